@@ -1,0 +1,81 @@
+"""mechdesign: design, certify and audit optimal privacy mechanisms.
+
+Names are bound on first use, so that importing the package stays fast.
+
+>>> import mechdesign as md
+>>> prior = md.Prior([.5, .3, .2], labels=["a", "b", "c"])
+>>> found = md.design(prior, md.utility.Hamming(), md.PML(.4))
+>>> found.certificate.checks[0].verdict
+<Verdict.YES: 'yes'>
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from . import utility as utility
+    from .auditing import AuditReport as AuditReport
+    from .auditing import audit as audit
+    from .errors import MechdesignError as MechdesignError
+    from .exact import Verdict as Verdict
+    from .mechanism import Mechanism as Mechanism
+    from .prior import Prior as Prior
+    from .privacy import ALIP as ALIP
+    from .privacy import LDP as LDP
+    from .privacy import LIP as LIP
+    from .privacy import PMC as PMC
+    from .privacy import PML as PML
+    from .privacy import Bound as Bound
+    from .privacy import Hypotheses as Hypotheses
+    from .privacy import LikelihoodBound as LikelihoodBound
+    from .privacy import PrivacyNotion as PrivacyNotion
+    from .solve.designing import Design as Design
+    from .solve.designing import design as design
+    from .solve.designing import explain as explain
+    from .storage import load as load
+    from .storage import save as save
+
+_HOMES = {
+    "Prior": "prior",
+    "Mechanism": "mechanism",
+    "Verdict": "exact",
+    "MechdesignError": "errors",
+    "PML": "privacy",
+    "PMC": "privacy",
+    "LIP": "privacy",
+    "ALIP": "privacy",
+    "LDP": "privacy",
+    "Bound": "privacy",
+    "Hypotheses": "privacy",
+    "LikelihoodBound": "privacy",
+    "PrivacyNotion": "privacy",
+    "Design": "solve.designing",
+    "design": "solve.designing",
+    "explain": "solve.designing",
+    "audit": "auditing",
+    "AuditReport": "auditing",
+    "save": "storage",
+    "load": "storage",
+}
+_ROOMS = ("utility", "privacy", "errors")
+
+__all__ = sorted([*_HOMES, *_ROOMS, "__version__"])  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    elif name in _ROOMS:
+        value = importlib.import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

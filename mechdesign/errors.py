@@ -1,0 +1,114 @@
+"""Everything the library raises, as one tree.
+
+::
+
+    MechdesignError
+    ├── InputError (ValueError)         what was handed in cannot be used
+    │   ├── PriorError                  a prior: negative, not finite, not summing to one, labels
+    │   ├── KernelError                 a kernel: shape, entries, row sums, labels
+    │   ├── LevelError                  a privacy level or a list of notions
+    │   ├── UtilityError                a utility: shape, labels, numbers
+    │   ├── DataError                   a table, file or column
+    │   └── UnknownNameError            a name that is not registered (the nearest one is named)
+    ├── NoMethodError                   no method applies; says why each refused
+    ├── SolverError                     a solver stopped without a usable answer
+    ├── CertificateError                a kernel failed its exact check; carries the evidence
+    └── StorageError                    a saved file: unknown schema, damaged or altered
+
+    MechdesignWarning (UserWarning)
+    ├── ZeroMassWarning                 symbols of zero mass are left out of the design
+    └── GapWarning                      the kernel is certified private, its optimality is not tight
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MechdesignError(Exception):
+    """Base class of every error raised on purpose by this package."""
+
+
+class InputError(MechdesignError, ValueError):
+    """Something handed in cannot be used.
+
+    The message always says what was expected, what came, and what to do.
+    """
+
+    def __init__(self, subject: str, *, expected: str, got: str, remedy: str) -> None:
+        self.subject = subject
+        self.expected = expected
+        self.got = got
+        self.remedy = remedy
+        super().__init__(f"{subject}: expected {expected}, got {got}; {remedy}.")
+
+
+class PriorError(InputError):
+    """A prior that is not a probability distribution with distinct labels."""
+
+
+class KernelError(InputError):
+    """A kernel that is not a row-stochastic matrix with distinct labels."""
+
+
+class LevelError(InputError):
+    """A privacy level, or a list of privacy notions, that has no meaning."""
+
+
+class UtilityError(InputError):
+    """A utility whose shape, labels or numbers do not fit the problem."""
+
+
+class DataError(InputError):
+    """A table, file or column that cannot be read as asked."""
+
+
+class UnknownNameError(InputError):
+    """A name that is not registered."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(str(name).lower(), [k.lower() for k in known], n=1)
+        hint = next((k for k in known if near and k.lower() == near[0]), None)
+        remedy = f"did you mean {hint!r}?" if hint else "choose one of these"
+        super().__init__(
+            kind, expected="one of " + ", ".join(known), got=repr(name), remedy=remedy
+        )
+
+
+class NoMethodError(MechdesignError):
+    """No method applies to the problem; ``refusals`` maps each method to its reason."""
+
+    def __init__(self, problem: str, refusals: dict[str, str]) -> None:
+        self.refusals = dict(refusals)
+        reasons = "; ".join(f"{name}: {why}" for name, why in refusals.items())
+        super().__init__(f"no method applies to {problem} ({reasons})")
+
+
+class SolverError(MechdesignError):
+    """A solver stopped without a usable answer."""
+
+
+class CertificateError(MechdesignError):
+    """A kernel failed its exact check. ``evidence`` holds the failed checks."""
+
+    def __init__(self, message: str, evidence: tuple[object, ...] = ()) -> None:
+        self.evidence = evidence
+        super().__init__(message)
+
+
+class StorageError(MechdesignError):
+    """A saved file with an unknown schema, missing parts, or contents that were altered."""
+
+
+class MechdesignWarning(UserWarning):
+    """Base class of every warning issued by this package."""
+
+
+class ZeroMassWarning(MechdesignWarning):
+    """Symbols of zero prior mass: the design is made on the other symbols."""
+
+
+class GapWarning(MechdesignWarning):
+    """The returned kernel is certified private, but the gap to the bound is large."""

@@ -1,0 +1,187 @@
+"""Exact arithmetic: what floats mean, rational bounds on e^ε, integer dot products.
+
+A float stands for the rational number it stores. Everything a certificate says is decided here,
+in integers and rationals; the only irrational numbers, e^ε and log r, are enclosed by ball
+arithmetic and rounded to the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from functools import lru_cache
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Kernels are stored as integer weights over this denominator: every weight is an exact float.
+DENOMINATOR_BITS = 53
+DENOMINATOR = 1 << DENOMINATOR_BITS
+
+_PRECISION = 192
+_MAX_PRECISION = 8192
+
+
+class Verdict(Enum):
+    """Answer of an exact check. ``UNDECIDED`` is never a yes."""
+
+    YES = "yes"
+    NO = "no"
+    UNDECIDED = "undecided"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def fraction(value: Any) -> Fraction:
+    """The exact rational value of an int, float, Fraction, Decimal or NumPy scalar.
+
+    Raises ``ValueError`` or ``OverflowError`` for values that are not finite numbers.
+
+    >>> fraction(0.5), fraction(3)
+    (Fraction(1, 2), Fraction(3, 1))
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        return Fraction(int(value))
+    if isinstance(value, (int, float, Decimal, Rational)):
+        return Fraction(value)
+    raise TypeError(f"not a number: {value!r}")
+
+
+def common_integers(values: Iterable[Fraction]) -> tuple[list[int], int]:
+    """Integers ``n`` and one denominator ``d`` with ``values[i] == n[i] / d``.
+
+    >>> common_integers([Fraction(1, 2), Fraction(1, 3)])
+    ([3, 2], 6)
+    """
+    values = list(values)
+    denominator = math.lcm(*(v.denominator for v in values)) if values else 1
+    return [v.numerator * (denominator // v.denominator) for v in values], denominator
+
+
+def _exact_end(ball: Any) -> Fraction:
+    man, exp = ball.man_exp()
+    man, exp = int(man), int(exp)
+    return Fraction(man << exp) if exp >= 0 else Fraction(man, 1 << -exp)
+
+
+@lru_cache(maxsize=4096)
+def exp_bounds(level: Fraction, precision: int = _PRECISION) -> tuple[Fraction, Fraction]:
+    """Rational numbers ``lo <= e^level <= hi``, a relative ``2^-precision`` or so apart.
+
+    At level 0 both are exactly 1.
+    """
+    from flint import arb, ctx, fmpq
+
+    if level == 0:
+        return Fraction(1), Fraction(1)
+    with ctx.workprec(precision):
+        ball = arb(fmpq(level.numerator, level.denominator)).exp()
+        return _exact_end(ball.lower()), _exact_end(ball.upper())
+
+
+def float_at_least(value: Fraction) -> float:
+    """The smallest float that is not below ``value`` (may be ``inf``)."""
+    try:
+        near = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -1.7976931348623157e308
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def exp_upper(level: Fraction | float) -> float:
+    """The smallest float known to be at least e^level (``inf`` for an infinite level)."""
+    if level == math.inf:
+        return math.inf
+    return float_at_least(exp_bounds(Fraction(level))[1])
+
+
+def log_upper(ratio: Fraction) -> float:
+    """The smallest float known to be at least ``log(ratio)``, for ``ratio > 0``.
+
+    >>> log_upper(Fraction(1))
+    0.0
+    """
+    from flint import arb, ctx, fmpq
+
+    if ratio == 1:
+        return 0.0
+    with ctx.workprec(_PRECISION):
+        ball = arb(fmpq(ratio.numerator, ratio.denominator)).log()
+        return float_at_least(_exact_end(ball.upper()))
+
+
+def compare_with_exp(ratio: Fraction, level: Fraction) -> Verdict:
+    """Whether ``ratio <= e^level``, decided in exact arithmetic.
+
+    Precision grows until the enclosure of e^level does not contain ``ratio``. For a rational level
+    other than 0 the number e^level is transcendental, so this ends; the cap guards against
+    absurdly close calls, which come back undecided.
+    """
+    precision = _PRECISION
+    while precision <= _MAX_PRECISION:
+        lo, hi = exp_bounds(level, precision)
+        if ratio <= lo:
+            return Verdict.YES
+        if ratio > hi:
+            return Verdict.NO
+        precision *= 4
+    return Verdict.UNDECIDED
+
+
+def dyadic(matrix: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
+    """Integer weights and a bit count ``b`` with ``matrix == weights / 2**b`` exactly.
+
+    The weights are ``int64`` where they fit, Python integers in an object array otherwise.
+    """
+    mantissa, exponent = np.frexp(matrix)
+    numerators = np.ldexp(mantissa, 53).astype(np.int64)
+    shift = exponent.astype(np.int64) - 53
+    used = numerators != 0
+    if not used.any():
+        return np.zeros(matrix.shape, dtype=np.int64), 0
+    # Strip trailing zero bits first, so that short decimals keep small integers.
+    low = numerators & -numerators
+    trailing = np.where(used, np.round(np.log2(np.where(used, low, 1))).astype(np.int64), 0)
+    numerators = numerators >> trailing
+    shift = shift + trailing
+    base = min(int(shift[used].min()), 0)
+    lift = np.where(used, shift - base, 0)
+    bits = int((np.frexp(np.abs(numerators).astype(float))[1] + lift)[used].max())
+    if bits <= 62:
+        return numerators << lift, -base
+    powers = np.array([1 << int(k) for k in lift.ravel()], dtype=object).reshape(lift.shape)
+    return numerators.astype(object) * powers, -base
+
+
+def dot(weights: Sequence[int], matrix: NDArray[Any]) -> list[int]:
+    """Exact integer product ``weights @ matrix`` for an ``(N,)`` and an ``(N, M)`` array.
+
+    Machine integers are used in limbs small enough that no sum overflows; ``weights`` may be
+    of any size and ``matrix`` may hold Python integers.
+    """
+    n = len(weights)
+    if matrix.dtype == object:
+        return [int(v) for v in np.array(list(weights), dtype=object) @ matrix]
+    if matrix.size == 0:
+        return [0] * matrix.shape[1]
+    weight_bits = 62 - 32 - max(1, n.bit_length())
+    mask = (1 << weight_bits) - 1
+    low = matrix & 0xFFFFFFFF
+    high = matrix >> 32
+    total = np.zeros(matrix.shape[1], dtype=object)
+    rest, position = [int(w) for w in weights], 0
+    while any(rest):
+        limb = np.array([w & mask for w in rest], dtype=np.int64)
+        part = (limb @ high).astype(object) * (1 << 32) + (limb @ low).astype(object)
+        total = total + part * (1 << position)
+        rest = [w >> weight_bits for w in rest]
+        position += weight_bits
+    return [int(v) for v in total]

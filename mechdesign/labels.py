@@ -1,0 +1,100 @@
+"""Labels of symbols: what names an input or an output of a mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+
+Label = Any  # hashable; str, int, float, bool, None and tuples of these can be saved
+
+
+def tidy(label: Any) -> Label:
+    """A plain Python value for a NumPy scalar; anything else as it is."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def check_labels(
+    labels: Iterable[Any] | None, size: int, subject: str, error: type[InputError]
+) -> tuple[Label, ...]:
+    """Distinct hashable labels, ``0 … size-1`` when none are given."""
+    if labels is None:
+        return tuple(range(size))
+    if isinstance(labels, (str, bytes)):
+        raise error(
+            subject,
+            expected=f"a sequence of {size} labels",
+            got=f"the single text {labels!r}",
+            remedy="pass a list such as ['a', 'b']",
+        )
+    found = tuple(tidy(label) for label in labels)
+    if len(found) != size:
+        raise error(
+            subject,
+            expected=f"{size} labels",
+            got=f"{len(found)}",
+            remedy="give one label for each symbol, in order",
+        )
+    seen: set[Label] = set()
+    for label in found:
+        try:
+            known = label in seen
+        except TypeError:
+            raise error(
+                subject,
+                expected="hashable labels such as text or numbers",
+                got=f"{label!r} of type {type(label).__name__}",
+                remedy="convert the labels to text",
+            ) from None
+        if known:
+            raise error(
+                subject,
+                expected="distinct labels",
+                got=f"{label!r} more than once",
+                remedy="rename or merge the repeated symbols",
+            )
+        seen.add(label)
+    return found
+
+
+def shorten(label: Label, width: int = 18) -> str:
+    """Text of a label, cut to ``width`` characters."""
+    text = str(label)
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def listing(labels: Sequence[Label], most: int = 6) -> str:
+    """A readable list of labels, the long tail counted."""
+    shown = ", ".join(repr(label) for label in labels[:most])
+    return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"
+
+
+def parse_labels(texts: Sequence[str]) -> list[Label]:
+    """Labels read from text: integers if all are, else floats if all are, else text.
+
+    Only canonical spellings count as numbers (``007`` and ``1_000`` stay text).
+
+    >>> parse_labels(["1", "2"]), parse_labels(["1", "2.5"]), parse_labels(["1", "007"])
+    ([1, 2], [1.0, 2.5], ['1', '007'])
+    """
+    if all(_is_integer(text) for text in texts):
+        return [int(text) for text in texts]
+    if all(_is_integer(text) or _is_float(text) for text in texts):
+        return [float(text) for text in texts]
+    return list(texts)
+
+
+def _is_integer(text: str) -> bool:
+    return text.lstrip("-").isdecimal() and text.isascii() and str(int(text)) == text
+
+
+def _is_float(text: str) -> bool:
+    try:
+        value = float(text)
+    except ValueError:
+        return False
+    return math.isfinite(value) and text == text.strip() and "_" not in text

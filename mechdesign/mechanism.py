@@ -1,0 +1,403 @@
+"""Mechanism: a row-stochastic kernel P(Y|X) with labelled inputs and outputs."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import KernelError
+from .exact import dyadic, fraction
+from .labels import Label, check_labels, shorten
+from .prior import Prior
+
+ROW_TOLERANCE = 1e-6
+
+
+class Mechanism:
+    """A row-stochastic kernel: ``kernel[x, y] = P(Y = y | X = x)``.
+
+    Parameters
+    ----------
+    kernel : (N, M) array of non-negative numbers
+        Rows are inputs. Row sums may be off by rounding (at most 1e-6): each row is divided by its
+        sum, and :attr:`row_error` remembers how far off it was, because an exact audit cannot be
+        more certain than the numbers it was given.
+    inputs, outputs : sequences of distinct labels, optional
+        ``0 … N-1`` and ``0 … M-1`` when left out.
+    normalise : bool
+        Accept rows with any positive sum, for numbers printed with few digits.
+
+    Examples
+    --------
+    >>> flip = Mechanism([[.75, .25], [.25, .75]], inputs=["no", "yes"], outputs=["no", "yes"])
+    >>> flip.output_distribution(Prior([.5, .5], ["no", "yes"]))
+    array([0.5, 0.5])
+    """
+
+    __slots__ = ("__dict__", "bits", "inputs", "outputs", "row_error", "weights")
+
+    #: ``(N, M)`` integer weights: the numbers given are exactly ``weights / 2**bits``.
+    weights: NDArray[Any]
+    bits: int
+    #: Largest distance of a row sum from one, exact; 0 for a kernel whose rows sum to exactly one.
+    row_error: Fraction
+    inputs: tuple[Label, ...]
+    outputs: tuple[Label, ...]
+
+    def __init__(
+        self,
+        kernel: ArrayLike,
+        inputs: Iterable[Any] | None = None,
+        outputs: Iterable[Any] | None = None,
+        *,
+        normalise: bool = False,
+    ) -> None:
+        matrix = _checked(kernel, normalise)
+        self._fill(*dyadic(matrix), inputs, outputs)
+
+    @classmethod
+    def from_weights(
+        cls,
+        weights: NDArray[Any],
+        bits: int,
+        inputs: Iterable[Any] | None = None,
+        outputs: Iterable[Any] | None = None,
+    ) -> Mechanism:
+        """The kernel ``weights / 2**bits`` from an ``(N, M)`` array of non-negative integers."""
+        mechanism = cls.__new__(cls)
+        array = np.array(weights)
+        if array.ndim != 2 or 0 in array.shape:
+            raise KernelError(
+                "kernel weights", expected="an N×M array of integers", got=f"shape {array.shape}",
+                remedy="give one row per input",
+            )
+        if array.dtype != object and not np.issubdtype(array.dtype, np.integer):
+            raise KernelError(
+                "kernel weights", expected="integers", got=f"dtype {array.dtype}",
+                remedy="use Mechanism(...) for floats",
+            )
+        if (array < 0).any():
+            raise KernelError(
+                "kernel weights", expected="non-negative integers", got=str(array.min()),
+                remedy="correct the entry",
+            )
+        mechanism._fill(array, bits, inputs, outputs)
+        if mechanism.row_error > Fraction(ROW_TOLERANCE):
+            raise KernelError(
+                "kernel weights",
+                expected=f"rows with sum 2**{bits}",
+                got=f"a row off by {float(mechanism.row_error):.3g} of it",
+                remedy="correct the row",
+            )
+        return mechanism
+
+    def _fill(
+        self,
+        weights: NDArray[Any],
+        bits: int,
+        inputs: Iterable[Any] | None,
+        outputs: Iterable[Any] | None,
+    ) -> None:
+        weights.setflags(write=False)
+        self.weights, self.bits = weights, bits
+        self.inputs = check_labels(inputs, weights.shape[0], "kernel inputs", KernelError)
+        self.outputs = check_labels(outputs, weights.shape[1], "kernel outputs", KernelError)
+        sums = weights.astype(object).sum(axis=1)
+        self.row_error = max(abs(Fraction(int(s), 1 << bits) - 1) for s in sums)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every row sums to exactly one, as rational numbers."""
+        return self.row_error == 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of inputs N and of outputs M."""
+        return self.weights.shape[0], self.weights.shape[1]
+
+    @cached_property
+    def kernel(self) -> NDArray[np.float64]:
+        """The ``(N, M)`` kernel as floats, rows divided by their sums (read-only)."""
+        if self.weights.dtype == object:
+            scale = 1 << self.bits
+            matrix = np.array([[int(w) / scale for w in row] for row in self.weights])
+        else:
+            matrix = np.ldexp(self.weights.astype(np.float64), -self.bits)
+        if not self.is_exact:
+            matrix = matrix / matrix.sum(axis=1, keepdims=True)
+        matrix.setflags(write=False)
+        return matrix
+
+    # What an observer learns
+
+    def output_distribution(self, prior: Prior) -> NDArray[np.float64]:
+        """P(Y) under a prior, an ``(M,)`` array."""
+        return self._masses(prior) @ self.kernel
+
+    def joint(self, prior: Prior) -> NDArray[np.float64]:
+        """P(X, Y) under a prior, an ``(N, M)`` array."""
+        return self._masses(prior)[:, None] * self.kernel
+
+    def posterior(self, prior: Prior) -> NDArray[np.float64]:
+        """P(X|Y), an ``(N, M)`` array with one distribution per column.
+
+        An outcome of probability zero teaches nothing: its column is the prior.
+        """
+        p = self._masses(prior)
+        joint = self.joint(prior)
+        q = joint.sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(q > 0, joint / np.where(q > 0, q, 1), p[:, None])
+
+    def information_density(self, prior: Prior) -> NDArray[np.float64]:
+        """i(x;y) = log P(x|y)/P(x) in nats, an ``(N, M)`` array.
+
+        ``-inf`` where y rules x out; 0 for outcomes of probability zero. Computed from the kernel,
+        so that symbols of zero mass have a density as well.
+        """
+        q = self.output_distribution(prior)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lift = np.where(q > 0, self.kernel / np.where(q > 0, q, 1), 1.0)
+            return np.log(lift)
+
+    # Building mechanisms from mechanisms (all exact: integer weights in, integer weights out)
+
+    def cascade(self, channel: Mechanism) -> Mechanism:
+        """Post-processing: feed this mechanism's output into ``channel``.
+
+        The outputs here must be the inputs of ``channel``, in the same order. Also ``a @ b``.
+        """
+        if self.outputs != channel.inputs:
+            raise KernelError(
+                "cascade",
+                expected=f"a channel with the {len(self.outputs)} inputs {self.outputs[:4]}…",
+                got=f"{len(channel.inputs)} inputs {channel.inputs[:4]}…",
+                remedy="give both the same labels in the same order",
+            )
+        weights = self.weights.astype(object) @ channel.weights.astype(object)
+        return Mechanism.from_weights(
+            weights, self.bits + channel.bits, self.inputs, channel.outputs
+        )
+
+    def __matmul__(self, channel: Mechanism) -> Mechanism:
+        return self.cascade(channel)
+
+    def product(self, other: Mechanism) -> Mechanism:
+        """Two secrets, released independently: inputs and outputs are pairs (Kronecker product)."""
+        return Mechanism.from_weights(
+            np.kron(self.weights.astype(object), other.weights.astype(object)),
+            self.bits + other.bits,
+            [(a, b) for a in self.inputs for b in other.inputs],
+            [(a, b) for a in self.outputs for b in other.outputs],
+        )
+
+    def parallel(self, other: Mechanism) -> Mechanism:
+        """Two independent reports about the same secret: outputs are pairs."""
+        if self.inputs != other.inputs:
+            raise KernelError(
+                "parallel composition",
+                expected="two mechanisms with the same inputs",
+                got=f"{self.inputs[:4]}… and {other.inputs[:4]}…",
+                remedy="give both the same labels in the same order",
+            )
+        left, right = self.weights.astype(object), other.weights.astype(object)
+        pairs = (left[:, :, None] * right[:, None, :]).reshape(self.shape[0], -1)
+        return Mechanism.from_weights(
+            pairs,
+            self.bits + other.bits,
+            self.inputs,
+            [(a, b) for a in self.outputs for b in other.outputs],
+        )
+
+    def merge(self, groups: Iterable[Sequence[Any]] | Callable[[Any], Any]) -> Mechanism:
+        """Report only which group an output is in.
+
+        Parameters
+        ----------
+        groups : lists of output labels, or a function from output label to new label
+            With lists, outputs that no list names stay as they are; a group is named by the tuple
+            of its labels.
+
+        Examples
+        --------
+        >>> m = Mechanism([[.5, .3, .2], [.2, .3, .5]], outputs=["a", "b", "c"])
+        >>> m.merge([["b", "c"]]).outputs
+        ('a', ('b', 'c'))
+        """
+        if callable(groups):
+            target = {label: groups(label) for label in self.outputs}
+        else:
+            target = {label: label for label in self.outputs}
+            named: set[Label] = set()
+            for group in groups:
+                for label in group:
+                    if label not in target or label in named:
+                        raise KernelError(
+                            "groups of outputs",
+                            expected=f"each a list of distinct outputs among {self.outputs[:6]}",
+                            got=repr(label),
+                            remedy="name each output at most once",
+                        )
+                    named.add(label)
+                    target[label] = tuple(group) if len(group) > 1 else label
+        new = list(dict.fromkeys(target[label] for label in self.outputs))
+        place = {label: i for i, label in enumerate(new)}
+        weights = np.zeros((self.shape[0], len(new)), dtype=object)
+        for j, label in enumerate(self.outputs):
+            weights[:, place[target[label]]] += self.weights[:, j]
+        return Mechanism.from_weights(weights, self.bits, self.inputs, new)
+
+    def mix(self, other: Mechanism, weight: Any) -> Mechanism:
+        """With probability ``1 - weight`` run this mechanism, else ``other`` (same labels)."""
+        if self.inputs != other.inputs or self.outputs != other.outputs:
+            raise KernelError(
+                "mixture",
+                expected="two mechanisms with the same inputs and outputs",
+                got="different labels",
+                remedy="relabel or merge first",
+            )
+        try:
+            share = fraction(weight)
+            if not 0 <= share <= 1 or share.denominator & (share.denominator - 1):
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
+            raise KernelError(
+                "weight of a mixture", expected="a float between 0 and 1", got=repr(weight),
+                remedy="pass the probability of the second mechanism",
+            ) from None
+        extra = share.denominator.bit_length() - 1
+        bits = max(self.bits, other.bits)
+        mine = self.weights.astype(object) * (1 << (bits - self.bits))
+        theirs = other.weights.astype(object) * (1 << (bits - other.bits))
+        mixed = mine * (share.denominator - share.numerator) + theirs * share.numerator
+        return Mechanism.from_weights(mixed, bits + extra, self.inputs, self.outputs)
+
+    def trimmed(self) -> Mechanism:
+        """Without the outputs that never occur, whatever the secret."""
+        used = np.flatnonzero((self.weights != 0).any(axis=0))
+        return Mechanism.from_weights(
+            self.weights[:, used], self.bits, self.inputs, [self.outputs[j] for j in used]
+        )
+
+    # How it looks
+
+    def to_text(self, digits: int = 4, most: int = 12) -> str:
+        """The kernel as a table with at most ``most`` rows and columns."""
+        rows, columns = self._shown(most)
+        grid = [["", *(shorten(self.outputs[j], 12) for j in columns)]]
+        for i in rows:
+            grid.append(
+                [shorten(self.inputs[i]), *(f"{self.kernel[i, j]:.{digits}f}" for j in columns)]
+            )
+        widths = [max(len(line[k]) for line in grid) for k in range(len(grid[0]))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if k == 0 else cell.rjust(width)
+                for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in grid
+        ]
+        left_out = (self.shape[0] - len(rows), self.shape[1] - len(columns))
+        if any(left_out):
+            lines.append(f"… {left_out[0]} more inputs, {left_out[1]} more outputs")
+        return "\n".join(lines)
+
+    def _shown(self, most: int) -> tuple[range, range]:
+        return range(min(most, self.shape[0])), range(min(most, self.shape[1]))
+
+    def __repr__(self) -> str:
+        return f"Mechanism({self.shape[0]} inputs × {self.shape[1]} outputs)\n{self.to_text()}"
+
+    def _repr_html_(self) -> str:
+        rows, columns = self._shown(30)
+        head = "".join(f"<th>{html.escape(shorten(self.outputs[j]))}</th>" for j in columns)
+        body = "".join(
+            f"<tr><th>{html.escape(shorten(self.inputs[i]))}</th>"
+            + "".join(
+                f'<td style="background:rgba(31,119,180,{0.75 * self.kernel[i, j]:.2f})">'
+                f"{self.kernel[i, j]:.4f}</td>"
+                for j in columns
+            )
+            + "</tr>"
+            for i in rows
+        )
+        return (
+            f"<table><caption>P(Y|X), {self.shape[0]} inputs × {self.shape[1]} outputs</caption>"
+            f"<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mechanism):
+            return NotImplemented
+        if self.inputs != other.inputs or self.outputs != other.outputs:
+            return False
+        bits = max(self.bits, other.bits)
+        mine = self.weights.astype(object) * (1 << (bits - self.bits))
+        theirs = other.weights.astype(object) * (1 << (bits - other.bits))
+        return bool((mine == theirs).all())
+
+    def __hash__(self) -> int:
+        return hash((self.inputs, self.outputs, self.kernel.tobytes()))
+
+    def _masses(self, prior: Prior) -> NDArray[np.float64]:
+        self.check_prior(prior)
+        return prior.probabilities
+
+    def check_prior(self, prior: Prior) -> None:
+        """Raise a :class:`KernelError` unless the prior is over this mechanism's inputs."""
+        if prior.labels != self.inputs:
+            if len(prior) != len(self.inputs):
+                expected, got = f"a prior over {len(self.inputs)} symbols", str(len(prior))
+            else:
+                expected = f"a prior over the inputs {self.inputs[:6]}"
+                got = f"labels {prior.labels[:6]}"
+            raise KernelError(
+                "prior of a mechanism", expected=expected, got=got,
+                remedy="use the same labels in the same order",
+            )
+
+
+def _checked(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
+    try:
+        matrix = np.array(kernel, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise KernelError(
+            "kernel", expected="an N×M array of numbers", got="something else",
+            remedy="give rows of equal length that hold numbers only",
+        ) from None
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise KernelError(
+            "kernel", expected="an N×M array", got=f"shape {matrix.shape}",
+            remedy="give one row per input",
+        )
+    if not np.isfinite(matrix).all() or (matrix < 0).any():
+        i, j = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))[0]
+        raise KernelError(
+            "kernel",
+            expected="non-negative finite probabilities",
+            got=f"{matrix[i, j]} in row {i}, column {j}",
+            remedy="correct the entry",
+        )
+    sums = matrix.sum(axis=1)
+    if normalise:
+        if (sums <= 0).any():
+            raise KernelError(
+                "kernel", expected="rows with a positive sum",
+                got=f"row {int(np.argmin(sums))} of zeros", remedy="correct the row",
+            )
+        return matrix / sums[:, None]
+    worst = int(np.argmax(np.abs(sums - 1)))
+    if abs(sums[worst] - 1) > ROW_TOLERANCE:
+        raise KernelError(
+            "kernel",
+            expected="rows with sum 1 (within 1e-6)",
+            got=f"sum {sums[worst]:.9g} in row {worst}",
+            remedy="correct the row, or pass normalise=True (--normalise) for rounded numbers",
+        )
+    return matrix

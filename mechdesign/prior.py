@@ -1,0 +1,317 @@
+"""The prior: what is known about the secret before anything is released."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import PriorError, ZeroMassWarning
+from .exact import common_integers, fraction
+from .labels import Label, check_labels, listing, shorten, tidy
+
+SUM_TOLERANCE = 1e-6
+
+
+class Prior:
+    """A probability distribution over N labelled symbols, with exact rational masses.
+
+    The masses are the exact rational values of the numbers given, divided by their exact sum, so
+    ``[.5, .3, .2]`` is a distribution although the three floats do not add up to one exactly.
+
+    Parameters
+    ----------
+    probabilities : sequence of N numbers
+        Floats, integers, ``Fraction`` or ``Decimal``; non-negative, with sum 1 within 1e-6.
+        For counts or unnormalised weights use :meth:`from_counts`.
+    labels : sequence of N distinct hashable values, optional
+        Names of the symbols; ``0 … N-1`` when left out.
+
+    Notes
+    -----
+    A symbol of zero mass stays in the alphabet and is named in a :class:`ZeroMassWarning`. Designs
+    are made on the support; the symbol then gets a copy of the row of the support symbol that
+    serves it best, so that a report never fails on it and every guarantee holds for it.
+
+    Examples
+    --------
+    >>> prior = Prior([.5, .3, .2], labels=["a", "b", "c"])
+    >>> prior.pmin
+    0.2
+    >>> prior["b"]
+    0.3
+    """
+
+    __slots__ = ("__dict__", "labels", "total", "weights")
+
+    labels: tuple[Label, ...]
+    weights: tuple[int, ...]
+    total: int
+
+    def __init__(
+        self, probabilities: Iterable[Any], labels: Iterable[Any] | None = None
+    ) -> None:
+        masses = _masses(probabilities)
+        total = sum(masses, Fraction(0))
+        if abs(total - 1) > Fraction(SUM_TOLERANCE):
+            raise PriorError(
+                "prior",
+                expected="probabilities with sum 1 (within 1e-6)",
+                got=f"sum {float(total):.9g}",
+                remedy="divide by the sum, or use Prior.from_counts for counts and weights",
+            )
+        self._fill(masses, labels)
+
+    def _fill(self, masses: Sequence[Fraction], labels: Iterable[Any] | None) -> None:
+        numerators, _ = common_integers(masses)
+        shared = math.gcd(*numerators)
+        self.weights = tuple(n // shared for n in numerators)
+        self.total = sum(self.weights)
+        self.labels = check_labels(labels, len(masses), "prior labels", PriorError)
+        empty = [self.labels[i] for i, n in enumerate(self.weights) if n == 0]
+        if empty:
+            warnings.warn(
+                f"prior: {len(empty)} of {len(masses)} symbols have zero mass "
+                f"({listing(empty)}); designs are made on the others, and these symbols get a "
+                "copy of the row that serves them best",
+                ZeroMassWarning,
+                stacklevel=3,
+            )
+
+    # Ways to get one
+
+    @classmethod
+    def uniform(cls, symbols: int | Iterable[Any]) -> Prior:
+        """Equal masses on N symbols (an integer) or on the given labels.
+
+        >>> Prior.uniform(4).probabilities
+        array([0.25, 0.25, 0.25, 0.25])
+        """
+        if isinstance(symbols, (int, np.integer)) and not isinstance(symbols, bool):
+            if symbols < 1:
+                raise PriorError(
+                    "uniform prior",
+                    expected="at least one symbol",
+                    got=str(symbols),
+                    remedy="pass the number of symbols or a list of labels",
+                )
+            return cls._from_masses([Fraction(1)] * int(symbols), None)
+        labels = list(symbols)  # type: ignore[arg-type]
+        return cls._from_masses([Fraction(1)] * len(labels), labels)
+
+    @classmethod
+    def from_counts(
+        cls, counts: Mapping[Any, Any] | Iterable[Any], labels: Iterable[Any] | None = None
+    ) -> Prior:
+        """Masses proportional to counts or other non-negative weights.
+
+        Parameters
+        ----------
+        counts : mapping from label to count, or sequence of N counts
+
+        Examples
+        --------
+        >>> Prior.from_counts({"yes": 30, "no": 10}).probabilities
+        array([0.75, 0.25])
+        """
+        if isinstance(counts, Mapping):
+            if labels is not None:
+                raise PriorError(
+                    "prior from counts",
+                    expected="labels either in the mapping or in labels=",
+                    got="both",
+                    remedy="leave out labels=",
+                )
+            labels, counts = list(counts.keys()), list(counts.values())
+        return cls._from_masses(_masses(counts), labels)
+
+    @classmethod
+    def from_data(cls, column: Any, *, missing: str = "error") -> Prior:
+        """Relative frequencies in a column of data.
+
+        Parameters
+        ----------
+        column : pandas, polars or pyarrow series, or any iterable of values
+            Categories of a categorical dtype keep their order and stay in the alphabet even
+            when no row has them; other values are sorted.
+        missing : {"error", "drop"}
+            What to do with nulls and NaN.
+        """
+        from .tables import count_values
+
+        return cls.from_counts(count_values(column, missing=missing))
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | Path,
+        column: str,
+        *,
+        weights: str | None = None,
+        missing: str = "error",
+    ) -> Prior:
+        """Relative frequencies of one column of a CSV file with a header line.
+
+        Parameters
+        ----------
+        path : file, or the name of a shipped table such as ``"titanic"``
+        column : name of the column that holds the secret
+        weights : name of a column of counts, for tables with one line per group
+        missing : {"error", "drop"}
+        """
+        from .tables import count_csv
+
+        return cls.from_counts(count_csv(path, column, weights=weights, missing=missing))
+
+    @classmethod
+    def _from_masses(cls, masses: Sequence[Fraction], labels: Iterable[Any] | None) -> Prior:
+        if not masses or not any(masses):
+            raise PriorError(
+                "prior",
+                expected="at least one symbol with positive mass",
+                got="no symbols" if not masses else "zero mass everywhere",
+                remedy="check the counts",
+            )
+        prior = cls.__new__(cls)
+        prior._fill(masses, labels)
+        return prior
+
+    # What it says
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Masses as an ``(N,)`` array of floats (read-only; nearest floats to the exact ones)."""
+        values = np.array([n / self.total for n in self.weights])
+        values.setflags(write=False)
+        return values
+
+    @cached_property
+    def support(self) -> NDArray[np.intp]:
+        """Positions of the symbols with positive mass."""
+        return np.flatnonzero([n > 0 for n in self.weights])
+
+    @property
+    def has_full_support(self) -> bool:
+        """Whether every symbol has positive mass."""
+        return len(self.support) == len(self)
+
+    @property
+    def pmin(self) -> float:
+        """Smallest positive mass."""
+        return min(n for n in self.weights if n) / self.total
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all masses are exactly equal."""
+        return len(set(self.weights)) == 1
+
+    def entropy(self) -> float:
+        """Shannon entropy in nats."""
+        p = self.probabilities[self.support]
+        return max(0.0, -math.fsum(p * np.log(p)))
+
+    def min_entropy(self) -> float:
+        """Min-entropy −log max p in nats."""
+        return -math.log(max(self.weights) / self.total)
+
+    def mass(self, position: int) -> Fraction:
+        """Exact mass of the symbol at a position."""
+        return Fraction(self.weights[position], self.total)
+
+    def restricted(self) -> Prior:
+        """The prior on its support."""
+        if self.has_full_support:
+            return self
+        kept = [int(i) for i in self.support]
+        return Prior._from_masses(
+            [Fraction(self.weights[i]) for i in kept], [self.labels[i] for i in kept]
+        )
+
+    def index(self, label: Any) -> int:
+        """Position of a label."""
+        try:
+            return self._positions[tidy(label)]
+        except (KeyError, TypeError):
+            raise PriorError(
+                "symbol",
+                expected="one of " + listing(self.labels),
+                got=repr(label),
+                remedy="check the spelling and the type of the label",
+            ) from None
+
+    @cached_property
+    def _positions(self) -> dict[Label, int]:
+        return {label: i for i, label in enumerate(self.labels)}
+
+    def __getitem__(self, label: Any) -> float:
+        return float(self.probabilities[self.index(label)])
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Prior):
+            return NotImplemented
+        return self.labels == other.labels and self.weights == other.weights
+
+    def __hash__(self) -> int:
+        return hash((self.labels, self.weights))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{shorten(label)}: {p:.4g}"
+            for label, p in list(zip(self.labels, self.probabilities, strict=True))[:8]
+        )
+        more = f", … {len(self) - 8} more" if len(self) > 8 else ""
+        return f"Prior({{{shown}{more}}})"
+
+
+def _masses(values: Iterable[Any]) -> list[Fraction]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise PriorError(
+            "prior",
+            expected="a sequence of numbers",
+            got=f"{values!r}",
+            remedy="pass a list of probabilities, or use Prior.from_csv for a file",
+        )
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise PriorError(
+            "prior",
+            expected="a vector of N probabilities",
+            got=f"an array of shape {values.shape}",
+            remedy="pass one dimension",
+        )
+    masses = []
+    for i, value in enumerate(values):
+        try:
+            mass = fraction(value)
+        except (TypeError, ValueError, OverflowError):
+            raise PriorError(
+                "prior",
+                expected="finite numbers",
+                got=f"{value!r} at position {i}",
+                remedy="remove or replace the entry",
+            ) from None
+        if mass < 0:
+            raise PriorError(
+                "prior",
+                expected="non-negative numbers",
+                got=f"{value!r} at position {i}",
+                remedy="remove or replace the entry",
+            )
+        masses.append(mass)
+    if not masses:
+        raise PriorError(
+            "prior",
+            expected="at least one symbol",
+            got="none",
+            remedy="pass the probabilities of the symbols",
+        )
+    return masses

@@ -1,0 +1,292 @@
+"""Hypotheses about the secret, and the bounds on likelihood ratios between pairs of them.
+
+A hypothesis μ is a distribution over the N symbols of the secret; it gives the outcome y the
+likelihood (μᵀK)(y). A :class:`Bound` asks (μᵀK)(y) ≤ e^ε (νᵀK)(y) for every outcome y and every
+pair (μ, ν) it names. Both are exact: masses are rationals, levels are the exact values of floats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LevelError
+from ..exact import Verdict, common_integers, compare_with_exp, dot, fraction, log_upper
+from ..mechanism import Mechanism
+from ..prior import Prior
+
+# Floats decide comparisons that are clearer than this; rationals decide the rest.
+_CLEAR = 1e-12
+
+
+class Hypotheses:
+    """H distributions over N symbols: point masses, or mixtures with exact rational masses.
+
+    Use the constructors :meth:`points`, :meth:`prior` and :meth:`mixtures`.
+    """
+
+    __slots__ = ("__dict__", "indices", "masses", "names", "size", "total")
+
+    size: int
+    #: Positions of the point masses, or ``None`` for mixtures.
+    indices: NDArray[np.intp] | None
+    #: Integer masses of the mixtures over one common ``total``; empty for point masses.
+    masses: tuple[tuple[int, ...], ...]
+    total: int
+    names: tuple[str, ...]
+
+    def __init__(
+        self,
+        size: int,
+        indices: NDArray[np.intp] | None,
+        masses: tuple[tuple[int, ...], ...],
+        total: int,
+        names: tuple[str, ...],
+    ) -> None:
+        self.size, self.indices, self.masses = size, indices, masses
+        self.total, self.names = total, names
+
+    @classmethod
+    def points(cls, prior: Prior, positions: Iterable[int] | None = None) -> Hypotheses:
+        """δ_x for the given positions (every symbol when left out); repeats are allowed."""
+        chosen = np.arange(len(prior)) if positions is None else np.array(list(positions), int)
+        names = tuple(repr(prior.labels[i]) for i in chosen)
+        return cls(len(prior), chosen, (), 1, names)
+
+    @classmethod
+    def prior(cls, prior: Prior) -> Hypotheses:
+        """The prior itself."""
+        return cls(len(prior), None, (prior.weights,), prior.total, ("the prior",))
+
+    @classmethod
+    def mixtures(
+        cls, rows: Iterable[Sequence[Any]], names: Sequence[str] | None = None
+    ) -> Hypotheses:
+        """Distributions given as rows of N numbers; each row is divided by its exact sum."""
+        scaled: list[list[Fraction]] = []
+        for row in rows:
+            values = [fraction(v) for v in row]
+            total = sum(values)
+            if total <= 0 or min(values) < 0:
+                raise LevelError(
+                    "hypothesis",
+                    expected="non-negative masses with a positive sum",
+                    got=f"{list(row)[:6]}",
+                    remedy="correct the distribution",
+                )
+            scaled.append([v / total for v in values])
+        if not scaled or len({len(row) for row in scaled}) != 1:
+            raise LevelError(
+                "hypotheses", expected="at least one distribution, all of one length",
+                got=f"lengths {sorted({len(r) for r in scaled})}",
+                remedy="give one mass per symbol",
+            )
+        size = len(scaled[0])
+        flat, total_int = common_integers(v for row in scaled for v in row)
+        masses = tuple(tuple(flat[i * size : (i + 1) * size]) for i in range(len(scaled)))
+        if names is None:
+            names = [f"hypothesis {i}" for i in range(len(scaled))]
+        return cls(size, None, masses, total_int, tuple(names))
+
+    def __len__(self) -> int:
+        return len(self.masses) if self.indices is None else len(self.indices)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The ``(H, N)`` masses as a SciPy sparse CSR matrix of floats."""
+        from scipy.sparse import csr_array
+
+        if self.indices is not None:
+            h = len(self.indices)
+            return csr_array(
+                (np.ones(h), (np.arange(h), self.indices)), shape=(h, self.size), dtype=float
+            )
+        return csr_array(np.array([[m / self.total for m in row] for row in self.masses]))
+
+    def likelihoods(self, mechanism: Mechanism) -> NDArray[Any]:
+        """Exact ``(H, M)`` integers: likelihoods times ``total * 2**mechanism.bits``."""
+        if self.indices is not None:
+            return mechanism.weights[self.indices]
+        return np.array([dot(row, mechanism.weights) for row in self.masses], dtype=object)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """(μᵀK)(y) ≤ e^level (νᵀK)(y) for every outcome y and every pair (μ, ν).
+
+    Parameters
+    ----------
+    over, under : Hypotheses
+        The μ and the ν.
+    epsilon : float
+        Level in nats, exactly the float given; ``inf`` asks nothing.
+    pairing : {"all", "matched"}
+        Every μ with every ν, or the i-th with the i-th.
+    scales : sequence of numbers, only with ``pairing="matched"``
+        Factors on ``epsilon``, one per pair (distances, for metric privacy).
+    parameter : int
+        Which level of its notion this bound carries (0 for notions with one level).
+    """
+
+    over: Hypotheses
+    under: Hypotheses
+    epsilon: float
+    pairing: Literal["all", "matched"] = "all"
+    scales: tuple[float, ...] | None = field(default=None)
+    parameter: int = 0
+
+    def __post_init__(self) -> None:
+        if self.over.size != self.under.size:
+            raise LevelError(
+                "bound", expected="hypotheses over one alphabet",
+                got=f"{self.over.size} and {self.under.size} symbols",
+                remedy="build both from the same prior",
+            )
+        if self.pairing == "matched" and len(self.over) != len(self.under):
+            raise LevelError(
+                "bound", expected="as many hypotheses on both sides",
+                got=f"{len(self.over)} and {len(self.under)}",
+                remedy="use pairing='all' or match them",
+            )
+        if self.scales is not None and (
+            self.pairing != "matched" or len(self.scales) != len(self.over)
+        ):
+            raise LevelError(
+                "bound", expected="one scale per matched pair", got=f"{len(self.scales)}",
+                remedy="give as many scales as pairs",
+            )
+
+    def level(self, pair: int = 0) -> Fraction:
+        """Exact level of a pair (finite levels only)."""
+        scale = Fraction(1) if self.scales is None else fraction(self.scales[pair])
+        return Fraction(self.epsilon) * scale
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether the level is infinite, so that nothing is asked."""
+        return self.epsilon == math.inf
+
+
+@dataclass(frozen=True)
+class BoundCheck:
+    """Exact outcome of one bound on one kernel.
+
+    Attributes
+    ----------
+    verdict : yes, no, or undecided when the kernel's own rounding does not settle it
+    level : float
+        The measured level (the factor of ``epsilon``, so scales are divided out), in nats,
+        rounded up; ``inf`` when an outcome rules a hypothesis out.
+    ratio : largest likelihood ratio, exact (``None`` when infinite)
+    output : position of the outcome that attains it
+    over, under : names of the hypotheses that attain it
+    """
+
+    verdict: Verdict
+    level: float
+    ratio: Fraction | None
+    output: int
+    over: str
+    under: str
+
+
+def check_bound(bound: Bound, mechanism: Mechanism) -> BoundCheck:
+    """Decide a bound in integers and rationals, on the exact numbers of the kernel.
+
+    A kernel whose rows are off by d from one has likelihood ratios known up to a factor
+    (1+d)/(1-d); within that factor the verdict is ``UNDECIDED``.
+    """
+    d = mechanism.row_error
+    slack = (1 + d) / (1 - d)
+    if bound.pairing == "all":
+        return _check_all(bound, mechanism, slack)
+    return _check_matched(bound, mechanism, slack)
+
+
+def _check_all(bound: Bound, mechanism: Mechanism, slack: Fraction) -> BoundCheck:
+    over = bound.over.likelihoods(mechanism)
+    under = bound.under.likelihoods(mechanism)
+    top, low = over.max(axis=0), under.min(axis=0)
+    scale = Fraction(bound.under.total, bound.over.total)
+    y, ratio = _largest(top, low)
+    i, j = int(over[:, y].argmax()), int(under[:, y].argmin())
+    names = bound.over.names[i], bound.under.names[j]
+    if ratio is None:
+        verdict = Verdict.YES if bound.is_vacuous else Verdict.NO
+        return BoundCheck(verdict, math.inf, None, y, *names)
+    ratio *= scale
+    verdict = _decide(ratio, slack, bound, 0)
+    return BoundCheck(verdict, max(0.0, log_upper(ratio * slack)), ratio, y, *names)
+
+
+def _check_matched(bound: Bound, mechanism: Mechanism, slack: Fraction) -> BoundCheck:
+    over = bound.over.likelihoods(mechanism)
+    under = bound.under.likelihoods(mechanism)
+    scale = Fraction(bound.under.total, bound.over.total)
+    worst: BoundCheck | None = None
+    verdicts = {Verdict.YES}
+    for pair in range(len(bound.over)):
+        y, ratio = _largest(over[pair], under[pair])
+        names = bound.over.names[pair], bound.under.names[pair]
+        if ratio is None:
+            verdict = Verdict.YES if bound.is_vacuous else Verdict.NO
+            level = math.inf
+        else:
+            ratio *= scale
+            verdict = _decide(ratio, slack, bound, pair)
+            level = _unscaled(ratio * slack, bound, pair)
+        verdicts.add(verdict)
+        if worst is None or level > worst.level:
+            worst = BoundCheck(verdict, level, ratio, y, *names)
+    if worst is None:
+        return BoundCheck(Verdict.YES, 0.0, Fraction(1), 0, "", "")
+    overall = next(v for v in (Verdict.NO, Verdict.UNDECIDED, Verdict.YES) if v in verdicts)
+    return BoundCheck(
+        overall, worst.level, worst.ratio, worst.output, worst.over, worst.under
+    )
+
+
+def _unscaled(ratio: Fraction, bound: Bound, pair: int) -> float:
+    log = max(0.0, log_upper(ratio)) if ratio > 0 else 0.0
+    if bound.scales is None or log == 0:
+        return log
+    scale = float(bound.scales[pair])
+    return math.nextafter(log / scale, math.inf) if scale > 0 else math.inf
+
+
+def _decide(ratio: Fraction, slack: Fraction, bound: Bound, pair: int) -> Verdict:
+    if bound.is_vacuous:
+        return Verdict.YES
+    level = bound.level(pair)
+    high = compare_with_exp(ratio * slack, level)
+    if slack == 1 or high is Verdict.YES:
+        return high
+    return Verdict.NO if compare_with_exp(ratio / slack, level) is Verdict.NO else Verdict.UNDECIDED
+
+
+def _largest(top: NDArray[Any], low: NDArray[Any]) -> tuple[int, Fraction | None]:
+    """Position and value of the largest exact ratio of two integer vectors; 0/0 counts as 1.
+
+    Floats shortlist the positions, rationals decide among them.
+    """
+    live = np.asarray(top != 0, dtype=bool)
+    if not live.any():
+        return 0, Fraction(1)
+    infinite = live & np.asarray(low == 0, dtype=bool)
+    if infinite.any():
+        return int(np.flatnonzero(infinite)[0]), None
+    places = np.flatnonzero(live)
+    if top.dtype == object or low.dtype == object:
+        rough = np.array([int(top[y]) / int(low[y]) for y in places])
+    else:
+        rough = top[places] / low[places]
+    near = places[rough >= rough.max() * (1 - _CLEAR)]
+    best = max(near, key=lambda y: Fraction(int(top[y]), int(low[y])))
+    return int(best), Fraction(int(top[best]), int(low[best]))

@@ -1,0 +1,268 @@
+"""What every privacy notion has: a level, a measurement, an exact check; and their registry."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LevelError, UnknownNameError
+from ..exact import Verdict
+from ..labels import Label
+from ..mechanism import Mechanism
+from ..prior import Prior
+from .hypotheses import Bound, BoundCheck, check_bound
+
+NOTIONS: dict[str, type[PrivacyNotion]] = {}
+
+
+@dataclass(frozen=True)
+class Check:
+    """Exact verdict on one notion for one kernel.
+
+    Attributes
+    ----------
+    notion : the notion with the level asked
+    verdict : ``Verdict.YES`` only when the guarantee is proved for the exact numbers
+    achieved : the levels the kernel has, in nats, rounded up (one per level of the notion)
+    output : label of the worst outcome
+    ratio : the likelihood ratio there as an exact rational, ``None`` when infinite
+    evidence : one sentence that names the worst outcome and pair of hypotheses
+    """
+
+    notion: PrivacyNotion
+    verdict: Verdict
+    achieved: tuple[float, ...]
+    output: Label
+    ratio: Fraction | None
+    evidence: str
+
+
+class PrivacyNotion(ABC):
+    """A privacy notion at a level.
+
+    A subclass is a frozen dataclass. The fields named in :attr:`level_fields` hold levels in nats;
+    they are checked when an instance is made. Subclassing registers the notion under its class
+    name, so that audits, the command line and the contract tests include it; pass
+    ``register=False`` as a class keyword to keep a class out.
+    """
+
+    level_fields: ClassVar[tuple[str, ...]] = ("epsilon",)
+    #: Keys into ``references.bib``.
+    references: ClassVar[tuple[str, ...]] = ()
+    #: Whether further parameters than levels are needed (so audits cannot guess an instance).
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        # ABCMeta fills __abstractmethods__ only after this hook, so look the methods up.
+        abstract = any(
+            getattr(getattr(cls, name, None), "__isabstractmethod__", False) for name in dir(cls)
+        )
+        if not register or abstract:
+            return
+        known = NOTIONS.get(cls.__name__.lower())
+        if known is not None and known.__module__ != cls.__module__:
+            raise LevelError(
+                "privacy notion",
+                expected="a class name that is not taken",
+                got=f"{cls.__name__}, defined in {known.__module__} already",
+                remedy="rename the class, or pass register=False",
+            )
+        NOTIONS[cls.__name__.lower()] = cls
+
+    def __post_init__(self) -> None:
+        for name in self.level_fields:
+            object.__setattr__(self, name, check_level(getattr(self, name), self._name(name)))
+
+    def _name(self, field_name: str) -> str:
+        return f"{type(self).__name__} level {field_name}"
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The levels in nats, in the order of the fields."""
+        return tuple(getattr(self, name) for name in self.level_fields)
+
+    @classmethod
+    def at(cls, *levels: float) -> Self:
+        """The notion at given levels; one level serves all when fewer are given."""
+        if len(levels) == 1:
+            levels = levels * len(cls.level_fields)
+        return cls(*levels)
+
+    def with_levels(self, *levels: float) -> Self:
+        """The same notion at other levels."""
+        return replace(self, **dict(zip(self.level_fields, levels, strict=True)))  # type: ignore[type-var]
+
+    @abstractmethod
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """Leakage of each outcome in nats, ``(M,)``, or ``(L, M)`` for a notion with L levels.
+
+        A direct measurement in floating point that shares nothing with :meth:`check`. Outcomes of
+        probability zero leak 0; an outcome that rules something out may leak ``inf``.
+        """
+
+    @abstractmethod
+    def check(self, mechanism: Mechanism, prior: Prior) -> Check:
+        """Decide exactly whether a kernel satisfies the notion at its level."""
+
+    def measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
+        """The levels a kernel has, in floating point (see :meth:`check` for exact ones)."""
+        per_outcome = np.atleast_2d(self.leakage(mechanism.kernel, prior))
+        return tuple(float(row.max()) for row in per_outcome)
+
+    @property
+    def spec(self) -> str:
+        """How the notion is written on the command line, such as ``pml:0.5``."""
+        return f"{type(self).__name__.lower()}:{','.join(repr(level) for level in self.levels)}"
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{level:.6g}' for level in self.levels)})"
+
+
+class LikelihoodBound(PrivacyNotion):
+    """A notion that bounds likelihood ratios between pairs of hypotheses.
+
+    A subclass gives :meth:`bounds`, the pairs, which are compiled and exactly checked, and
+    :meth:`leakage`, an independent measurement. Nothing else is needed for design, audit and
+    certificates.
+    """
+
+    @abstractmethod
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """The pairs of hypotheses and their levels, for a prior over the kernel's inputs."""
+
+    def check(self, mechanism: Mechanism, prior: Prior) -> Check:
+        """Decide every bound in integers and rationals.
+
+        Raises :class:`KernelError` when the prior is not over the kernel's inputs.
+        """
+        mechanism.check_prior(prior)
+        outcomes = [(b, check_bound(b, mechanism)) for b in self.bounds(prior)]
+        achieved = tuple(
+            max((c.level for b, c in outcomes if b.parameter == k), default=0.0)
+            for k in range(len(self.level_fields))
+        )
+        order = (Verdict.NO, Verdict.UNDECIDED, Verdict.YES)
+        bound, worst = min(
+            outcomes, key=lambda pair: (order.index(pair[1].verdict), -_excess(*pair))
+        )
+        return Check(
+            self,
+            worst.verdict,
+            achieved,
+            mechanism.outputs[worst.output],
+            worst.ratio,
+            self._evidence(bound, worst, mechanism),
+        )
+
+    def _evidence(self, bound: Bound, worst: BoundCheck, mechanism: Mechanism) -> str:
+        shown = "infinite" if worst.ratio is None else f"{float(worst.ratio):.12g}"
+        text = (
+            f"outcome {mechanism.outputs[worst.output]!r}: likelihood ratio of {worst.over} to "
+            f"{worst.under} is {shown}, level {worst.level:.12g} against {bound.epsilon:.12g}"
+        )
+        if worst.verdict is Verdict.UNDECIDED:
+            text += (
+                f" (rows of the kernel are off by up to {float(mechanism.row_error):.2g}, which "
+                "does not settle it)"
+            )
+        return text
+
+
+def _excess(bound: Bound, check: BoundCheck) -> float:
+    if check.level == math.inf:
+        return -math.inf if bound.is_vacuous else math.inf
+    return check.level - bound.epsilon
+
+
+def check_level(value: Any, subject: str) -> float:
+    """A level in nats: a non-negative number, ``inf`` allowed.
+
+    Raises :class:`LevelError` for text, NaN, negative numbers and booleans.
+    """
+    if isinstance(value, (bool, np.bool_, str, bytes)) or value is None:
+        level = None
+    else:
+        try:
+            level = float(value)
+        except (TypeError, ValueError, OverflowError):
+            level = None
+    if level is None or math.isnan(level) or level < 0:
+        raise LevelError(
+            subject,
+            expected="a non-negative number of nats",
+            got=repr(value),
+            remedy="give a level such as 0.5",
+        )
+    return level
+
+
+def parse_notion(spec: str) -> PrivacyNotion:
+    """The notion that a text such as ``pml:0.5`` or ``alip:1.0,0.5`` (lower, upper) names.
+
+    >>> parse_notion("pml:0.5")
+    PML(epsilon=0.5)
+    """
+    name, colon, rest = spec.strip().partition(":")
+    cls = NOTIONS.get(name.strip().lower())
+    if cls is None:
+        raise UnknownNameError("privacy notion", name, (c.__name__.lower() for c in set(NOTIONS.values())))
+    count = len(cls.level_fields)
+    words = [w for w in rest.split(",") if w.strip()]
+    if cls.needs:
+        raise LevelError(
+            f"privacy notion {name}",
+            expected="a notion that levels alone define",
+            got=f"one that needs {', '.join(cls.needs)}",
+            remedy="design it in Python",
+        )
+    if not colon or len(words) != count:
+        example = f"{name}:{','.join(['0.5'] * count)}"
+        raise LevelError(
+            f"privacy notion {name}",
+            expected=f"{count} level{'s' if count > 1 else ''}, as in {example}",
+            got=repr(spec),
+            remedy="write the levels in nats after a colon",
+        )
+    levels = []
+    for word in words:
+        try:
+            levels.append(float(word))
+        except ValueError:
+            raise LevelError(
+                f"privacy notion {name}", expected="a number of nats", got=repr(word),
+                remedy=f"write it as in {name}:0.5",
+            ) from None
+    return cls.at(*levels) if count == len(levels) else cls.at(levels[0])
+
+
+def as_notions(privacy: Any) -> tuple[PrivacyNotion, ...]:
+    """One notion or several, as a tuple; raises :class:`LevelError` for anything else."""
+    if isinstance(privacy, PrivacyNotion):
+        return (privacy,)
+    if isinstance(privacy, Iterable) and not isinstance(privacy, (str, bytes)):
+        notions = tuple(privacy)
+        if notions and all(isinstance(n, PrivacyNotion) for n in notions):
+            return notions
+    got: object = privacy
+    if inspect.isclass(privacy):
+        got = f"the class {privacy.__name__} without a level"
+    raise LevelError(
+        "privacy",
+        expected="a notion such as PML(0.5), or a list of notions",
+        got=str(got),
+        remedy="name at least one notion with its level",
+    )
+
+
+def notion_fields(notion: PrivacyNotion) -> dict[str, Any]:
+    """The dataclass fields of a notion, by name."""
+    return {f.name: getattr(notion, f.name) for f in fields(notion)}  # type: ignore[arg-type]

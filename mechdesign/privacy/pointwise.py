@@ -1,0 +1,121 @@
+"""Notions that compare the posterior of the secret with its prior, outcome by outcome.
+
+With lift(x, y) = P(x|y)/P(x) = K[x,y]/q[y] and i = log lift, all leakages in nats:
+
+======  =====================================  ===========================
+notion  asks for every outcome y               pairs of hypotheses (μ, ν)
+======  =====================================  ===========================
+PML     max_x i(x;y) ≤ ε                       (δ_x, prior)
+PMC     max_x −i(x;y) ≤ ε                      (prior, δ_x)
+LIP     −ε ≤ i(x;y) ≤ ε                        both
+ALIP    −ε_l ≤ i(x;y) ≤ ε_u                    both, each at its level
+======  =====================================  ===========================
+
+x runs over the symbols of positive mass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..prior import Prior
+from .hypotheses import Bound, Hypotheses
+from .notion import LikelihoodBound
+
+
+def log_lift(kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    """log K[x,y]/q[y] on the support, ``(n, M)``; 0 for outcomes of probability zero."""
+    p = prior.probabilities[prior.support]
+    rows = kernel[prior.support]
+    q = p @ rows
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(q > 0, np.log(rows) - np.log(q), 0.0)
+
+
+@dataclass(frozen=True)
+class PML(LikelihoodBound):
+    """ε-pointwise maximal leakage: max_x log P(x|y)/P(x) ≤ ε for every outcome y.
+
+    No adversary, whatever gain function or randomised function of the secret is after, gains more
+    than a factor e^ε from any outcome ([Saeidian2023PML]; [GrosseID] Definition 3).
+    """
+
+    epsilon: float
+    references: ClassVar = ("Saeidian2023PML", "GrosseID", "SaeidianDisclosure")
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """(δ_x, prior) for every x of positive mass."""
+        points = Hypotheses.points(prior, prior.support)
+        return [Bound(points, Hypotheses.prior(prior), self.epsilon)]
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """ℓ(X→y) = max_x i(x;y), an ``(M,)`` array in nats."""
+        return np.maximum(log_lift(kernel, prior).max(axis=0), 0.0)
+
+
+@dataclass(frozen=True)
+class PMC(LikelihoodBound):
+    """ε-pointwise maximal cost: max_x log P(x)/P(x|y) ≤ ε for every outcome y.
+
+    No adversary that minimises a non-negative cost lowers it by more than a factor e^ε
+    ([SaeidianPMC]; [GrosseID] Theorem 2).
+    """
+
+    epsilon: float
+    references: ClassVar = ("SaeidianPMC", "GrosseID")
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """(prior, δ_x) for every x of positive mass."""
+        points = Hypotheses.points(prior, prior.support)
+        return [Bound(Hypotheses.prior(prior), points, self.epsilon)]
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """Λ(X→y) = max_x −i(x;y), an ``(M,)`` array in nats."""
+        return np.maximum((-log_lift(kernel, prior)).max(axis=0), 0.0)
+
+
+@dataclass(frozen=True)
+class LIP(LikelihoodBound):
+    """ε-local information privacy: |i(x;y)| ≤ ε for every x and y ([Jiang2020]; [GrosseID])."""
+
+    epsilon: float
+    references: ClassVar = ("Jiang2020", "duPinCalmon2012", "GrosseID")
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """The pairs of PML and of PMC."""
+        return PML(self.epsilon).bounds(prior) + PMC(self.epsilon).bounds(prior)
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """max_x |i(x;y)|, an ``(M,)`` array in nats."""
+        return np.abs(log_lift(kernel, prior)).max(axis=0)
+
+
+@dataclass(frozen=True)
+class ALIP(LikelihoodBound):
+    """(ε_l, ε_u)-asymmetric local information privacy: −ε_l ≤ i(x;y) ≤ ε_u for every x and y.
+
+    Source: [Zarrabian2022]; [GrosseID] Definition 2. An infinite ε_l leaves PML, an infinite ε_u
+    leaves PMC.
+    """
+
+    epsilon_l: float
+    epsilon_u: float
+    level_fields: ClassVar = ("epsilon_l", "epsilon_u")
+    references: ClassVar = ("Zarrabian2022", "Zarrabian2023", "GrosseID")
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """(prior, δ_x) at ε_l and (δ_x, prior) at ε_u."""
+        points, whole = Hypotheses.points(prior, prior.support), Hypotheses.prior(prior)
+        return [
+            Bound(whole, points, self.epsilon_l, parameter=0),
+            Bound(points, whole, self.epsilon_u, parameter=1),
+        ]
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """max_x −i(x;y) and max_x i(x;y), a ``(2, M)`` array in nats."""
+        density = log_lift(kernel, prior)
+        return np.maximum(np.stack([(-density).max(axis=0), density.max(axis=0)]), 0.0)

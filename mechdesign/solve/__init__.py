@@ -1,0 +1,1 @@
+"""How the optimum is found: problem, choice of a method, methods, repair, certificate."""

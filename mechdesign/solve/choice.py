@@ -1,0 +1,98 @@
+"""Which method solves a problem, and why: public, inspectable, and without solving anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import NoMethodError, UnknownNameError
+from .closed_form import CLOSED_FORMS
+from .linear_program import SIMPLEX_ENTRIES, Cvxpy, HighsInteriorPoint, HighsSimplex
+from .methods import Method
+from .problem import Problem
+
+SIMPLEX, INTERIOR = HighsSimplex(), HighsInteriorPoint()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The method chosen and why each method before it refused.
+
+    Attributes
+    ----------
+    method : the method
+    refusals : reasons of the methods that were asked first
+    also : names of further methods that would apply
+    """
+
+    method: Method
+    refusals: dict[str, str]
+    also: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"method: {self.method.name}", f"why: {self.method.reason}"]
+        if self.method.source:
+            lines.append(f"source: {self.method.source}")
+        lines += [f"not {name}: {why}" for name, why in self.refusals.items()]
+        if self.also:
+            lines.append("would also work: " + ", ".join(self.also))
+        return "\n".join(lines)
+
+
+def ordered_methods(problem: Problem) -> tuple[Method, ...]:
+    """Every method in the order of preference for a problem of this size."""
+    n, m = problem.shape
+    general = (SIMPLEX, INTERIOR) if n * m <= SIMPLEX_ENTRIES else (INTERIOR, SIMPLEX)
+    return CLOSED_FORMS + general
+
+
+def choose(problem: Problem, solver: str = "auto") -> Choice:
+    """What :func:`design` would do with a problem, and why.
+
+    Parameters
+    ----------
+    problem : from :func:`state_problem`
+    solver : ``"auto"``, the name of a method, or the name of a cvxpy solver
+
+    Raises
+    ------
+    NoMethodError
+        When the method asked for, or every method, refuses.
+    """
+    methods = ordered_methods(problem)
+    if solver in ("auto", "all"):
+        candidates: tuple[Method, ...] = methods
+    else:
+        candidates = (find_method(solver),)
+    refusals: dict[str, str] = {}
+    for method in candidates:
+        why = method.refusal(problem)
+        if why is None:
+            also = tuple(
+                m.name for m in methods if m.name != method.name and m.name not in refusals
+                and m.refusal(problem) is None
+            )
+            return Choice(method, refusals, also)
+        refusals[method.name] = why
+    raise NoMethodError(str(problem), refusals)
+
+
+def find_method(name: str) -> Method:
+    """A method by name; other names are tried as cvxpy solvers when the method runs."""
+    known = {m.name: m for m in (*CLOSED_FORMS, SIMPLEX, INTERIOR)}
+    if not isinstance(name, str):
+        raise UnknownNameError("solver", name, [*known, "auto", "all"])
+    if name.lower() in known:
+        return known[name.lower()]
+    solvers = cvxpy_solvers()
+    if name.upper() in solvers:
+        return Cvxpy(name)
+    raise UnknownNameError("solver", name, [*known, "auto", "all", *solvers])
+
+
+def cvxpy_solvers() -> list[str]:
+    """Names of the solvers that an installed cvxpy has; empty without cvxpy."""
+    try:
+        import cvxpy
+    except ImportError:
+        return []
+    return list(cvxpy.installed_solvers())

@@ -1,0 +1,212 @@
+"""``design``: from prior, utility and privacy to a certified kernel."""
+
+from __future__ import annotations
+
+import html
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import GapWarning, MechdesignError
+from ..mechanism import Mechanism
+from ..prior import Prior
+from ..privacy.notion import PrivacyNotion
+from ..utility.base import Utility
+from .certificate import Certificate, certify
+from .choice import Choice, choose, ordered_methods
+from .problem import Problem, state_problem
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One method's result when all that apply are run.
+
+    ``value`` and ``bound`` are ``None`` when the method failed; ``note`` says why.
+    """
+
+    method: str
+    value: float | None
+    bound: float | None
+    gap: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Design:
+    """The best mechanism found, with proof.
+
+    Attributes
+    ----------
+    mechanism : the kernel, exactly private
+    prior, utility, notions : what was asked
+    method : name of the method that found it
+    certificate : exact checks, bound, gap and repair
+    choice : why that method
+    agreement : results of every method, with ``solver="all"``
+    """
+
+    mechanism: Mechanism
+    prior: Prior
+    utility: Utility
+    notions: tuple[PrivacyNotion, ...]
+    method: str
+    certificate: Certificate
+    choice: Choice | None = None
+    agreement: tuple[Agreement, ...] = field(default=())
+
+    @property
+    def value(self) -> float:
+        """Expected utility of the mechanism, maximised."""
+        return self.certificate.value
+
+    @property
+    def bound(self) -> float:
+        """Proven upper bound on the utility of every private mechanism."""
+        return self.certificate.bound
+
+    @property
+    def gap(self) -> float:
+        """(bound − value) over the utility's range."""
+        return self.certificate.gap
+
+    @property
+    def status(self) -> str:
+        """``"optimal"`` when the gap is at most 1e-6, else ``"private, gap …"``."""
+        return "optimal" if self.certificate.is_optimal else f"private, gap {self.gap:.2g}"
+
+    def __repr__(self) -> str:
+        asked = ", ".join(str(notion) for notion in self.notions)
+        c = self.certificate
+        lines = [
+            f"Design for {asked}, {self.utility!r}: {self.status}",
+            f"value  {c.value:.10g}",
+            f"bound  {c.bound:.10g}  (gap {c.gap:.2g} of the utility range)",
+            f"method {self.method} ({c.solver}; {c.repair})",
+        ]
+        lines += [
+            f"exact  {check.notion}: {check.verdict}, achieved "
+            + ", ".join(f"{level:.10g}" for level in check.achieved)
+            for check in c.checks
+        ]
+        return "\n".join([*lines, self.mechanism.to_text()])
+
+    def _repr_html_(self) -> str:
+        text = html.escape(repr(self).split("\n" + self.mechanism.to_text())[0])
+        return f"<pre>{text}</pre>{self.mechanism._repr_html_()}"
+
+
+def design(
+    prior: Prior,
+    utility: Utility,
+    privacy: Any,
+    outputs: Any = None,
+    solver: str = "auto",
+) -> Design:
+    """The kernel P(Y|X) of highest utility that satisfies every privacy notion, with proof.
+
+    Solves, over row-stochastic K, with p the prior and u the gains of the utility::
+
+        maximise  Σ p_x u_xy K_xy   subject to   (μᵀK)_y ≤ e^ε (νᵀK)_y
+
+    for every outcome y and pair of hypotheses (μ, ν) of the notions. The dual prices rows by λ::
+
+        minimise  Σ λ_x + max_y sup{⟨c_y − λ, k⟩ : k in the cone, pᵀk = 1},   c_xy = p_x u_xy
+
+    and any λ gives an upper bound; ``found.bound`` is computed from it afresh.
+
+    Parameters
+    ----------
+    prior : Prior
+        Symbols of zero mass are left out of the design and get a copy of the row that serves
+        them best.
+    utility : Utility
+        Such as ``md.utility.Hamming()``.
+    privacy : PrivacyNotion or list of them
+        All of a list must hold. Levels in nats.
+    outputs : list of labels, optional
+        The utility's own outputs when left out.
+    solver : str
+        ``"auto"`` (see :func:`choose`), ``"all"`` to run every method that applies and keep the
+        best, the name of a method such as ``"highs-ipm"``, or of a cvxpy solver such as ``"SCS"``.
+
+    Returns
+    -------
+    Design
+        Its kernel passed an exact check of every notion, on the integer weights it is stored in.
+
+    Raises
+    ------
+    InputError
+        For input that cannot be used.
+    NoMethodError, SolverError, CertificateError
+        When no method applies, a solver fails, or a kernel fails its exact check.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> found = md.design(md.Prior([.5, .3, .2]), md.utility.Hamming(), md.LDP(1))
+    >>> round(found.value, 6), found.status
+    (0.58982, 'optimal')
+    """
+    problem = state_problem(prior, utility, privacy, outputs)
+    if solver == "all":
+        return _design_all(problem)
+    choice = choose(problem, solver)
+    found = _run(problem, choice)
+    if not found.certificate.is_optimal:
+        warnings.warn(
+            f"the kernel is certified private, but its optimality is only proved up to "
+            f"{found.gap:.2g} of the utility range (bound {found.bound:.9g}, value "
+            f"{found.value:.9g}); another solver may do better",
+            GapWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def explain(
+    prior: Prior, utility: Utility, privacy: Any, outputs: Any = None, solver: str = "auto"
+) -> Choice:
+    """Which method :func:`design` would use for the same arguments, and why, without solving."""
+    return choose(state_problem(prior, utility, privacy, outputs), solver)
+
+
+def _run(problem: Problem, choice: Choice) -> Design:
+    candidate = choice.method.solve(problem)
+    mechanism, certificate = certify(problem, candidate)
+    return Design(
+        mechanism,
+        problem.prior,
+        problem.utility,
+        problem.notions,
+        choice.method.name,
+        certificate,
+        choice,
+    )
+
+
+def _design_all(problem: Problem) -> Design:
+    choice = choose(problem, "auto")
+    rows: list[Agreement] = []
+    designs: list[Design] = []
+    for method in ordered_methods(problem):
+        why = method.refusal(problem)
+        if why is not None:
+            continue
+        try:
+            found = _run(problem, Choice(method, choice.refusals, choice.also))
+        except MechdesignError as failure:
+            rows.append(Agreement(method.name, None, None, None, str(failure)))
+            continue
+        designs.append(found)
+        rows.append(Agreement(method.name, found.value, found.bound, found.gap))
+    if not designs:
+        # Every method that applies failed: run the chosen one again to raise its error.
+        return _run(problem, choice)
+    # Values that agree to rounding: the method preferred anyway is kept.
+    within = max(d.value for d in designs) - 1e-12 * problem.gain_range
+    best = next(d for d in designs if d.value >= within)
+    return Design(
+        best.mechanism, best.prior, best.utility, best.notions, best.method, best.certificate,
+        best.choice, tuple(rows),
+    )

@@ -1,0 +1,62 @@
+"""What a method is: it may refuse with a reason, else it answers with a kernel and duals."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .problem import Problem
+
+#: Dual weights of one bound: ``(over, under)`` of shapes ``(A, M)`` and ``(B, M)`` when every μ
+#: is paired with every ν, ``(pairs,)`` of shape ``(P, M)`` when they are matched.
+Multipliers = tuple[NDArray[np.float64], ...]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method's answer, trusted in nothing: the certificate measures everything afresh.
+
+    Attributes
+    ----------
+    kernel : ``(n, M)`` kernel on the support, feasible up to the method's accuracy
+    prices : ``(n,)`` dual of the row sums: what one more unit of row x would be worth
+    multipliers : dual weights of each bound of the problem, in their order
+    solver : what computed it, for the record
+    details : facts worth keeping, such as iterations
+    """
+
+    kernel: NDArray[np.float64]
+    prices: NDArray[np.float64] | None = None
+    multipliers: tuple[Multipliers, ...] | None = None
+    solver: str = ""
+    details: dict[str, str] = field(default_factory=dict)
+
+
+class Method(ABC):
+    """A way to solve a problem."""
+
+    name: ClassVar[str]
+    #: One sentence: what it does and why it would be chosen.
+    reason: ClassVar[str]
+    source: ClassVar[str] = ""
+    #: Whether the answer is a formula.
+    closed_form: ClassVar[bool] = False
+
+    @abstractmethod
+    def refusal(self, problem: Problem) -> str | None:
+        """Why the method does not apply, or ``None`` when it does."""
+
+    @abstractmethod
+    def solve(self, problem: Problem) -> Candidate:
+        """Solve a problem that was not refused. Raises :class:`SolverError`."""
+
+
+def constant_kernel(problem: Problem) -> NDArray[np.float64]:
+    """The kernel that always reports the best single output, ``(n, M)``."""
+    kernel = np.zeros(problem.shape)
+    kernel[:, int(np.argmax(problem.objective.sum(axis=0)))] = 1.0
+    return kernel

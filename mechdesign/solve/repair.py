@@ -1,0 +1,168 @@
+"""From a solver's kernel to integer weights that satisfy every bound exactly.
+
+The kernel is rounded to weights over 2⁵³. Where an outcome still breaks a bound by v, the constant
+column c = v/(e^ε − 1) is added to it and the rest is scaled by 1 − Σc: constant columns lie inside
+every cone of the likelihood family, so this works for all notions alike and costs Σc of the
+utility range at most. An outcome so rare that its correction outweighs it is merged into the most
+frequent one, which is post-processing and free of any privacy cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CertificateError
+from ..exact import DENOMINATOR, DENOMINATOR_BITS, exp_bounds
+from ..mechanism import Mechanism
+from ..prior import Prior
+from ..privacy.hypotheses import Bound
+
+_ROUNDS = 40
+_TOO_MUCH = 0.5
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What was done to make a kernel exactly private.
+
+    Attributes
+    ----------
+    merged : positions of outcomes merged into the most frequent one
+    mixed : total constant mass mixed in, between 0 and 1
+    rounds : how often the kernel was rounded and checked
+    constant : whether only the constant kernel on its output distribution passed
+    """
+
+    merged: tuple[int, ...]
+    mixed: float
+    rounds: int
+    constant: bool = False
+
+    def __str__(self) -> str:
+        if self.constant:
+            return "replaced by a constant kernel"
+        parts = []
+        if self.merged:
+            parts.append(f"{len(self.merged)} negligible outcomes merged")
+        if self.mixed:
+            parts.append(f"{self.mixed:.2g} of constant mass mixed in")
+        return ", ".join(parts) or "rounding alone"
+
+
+def repair_kernel(
+    kernel: NDArray[np.float64], prior: Prior, bounds: tuple[Bound, ...]
+) -> tuple[NDArray[np.int64], Repair]:
+    """Integer weights over 2⁵³, ``(n, M)``, that satisfy every bound, near a given kernel.
+
+    Raises :class:`CertificateError` when the kernel holds no usable numbers.
+    """
+    start = clean_kernel(kernel)
+    masses = prior.probabilities @ start
+    merged: list[int] = []
+    added = np.zeros(start.shape[1])
+    for round_number in range(1, _ROUNDS + 1):
+        total = float(added.sum())
+        if total >= _TOO_MUCH:
+            break
+        weights = to_weights((1 - total) * start + added)
+        needed = corrections(weights, prior, bounds)
+        if not (needed > 0).any():
+            return weights, Repair(tuple(merged), total, round_number)
+        if not np.isfinite(needed).all():
+            break
+        # Rounding moves entries by two units or so, in every round anew.
+        step = np.where(needed > 0, 1.5 * needed, 0.0)
+        heavy = int(np.argmax(masses))
+        for y in np.flatnonzero((step > 0) & (masses + added <= added + step)):
+            if y != heavy:
+                start[:, heavy] += start[:, y]
+                start[:, y] = 0.0
+                masses[heavy] += masses[y]
+                masses[y] = added[y] = step[y] = 0.0
+                merged.append(int(y))
+        added += step
+    average = masses / masses.sum()
+    weights = to_weights(np.broadcast_to(average, start.shape).copy())
+    return weights, Repair(tuple(merged), 1.0, _ROUNDS, constant=True)
+
+
+def clean_kernel(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Negative entries cut off and rows divided by their sums; a fresh array."""
+    if not np.isfinite(kernel).all():
+        raise CertificateError("the solver returned a kernel with entries that are not finite")
+    cut = np.maximum(kernel, 0.0)
+    sums = cut.sum(axis=1)
+    if (sums < 0.5).any():
+        raise CertificateError(
+            f"the solver returned a kernel with a row that sums to {float(sums.min()):.3g}"
+        )
+    return cut / sums[:, None]
+
+
+def to_weights(kernel: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Integer weights with rows of exactly 2⁵³, zeros kept, nearest by largest remainder."""
+    scaled = kernel * float(DENOMINATOR)
+    weights = np.floor(scaled).astype(np.int64)
+    fractions = scaled - weights
+    missing = DENOMINATOR - weights.sum(axis=1)
+    order = np.argsort(-fractions, axis=1, kind="stable")
+    # Rank of each entry among the remainders of its row.
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(kernel.shape[1])[None, :], axis=1)
+    raise_one = (ranks < missing[:, None]) & (fractions > 0)
+    weights += raise_one
+    rows = np.arange(len(weights))
+    weights[rows, weights.argmax(axis=1)] += DENOMINATOR - weights.sum(axis=1)
+    return weights
+
+
+def corrections(
+    weights: NDArray[np.int64], prior: Prior, bounds: tuple[Bound, ...]
+) -> NDArray[np.float64]:
+    """Constant mass that each outcome needs to satisfy every bound, ``(M,)``; 0 where it does.
+
+    Exact: with likelihoods a and b and F a rational at most e^ε, c = (a − F·b)/(F − 1), plus room
+    for rounding. ``inf`` at level zero.
+    """
+    mechanism = Mechanism.from_weights(weights, DENOMINATOR_BITS)
+    needed = np.zeros(weights.shape[1])
+    for bound in bounds:
+        over = bound.over.likelihoods(mechanism)
+        under = bound.under.likelihoods(mechanism)
+        if bound.pairing == "all":
+            rows = [(over.max(axis=0), under.min(axis=0), bound.level())]
+        else:
+            rows = [(over[i], under[i], bound.level(i)) for i in range(len(bound.over))]
+        for top, low, level in rows:
+            np.maximum(
+                needed, _column_needs(top, low, level, bound.over.total, bound.under.total),
+                out=needed,
+            )
+    return needed
+
+
+def _column_needs(
+    top: NDArray[Any], low: NDArray[Any], level: Fraction, over_total: int, under_total: int
+) -> NDArray[np.float64]:
+    factor = exp_bounds(level)[0]
+    # top/over_total <= factor * low/under_total, multiplied out into integers.
+    left = top.astype(object) * (under_total * factor.denominator)
+    right = low.astype(object) * (over_total * factor.numerator)
+    broken = np.asarray(left > right, dtype=bool)
+    needed = np.zeros(len(top))
+    if not broken.any():
+        return needed
+    if factor == 1:
+        needed[broken] = np.inf
+        return needed
+    unit = over_total * under_total * (factor.numerator - factor.denominator)
+    rounding = 4 * float((factor + 1) / (factor - 1))
+    for y in np.flatnonzero(broken):
+        exact = Fraction(int(left[y] - right[y]), unit)
+        needed[y] = (float(exact) + rounding) / DENOMINATOR
+    return needed

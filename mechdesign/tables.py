@@ -1,0 +1,251 @@
+"""Counting values in data-frame columns and CSV files; reading matrices from CSV files."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .data import EXAMPLES, example_path
+from .errors import DataError, UnknownNameError
+from .labels import Label, parse_labels, tidy
+
+MISSING_TEXT = frozenset({"", "na", "n/a", "nan", "null", "none"})
+
+
+def count_values(column: Any, *, missing: str = "error") -> dict[Label, int]:
+    """How often each value occurs in a column, in label order.
+
+    Parameters
+    ----------
+    column : pandas, polars or pyarrow series, NumPy vector, or iterable of values
+    missing : {"error", "drop"}
+        Whether null and NaN entries are refused or left out.
+    """
+    _check_missing_policy(missing)
+    import narwhals.stable.v1 as nw
+
+    series = nw.from_native(column, series_only=True, allow_series=True, pass_through=True)
+    categories: list[Label] | None = None
+    if isinstance(series, nw.Series):
+        if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
+            categories = [tidy(c) for c in series.cat.get_categories().to_list()]
+        values: Iterable[Any] = series.to_list()
+    elif isinstance(series, np.ndarray):
+        values = series.tolist()
+    elif isinstance(series, Iterable) and not isinstance(series, (str, bytes)):
+        values = series
+    else:
+        raise DataError(
+            "column",
+            expected="a pandas, polars or pyarrow series, or a sequence of values",
+            got=type(column).__name__,
+            remedy="select one column of the table first",
+        )
+    counts: Counter[Label] = Counter()
+    blank = total = 0
+    for value in values:
+        total += 1
+        value = tidy(value)
+        if _is_missing(value):
+            blank += 1
+            continue
+        try:
+            counts[value] += 1
+        except TypeError:
+            raise DataError(
+                "column",
+                expected="hashable values such as text or numbers",
+                got=f"{value!r} of type {type(value).__name__}",
+                remedy="select a column that holds one value per row",
+            ) from None
+    _settle_missing("column", blank, total, missing)
+    return _ordered(counts, categories)
+
+
+def count_csv(
+    path: str | Path, column: str, *, weights: str | None = None, missing: str = "error"
+) -> dict[Label, Fraction]:
+    """How often each value occurs in one column of a CSV file, streamed line by line.
+
+    Parameters
+    ----------
+    path : file with a header line, or the name of a shipped table
+    column : name of the column
+    weights : name of a column of counts for tables with one line per group; the shipped tables
+        know theirs
+    missing : {"error", "drop"}
+    """
+    _check_missing_policy(missing)
+    if weights is None and example_path(path) is not None:
+        weights = EXAMPLES[str(path)].weights
+    counts: Counter[Label] = Counter()
+    blank = total = 0
+    with _open_table(path) as (name, lines):
+        reader = csv.DictReader(lines)
+        header = reader.fieldnames
+        if not header:
+            raise DataError(
+                f"table {name}",
+                expected="a header line and rows",
+                got="an empty file",
+                remedy="check the path",
+            )
+        for wanted in (column, weights):
+            if wanted is not None and wanted not in header:
+                raise UnknownNameError(f"column of {name}", wanted, header)
+        for row in reader:
+            total += 1
+            text = row[column]
+            if text is None or text.strip().lower() in MISSING_TEXT:
+                blank += 1
+                continue
+            weight = Fraction(1)
+            if weights is not None:
+                weight = _weight(row[weights], name, weights, reader.line_num)
+            counts[text.strip()] += weight  # type: ignore[assignment]
+    if total == 0:
+        raise DataError(
+            f"table {name}", expected="at least one row", got="none", remedy="check the file"
+        )
+    _settle_missing(f"column {column!r} of {name}", blank, total, missing)
+    texts = list(counts)
+    typed = dict(zip(parse_labels(texts), texts, strict=True))
+    return {label: Fraction(counts[typed[label]]) for label in _ordered(Counter(typed), None)}
+
+
+def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], list[Label]]:
+    """A labelled matrix: first column the row labels, header line the column labels.
+
+    Returns the ``(N, M)`` array, the N row labels and the M column labels.
+    """
+    with _open_table(path) as (name, lines):
+        rows = [row for row in csv.reader(lines) if any(cell.strip() for cell in row)]
+    if len(rows) < 2 or len(rows[0]) < 2:
+        raise DataError(
+            f"matrix {name}",
+            expected="a header line, then one line per row with its label first",
+            got=f"{len(rows)} lines",
+            remedy="see 'mechdesign design --csv' for the layout",
+        )
+    columns = [cell.strip() for cell in rows[0][1:]]
+    labels, values = [], []
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(columns) + 1:
+            raise DataError(
+                f"matrix {name}",
+                expected=f"{len(columns) + 1} cells in line {number}",
+                got=str(len(row)),
+                remedy="complete the line",
+            )
+        labels.append(row[0].strip())
+        try:
+            values.append([float(cell) for cell in row[1:]])
+        except ValueError:
+            bad = next(cell for cell in row[1:] if not _is_number(cell))
+            raise DataError(
+                f"matrix {name}",
+                expected=f"numbers in line {number}",
+                got=repr(bad),
+                remedy="correct the cell",
+            ) from None
+    return np.array(values), parse_labels(labels), parse_labels(columns)
+
+
+@contextmanager
+def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
+    file = example_path(path) or Path(path)
+    try:
+        handle = open(file, newline="", encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise DataError(
+            "table",
+            expected="an existing file or the name of a shipped table",
+            got=str(path),
+            remedy="check the path; 'mechdesign data' lists the shipped tables",
+        ) from None
+    except OSError as problem:
+        raise DataError(
+            "table", expected="a readable file", got=f"{path} ({problem.strerror})",
+            remedy="check the path and its permissions",
+        ) from None
+    with handle:
+        try:
+            yield file.name, handle
+        except UnicodeDecodeError:
+            raise DataError(
+                f"table {file.name}", expected="UTF-8 text", got="other bytes",
+                remedy="save the file as CSV in UTF-8",
+            ) from None
+        except csv.Error as problem:
+            raise DataError(
+                f"table {file.name}", expected="a CSV file", got=str(problem),
+                remedy="check quotes and separators",
+            ) from None
+
+
+def _check_missing_policy(missing: str) -> None:
+    if missing not in ("error", "drop"):
+        raise UnknownNameError("policy for missing values", missing, ["error", "drop"])
+
+
+def _settle_missing(subject: str, blank: int, total: int, policy: str) -> None:
+    if blank and policy == "error":
+        raise DataError(
+            subject,
+            expected="no missing values",
+            got=f"{blank} of {total} rows without a value",
+            remedy="fill them in, or leave them out with missing='drop' (--missing drop)",
+        )
+    if blank == total:
+        raise DataError(
+            subject, expected="at least one value", got=f"none in {total} rows",
+            remedy="choose another column",
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return True
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def _ordered(counts: Counter[Label], categories: list[Label] | None) -> dict[Label, Any]:
+    if categories is not None:
+        return {c: counts.get(c, 0) for c in categories}
+    try:
+        keys = sorted(counts)
+    except TypeError:
+        keys = sorted(counts, key=lambda label: (type(label).__name__, str(label)))
+    return {key: counts[key] for key in keys}
+
+
+def _weight(text: str | None, name: str, column: str, line: int) -> Fraction:
+    try:
+        value = Fraction((text or "").strip())
+        if value < 0:
+            raise ValueError
+    except (ValueError, ZeroDivisionError):
+        raise DataError(
+            f"column {column!r} of {name}",
+            expected=f"a non-negative count in line {line}",
+            got=repr(text),
+            remedy="correct the cell, or choose another column of counts",
+        ) from None
+    return value
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

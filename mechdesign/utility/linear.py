@@ -1,0 +1,227 @@
+"""Linear utilities: expected gain E[u(X, Y)] of an output for the true symbol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import UnknownNameError, UtilityError
+from ..labels import Label, check_labels
+from ..prior import Prior
+from .base import LinearUtility, checked_matrix
+
+
+class Hamming(LinearUtility):
+    """P(Y = X): the probability that the output is the true symbol (1 minus the 0-1 loss).
+
+    Symbols and outputs are matched by label, so the outputs may be any list of labels.
+
+    >>> Hamming().gains(Prior([.5, .5], ["a", "b"]), ["b", "c"])
+    array([[0., 0.],
+           [1., 0.]])
+    """
+
+    def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+        """1 where output and symbol bear the same label, else 0; ``(N, M)``."""
+        place = {label: j for j, label in enumerate(outputs)}
+        matrix = np.zeros((len(prior), len(outputs)))
+        for i, label in enumerate(prior.labels):
+            if label in place:
+                matrix[i, place[label]] = 1.0
+        if not matrix.any():
+            raise UtilityError(
+                "outputs for Hamming",
+                expected="at least one output that is a symbol of the prior",
+                got=f"outputs {list(outputs)[:6]} for symbols {list(prior.labels)[:6]}",
+                remedy="use the same labels on both sides (text and numbers differ)",
+            )
+        return matrix
+
+    def __repr__(self) -> str:
+        return "Hamming()"
+
+
+class Matrix(LinearUtility):
+    """E[u(X, Y)] for an N×M matrix ``u[x, y]``.
+
+    Parameters
+    ----------
+    u : (N, M) array
+        Worth of output y when the symbol is x; M may differ from N.
+    outputs : M labels, optional
+        Names of the outputs; the prior's labels when M = N, else ``0 … M-1``.
+    """
+
+    def __init__(self, u: ArrayLike, outputs: Iterable[Any] | None = None) -> None:
+        self.u = checked_matrix(u, None, "utility matrix")
+        self._outputs = (
+            None
+            if outputs is None
+            else check_labels(outputs, self.u.shape[1], "utility outputs", UtilityError)
+        )
+
+    def output_labels(self, prior: Prior) -> tuple[Label, ...]:
+        """The labels given, else the prior's when M = N, else ``0 … M-1``."""
+        if self._outputs is not None:
+            return self._outputs
+        m = self.u.shape[1]
+        return prior.labels if m == len(prior) else tuple(range(m))
+
+    def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+        """The matrix, checked against the problem's shape."""
+        if self.u.shape[0] != len(prior):
+            raise UtilityError(
+                "utility matrix",
+                expected=f"{len(prior)} rows, one per symbol of the prior",
+                got=f"{self.u.shape[0]}",
+                remedy="give one row per symbol",
+            )
+        if self._outputs is not None and tuple(outputs) != self._outputs:
+            place = {label: j for j, label in enumerate(self._outputs)}
+            unknown = [label for label in outputs if label not in place]
+            if unknown:
+                raise UtilityError(
+                    "outputs", expected=f"some of {list(self._outputs)[:6]}",
+                    got=repr(unknown[0]), remedy="name columns of the utility matrix",
+                )
+            return self.u[:, [place[label] for label in outputs]]
+        if self.u.shape[1] != len(outputs):
+            raise UtilityError(
+                "utility matrix",
+                expected=f"{len(outputs)} columns, one per output",
+                got=f"{self.u.shape[1]}",
+                remedy="give one column per output",
+            )
+        return self.u
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.u.shape[0]}×{self.u.shape[1]})"
+
+
+_DISTANCES: dict[str, Callable[[Any, Any], float]] = {
+    "absolute": lambda x, y: abs(x - y),
+    "squared": lambda x, y: (x - y) ** 2,
+    "discrete": lambda x, y: float(x != y),
+}
+
+
+class Distance(LinearUtility):
+    """−E[d(X, Y)]: an expected loss, entered as its negative.
+
+    Parameters
+    ----------
+    d : {"absolute", "squared", "discrete"}, function, or (N, M) array
+        A named distance between numeric labels, a function of a symbol's and an output's label,
+        or the matrix of distances.
+
+    Examples
+    --------
+    >>> Distance("absolute").gains(Prior([.5, .5], [0, 10]), [0, 5, 10])
+    array([[ -0.,  -5., -10.],
+           [-10.,  -5.,  -0.]])
+    """
+
+    def __init__(self, d: str | Callable[[Any, Any], float] | ArrayLike) -> None:
+        self._matrix: Matrix | None = None
+        self._function: Callable[[Any, Any], float] | None = None
+        self._name = "function"
+        if isinstance(d, str):
+            name = "absolute" if d == "abs" else d
+            if name not in _DISTANCES:
+                raise UnknownNameError("distance", d, _DISTANCES)
+            self._function, self._name = _DISTANCES[name], name
+        elif callable(d):
+            self._function = d
+        else:
+            self._matrix, self._name = Matrix(d), "matrix"
+
+    @property
+    def spec(self) -> str:
+        """The name of the distance."""
+        return f"distance:{self._name}"
+
+    def output_labels(self, prior: Prior) -> tuple[Label, ...]:
+        """The prior's labels, or the columns of the matrix."""
+        return prior.labels if self._matrix is None else self._matrix.output_labels(prior)
+
+    def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+        """−d, an ``(N, M)`` array."""
+        if self._matrix is not None:
+            return -self._matrix.gains(prior, outputs)
+        assert self._function is not None
+        try:
+            if self._name in ("absolute", "squared"):
+                table = self._numeric(prior, outputs)
+            else:
+                table = [[self._function(x, y) for y in outputs] for x in prior.labels]
+        except TypeError:
+            raise UtilityError(
+                f"distance {self._name!r}",
+                expected="numeric labels",
+                got=f"labels such as {prior.labels[0]!r} and {outputs[0]!r}",
+                remedy="label the symbols with numbers, or give a matrix of distances",
+            ) from None
+        return -checked_matrix(table, (len(prior), len(outputs)), "distances")
+
+    def _numeric(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+        if any(isinstance(label, (str, bool)) for label in (*prior.labels, *outputs)):
+            raise TypeError
+        x = np.array(prior.labels, dtype=float)[:, None]
+        y = np.array(outputs, dtype=float)[None, :]
+        assert self._function is not None
+        return np.asarray(self._function(x, y))
+
+    def __repr__(self) -> str:
+        return f"Distance({self._name})"
+
+
+class BayesGain(Matrix):
+    """Expected gain of a decoder whose actions are the outputs: E[g(X, W)], W = Y.
+
+    By relabelling each outcome with the action it leads to, the best mechanism-and-decoder pair is
+    a mechanism whose outputs are the actions ([Alvim2012]; no privacy notion of the likelihood
+    family is hurt by such post-processing).
+
+    Parameters
+    ----------
+    g : (N, W) array, or function of a symbol's label and an action
+        ``g[x, w]``, the gain of action w when the secret is x.
+    actions : W labels
+        Needed with a function; ``0 … W-1`` or the prior's labels otherwise.
+    """
+
+    references: ClassVar = ("Alvim2012",)
+
+    def __init__(
+        self, g: ArrayLike | Callable[[Any, Any], float], actions: Iterable[Any] | None = None
+    ) -> None:
+        self._function = g if callable(g) else None
+        if self._function is None:
+            super().__init__(g, actions)  # type: ignore[arg-type]
+            return
+        if actions is None:
+            raise UtilityError(
+                "gain function", expected="actions= with the list of actions", got="none",
+                remedy="name the actions that the function can be asked about",
+            )
+        listed = list(actions)
+        self._outputs = check_labels(listed, len(listed), "actions", UtilityError)
+
+    def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+        """``g[x, w]`` over the prior's symbols and the actions."""
+        if self._function is None:
+            return super().gains(prior, outputs)
+        table = [[self._function(x, w) for w in outputs] for x in prior.labels]
+        return checked_matrix(table, (len(prior), len(outputs)), "gain function")
+
+    @property
+    def spec(self) -> str:
+        """``bayesgain``."""
+        return "bayesgain"
+
+    def __repr__(self) -> str:
+        shown = "function" if self._function is not None else f"{self.u.shape[0]}×{self.u.shape[1]}"
+        return f"BayesGain({shown})"
