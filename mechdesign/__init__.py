@@ -63,7 +63,7 @@ _HOMES = {
 }
 _ROOMS = ("utility", "privacy", "errors")
 
-__all__ = sorted([*_HOMES, *_ROOMS, "__version__"])  # noqa: PLE0605
+__all__ = sorted([*_HOMES, *_ROOMS, "__version__"])
 
 
 def __getattr__(name: str) -> Any:

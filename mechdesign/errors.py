@@ -41,7 +41,8 @@ class InputError(MechdesignError, ValueError):
         self.expected = expected
         self.got = got
         self.remedy = remedy
-        super().__init__(f"{subject}: expected {expected}, got {got}; {remedy}.")
+        end = "" if remedy.endswith("?") else "."
+        super().__init__(f"{subject}: expected {expected}, got {got}; {remedy}{end}")
 
 
 class PriorError(InputError):
@@ -72,9 +73,7 @@ class UnknownNameError(InputError):
         near = difflib.get_close_matches(str(name).lower(), [k.lower() for k in known], n=1)
         hint = next((k for k in known if near and k.lower() == near[0]), None)
         remedy = f"did you mean {hint!r}?" if hint else "choose one of these"
-        super().__init__(
-            kind, expected="one of " + ", ".join(known), got=repr(name), remedy=remedy
-        )
+        super().__init__(kind, expected="one of " + ", ".join(known), got=repr(name), remedy=remedy)
 
 
 class NoMethodError(MechdesignError):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .errors import InputError
+
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 Label = Any  # hashable; str, int, float, bool, None and tuples of these can be saved
 
@@ -81,20 +84,10 @@ def parse_labels(texts: Sequence[str]) -> list[Label]:
     >>> parse_labels(["1", "2"]), parse_labels(["1", "2.5"]), parse_labels(["1", "007"])
     ([1, 2], [1.0, 2.5], ['1', '007'])
     """
-    if all(_is_integer(text) for text in texts):
-        return [int(text) for text in texts]
-    if all(_is_integer(text) or _is_float(text) for text in texts):
-        return [float(text) for text in texts]
-    return list(texts)
-
-
-def _is_integer(text: str) -> bool:
-    return text.lstrip("-").isdecimal() and text.isascii() and str(int(text)) == text
-
-
-def _is_float(text: str) -> bool:
-    try:
-        value = float(text)
-    except ValueError:
-        return False
-    return math.isfinite(value) and text == text.strip() and "_" not in text
+    numbers: list[Label] = list(texts)
+    if all(_INTEGER.fullmatch(text) for text in texts):
+        numbers = [int(text) for text in texts]
+    elif all(_DECIMAL.fullmatch(text) for text in texts):
+        numbers = [float(text) for text in texts]
+    # Two spellings of one number stay two labels.
+    return numbers if len(set(numbers)) == len(set(texts)) else list(texts)

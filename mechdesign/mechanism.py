@@ -74,17 +74,23 @@ class Mechanism:
         array = np.array(weights)
         if array.ndim != 2 or 0 in array.shape:
             raise KernelError(
-                "kernel weights", expected="an N×M array of integers", got=f"shape {array.shape}",
+                "kernel weights",
+                expected="an N×M array of integers",
+                got=f"shape {array.shape}",
                 remedy="give one row per input",
             )
         if array.dtype != object and not np.issubdtype(array.dtype, np.integer):
             raise KernelError(
-                "kernel weights", expected="integers", got=f"dtype {array.dtype}",
+                "kernel weights",
+                expected="integers",
+                got=f"dtype {array.dtype}",
                 remedy="use Mechanism(...) for floats",
             )
         if (array < 0).any():
             raise KernelError(
-                "kernel weights", expected="non-negative integers", got=str(array.min()),
+                "kernel weights",
+                expected="non-negative integers",
+                got=str(array.min()),
                 remedy="correct the entry",
             )
         mechanism._fill(array, bits, inputs, outputs)
@@ -268,7 +274,9 @@ class Mechanism:
                 raise ValueError
         except (TypeError, ValueError, OverflowError):
             raise KernelError(
-                "weight of a mixture", expected="a float between 0 and 1", got=repr(weight),
+                "weight of a mixture",
+                expected="a float between 0 and 1",
+                got=repr(weight),
                 remedy="pass the probability of the second mechanism",
             ) from None
         extra = share.denominator.bit_length() - 1
@@ -358,7 +366,9 @@ class Mechanism:
                 expected = f"a prior over the inputs {self.inputs[:6]}"
                 got = f"labels {prior.labels[:6]}"
             raise KernelError(
-                "prior of a mechanism", expected=expected, got=got,
+                "prior of a mechanism",
+                expected=expected,
+                got=got,
                 remedy="use the same labels in the same order",
             )
 
@@ -368,12 +378,16 @@ def _checked(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
         matrix = np.array(kernel, dtype=np.float64)
     except (TypeError, ValueError):
         raise KernelError(
-            "kernel", expected="an N×M array of numbers", got="something else",
+            "kernel",
+            expected="an N×M array of numbers",
+            got="something else",
             remedy="give rows of equal length that hold numbers only",
         ) from None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise KernelError(
-            "kernel", expected="an N×M array", got=f"shape {matrix.shape}",
+            "kernel",
+            expected="an N×M array",
+            got=f"shape {matrix.shape}",
             remedy="give one row per input",
         )
     if not np.isfinite(matrix).all() or (matrix < 0).any():
@@ -388,8 +402,10 @@ def _checked(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
     if normalise:
         if (sums <= 0).any():
             raise KernelError(
-                "kernel", expected="rows with a positive sum",
-                got=f"row {int(np.argmin(sums))} of zeros", remedy="correct the row",
+                "kernel",
+                expected="rows with a positive sum",
+                got=f"row {int(np.argmin(sums))} of zeros",
+                remedy="correct the row",
             )
         return matrix / sums[:, None]
     worst = int(np.argmax(np.abs(sums - 1)))

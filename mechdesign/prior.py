@@ -55,9 +55,7 @@ class Prior:
     weights: tuple[int, ...]
     total: int
 
-    def __init__(
-        self, probabilities: Iterable[Any], labels: Iterable[Any] | None = None
-    ) -> None:
+    def __init__(self, probabilities: Iterable[Any], labels: Iterable[Any] | None = None) -> None:
         masses = _masses(probabilities)
         total = sum(masses, Fraction(0))
         if abs(total - 1) > Fraction(SUM_TOLERANCE):

@@ -122,6 +122,20 @@ def count_csv(
     return {label: Fraction(counts[typed[label]]) for label in _ordered(Counter(typed), None)}
 
 
+def csv_header(path: str | Path) -> list[str]:
+    """Column names of a CSV file or shipped table."""
+    with _open_table(path) as (name, lines):
+        header = next(csv.reader(lines), [])
+    if not header:
+        raise DataError(
+            f"table {name}",
+            expected="a header line and rows",
+            got="an empty file",
+            remedy="check the path",
+        )
+    return header
+
+
 def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], list[Label]]:
     """A labelled matrix: first column the row labels, header line the column labels.
 
@@ -174,7 +188,9 @@ def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
         ) from None
     except OSError as problem:
         raise DataError(
-            "table", expected="a readable file", got=f"{path} ({problem.strerror})",
+            "table",
+            expected="a readable file",
+            got=f"{path} ({problem.strerror})",
             remedy="check the path and its permissions",
         ) from None
     with handle:
@@ -182,12 +198,16 @@ def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
             yield file.name, handle
         except UnicodeDecodeError:
             raise DataError(
-                f"table {file.name}", expected="UTF-8 text", got="other bytes",
+                f"table {file.name}",
+                expected="UTF-8 text",
+                got="other bytes",
                 remedy="save the file as CSV in UTF-8",
             ) from None
         except csv.Error as problem:
             raise DataError(
-                f"table {file.name}", expected="a CSV file", got=str(problem),
+                f"table {file.name}",
+                expected="a CSV file",
+                got=str(problem),
                 remedy="check quotes and separators",
             ) from None
 
@@ -207,7 +227,9 @@ def _settle_missing(subject: str, blank: int, total: int, policy: str) -> None:
         )
     if blank == total:
         raise DataError(
-            subject, expected="at least one value", got=f"none in {total} rows",
+            subject,
+            expected="at least one value",
+            got=f"none in {total} rows",
             remedy="choose another column",
         )
 

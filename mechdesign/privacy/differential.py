@@ -30,7 +30,7 @@ class LDP(LikelihoodBound):
         return [Bound(points, points, self.epsilon)]
 
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
-        """log max_x P(y|x) − log min_x P(y|x), an ``(M,)`` array in nats."""
+        """Log max_x P(y|x) − log min_x P(y|x), an ``(M,)`` array in nats."""
         top, low = kernel.max(axis=0), kernel.min(axis=0)
         with np.errstate(divide="ignore"):
-            return np.where(top > 0, np.log(np.where(top > 0, top, 1.0)) - np.log(np.where(top > 0, low, 1.0)), 0.0)
+            return np.log(np.where(top > 0, top, 1.0)) - np.log(np.where(top > 0, low, 1.0))

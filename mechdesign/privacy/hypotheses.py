@@ -84,7 +84,8 @@ class Hypotheses:
             scaled.append([v / total for v in values])
         if not scaled or len({len(row) for row in scaled}) != 1:
             raise LevelError(
-                "hypotheses", expected="at least one distribution, all of one length",
+                "hypotheses",
+                expected="at least one distribution, all of one length",
                 got=f"lengths {sorted({len(r) for r in scaled})}",
                 remedy="give one mass per symbol",
             )
@@ -145,13 +146,15 @@ class Bound:
     def __post_init__(self) -> None:
         if self.over.size != self.under.size:
             raise LevelError(
-                "bound", expected="hypotheses over one alphabet",
+                "bound",
+                expected="hypotheses over one alphabet",
                 got=f"{self.over.size} and {self.under.size} symbols",
                 remedy="build both from the same prior",
             )
         if self.pairing == "matched" and len(self.over) != len(self.under):
             raise LevelError(
-                "bound", expected="as many hypotheses on both sides",
+                "bound",
+                expected="as many hypotheses on both sides",
                 got=f"{len(self.over)} and {len(self.under)}",
                 remedy="use pairing='all' or match them",
             )
@@ -159,7 +162,9 @@ class Bound:
             self.pairing != "matched" or len(self.scales) != len(self.over)
         ):
             raise LevelError(
-                "bound", expected="one scale per matched pair", got=f"{len(self.scales)}",
+                "bound",
+                expected="one scale per matched pair",
+                got=f"{len(self.scales)}",
                 remedy="give as many scales as pairs",
             )
 
@@ -248,9 +253,7 @@ def _check_matched(bound: Bound, mechanism: Mechanism, slack: Fraction) -> Bound
     if worst is None:
         return BoundCheck(Verdict.YES, 0.0, Fraction(1), 0, "", "")
     overall = next(v for v in (Verdict.NO, Verdict.UNDECIDED, Verdict.YES) if v in verdicts)
-    return BoundCheck(
-        overall, worst.level, worst.ratio, worst.output, worst.over, worst.under
-    )
+    return BoundCheck(overall, worst.level, worst.ratio, worst.output, worst.over, worst.under)
 
 
 def _unscaled(ratio: Fraction, bound: Bound, pair: int) -> float:

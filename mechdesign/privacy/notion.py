@@ -152,7 +152,8 @@ class LikelihoodBound(PrivacyNotion):
         )
         order = (Verdict.NO, Verdict.UNDECIDED, Verdict.YES)
         bound, worst = min(
-            outcomes, key=lambda pair: (order.index(pair[1].verdict), -_excess(*pair))
+            outcomes,
+            key=lambda pair: (order.index(pair[1].verdict), pair[0].is_vacuous, -_excess(*pair)),
         )
         return Check(
             self,
@@ -167,8 +168,10 @@ class LikelihoodBound(PrivacyNotion):
         shown = "infinite" if worst.ratio is None else f"{float(worst.ratio):.12g}"
         text = (
             f"outcome {mechanism.outputs[worst.output]!r}: likelihood ratio of {worst.over} to "
-            f"{worst.under} is {shown}, level {worst.level:.12g} against {bound.epsilon:.12g}"
+            f"{worst.under} is {shown}, level {worst.level:.12g}"
         )
+        if not bound.is_vacuous:
+            text += f" against {bound.epsilon:.12g}"
         if worst.verdict is Verdict.UNDECIDED:
             text += (
                 f" (rows of the kernel are off by up to {float(mechanism.row_error):.2g}, which "
@@ -178,9 +181,7 @@ class LikelihoodBound(PrivacyNotion):
 
 
 def _excess(bound: Bound, check: BoundCheck) -> float:
-    if check.level == math.inf:
-        return -math.inf if bound.is_vacuous else math.inf
-    return check.level - bound.epsilon
+    return check.level if bound.is_vacuous else check.level - bound.epsilon
 
 
 def check_level(value: Any, subject: str) -> float:
@@ -214,7 +215,7 @@ def parse_notion(spec: str) -> PrivacyNotion:
     name, colon, rest = spec.strip().partition(":")
     cls = NOTIONS.get(name.strip().lower())
     if cls is None:
-        raise UnknownNameError("privacy notion", name, (c.__name__.lower() for c in set(NOTIONS.values())))
+        raise UnknownNameError("privacy notion", name, NOTIONS)
     count = len(cls.level_fields)
     words = [w for w in rest.split(",") if w.strip()]
     if cls.needs:
@@ -238,10 +239,12 @@ def parse_notion(spec: str) -> PrivacyNotion:
             levels.append(float(word))
         except ValueError:
             raise LevelError(
-                f"privacy notion {name}", expected="a number of nats", got=repr(word),
+                f"privacy notion {name}",
+                expected="a number of nats",
+                got=repr(word),
                 remedy=f"write it as in {name}:0.5",
             ) from None
-    return cls.at(*levels) if count == len(levels) else cls.at(levels[0])
+    return cls.at(*levels)
 
 
 def as_notions(privacy: Any) -> tuple[PrivacyNotion, ...]:

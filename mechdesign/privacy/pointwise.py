@@ -28,7 +28,7 @@ from .notion import LikelihoodBound
 
 
 def log_lift(kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
-    """log K[x,y]/q[y] on the support, ``(n, M)``; 0 for outcomes of probability zero."""
+    """Log K[x,y]/q[y] on the support, ``(n, M)``; 0 for outcomes of probability zero."""
     p = prior.probabilities[prior.support]
     rows = kernel[prior.support]
     q = p @ rows

@@ -13,27 +13,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cones import TwoSided, outer_factors, two_sided
-from .methods import Candidate, Multipliers
+from .methods import Duals, Multipliers
 from .problem import Problem
 
 _UNIT = 2.0**-52
 
 
-def upper_bound(problem: Problem, candidate: Candidate) -> tuple[float, str]:
-    """The smallest of the bounds that a candidate's duals give, and where it comes from."""
+def upper_bound(problem: Problem, duals: Duals) -> tuple[float, str]:
+    """The smallest of the bounds that dual numbers give, and which of them gave it."""
     found = [(trivial_bound(problem), "best output of every symbol")]
-    if candidate.multipliers is not None:
-        found.append((multiplier_bound(problem, candidate.multipliers), "multipliers"))
+    if duals.multipliers is not None:
+        found.append((multiplier_bound(problem, duals.multipliers), "multipliers"))
     sides = two_sided(problem.bounds, problem.inner, inner=False)
-    if candidate.prices is not None and sides is not None and np.isfinite(candidate.prices).all():
-        found.append((price_bound(problem, candidate.prices, sides), "prices"))
+    if duals.prices is not None and sides is not None and np.isfinite(duals.prices).all():
+        found.append((price_bound(problem, duals.prices, sides), "prices"))
     return min(found)
 
 
 def trivial_bound(problem: Problem) -> float:
     """Σ_x p_x max_y u_xy: what could be had without privacy."""
     terms = problem.objective.max(axis=1)
-    return math.fsum(terms) + _UNIT * len(terms) * float(np.abs(problem.objective).max(axis=1).sum())
+    return math.fsum(terms) + _UNIT * len(terms) * float(
+        np.abs(problem.objective).max(axis=1).sum()
+    )
 
 
 def multiplier_bound(problem: Problem, multipliers: tuple[Multipliers, ...]) -> float:

@@ -16,42 +16,51 @@ from ..exact import DENOMINATOR_BITS, Verdict
 from ..mechanism import Mechanism
 from ..privacy.notion import Check
 from .bounds import upper_bound
-from .methods import Candidate
+from .methods import Candidate, Duals
 from .problem import Problem
 from .repair import Repair, clean_kernel, repair_kernel
 
 #: Gaps up to this share of the utility range count as optimal.
 GAP_TOLERANCE = 1e-6
+#: A possible gain below this share of the utility range is nothing.
+NOTHING = 1e-11
+# How far a floating-point measurement may lie above an exactly checked level.
+_MEASURED_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Certificate:
     """Why a kernel is private and how close to optimal it is.
 
     Attributes
     ----------
     checks : exact verdict on each notion asked, all of them yes
+    measured : levels of each notion by its own floating-point measurement, which shares nothing
+        with the pairs of hypotheses that are compiled and checked
     value : expected utility of the exact kernel
     bound : proven upper bound on the utility of every kernel that satisfies the notions
     bound_source : which duals gave it
     gap : (bound − value) / (max u − min u)
     gain_gap : (bound − value) / (bound − best constant utility): the gap relative to what any
-        release can gain over telling nothing
+        release can gain over telling nothing; ``None`` when there is nothing to gain
     repair : what was done to the solver's kernel
     repair_loss : utility lost by it, as a share of max u − min u
     solver : what computed the kernel
+    duals : the dual numbers that the bound was computed from, so that anybody can do it again
     fingerprint : SHA-256 over prior, kernel, notions and labels
     """
 
     checks: tuple[Check, ...]
+    measured: tuple[tuple[float, ...], ...]
     value: float
     bound: float
     bound_source: str
     gap: float
-    gain_gap: float
+    gain_gap: float | None
     repair: Repair
     repair_loss: float
     solver: str
+    duals: Duals
     fingerprint: str
 
     @property
@@ -67,6 +76,25 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
     """
     weights, repair = repair_kernel(candidate.kernel, problem.inner, problem.bounds)
     mechanism = _with_zero_mass(problem, weights)
+    solved = math.fsum((problem.objective * clean_kernel(candidate.kernel)).ravel())
+    loss = max(solved - kernel_value(problem, mechanism), 0.0)
+    share = loss / problem.gain_range if problem.gain_range > 0 else 0.0
+    certificate = examine(problem, mechanism, candidate.duals, repair, share, candidate.solver)
+    return mechanism, certificate
+
+
+def examine(
+    problem: Problem,
+    mechanism: Mechanism,
+    duals: Duals,
+    repair: Repair,
+    repair_loss: float,
+    solver: str,
+) -> Certificate:
+    """Everything that can be proved about a kernel: exact checks, value, bound and gaps.
+
+    Raises :class:`CertificateError` with the evidence if a check does not say yes.
+    """
     checks = tuple(notion.check(mechanism, problem.prior) for notion in problem.notions)
     failed = tuple(check for check in checks if check.verdict is not Verdict.YES)
     if failed:
@@ -75,26 +103,44 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
             + "; ".join(f"{check.notion} is {check.verdict}, {check.evidence}" for check in failed),
             failed,
         )
-    inner_kernel = np.ldexp(weights.astype(np.float64), -DENOMINATOR_BITS)
-    value = math.fsum((problem.objective * inner_kernel).ravel())
-    solved = math.fsum((problem.objective * clean_kernel(candidate.kernel)).ravel())
-    bound, source = upper_bound(problem, candidate)
+    measured = tuple(notion.measure(mechanism, problem.prior) for notion in problem.notions)
+    _compare(problem, measured)
+    value = kernel_value(problem, mechanism)
+    bound, source = upper_bound(problem, duals)
     width = problem.gain_range
     gain = bound - problem.constant_value
     difference = max(bound - value, 0.0)
-    certificate = Certificate(
+    return Certificate(
         checks,
+        measured,
         value,
         max(bound, value),
         source,
         difference / width if width > 0 else 0.0,
-        difference / gain if gain > 0 else 0.0,
+        difference / gain if gain > NOTHING * width else None,
         repair,
-        max(solved - value, 0.0) / width if width > 0 else 0.0,
-        candidate.solver,
+        repair_loss,
+        solver,
+        duals,
         fingerprint(problem.prior, mechanism, problem.notions),
     )
-    return mechanism, certificate
+
+
+def kernel_value(problem: Problem, mechanism: Mechanism) -> float:
+    """Expected utility of a kernel over all symbols of the problem."""
+    kernel = mechanism.kernel[problem.prior.support]
+    return math.fsum((problem.objective * kernel).ravel())
+
+
+def _compare(problem: Problem, measured: tuple[tuple[float, ...], ...]) -> None:
+    for notion, levels in zip(problem.notions, measured, strict=True):
+        for asked, found in zip(notion.levels, levels, strict=True):
+            if not found <= asked + _MEASURED_TOLERANCE * max(1.0, asked):
+                raise CertificateError(
+                    f"{notion}: the kernel passed the check of its pairs of hypotheses, but its "
+                    f"own measurement gives {found:.12g} nats; bounds() and leakage() of this "
+                    "notion do not say the same, so the kernel is withheld"
+                )
 
 
 def _with_zero_mass(problem: Problem, weights: NDArray[np.int64]) -> Mechanism:

@@ -68,8 +68,9 @@ def choose(problem: Problem, solver: str = "auto") -> Choice:
         why = method.refusal(problem)
         if why is None:
             also = tuple(
-                m.name for m in methods if m.name != method.name and m.name not in refusals
-                and m.refusal(problem) is None
+                m.name
+                for m in methods
+                if m.name != method.name and m.name not in refusals and m.refusal(problem) is None
             )
             return Choice(method, refusals, also)
         refusals[method.name] = why

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cones import TwoSided, inner_factors, outer_factors, two_sided
-from .methods import Candidate, Method, Multipliers, constant_kernel
+from .methods import Candidate, Duals, Method, Multipliers, constant_kernel
 from .problem import Problem
 
 
@@ -39,9 +39,8 @@ class Unconstrained(Method):
         """K[x, argmax_y u_xy] = 1; price of x: p_x max_y u_xy."""
         kernel = np.zeros(problem.shape)
         kernel[np.arange(problem.shape[0]), problem.gains.argmax(axis=1)] = 1.0
-        return Candidate(
-            kernel, problem.objective.max(axis=1), _no_multipliers(problem), "closed form"
-        )
+        duals = Duals(problem.objective.max(axis=1), _no_multipliers(problem))
+        return Candidate(kernel, duals, "closed form")
 
 
 class Constant(Method):
@@ -68,7 +67,7 @@ class Constant(Method):
         """
         best = problem.constant_value
         prices = problem.inner.probabilities * best
-        return Candidate(constant_kernel(problem), prices, None, "closed form")
+        return Candidate(constant_kernel(problem), Duals(prices), "closed form")
 
 
 class HighPrivacyPML(Method):
@@ -146,7 +145,9 @@ class AnyPMC(Method):
         """
         sides = _sides(problem)
         assert sides is not None
-        return _simplex(problem, sides.lower, sides.lower - 1, "closed form (simplex of posteriors)")
+        return _simplex(
+            problem, sides.lower, sides.lower - 1, "closed form (simplex of posteriors)"
+        )
 
 
 def _simplex(problem: Problem, base: float, step: float, solver: str) -> Candidate:
@@ -160,7 +161,7 @@ def _simplex(problem: Problem, base: float, step: float, solver: str) -> Candida
     kernel = base * q[None, :] - step * sent
     g = worth.max(axis=1)
     prices = p * ((base * (p @ g) - g) / step)
-    return Candidate(np.maximum(kernel, 0.0), prices, None, solver)
+    return Candidate(np.maximum(kernel, 0.0), Duals(prices), solver)
 
 
 class SymmetricHamming(Method):
@@ -191,7 +192,7 @@ class SymmetricHamming(Method):
         return None
 
     def solve(self, problem: Problem) -> Candidate:
-        """Diagonal a = min(1, h/n, 1 − (n−1) l/n, r/(r+n−1)), the rest equal; prices all value/n."""
+        """Diagonal a = min(1, h/n, 1 − (n−1) l/n, r/(r+n−1)), the rest equal."""
         sides = _sides(problem)
         assert sides is not None
         n = problem.shape[0]
@@ -202,7 +203,7 @@ class SymmetricHamming(Method):
         kernel = np.full((n, n), rest)
         np.fill_diagonal(kernel, diagonal)
         value = float((problem.objective * kernel).sum())
-        return Candidate(kernel, np.full(n, value / n), None, "closed form (symmetry)")
+        return Candidate(kernel, Duals(np.full(n, value / n)), "closed form (symmetry)")
 
 
 class Binary(Method):
@@ -236,12 +237,17 @@ class Binary(Method):
                 pairs = [(i, i, min(i, len(inner) - 1)) for i in range(len(over))]
             for i, j, k in pairs:
                 for edge in edges:
-                    edge.tighten(over[i] - inner[k] * under[j], (number, i, j),
-                                 over[i] - outer[k] * under[j], float(outer[k]))
+                    edge.tighten(
+                        over[i] - inner[k] * under[j],
+                        (number, i, j),
+                        over[i] - outer[k] * under[j],
+                        float(outer[k]),
+                    )
         s, t = edges[1].other, edges[0].other
         det = 1 - s * t
         if det <= 0:
-            return Candidate(constant_kernel(problem), None, _no_multipliers(problem), "closed form")
+            duals = Duals(problem.inner.probabilities * problem.constant_value)
+            return Candidate(constant_kernel(problem), duals, "closed form")
         rays = np.array([[1.0, t], [s, 1.0]])
         masses = np.array([(1 - s) / det, (1 - t) / det])
         worth = rays @ problem.objective
@@ -251,9 +257,8 @@ class Binary(Method):
             kernel[:, y] += mass * ray
         g = worth.max(axis=1)
         prices = np.array([(g[0] - t * g[1]) / det, (g[1] - s * g[0]) / det])
-        return Candidate(
-            kernel, prices, _edge_multipliers(problem, edges, prices), "closed form (two edges)"
-        )
+        duals = Duals(prices, _edge_multipliers(problem, edges, prices))
+        return Candidate(kernel, duals, "closed form (two edges)")
 
 
 class _Edge:
@@ -316,5 +321,10 @@ def _no_multipliers(problem: Problem) -> tuple[Multipliers, ...]:
 
 
 CLOSED_FORMS: tuple[Method, ...] = (
-    Unconstrained(), Constant(), Binary(), AnyPMC(), HighPrivacyPML(), SymmetricHamming(),
+    Unconstrained(),
+    Constant(),
+    Binary(),
+    AnyPMC(),
+    HighPrivacyPML(),
+    SymmetricHamming(),
 )

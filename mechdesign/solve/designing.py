@@ -146,7 +146,7 @@ def design(
     >>> import mechdesign as md
     >>> found = md.design(md.Prior([.5, .3, .2]), md.utility.Hamming(), md.LDP(1))
     >>> round(found.value, 6), found.status
-    (0.58982, 'optimal')
+    (0.584847, 'optimal')
     """
     problem = state_problem(prior, utility, privacy, outputs)
     if solver == "all":
@@ -207,6 +207,12 @@ def _design_all(problem: Problem) -> Design:
     within = max(d.value for d in designs) - 1e-12 * problem.gain_range
     best = next(d for d in designs if d.value >= within)
     return Design(
-        best.mechanism, best.prior, best.utility, best.notions, best.method, best.certificate,
-        best.choice, tuple(rows),
+        best.mechanism,
+        best.prior,
+        best.utility,
+        best.notions,
+        best.method,
+        best.certificate,
+        best.choice,
+        tuple(rows),
     )

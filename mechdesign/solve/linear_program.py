@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..errors import SolverError, UnknownNameError
 from .cones import inner_factors
-from .methods import Candidate, Method, Multipliers
+from .methods import Candidate, Duals, Method, Multipliers
 from .problem import Problem
 
 # Simplex is at least as fast as interior point with crossover up to about this many entries.
@@ -164,7 +164,6 @@ def _run_highs(problem: Problem, order: tuple[str, ...]) -> Candidate:
     from scipy import sparse
 
     matrix = sparse.vstack([program.equal, program.below]).tocsc()
-    n, m = problem.shape
     equalities = program.equal.shape[0]
     lower = np.full(rows, -highspy.kHighsInf)
     lower[:equalities] = 1.0
@@ -203,8 +202,7 @@ def _run_highs(problem: Problem, order: tuple[str, ...]) -> Candidate:
             iterations = max(info.simplex_iteration_count, 0) + max(info.ipm_iteration_count, 0)
             return Candidate(
                 kernel,
-                prices,
-                multipliers,
+                Duals(prices, multipliers),
                 f"HiGHS {solver}",
                 {"iterations": str(iterations), "tolerance": f"{tolerance:g}"},
             )
@@ -260,7 +258,7 @@ class Cvxpy(_LinearMethod):
             np.asarray(point.value), np.asarray(equal.dual_value), duals
         )
         return Candidate(
-            kernel, prices, multipliers, f"cvxpy {solver}", {"status": str(task.status)}
+            kernel, Duals(prices, multipliers), f"cvxpy {solver}", {"status": str(task.status)}
         )
 
 

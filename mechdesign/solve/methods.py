@@ -16,23 +16,35 @@ from .problem import Problem
 Multipliers = tuple[NDArray[np.float64], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Duals:
+    """Dual numbers of a problem; any of them give a valid bound, good ones a tight one.
+
+    Attributes
+    ----------
+    prices : ``(n,)`` dual of the row sums: what one more unit of row x would be worth
+    multipliers : dual weights of each bound of the problem, in their order
+    """
+
+    prices: NDArray[np.float64] | None = None
+    multipliers: tuple[Multipliers, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Candidate:
     """A method's answer, trusted in nothing: the certificate measures everything afresh.
 
     Attributes
     ----------
     kernel : ``(n, M)`` kernel on the support, feasible up to the method's accuracy
-    prices : ``(n,)`` dual of the row sums: what one more unit of row x would be worth
-    multipliers : dual weights of each bound of the problem, in their order
+    duals : what the upper bound is recomputed from
     solver : what computed it, for the record
     details : facts worth keeping, such as iterations
     """
 
     kernel: NDArray[np.float64]
-    prices: NDArray[np.float64] | None = None
-    multipliers: tuple[Multipliers, ...] | None = None
-    solver: str = ""
+    duals: Duals
+    solver: str
     details: dict[str, str] = field(default_factory=dict)
 
 

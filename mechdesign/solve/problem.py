@@ -59,7 +59,7 @@ class Problem:
 
     @cached_property
     def gain_range(self) -> float:
-        """max u − min u over support symbols and outputs."""
+        """Max u − min u over support symbols and outputs."""
         return float(self.gains.max() - self.gains.min())
 
     @cached_property
@@ -73,9 +73,7 @@ class Problem:
         return f"{n} symbols × {m} outputs, {privacy}, {self.utility!r}"
 
 
-def state_problem(
-    prior: Prior, utility: Utility, privacy: Any, outputs: Any = None
-) -> Problem:
+def state_problem(prior: Prior, utility: Utility, privacy: Any, outputs: Any = None) -> Problem:
     """Coerce and validate everything a design is asked with.
 
     Raises
@@ -85,19 +83,25 @@ def state_problem(
     """
     if not isinstance(prior, Prior):
         raise PriorError(
-            "prior", expected="a Prior", got=type(prior).__name__,
+            "prior",
+            expected="a Prior",
+            got=type(prior).__name__,
             remedy="wrap it: md.Prior(probabilities, labels)",
         )
     notions = as_notions(privacy)
     if not isinstance(utility, Utility):
         got = utility.__name__ + " (the class)" if isinstance(utility, type) else repr(utility)
         raise UtilityError(
-            "utility", expected="a utility such as md.utility.Hamming()", got=got,
+            "utility",
+            expected="a utility such as md.utility.Hamming()",
+            got=got,
             remedy="make an instance; md.utility.Matrix(u) takes any matrix",
         )
     if not isinstance(utility, LinearUtility):
         raise UtilityError(
-            "utility", expected="a linear utility", got=repr(utility),
+            "utility",
+            expected="a linear utility",
+            got=repr(utility),
             remedy="use Hamming, Distance, Matrix or BayesGain",
         )
     labels = utility.labels_for(prior, outputs)

@@ -70,7 +70,7 @@ def repair_kernel(
         if total >= _TOO_MUCH:
             break
         weights = to_weights((1 - total) * start + added)
-        needed = corrections(weights, prior, bounds)
+        needed = corrections(weights, bounds)
         if not (needed > 0).any():
             return weights, Repair(tuple(merged), total, round_number)
         if not np.isfinite(needed).all():
@@ -121,9 +121,7 @@ def to_weights(kernel: NDArray[np.float64]) -> NDArray[np.int64]:
     return weights
 
 
-def corrections(
-    weights: NDArray[np.int64], prior: Prior, bounds: tuple[Bound, ...]
-) -> NDArray[np.float64]:
+def corrections(weights: NDArray[np.int64], bounds: tuple[Bound, ...]) -> NDArray[np.float64]:
     """Constant mass that each outcome needs to satisfy every bound, ``(M,)``; 0 where it does.
 
     Exact: with likelihoods a and b and F a rational at most e^ε, c = (a − F·b)/(F − 1), plus room
@@ -140,7 +138,8 @@ def corrections(
             rows = [(over[i], under[i], bound.level(i)) for i in range(len(bound.over))]
         for top, low, level in rows:
             np.maximum(
-                needed, _column_needs(top, low, level, bound.over.total, bound.under.total),
+                needed,
+                _column_needs(top, low, level, bound.over.total, bound.under.total),
                 out=needed,
             )
     return needed

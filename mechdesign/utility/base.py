@@ -32,7 +32,9 @@ class Utility(ABC):
         known = UTILITIES.get(cls.__name__.lower())
         if known is not None and known.__module__ != cls.__module__:
             raise UtilityError(
-                "utility", expected="a class name that is not taken", got=cls.__name__,
+                "utility",
+                expected="a class name that is not taken",
+                got=cls.__name__,
                 remedy="rename the class, or pass register=False",
             )
         UTILITIES[cls.__name__.lower()] = cls
@@ -74,13 +76,17 @@ class LinearUtility(Utility):
             )
         if not isinstance(outputs, Iterable):
             raise UtilityError(
-                "outputs", expected="a list of labels", got=repr(outputs),
+                "outputs",
+                expected="a list of labels",
+                got=repr(outputs),
                 remedy="leave it out, or name the outputs",
             )
         labels = list(outputs)
         if not labels:
             raise UtilityError(
-                "outputs", expected="at least one output", got="none",
+                "outputs",
+                expected="at least one output",
+                got="none",
                 remedy="leave it out, or name the outputs",
             )
         return check_labels(labels, len(labels), "outputs", UtilityError)
@@ -92,20 +98,22 @@ class LinearUtility(Utility):
         return float((joint * gains).sum())
 
 
-def checked_matrix(
-    values: Any, shape: tuple[int, int] | None, subject: str
-) -> NDArray[np.float64]:
+def checked_matrix(values: Any, shape: tuple[int, int] | None, subject: str) -> NDArray[np.float64]:
     """A finite float matrix, of a given shape if one is given."""
     try:
         matrix = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise UtilityError(
-            subject, expected="an N×M array of numbers", got="something else",
+            subject,
+            expected="an N×M array of numbers",
+            got="something else",
             remedy="give rows of equal length that hold numbers only",
         ) from None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise UtilityError(
-            subject, expected="an N×M array", got=f"shape {matrix.shape}",
+            subject,
+            expected="an N×M array",
+            got=f"shape {matrix.shape}",
             remedy="one row per input symbol, one column per output",
         )
     if shape is not None and matrix.shape != shape:
@@ -118,7 +126,9 @@ def checked_matrix(
     if not np.isfinite(matrix).all():
         i, j = np.argwhere(~np.isfinite(matrix))[0]
         raise UtilityError(
-            subject, expected="finite numbers", got=f"{matrix[i, j]} in row {i}, column {j}",
+            subject,
+            expected="finite numbers",
+            got=f"{matrix[i, j]} in row {i}, column {j}",
             remedy="replace it; forbid an outcome by a large loss instead of an infinite one",
         )
     matrix.setflags(write=False)

@@ -84,8 +84,10 @@ class Matrix(LinearUtility):
             unknown = [label for label in outputs if label not in place]
             if unknown:
                 raise UtilityError(
-                    "outputs", expected=f"some of {list(self._outputs)[:6]}",
-                    got=repr(unknown[0]), remedy="name columns of the utility matrix",
+                    "outputs",
+                    expected=f"some of {list(self._outputs)[:6]}",
+                    got=repr(unknown[0]),
+                    remedy="name columns of the utility matrix",
                 )
             return self.u[:, [place[label] for label in outputs]]
         if self.u.shape[1] != len(outputs):
@@ -154,7 +156,7 @@ class Distance(LinearUtility):
         assert self._function is not None
         try:
             if self._name in ("absolute", "squared"):
-                table = self._numeric(prior, outputs)
+                table: Any = self._numeric(prior, outputs)
             else:
                 table = [[self._function(x, y) for y in outputs] for x in prior.labels]
         except TypeError:
@@ -204,7 +206,9 @@ class BayesGain(Matrix):
             return
         if actions is None:
             raise UtilityError(
-                "gain function", expected="actions= with the list of actions", got="none",
+                "gain function",
+                expected="actions= with the list of actions",
+                got="none",
                 remedy="name the actions that the function can be asked about",
             )
         listed = list(actions)

@@ -1,0 +1,261 @@
+"""``audit``: what a kernel leaks under every notion, per outcome, and whether it may."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import KernelError, PriorError
+from .exact import Verdict
+from .labels import Label, shorten
+from .mechanism import Mechanism
+from .prior import Prior
+from .privacy.notion import NOTIONS, Check, PrivacyNotion, as_notions
+
+
+@dataclass(frozen=True)
+class Leakage:
+    """What a kernel leaks under one notion.
+
+    Attributes
+    ----------
+    notion : the notion at the levels that the kernel has, so ``str(leakage.notion)`` names them
+    levels : achieved levels in nats, exact and rounded up (one per level of the notion)
+    per_outcome : ``(L, M)`` leakage of each outcome in nats, in floating point
+    worst_output : label of the outcome that leaks most
+    evidence : the outcome and the hypotheses that attain the level
+    """
+
+    notion: PrivacyNotion
+    levels: tuple[float, ...]
+    per_outcome: NDArray[np.float64]
+    worst_output: Label
+    evidence: str
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """Everything an auditor asks about a kernel and a prior. All leakages in nats.
+
+    Attributes
+    ----------
+    mechanism, prior : what was audited
+    leakages : by lower-case name of the notion, such as ``"pml"``
+    checks : exact verdict on each notion asked
+    maximal_leakage : log Σ_y max_x K[x,y]
+    maximal_cost_leakage : −log Σ_y min_x K[x,y]
+    mutual_information : I(X;Y)
+    prior_vulnerability, posterior_vulnerability : probability of guessing the secret right without
+        and with the output
+    """
+
+    mechanism: Mechanism
+    prior: Prior
+    leakages: dict[str, Leakage]
+    checks: tuple[Check, ...]
+    maximal_leakage: float
+    maximal_cost_leakage: float
+    mutual_information: float
+    prior_vulnerability: float
+    posterior_vulnerability: float
+
+    def __getattr__(self, name: str) -> Any:
+        leakages = self.__dict__.get("leakages", {})
+        if name in leakages:
+            levels = leakages[name].levels
+            return levels[0] if len(levels) == 1 else levels
+        raise AttributeError(f"{type(self).__name__!s} has no attribute {name!r}")
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Yes when every notion asked holds, no when one does not; ``None`` if none was asked."""
+        if not self.checks:
+            return None
+        found = {check.verdict for check in self.checks}
+        return next(v for v in (Verdict.NO, Verdict.UNDECIDED, Verdict.YES) if v in found)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row per outcome: label, probability, leakage under each notion."""
+        q = self.mechanism.output_distribution(self.prior)
+        rows = []
+        for j, label in enumerate(self.mechanism.outputs):
+            row: dict[str, Any] = {"output": label, "probability": float(q[j])}
+            for name, leakage in self.leakages.items():
+                fields = leakage.notion.level_fields
+                for k, values in enumerate(leakage.per_outcome):
+                    key = name if len(fields) == 1 else f"{name}.{fields[k]}"
+                    row[key] = float(values[j])
+            rows.append(row)
+        return rows
+
+    def summary(self) -> dict[str, Any]:
+        """The numbers of the report, without the table, as plain values."""
+        return {
+            **{
+                name: leakage.levels[0] if len(leakage.levels) == 1 else list(leakage.levels)
+                for name, leakage in self.leakages.items()
+            },
+            "maximal_leakage": self.maximal_leakage,
+            "maximal_cost_leakage": self.maximal_cost_leakage,
+            "mutual_information": self.mutual_information,
+            "prior_vulnerability": self.prior_vulnerability,
+            "posterior_vulnerability": self.posterior_vulnerability,
+        }
+
+    def __repr__(self) -> str:
+        n, m = self.mechanism.shape
+        lines = [f"Audit of {n} inputs × {m} outputs (nats)"]
+        for name, leakage in self.leakages.items():
+            levels = ", ".join(f"{level:.6g}" for level in leakage.levels)
+            lines.append(f"  {name:<22} {levels:<22} worst at {shorten(leakage.worst_output)!r}")
+        lines += [
+            f"  {'maximal leakage':<22} {self.maximal_leakage:.6g}",
+            f"  {'maximal cost leakage':<22} {self.maximal_cost_leakage:.6g}",
+            f"  {'mutual information':<22} {self.mutual_information:.6g}",
+            f"  {'guessing the secret':<22} {self.prior_vulnerability:.4f} before, "
+            f"{self.posterior_vulnerability:.4f} after",
+        ]
+        lines += [f"  {check.notion}: {check.verdict}; {check.evidence}" for check in self.checks]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = self.table()
+        head = "".join(f"<th>{html.escape(str(key))}</th>" for key in rows[0])
+        body = "".join(
+            "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row.values()) + "</tr>"
+            for row in rows[:50]
+        )
+        return (
+            f"<pre>{html.escape(repr(self))}</pre>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+def audit(
+    mechanism: Mechanism | ArrayLike,
+    prior: Prior | Iterable[Any],
+    privacy: Any = None,
+) -> AuditReport:
+    """What a kernel leaks under every registered notion, and whether it meets asked levels.
+
+    Parameters
+    ----------
+    mechanism : Mechanism or (N, M) array
+        From any tool; row sums may be off by rounding.
+    prior : Prior or N probabilities
+    privacy : notion or list of notions, optional
+        Levels to decide on, in exact arithmetic. The verdict on each is yes, no, or undecided when
+        the rounding of the kernel's own rows does not settle it.
+
+    Raises
+    ------
+    KernelError, PriorError, LevelError
+
+    Examples
+    --------
+    >>> from mechdesign import LDP
+    >>> report = audit([[.75, .25], [.25, .75]], [.5, .5], LDP(1.1))
+    >>> round(report.ldp, 6), str(report.verdict)
+    (1.098612, 'yes')
+    """
+    if isinstance(prior, Prior):
+        known = prior
+        if not isinstance(mechanism, Mechanism):
+            mechanism = Mechanism(mechanism, inputs=_labels_for(mechanism, prior))
+    else:
+        if not isinstance(mechanism, Mechanism):
+            mechanism = Mechanism(mechanism)
+        known = Prior(prior, mechanism.inputs if _fits(prior, mechanism) else None)
+    mechanism.check_prior(known)
+    asked = () if privacy is None else as_notions(privacy)
+    leakages = {}
+    for name, cls in NOTIONS.items():
+        if not cls.needs:
+            leakages[name] = _leakage(cls.at(math.inf), mechanism, known)
+    for notion in asked:
+        name = type(notion).__name__.lower()
+        if name not in leakages:
+            unlimited = notion.with_levels(*[math.inf] * len(notion.levels))
+            leakages[name] = _leakage(unlimited, mechanism, known)
+    inner = mechanism.kernel[known.support]
+    p = known.probabilities[known.support]
+    return AuditReport(
+        mechanism,
+        known,
+        leakages,
+        tuple(notion.check(mechanism, known) for notion in asked),
+        max(0.0, math.log(math.fsum(inner.max(axis=0)))),
+        _cost_leakage(inner),
+        mutual_information(inner, p),
+        float(p.max()),
+        math.fsum((p[:, None] * inner).max(axis=0)),
+    )
+
+
+def mutual_information(kernel: NDArray[np.float64], p: NDArray[np.float64]) -> float:
+    """I(X;Y) in nats for an ``(n, M)`` kernel and n positive masses."""
+    q = p @ kernel
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(
+            kernel > 0, p[:, None] * kernel * (np.log(kernel) - np.log(q)[None, :]), 0.0
+        )
+    return max(0.0, math.fsum(terms.ravel()))
+
+
+def _cost_leakage(inner: NDArray[np.float64]) -> float:
+    common = math.fsum(inner.min(axis=0))
+    return max(0.0, -math.log(common)) if common > 0 else math.inf
+
+
+def _leakage(unlimited: PrivacyNotion, mechanism: Mechanism, prior: Prior) -> Leakage:
+    check = unlimited.check(mechanism, prior)
+    per_outcome = np.atleast_2d(unlimited.leakage(mechanism.kernel, prior))
+    return Leakage(
+        unlimited.with_levels(*check.achieved),
+        check.achieved,
+        per_outcome,
+        mechanism.outputs[int(per_outcome.max(axis=0).argmax())],
+        check.evidence,
+    )
+
+
+def _labels_for(kernel: ArrayLike, prior: Prior) -> tuple[Label, ...] | None:
+    shape = np.shape(kernel)
+    if len(shape) == 2 and shape[0] != len(prior):
+        raise KernelError(
+            "kernel",
+            expected=f"{len(prior)} rows, one per symbol of the prior",
+            got=str(shape[0]),
+            remedy="give one row per symbol",
+        )
+    return prior.labels
+
+
+def _fits(prior: Iterable[Any], mechanism: Mechanism) -> bool:
+    try:
+        size = len(prior)  # type: ignore[arg-type]
+    except TypeError:
+        raise PriorError(
+            "prior",
+            expected="a Prior or a sequence of probabilities",
+            got=repr(prior),
+            remedy="pass a list",
+        ) from None
+    if size != len(mechanism.inputs):
+        raise PriorError(
+            "prior",
+            expected=f"{len(mechanism.inputs)} probabilities, one per input",
+            got=str(size),
+            remedy="give one probability per row of the kernel",
+        )
+    return True
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))

@@ -1,0 +1,162 @@
+"""Readable reports on a terminal: designs, audits, lists of tables."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from .auditing import AuditReport
+from .data import EXAMPLES
+from .labels import shorten
+from .mechanism import Mechanism
+from .prior import Prior
+from .solve.designing import Design
+
+MOST_ROWS = 30
+MOST_COLUMNS = 10
+
+
+def console() -> Console:
+    """A console on standard output, wide enough for a kernel when it is not a terminal."""
+    found = Console(highlight=False, soft_wrap=False)
+    return found if found.is_terminal else Console(highlight=False, width=110)
+
+
+def print_design(found: Design, report: AuditReport) -> None:
+    """Prior, kernel, value and proof, then what the kernel leaks under every notion."""
+    out = console()
+    asked = ", ".join(str(notion) for notion in found.notions)
+    out.print(Text(f"{asked}, utility {found.utility!r}: {found.status}", style="bold"))
+    out.print(_kernel_table(found.mechanism, found.prior))
+    out.print(_certificate_table(found))
+    out.print(_leakage_table(report))
+
+
+def print_audit(report: AuditReport) -> None:
+    """Leakage under every notion and per outcome, then the verdicts."""
+    out = console()
+    n, m = report.mechanism.shape
+    out.print(Text(f"Audit of a kernel with {n} inputs and {m} outputs", style="bold"))
+    out.print(_kernel_table(report.mechanism, report.prior))
+    out.print(_leakage_table(report))
+    out.print(_outcome_table(report))
+    for check in report.checks:
+        style = {"yes": "green", "no": "red"}.get(str(check.verdict), "yellow")
+        out.print(Text(f"{check.notion}: {check.verdict}", style=f"bold {style}"), end="")
+        out.print(Text(f"  ({check.evidence})"), soft_wrap=True)
+
+
+def print_examples() -> None:
+    """The shipped tables."""
+    table = Table("table", "columns", "people", "source", title="Shipped tables")
+    for example in EXAMPLES.values():
+        table.add_row(example.name, ", ".join(example.columns), str(example.people), example.source)
+    console().print(table)
+
+
+def audit_json(report: AuditReport) -> dict[str, Any]:
+    """The report as plain values for ``--json``."""
+    return {
+        "leakage": report.summary(),
+        "worst_outputs": {
+            name: {"output": str(leakage.worst_output), "evidence": leakage.evidence}
+            for name, leakage in report.leakages.items()
+        },
+        "outcomes": [{**row, "output": str(row["output"])} for row in report.table()],
+        "verdict": None if report.verdict is None else str(report.verdict),
+        "checks": [
+            {
+                "notion": check.notion.spec,
+                "verdict": str(check.verdict),
+                "achieved": list(check.achieved),
+                "evidence": check.evidence,
+            }
+            for check in report.checks
+        ],
+    }
+
+
+def _kernel_table(mechanism: Mechanism, prior: Prior) -> Table:
+    n, m = mechanism.shape
+    rows, columns = range(min(n, MOST_ROWS)), range(min(m, MOST_COLUMNS))
+    table = Table(title="P(output | input)", title_justify="left")
+    table.add_column("input")
+    table.add_column("prior", justify="right")
+    for j in columns:
+        table.add_column(shorten(mechanism.outputs[j], 12), justify="right")
+    for i in rows:
+        cells = [f"{mechanism.kernel[i, j]:.6f}" for j in columns]
+        table.add_row(shorten(mechanism.inputs[i]), f"{prior.probabilities[i]:.6f}", *cells)
+    q = mechanism.output_distribution(prior)
+    table.add_section()
+    table.add_row("output", "", *(f"{q[j]:.6f}" for j in columns))
+    hidden = (n - len(rows), m - len(columns))
+    if any(hidden):
+        table.caption = f"{hidden[0]} more inputs, {hidden[1]} more outputs not shown"
+    return table
+
+
+def _certificate_table(found: Design) -> Table:
+    c = found.certificate
+    table = Table(title="Certificate", title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(overflow="fold")
+    table.add_row("value", f"{c.value:.12g}")
+    table.add_row("upper bound", f"{c.bound:.12g}  (by weak duality, from {c.bound_source})")
+    gain = "" if c.gain_gap is None else f", {c.gain_gap:.2g} of what can be gained"
+    table.add_row("gap", f"{c.gap:.2g} of the utility range{gain}")
+    for check in c.checks:
+        levels = ", ".join(f"{level:.12g}" for level in check.achieved)
+        table.add_row(f"{check.notion}", f"{check.verdict}: exact check, achieved {levels} nats")
+    table.add_row("method", f"{found.method} ({c.solver})")
+    table.add_row("repair", f"{c.repair}; utility lost {c.repair_loss:.2g} of the range")
+    table.add_row("fingerprint", c.fingerprint)
+    return table
+
+
+def _leakage_table(report: AuditReport) -> Table:
+    table = Table(title="Leakage in nats", title_justify="left")
+    table.add_column("notion")
+    table.add_column("level", justify="right")
+    table.add_column("worst outcome")
+    for name, leakage in report.leakages.items():
+        for field, level in zip(leakage.notion.level_fields, leakage.levels, strict=True):
+            label = name if len(leakage.levels) == 1 else f"{name} {field}"
+            table.add_row(label, _number(level), shorten(leakage.worst_output))
+    table.add_section()
+    table.add_row("maximal leakage", _number(report.maximal_leakage), "(average)")
+    table.add_row("maximal cost leakage", _number(report.maximal_cost_leakage), "(average)")
+    table.add_row("mutual information", _number(report.mutual_information), "(average)")
+    table.add_row(
+        "guessing the secret",
+        f"{report.prior_vulnerability:.4f} → {report.posterior_vulnerability:.4f}",
+        "(before → after)",
+    )
+    return table
+
+
+def _outcome_table(report: AuditReport) -> Table:
+    rows = report.table()
+    table = Table(title="Leakage of each outcome in nats", title_justify="left")
+    for key in rows[0]:
+        table.add_column(
+            key.replace("epsilon_", ""), justify="left" if key == "output" else "right"
+        )
+    for row in rows[:MOST_ROWS]:
+        table.add_row(
+            *(
+                _number(v) if isinstance(v, float) and k != "output" else shorten(v)
+                for k, v in row.items()
+            )
+        )
+    if len(rows) > MOST_ROWS:
+        table.caption = f"{len(rows) - MOST_ROWS} more outcomes not shown"
+    return table
+
+
+def _number(value: float) -> str:
+    return "infinite" if math.isinf(value) else f"{value:.6f}"

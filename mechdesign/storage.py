@@ -1,0 +1,389 @@
+"""Saving and loading designs and mechanisms, as JSON that is checked again when it is read.
+
+A saved design carries the integer weights of the kernel, the exact prior, the notions, the
+utility, and the dual numbers. Loading repeats the exact check of every notion and recomputes the
+bound, so an edited file is refused whatever it claims about itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+import os
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import __version__
+from .errors import CertificateError, InputError, StorageError
+from .labels import Label
+from .mechanism import Mechanism
+from .prior import Prior
+from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
+from .solve.certificate import examine
+from .solve.designing import Design
+from .solve.methods import Duals, Multipliers
+from .solve.problem import state_problem
+from .solve.repair import Repair
+from .utility import Distance, Hamming, LinearUtility, Matrix
+
+FORMAT = "mechdesign"
+SCHEMA = 1
+_AGREEMENT = 1e-12
+
+
+def save(item: Design | Mechanism, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write a design or a mechanism to a JSON file.
+
+    The file appears under its name only when it is complete. Raises :class:`StorageError` when the
+    file exists and ``overwrite`` is false, or when it cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, mechdesign as md
+    >>> found = md.design(md.Prior([.6, .4]), md.utility.Hamming(), md.LDP(1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     md.save(found, folder + "/m.json")
+    ...     md.load(folder + "/m.json").mechanism == found.mechanism
+    True
+    """
+    write_text(json.dumps(to_json(item), indent=1) + "\n", path, overwrite=overwrite)
+
+
+def load(path: str | Path) -> Design | Mechanism:
+    """Read what :func:`save` wrote: a :class:`Design` or a :class:`Mechanism`.
+
+    Raises :class:`StorageError` for an unknown schema version, a damaged file, or one whose
+    contents do not bear out what it says.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise StorageError(
+            f"file: expected an existing file, got {path}; check the path."
+        ) from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise StorageError(f"file {path}: cannot be read ({problem}); check the path.") from None
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as problem:
+        raise StorageError(
+            f"file {path}: expected JSON written by mechdesign, got text that is no JSON "
+            f"({problem}); pass a saved design, or a kernel as .csv."
+        ) from None
+    return from_json(content, str(path))
+
+
+def write_csv(mechanism: Mechanism, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write a kernel as CSV: output labels in the header, input labels in the first column.
+
+    Entries are written so that they read back as the same floats.
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["input", *mechanism.outputs])
+    for label, row in zip(mechanism.inputs, mechanism.kernel, strict=True):
+        writer.writerow([label, *(repr(float(value)) for value in row)])
+    write_text(buffer.getvalue(), path, overwrite=overwrite)
+
+
+def check_writable(path: str | Path, *, overwrite: bool) -> None:
+    """Raise :class:`StorageError` when a file exists that may not be replaced."""
+    target = Path(path)
+    if target.is_dir():
+        raise StorageError(f"output {path}: expected a file name, got a folder; name a file in it.")
+    if target.exists() and not overwrite:
+        raise StorageError(
+            f"output {path}: expected a new file, got one that exists; choose another name, or "
+            "replace it with overwrite=True (--force)."
+        )
+    if not target.parent.exists():
+        raise StorageError(
+            f"output {path}: expected an existing folder, got {target.parent}; create it first."
+        )
+
+
+def write_text(text: str, path: str | Path, *, overwrite: bool) -> None:
+    """Write a file whole or not at all."""
+    check_writable(path, overwrite=overwrite)
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as problem:
+        raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# To JSON
+
+
+def to_json(item: Design | Mechanism) -> dict[str, Any]:
+    """What :func:`save` writes, as plain values."""
+    if isinstance(item, Mechanism):
+        body: dict[str, Any] = {"kind": "mechanism", "mechanism": _mechanism_out(item)}
+    elif isinstance(item, Design):
+        body = _design_out(item)
+    else:
+        raise StorageError(
+            f"save: expected a Design or a Mechanism, got {type(item).__name__}; pass the result "
+            "of design()."
+        )
+    content = {"format": FORMAT, "schema": SCHEMA, "version": __version__, **body}
+    content["digest"] = _digest(content)
+    return content
+
+
+def _design_out(item: Design) -> dict[str, Any]:
+    c = item.certificate
+    assert isinstance(item.utility, LinearUtility)
+    gains = item.utility.gains(item.prior, item.mechanism.outputs)
+    return {
+        "kind": "design",
+        "prior": {
+            "labels": [_label_out(label) for label in item.prior.labels],
+            "weights": [str(w) for w in item.prior.weights],
+            "probabilities": item.prior.probabilities.tolist(),
+        },
+        "notions": [_notion_out(notion) for notion in item.notions],
+        "utility": {"name": item.utility.spec, "gains": gains.tolist()},
+        "mechanism": _mechanism_out(item.mechanism),
+        "method": item.method,
+        "certificate": {
+            "verdicts": [str(check.verdict) for check in c.checks],
+            "achieved": [list(map(_number_out, check.achieved)) for check in c.checks],
+            "value": c.value,
+            "bound": c.bound,
+            "bound_source": c.bound_source,
+            "gap": c.gap,
+            "gain_gap": c.gain_gap,
+            "optimal": c.is_optimal,
+            "repair": {
+                "merged": list(c.repair.merged),
+                "mixed": c.repair.mixed,
+                "rounds": c.repair.rounds,
+                "constant": c.repair.constant,
+                "loss": c.repair_loss,
+            },
+            "solver": c.solver,
+            "duals": _duals_out(c.duals),
+            "fingerprint": c.fingerprint,
+        },
+    }
+
+
+def _mechanism_out(mechanism: Mechanism) -> dict[str, Any]:
+    return {
+        "inputs": [_label_out(label) for label in mechanism.inputs],
+        "outputs": [_label_out(label) for label in mechanism.outputs],
+        "denominator_bits": mechanism.bits,
+        "weights": [[str(int(w)) for w in row] for row in mechanism.weights],
+    }
+
+
+def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
+    values = {name: _number_out(value) for name, value in notion_fields(notion).items()}
+    return {"name": type(notion).__name__, "parameters": values}
+
+
+def _duals_out(duals: Duals) -> dict[str, Any]:
+    prices = None if duals.prices is None else duals.prices.tolist()
+    multipliers = None
+    if duals.multipliers is not None:
+        multipliers = [[_sparse_out(part) for part in parts] for parts in duals.multipliers]
+    return {"prices": prices, "multipliers": multipliers}
+
+
+def _sparse_out(matrix: NDArray[np.float64]) -> dict[str, Any]:
+    rows, columns = np.nonzero(matrix)
+    return {
+        "shape": list(matrix.shape),
+        "rows": rows.tolist(),
+        "columns": columns.tolist(),
+        "values": matrix[rows, columns].tolist(),
+    }
+
+
+def _number_out(value: Any) -> Any:
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    if value is None or isinstance(value, (int, float, str)):
+        return value
+    if isinstance(value, tuple):
+        return [_number_out(v) for v in value]
+    raise StorageError(f"a parameter of type {type(value).__name__} cannot be saved.")
+
+
+def _label_out(label: Label) -> Any:
+    if label is None or isinstance(label, (str, int, float, bool)):
+        return label
+    if isinstance(label, tuple):
+        return {"tuple": [_label_out(part) for part in label]}
+    raise StorageError(
+        f"label {label!r}: expected text, a number or a tuple of these, got "
+        f"{type(label).__name__}; relabel before saving."
+    )
+
+
+def _digest(content: dict[str, Any]) -> str:
+    kept = {key: value for key, value in content.items() if key != "digest"}
+    text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# From JSON
+
+
+def from_json(content: Any, name: str = "file") -> Design | Mechanism:
+    """The inverse of :func:`to_json`, with every claim checked again."""
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise StorageError(
+            f"{name}: expected a file written by mechdesign, got something else; pass a saved "
+            "design or mechanism."
+        )
+    if content.get("schema") != SCHEMA:
+        raise StorageError(
+            f"{name}: expected schema version {SCHEMA}, got {content.get('schema')!r} (written by "
+            f"mechdesign {content.get('version', 'unknown')}); upgrade mechdesign to read it."
+        )
+    if content.get("digest") != _digest(content):
+        raise StorageError(
+            f"{name}: the contents do not match their digest, so the file was edited or damaged; "
+            "design again, or take the original file."
+        )
+    try:
+        if content["kind"] == "mechanism":
+            return _mechanism_in(content["mechanism"])
+        return _design_in(content, name)
+    except StorageError:
+        raise
+    except InputError as problem:
+        raise StorageError(f"{name}: {problem}") from None
+    except (KeyError, TypeError, ValueError, IndexError) as problem:
+        raise StorageError(
+            f"{name}: a part is missing or has another form ({type(problem).__name__}: {problem}); "
+            "design again, or take the original file."
+        ) from None
+
+
+def _design_in(content: dict[str, Any], name: str) -> Design:
+    prior = _prior_in(content["prior"])
+    mechanism = _mechanism_in(content["mechanism"])
+    notions = tuple(_notion_in(part, name) for part in content["notions"])
+    utility = _utility_in(content["utility"], prior, mechanism.outputs)
+    saved = content["certificate"]
+    problem = state_problem(prior, utility, notions, mechanism.outputs)
+    repair = saved["repair"]
+    try:
+        certificate = examine(
+            problem,
+            mechanism,
+            _duals_in(saved["duals"]),
+            Repair(tuple(repair["merged"]), repair["mixed"], repair["rounds"], repair["constant"]),
+            repair["loss"],
+            saved["solver"],
+        )
+    except CertificateError as failure:
+        raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
+    margin = _AGREEMENT * max(1.0, problem.gain_range)
+    for claim, found in (("value", certificate.value), ("bound", certificate.bound)):
+        if abs(found - saved[claim]) > margin:
+            raise StorageError(
+                f"{name}: the file claims {claim} {saved[claim]!r}, its kernel and duals give "
+                f"{found!r}; design again."
+            )
+    if certificate.fingerprint != saved["fingerprint"]:
+        raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
+    return Design(mechanism, prior, utility, notions, content["method"], certificate)
+
+
+def _prior_in(part: dict[str, Any]) -> Prior:
+    import warnings
+
+    with warnings.catch_warnings():
+        # Whoever made the design was told of symbols without mass.
+        warnings.simplefilter("ignore")
+        return Prior.from_counts(
+            [Fraction(w) for w in part["weights"]], [_label_in(label) for label in part["labels"]]
+        )
+
+
+def _mechanism_in(part: dict[str, Any]) -> Mechanism:
+    rows = [[int(w) for w in row] for row in part["weights"]]
+    weights: NDArray[Any] = np.array(rows, dtype=object)
+    if max(max(row) for row in rows) < 1 << 62:
+        weights = weights.astype(np.int64)
+    return Mechanism.from_weights(
+        weights,
+        int(part["denominator_bits"]),
+        [_label_in(label) for label in part["inputs"]],
+        [_label_in(label) for label in part["outputs"]],
+    )
+
+
+def _notion_in(part: dict[str, Any], name: str) -> PrivacyNotion:
+    cls = NOTIONS.get(part["name"].lower())
+    if cls is None:
+        raise StorageError(
+            f"{name}: the notion {part['name']!r} is not known here; import the module that "
+            "defines it, then load again."
+        )
+    return cls(**{key: _number_in(value) for key, value in part["parameters"].items()})
+
+
+def _utility_in(part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...]) -> LinearUtility:
+    gains = np.array(part["gains"], dtype=float)
+    kind, _, detail = part["name"].partition(":")
+    named: LinearUtility | None = None
+    if kind == "hamming":
+        named = Hamming()
+    elif kind == "distance" and detail in ("absolute", "squared", "discrete"):
+        named = Distance(detail)
+    if named is not None and np.array_equal(named.gains(prior, outputs), gains):
+        return named
+    return Matrix(gains, outputs)
+
+
+def _duals_in(part: dict[str, Any]) -> Duals:
+    prices = None if part["prices"] is None else np.array(part["prices"], dtype=float)
+    multipliers: tuple[Multipliers, ...] | None = None
+    if part["multipliers"] is not None:
+        multipliers = tuple(
+            tuple(_sparse_in(matrix) for matrix in parts) for parts in part["multipliers"]
+        )
+    return Duals(prices, multipliers)
+
+
+def _sparse_in(part: dict[str, Any]) -> NDArray[np.float64]:
+    matrix = np.zeros(part["shape"])
+    matrix[part["rows"], part["columns"]] = part["values"]
+    return matrix
+
+
+def _number_in(value: Any) -> Any:
+    if value == "inf":
+        return math.inf
+    return tuple(_number_in(v) for v in value) if isinstance(value, list) else value
+
+
+def _label_in(label: Any) -> Label:
+    return tuple(_label_in(part) for part in label["tuple"]) if isinstance(label, dict) else label
