@@ -48,8 +48,8 @@ class AuditReport:
     mechanism, prior : what was audited
     leakages : by lower-case name of the notion, such as ``"pml"``
     checks : exact verdict on each notion asked
-    maximal_leakage : log Σ_y max_x K[x,y]
-    maximal_cost_leakage : −log Σ_y min_x K[x,y]
+    maximal_leakage : log Σ_y max_x K[x,y] ([Issa2020])
+    maximal_cost_leakage : −log Σ_y min_x K[x,y] ([Issa2020])
     mutual_information : I(X;Y)
     prior_vulnerability, posterior_vulnerability : probability of guessing the secret right without
         and with the output

@@ -74,17 +74,26 @@ def multiplier_bound(problem: Problem, multipliers: tuple[Multipliers, ...]) -> 
 def price_bound(problem: Problem, prices: NDArray[np.float64], sides: TwoSided) -> float:
     """⟨λ, 1⟩ + max_y sup{⟨c_y − λ, k⟩ : k in the cone, pᵀk = 1}, by greedy support functions."""
     p = problem.inner.probabilities
-    w = problem.objective - prices[:, None]
-    supports = []
-    if sides.has_lift_sides:
-        supports.append(_lift_support(w, p, sides))
-    if sides.ratio < math.inf:
-        supports.append(_ratio_support(w, p, sides.ratio))
-    if not supports:
-        supports.append((w / p[:, None]).max(axis=0))
-    best = np.min(np.stack(supports), axis=0).max()
+    best = float(supports(problem.objective - prices[:, None], p, sides).max())
     size = np.abs(prices).sum() + float((np.abs(problem.gains) + np.abs(prices / p)[:, None]).max())
-    return math.fsum(prices) + float(best) + _UNIT * (len(p) + 8) * float(size)
+    return math.fsum(prices) + best + _UNIT * (len(p) + 8) * float(size)
+
+
+def supports(
+    w: NDArray[np.float64], p: NDArray[np.float64], sides: TwoSided
+) -> NDArray[np.float64]:
+    """sup{⟨w_y, k⟩ : k in the cone, pᵀk = 1} for each column of an ``(n, M)`` array, ``(M,)``.
+
+    An upper bound on it where the cone has both lift sides and a ratio: the smaller of the two.
+    """
+    found = []
+    if sides.has_lift_sides:
+        found.append(_lift_support(w, p, sides))
+    if sides.ratio < math.inf:
+        found.append(_ratio_support(w, p, sides.ratio))
+    if not found:
+        found.append((w / p[:, None]).max(axis=0))
+    return np.min(np.stack(found), axis=0)
 
 
 def _lift_support(

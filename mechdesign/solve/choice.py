@@ -9,8 +9,9 @@ from .closed_form import CLOSED_FORMS
 from .linear_program import SIMPLEX_ENTRIES, Cvxpy, HighsInteriorPoint, HighsSimplex
 from .methods import Method
 from .problem import Problem
+from .structured import Structured
 
-SIMPLEX, INTERIOR = HighsSimplex(), HighsInteriorPoint()
+SIMPLEX, INTERIOR, STRUCTURED = HighsSimplex(), HighsInteriorPoint(), Structured()
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,9 @@ class Choice:
 def ordered_methods(problem: Problem) -> tuple[Method, ...]:
     """Every method in the order of preference for a problem of this size."""
     n, m = problem.shape
-    general = (SIMPLEX, INTERIOR) if n * m <= SIMPLEX_ENTRIES else (INTERIOR, SIMPLEX)
-    return CLOSED_FORMS + general
+    if n * m <= SIMPLEX_ENTRIES:
+        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, INTERIOR)
+    return (*CLOSED_FORMS, STRUCTURED, INTERIOR, SIMPLEX)
 
 
 def choose(problem: Problem, solver: str = "auto") -> Choice:
@@ -79,7 +81,7 @@ def choose(problem: Problem, solver: str = "auto") -> Choice:
 
 def find_method(name: str) -> Method:
     """A method by name; other names are tried as cvxpy solvers when the method runs."""
-    known = {m.name: m for m in (*CLOSED_FORMS, SIMPLEX, INTERIOR)}
+    known = {m.name: m for m in (*CLOSED_FORMS, STRUCTURED, SIMPLEX, INTERIOR)}
     if not isinstance(name, str):
         raise UnknownNameError("solver", name, [*known, "auto", "all"])
     if name.lower() in known:

@@ -25,8 +25,8 @@ from .cones import inner_factors
 from .methods import Candidate, Duals, Method, Multipliers
 from .problem import Problem
 
-# Simplex is at least as fast as interior point with crossover up to about this many entries.
-SIMPLEX_ENTRIES = 2500
+# Up to about this many kernel entries simplex is as fast as anything, and it ends at a vertex.
+SIMPLEX_ENTRIES = 600
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class HighsSimplex(_LinearMethod):
     name = "highs-simplex"
     reason = (
         f"the general sparse linear program; with at most {SIMPLEX_ENTRIES} kernel entries the "
-        "simplex method is fastest and most accurate"
+        "simplex method is as fast as any and ends at a vertex"
     )
     source = "HuangfuHall2018"
 
@@ -145,8 +145,8 @@ class HighsInteriorPoint(_LinearMethod):
 
     name = "highs-ipm"
     reason = (
-        f"the general sparse linear program; above {SIMPLEX_ENTRIES} kernel entries interior "
-        "point with crossover is safer than simplex, which stalls on equal masses"
+        f"the general sparse linear program, bounds of any kind; above {SIMPLEX_ENTRIES} kernel "
+        "entries interior point with crossover is safer than simplex, which stalls on equal masses"
     )
     source = "HuangfuHall2018"
 
