@@ -45,6 +45,9 @@ _CLIP = 5.0
 # dropped any more.
 _VANISHED = 0.02
 _LATE = 3e-4
+# Row sums this close to one are left to the repair; at most so many steps are spent on more.
+_ROWS = 1e-10
+_RESTORING = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,13 @@ class InteriorPoint:
 
 
 def solve_columns(
-    p: Array, c: Array, sides: TwoSided, tolerance: float, outputs: NDArray[np.intp]
+    p: Array,
+    c: Array,
+    sides: TwoSided,
+    tolerance: float,
+    outputs: NDArray[np.intp],
+    *,
+    screen: bool = True,
 ) -> InteriorPoint:
     """Solve for some outputs; those that vanish are left out on the way.
 
@@ -78,12 +87,13 @@ def solve_columns(
     sides : lift bounds, or a ratio; not both
     tolerance : complementarity at which to stop
     outputs : positions of the M outputs
+    screen : whether outputs that vanish may be left out
     """
     state = _State(p, c, sides, outputs)
     best, since = math.inf, 0
     for iteration in range(_ITERATIONS):
         gap = state.gap()
-        if gap <= tolerance:
+        if gap <= tolerance and state.residual <= tolerance:
             break
         if gap < 0.7 * best:
             best, since = gap, 0
@@ -97,8 +107,9 @@ def solve_columns(
         if moved < 1e-8:
             break
         # Late, there is no room left to make up for what a dropped output carried.
-        if iteration >= 3 and gap > _LATE:
-            state.drop_vanished()
+        if screen and iteration >= 3 and gap > _LATE:
+            state.drop_vanished(gap)
+    state.restore_rows()
     columns = np.maximum(state.s1 + state.lower * state.t[:, None], 0.0)
     return InteriorPoint(columns, state.outputs, state.prices, iteration, state.gap())
 
@@ -121,11 +132,15 @@ class _State:
         self.s1, self.s2 = np.full((m, n), s1), np.full((m, n), s2)
         self.prices = c.mean(axis=0)
         spread = float(np.abs(c - self.prices).mean()) or 1.0
-        mu = 5 * spread * (s1 + s2)
+        mu = 10 * spread * min(s1, s2)
         self.z1, self.z2 = np.full((m, n), mu / s1), np.full((m, n), mu / s2)
         self.theta = np.full(m, n * (self.lower * mu / s1 - self.upper * mu / s2))
         if not self.link:
             self.theta = np.zeros(m)
+        # The Newton steps shrink the dual residual by one minus the dual step, nothing else does.
+        tilt = self.theta[0] * p if self.link else 0.0
+        residual = c - self.prices + (mu / s1 - mu / s2) - tilt
+        self.residual = float(np.abs(residual).max(axis=0).sum())
         self._resize()
 
     def _resize(self) -> None:
@@ -156,13 +171,33 @@ class _State:
         self._direction(corrected=False)
         reach, centring = self._predict(mu)
         self._correct(mu, centring)
+        return min(self._step(mu), max(reach, 1e-7))
+
+    def restore_rows(self) -> None:
+        """Pure centring steps until the rows sum to one again: the last steps lose digits."""
+        m, n = self.c.shape
+        for _ in range(_RESTORING):
+            if float(np.abs(self._row_residual()).max()) <= _ROWS:
+                return
+            mu = self.gap() / (2 * m * n)
+            try:
+                self._factorise()
+            except np.linalg.LinAlgError:
+                return
+            self.e1.fill(0.0)
+            self.e2.fill(0.0)
+            self._correct(mu, 1.0)
+            self._step(mu)
+
+    def _step(self, mu: float) -> float:
+        """Solve for the targets in e1 and e2 and move; returns the shorter step length."""
         self._direction(corrected=True)
         primal, dual = self._lengths()
         # Closer to the boundary as the end nears.
         damping = min(0.995, max(0.9, 1 - 10 * mu))
         primal, dual = min(1.0, damping * primal), min(1.0, damping * dual)
         self._advance(primal, dual)
-        return min(primal, dual, max(reach, 1e-7))
+        return min(primal, dual)
 
     def _factorise(self) -> None:
         """Blocks of the eliminated columns, and the Cholesky factor of their sum."""
@@ -356,22 +391,31 @@ class _State:
                 z *= 1 - dual
                 e *= dual
                 z += e
+        self.former = self.t
         self.t = self.t + primal * self.dt
+        self.residual *= 1 - dual
         self.prices = self.prices + dual * self.dprices
         self.theta = self.theta + dual * self.dtheta
 
     # Screening
 
-    def drop_vanished(self) -> None:
+    def drop_vanished(self, before: float) -> None:
         """Leave out outputs of vanishing mass; the next steps make up for what they carried.
+
+        An output vanishes when its mass is far below the average *and* falls as fast as the gap
+        does; an output that stays, however rare, keeps its mass.
 
         Merging them into another output would keep the rows exact but puts their slacks on one
         column, whose complementarity products it spoils: measured, it costs iterations.
         """
         m = len(self.c)
-        keep = self.t > _VANISHED * float(self.t.sum()) / m
+        falls = min(self.gap() / before, 1.0) ** 0.5
+        keep = (self.t > _VANISHED * float(self.t.sum()) / m) | (self.t > falls * self.former)
         if keep.sum() > 0.9 * m:
             return
-        for name in ("s1", "s2", "z1", "z2", "c", "t", "theta", "outputs"):
+        # Never more than a third at once: a single odd step should not decide.
+        spared = np.argsort(self.t)[m // 3 :]
+        keep[spared] = True
+        for name in ("s1", "s2", "z1", "z2", "c", "t", "theta", "former", "outputs"):
             setattr(self, name, np.ascontiguousarray(getattr(self, name)[keep]))
         self._resize()
