@@ -168,5 +168,9 @@ def fingerprint(prior: Any, mechanism: Mechanism, notions: Any) -> str:
         mechanism.bits,
     ]
     digest.update(json.dumps(parts).encode())
-    digest.update(",".join(str(int(w)) for w in mechanism.weights.ravel()).encode())
+    weights = mechanism.weights
+    if weights.dtype == object:
+        digest.update(",".join(str(w) for w in weights.ravel()).encode())
+    else:
+        digest.update(np.ascontiguousarray(weights, dtype="<i8").tobytes())
     return digest.hexdigest()

@@ -1,0 +1,195 @@
+"""Which method is chosen, and what a refusal says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.errors import NoMethodError, UnknownNameError
+from mechdesign.solve.choice import choose, cvxpy_solvers, find_method, ordered_methods
+from mechdesign.solve.closed_form import CLOSED_FORMS
+from mechdesign.solve.linear_program import SIMPLEX_ENTRIES
+from mechdesign.solve.problem import state_problem
+
+PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
+HAMMING = md.utility.Hamming()
+UNIFORM = md.Prior.uniform(4)
+
+
+def problem(prior, privacy, utility=HAMMING):
+    return state_problem(prior, utility, privacy)
+
+
+@pytest.mark.parametrize(
+    ("prior", "privacy", "method"),
+    [
+        (md.Prior([1.0]), md.PML(0.1), "unconstrained"),
+        (PRIOR, md.LDP(math.inf), "unconstrained"),
+        (PRIOR, [md.LDP(math.inf), md.PML(math.inf)], "unconstrained"),
+        (PRIOR, md.LDP(0), "constant"),
+        (PRIOR, md.ALIP(0, 1), "constant"),
+        (PRIOR, md.ALIP(1, 0), "constant"),
+        (PRIOR, [md.PML(1), md.LDP(0)], "constant"),
+        (md.Prior([0.6, 0.4]), [md.PML(1), md.LDP(2)], "binary"),
+        (PRIOR, md.PMC(1), "pmc"),
+        (PRIOR, md.ALIP(1, math.inf), "pmc"),
+        (PRIOR, md.LIP(1.5), "pmc"),
+        (PRIOR, md.PML(0.2), "pml-high-privacy"),
+        (PRIOR, md.ALIP(math.inf, 0.2), "pml-high-privacy"),
+        (PRIOR, md.PML(0.3), "highs-simplex"),
+        (PRIOR, md.LIP(0.3), "highs-simplex"),
+        (PRIOR, md.LDP(0.3), "highs-simplex"),
+        (PRIOR, [md.PML(0.2), md.LDP(0.2)], "highs-simplex"),
+        (UNIFORM, md.LDP(0.3), "symmetric"),
+        (UNIFORM, [md.LDP(0.3), md.LIP(0.2)], "symmetric"),
+        (UNIFORM, md.PML(0.2), "pml-high-privacy"),
+    ],
+)
+def test_method(prior, privacy, method):
+    choice = choose(problem(prior, privacy))
+    assert choice.method.name == method
+    assert choice.method.refusal(problem(prior, privacy)) is None
+    assert md.design(prior, HAMMING, privacy).method == method
+    assert md.explain(prior, HAMMING, privacy).method.name == method
+
+
+def test_earlier_methods_say_why_they_refused():
+    choice = choose(problem(PRIOR, md.PML(0.3)))
+    assert set(choice.refusals) == {method.name for method in CLOSED_FORMS}
+    assert all(choice.refusals.values())
+    assert choice.method.name not in choice.also
+    assert not set(choice.also) & set(choice.refusals)
+    assert "highs-ipm" in choice.also
+
+
+def test_an_explanation_can_be_read():
+    text = str(md.explain(PRIOR, HAMMING, md.PML(0.2)))
+    assert text.startswith("method: pml-high-privacy\nwhy: ")
+    assert "source: GrosseID Corollary 4" in text
+    assert "not binary: there are 3 symbols, not two" in text
+    assert "highs-simplex" in text.split("would also work: ")[1]
+
+
+def test_choosing_does_not_solve(monkeypatch):
+    from mechdesign.solve import linear_program
+
+    def never(*_):
+        raise AssertionError("solved")
+
+    monkeypatch.setattr(linear_program, "_run_highs", never)
+    assert md.explain(PRIOR, HAMMING, md.LDP(0.3)).method.name == "highs-simplex"
+    with pytest.raises(AssertionError, match="solved"):
+        md.design(PRIOR, HAMMING, md.LDP(0.3))
+
+
+def test_size_decides_between_the_general_methods():
+    rng = np.random.default_rng(0)
+    side = math.isqrt(SIMPLEX_ENTRIES)
+    for n in (3, side, side + 1):
+        prior = md.Prior.from_counts(rng.integers(1, 99, n).tolist())
+        small = n * n <= SIMPLEX_ENTRIES
+        # Both kinds of sides at once are not one two-sided cone: linear programs only.
+        names = [m.name for m in ordered_methods(problem(prior, [md.LIP(0.5), md.LDP(0.5)]))]
+        assert (names.index("highs-simplex") < names.index("highs-ipm")) is small
+        chosen = choose(problem(prior, [md.LIP(0.3), md.LDP(0.5)])).method.name
+        assert chosen == ("highs-simplex" if small else "highs-ipm")
+
+
+def test_every_method_can_be_found_by_name():
+    names = {m.name for m in ordered_methods(problem(PRIOR, md.PML(1)))}
+    assert names >= {"highs-simplex", "highs-ipm", *(m.name for m in CLOSED_FORMS)}
+    for name in names:
+        assert find_method(name).name == name
+        assert find_method(name.upper()).name == name
+
+
+@pytest.mark.parametrize("solver", ["highs-simplx", "gurobbi", "", None, 3])
+def test_unknown_solver(solver):
+    with pytest.raises(UnknownNameError, match=r"solver: expected one of .*highs-simplex"):
+        md.design(PRIOR, HAMMING, md.PML(0.3), solver=solver)
+
+
+def test_unknown_solver_gets_a_suggestion():
+    with pytest.raises(UnknownNameError, match="did you mean 'highs-simplex'"):
+        find_method("highs-simplx")
+
+
+def test_asking_for_a_method_that_refuses():
+    with pytest.raises(NoMethodError, match="3 symbols, not two") as caught:
+        md.design(PRIOR, HAMMING, md.PML(0.3), solver="binary")
+    assert caught.value.refusals == {"binary": "there are 3 symbols, not two"}
+
+
+def test_all_methods_refuse_a_notion_of_another_kind():
+    @dataclass(frozen=True)
+    class Total(md.PrivacyNotion, register=False):
+        epsilon: float
+
+        def leakage(self, kernel, prior):
+            return np.zeros(kernel.shape[1])
+
+        def check(self, mechanism, prior):
+            raise NotImplementedError
+
+    for prior in (md.Prior([1.0]), md.Prior([0.5, 0.5]), PRIOR, UNIFORM):
+        for privacy in (Total(1.0), [md.LDP(0), Total(1.0)], [md.PMC(1), Total(1.0)]):
+            asked = problem(prior, privacy)
+            with pytest.raises(NoMethodError) as caught:
+                choose(asked)
+            assert set(caught.value.refusals) == {m.name for m in ordered_methods(asked)}
+
+
+def test_solver_all_runs_every_method_that_applies():
+    found = md.design(UNIFORM, HAMMING, md.PML(0.2), solver="all")
+    names = [row.method for row in found.agreement]
+    assert names[0] == found.method == "pml-high-privacy"
+    assert {"symmetric", "highs-simplex", "highs-ipm"} <= set(names)
+    assert all(row.value == pytest.approx(found.value, abs=1e-8) for row in found.agreement)
+    assert md.design(UNIFORM, HAMMING, md.PML(0.2)).agreement == ()
+
+
+def test_solver_all_keeps_going_when_a_method_breaks(monkeypatch):
+    from mechdesign.errors import SolverError
+    from mechdesign.solve.closed_form import HighPrivacyPML
+
+    def broken(self, problem):
+        raise SolverError("broke down")
+
+    monkeypatch.setattr(HighPrivacyPML, "solve", broken)
+    found = md.design(UNIFORM, HAMMING, md.PML(0.2), solver="all")
+    first = found.agreement[0]
+    assert (first.method, first.value, first.note) == ("pml-high-privacy", None, "broke down")
+    assert found.method == "symmetric"
+    with pytest.raises(SolverError, match="broke down"):
+        md.design(UNIFORM, HAMMING, md.PML(0.2))
+
+
+@pytest.mark.parametrize("notion", [md.PML(0.4), md.LDP(0.7), md.LIP(0.3)])
+def test_solvers_of_cvxpy_by_name(notion):
+    pytest.importorskip("cvxpy")
+    assert "CLARABEL" in cvxpy_solvers()
+    exact = md.design(PRIOR, HAMMING, notion)
+    for name in ("CLARABEL", "clarabel"):
+        found = md.design(PRIOR, HAMMING, notion, solver=name)
+        assert found.certificate.solver == "cvxpy CLARABEL"
+        assert found.value == pytest.approx(exact.value, abs=1e-6)
+        assert found.bound == pytest.approx(exact.value, abs=1e-6)
+        assert found.certificate.checks[0].verdict is md.Verdict.YES
+
+
+def test_an_inaccurate_solver_is_still_private():
+    """SCS is a first-order method: whatever it returns, the kernel passes and the bound holds."""
+    pytest.importorskip("cvxpy")
+    exact = md.design(PRIOR, HAMMING, md.LDP(0.7))
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", md.errors.GapWarning)
+        found = md.design(PRIOR, HAMMING, md.LDP(0.7), solver="SCS")
+    assert found.certificate.checks[0].verdict is md.Verdict.YES
+    assert found.value <= exact.bound
+    assert found.bound >= exact.value

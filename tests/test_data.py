@@ -1,0 +1,82 @@
+"""The shipped tables: what they count, and whom they cite."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from mechdesign import Prior
+from mechdesign.data import EXAMPLES, example_path
+from mechdesign.tables import count_csv, csv_header
+
+
+@pytest.mark.parametrize(
+    ("name", "people"), [("titanic", 2201), ("ucb_admissions", 4526), ("hair_eye_colour", 592)]
+)
+def test_number_of_people(name, people):
+    table = EXAMPLES[name]
+    assert table.people == people
+    with open(example_path(name), newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert sum(int(row["count"]) for row in rows) == people
+    for column in table.columns:
+        assert sum(count_csv(name, column).values()) == people
+
+
+# Marginal counts as the sources print them.
+MARGINALS = {
+    ("titanic", "class"): {"1st": 325, "2nd": 285, "3rd": 706, "crew": 885},
+    ("titanic", "sex"): {"female": 470, "male": 1731},
+    ("titanic", "age"): {"adult": 2092, "child": 109},
+    ("titanic", "survived"): {"no": 1490, "yes": 711},
+    ("ucb_admissions", "department"): {
+        "A": 933,
+        "B": 585,
+        "C": 918,
+        "D": 792,
+        "E": 584,
+        "F": 714,
+    },
+    ("ucb_admissions", "gender"): {"female": 1835, "male": 2691},
+    ("ucb_admissions", "admission"): {"admitted": 1755, "rejected": 2771},
+    ("hair_eye_colour", "hair"): {"black": 108, "blond": 127, "brown": 286, "red": 71},
+    ("hair_eye_colour", "eye"): {"blue": 215, "brown": 220, "green": 64, "hazel": 93},
+    ("hair_eye_colour", "sex"): {"female": 313, "male": 279},
+}
+
+
+@pytest.mark.parametrize(("name", "column"), MARGINALS)
+def test_marginal_counts(name, column):
+    assert count_csv(name, column) == MARGINALS[name, column]
+    assert Prior.from_csv(name, column) == Prior.from_counts(MARGINALS[name, column])
+
+
+def test_every_column_is_checked_and_every_group_occurs_once():
+    assert {(t.name, c) for t in EXAMPLES.values() for c in t.columns} == set(MARGINALS)
+    for table in EXAMPLES.values():
+        assert csv_header(table.name) == [*table.columns, table.weights]
+        with open(example_path(table.name), newline="", encoding="utf-8") as file:
+            groups = [tuple(row[c] for c in table.columns) for row in csv.DictReader(file)]
+        assert len(set(groups)) == len(groups)
+
+
+@pytest.mark.parametrize("name", ["titanic", "ucb_admissions", "hair_eye_colour"])
+def test_every_table_says_where_it_comes_from(name):
+    source = EXAMPLES[name].source
+    assert re.search(r"\b(19|20)\d\d\b", source)
+    assert len(source.split(",")) >= 3
+    assert EXAMPLES[name].rows
+
+
+def test_every_shipped_file_is_listed():
+    folder = example_path("titanic").parent
+    assert {path.stem for path in folder.glob("*.csv")} == set(EXAMPLES)
+
+
+def test_only_names_are_shipped_tables():
+    assert example_path("titanik") is None
+    assert example_path("titanic.csv") is None
+    assert example_path(Path("titanic")) is None

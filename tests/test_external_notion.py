@@ -1,0 +1,427 @@
+"""A notion is one class: these are defined here, outside the package, and do everything."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import ClassVar
+
+import naive
+import numpy as np
+import pytest
+from notion_contract import (
+    CONTRACT,
+    compiled_program_agrees_with_the_measurement,
+    constant_kernels_leak_nothing,
+    designs_stay_within_their_level,
+    exact_levels_agree_with_the_measurement,
+    feasible_kernels_mix,
+    merging_outputs_leaks_no_more,
+    methods_agree,
+    verdicts_are_monotone_in_the_level,
+)
+from strategies import random_gains, random_level, random_mechanism
+
+import mechdesign as md
+from mechdesign.errors import CertificateError, LevelError
+from mechdesign.exact import Verdict
+from mechdesign.privacy import NOTIONS, Bound, Hypotheses, parse_notion
+
+
+@dataclass(frozen=True)
+class FeaturePML(md.LikelihoodBound, register=False):
+    """PML of a randomised feature U of the secret: ``feature[u][x] = P(U = u | X = x)``."""
+
+    epsilon: float
+    feature: tuple[tuple[Fraction, ...], ...]
+    needs: ClassVar = ("feature",)
+
+    def bounds(self, prior):
+        joint = [
+            [prior.mass(x) * row[x] for x in range(len(prior))] for row in self.feature if any(row)
+        ]
+        return [Bound(Hypotheses.mixtures(joint), Hypotheses.prior(prior), self.epsilon)]
+
+    def leakage(self, kernel, prior):
+        p = prior.probabilities
+        joint = np.array(self.feature, dtype=float) * p
+        q = p @ kernel
+        given = (joint / joint.sum(axis=1, keepdims=True)) @ kernel
+        return np.log(
+            np.max(given, axis=0) / np.where(q > 0, q, 1.0), where=q > 0, out=np.zeros(len(q))
+        )
+
+
+@dataclass(frozen=True)
+class LinePrivacy(md.LikelihoodBound, register=False):
+    """Metric privacy on numbered symbols: K[x, y] ≤ e^{ε |x - x'|} K[x', y], by neighbours."""
+
+    epsilon: float
+
+    @staticmethod
+    def steps(prior):
+        order = sorted(range(len(prior)), key=lambda i: prior.labels[i])
+        return list(pairwise(order))
+
+    def bounds(self, prior):
+        steps = self.steps(prior)
+        over = [i for a, b in steps for i in (a, b)]
+        under = [i for a, b in steps for i in (b, a)]
+        scales = tuple(abs(prior.labels[a] - prior.labels[b]) for a, b in steps for _ in range(2))
+        return [
+            Bound(
+                Hypotheses.points(prior, over),
+                Hypotheses.points(prior, under),
+                self.epsilon,
+                pairing="matched",
+                scales=scales,
+            )
+        ]
+
+    def leakage(self, kernel, prior):
+        x = np.array(prior.labels, dtype=float)
+        distance = np.abs(x[:, None] - x[None, :])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log = np.log(kernel)
+            rate = (log[:, None, :] - log[None, :, :]) / distance[:, :, None]
+        return np.nanmax(np.where(np.isnan(rate), 0.0, rate), axis=(0, 1))
+
+
+@dataclass(frozen=True)
+class AgainstUniform(md.LikelihoodBound, register=False):
+    """K[x, y] ≤ e^ε times the average of column y: PML for a uniform prior, whatever the prior."""
+
+    epsilon: float
+
+    def bounds(self, prior):
+        uniform = Hypotheses.mixtures([[1] * len(prior)], ["the uniform prior"])
+        return [Bound(Hypotheses.points(prior), uniform, self.epsilon)]
+
+    def leakage(self, kernel, prior):
+        mean = kernel.mean(axis=0)
+        lift = np.where(mean > 0, kernel.max(axis=0) / np.where(mean > 0, mean, 1.0), 1.0)
+        return np.maximum(np.log(lift), 0.0)
+
+
+def random_feature(rng, n):
+    """A feature of two or three values with short rational probabilities."""
+    table = rng.integers(0, 5, (int(rng.integers(2, 4)), n)) + np.eye(1, n, dtype=int)
+    return tuple(
+        tuple(Fraction(int(v), int(table[:, x].sum() or 1)) for x, v in enumerate(row))
+        for row in table
+    )
+
+
+def feature_instances(rounds=20):
+    for number in range(rounds):
+        rng = np.random.default_rng([11, number])
+        n = int(rng.integers(3, 7))
+        prior = md.Prior.from_counts(rng.integers(1, 9, n).tolist())
+        notion = FeaturePML(random_level(rng, 0.01, 1.5), random_feature(rng, n))
+        yield rng, prior, notion, random_gains(rng, n, int(rng.integers(2, 6)))
+
+
+# A feature
+
+
+def test_feature_notion_is_not_registered():
+    assert "featurepml" not in NOTIONS
+    assert FeaturePML.needs
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_feature_design_agrees_with_the_naive_program(number):
+    _, prior, notion, gains = list(feature_instances())[number]
+    p = prior.probabilities
+    joint = np.array(notion.feature, dtype=float) * p
+    joint = joint[joint.sum(axis=1) > 0]
+    pairs = [(row / row.sum(), p, notion.epsilon) for row in joint]
+    best = naive.optimum(p, gains, naive.ratio_rows(pairs))
+    for solver in ("auto", "highs-ipm"):
+        found = md.design(prior, md.utility.Matrix(gains), notion, solver=solver)
+        assert found.value == pytest.approx(best, abs=1e-7)
+        assert found.bound == pytest.approx(best, abs=1e-7)
+        assert found.certificate.checks[0].verdict is Verdict.YES
+        # Nothing about single symbols is promised, only about the feature.
+        assert notion.measure(found.mechanism, prior)[0] <= notion.epsilon + 1e-9
+
+
+def test_feature_leaks_less_than_the_secret():
+    """U - X - Y: PML of a feature is at most PML of the secret, so it leaves at least as much."""
+    for _, prior, notion, gains in feature_instances():
+        utility = md.utility.Matrix(gains)
+        secret = md.design(prior, utility, md.PML(notion.epsilon))
+        assert notion.check(secret.mechanism, prior).verdict is Verdict.YES
+        assert md.design(prior, utility, notion).value >= secret.value - 1e-9
+
+
+def test_feature_in_an_audit():
+    for _, prior, notion, gains in feature_instances(5):
+        found = md.design(prior, md.utility.Matrix(gains), [notion, md.LDP(4.0)])
+        report = md.audit(found.mechanism, prior, privacy=[notion, md.LDP(4.0)])
+        assert report.verdict is Verdict.YES
+        assert report.featurepml == report.leakages["featurepml"].levels[0]
+        assert report.featurepml <= notion.epsilon
+        assert report.featurepml <= report.pml
+        stricter = notion.with_levels(report.featurepml * 0.9)
+        if report.featurepml > 1e-6:
+            assert md.audit(found.mechanism, prior, privacy=stricter).verdict is Verdict.NO
+        assert stricter.feature == notion.feature
+
+
+def test_feature_keeps_the_contract():
+    """All of it but relabelling, as the feature is tied to the order of symbols."""
+    for part in (
+        constant_kernels_leak_nothing,
+        designs_stay_within_their_level,
+        verdicts_are_monotone_in_the_level,
+        merging_outputs_leaks_no_more,
+        feasible_kernels_mix,
+        compiled_program_agrees_with_the_measurement,
+        exact_levels_agree_with_the_measurement,
+        methods_agree,
+    ):
+        part(FirstTwoSymbols)
+
+
+def test_feature_that_is_the_secret_is_pml():
+    prior = md.Prior([0.5, 0.3, 0.2])
+    identity = tuple(tuple(Fraction(int(i == j)) for j in range(3)) for i in range(3))
+    utility = md.utility.Hamming()
+    same = md.design(prior, utility, FeaturePML(0.3, identity))
+    assert same.value == pytest.approx(md.design(prior, utility, md.PML(0.3)).value, abs=1e-9)
+
+
+def test_independent_feature_asks_nothing():
+    prior = md.Prior([0.5, 0.3, 0.2])
+    coin = ((Fraction(1, 3),) * 3, (Fraction(2, 3),) * 3)
+    found = md.design(prior, md.utility.Hamming(), FeaturePML(0.0, coin))
+    assert found.value == pytest.approx(1.0, abs=1e-9)
+    assert found.certificate.checks[0].verdict is Verdict.YES
+
+
+@dataclass(frozen=True)
+class FirstTwoSymbols(md.LikelihoodBound, register=False):
+    """PML of whether the secret is among the first two symbols."""
+
+    epsilon: float
+
+    def _feature(self, prior):
+        n = len(prior)
+        inside = [Fraction(int(x < 2)) for x in range(n)]
+        outside = [1 - v for v in inside]
+        return (tuple(inside), tuple(outside)) if n > 2 else (tuple(inside),)
+
+    def _full(self, prior):
+        first = tuple(Fraction(int(x == 0)) for x in range(len(prior)))
+        return FeaturePML(self.epsilon, (*self._feature(prior), first))
+
+    def bounds(self, prior):
+        return self._full(prior).bounds(prior)
+
+    def leakage(self, kernel, prior):
+        return np.maximum(self._full(prior).leakage(kernel, prior), 0.0)
+
+
+# A metric, with matched pairs and scales
+
+
+def line_prior(rng, n):
+    labels = np.sort(rng.choice(20, n, replace=False)).tolist()
+    order = rng.permutation(n)
+    return md.Prior.from_counts(rng.integers(1, 9, n).tolist(), [labels[i] for i in order])
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_metric_design_agrees_with_all_pairs(number):
+    rng = np.random.default_rng([12, number])
+    n = int(rng.integers(2, 7))
+    prior = line_prior(rng, n)
+    epsilon = random_level(rng, 0.02, 1.0)
+    gains = random_gains(rng, n, int(rng.integers(2, 7)))
+    point = np.eye(n)
+    pairs = [
+        (point[i], point[j], epsilon * abs(prior.labels[i] - prior.labels[j]))
+        for i in range(n)
+        for j in range(n)
+        if i != j
+    ]
+    best = naive.optimum(prior.probabilities, gains, naive.ratio_rows(pairs))
+    for solver in ("auto", "highs-simplex", "highs-ipm"):
+        found = md.design(prior, md.utility.Matrix(gains), LinePrivacy(epsilon), solver=solver)
+        assert found.value == pytest.approx(best, abs=1e-7)
+        assert found.bound == pytest.approx(best, abs=1e-7)
+        (check,) = found.certificate.checks
+        assert check.verdict is Verdict.YES
+        assert check.achieved[0] <= epsilon * (1 + 1e-12)
+
+
+def test_metric_levels_are_divided_by_their_scale():
+    rng = np.random.default_rng(13)
+    for _ in range(30):
+        prior = line_prior(rng, int(rng.integers(2, 6)))
+        mechanism = random_mechanism(rng, len(prior), 4)
+        mechanism = md.Mechanism.from_weights(mechanism.weights, mechanism.bits, prior.labels)
+        (measured,) = LinePrivacy(1.0).measure(mechanism, prior)
+        (achieved,) = LinePrivacy(1.0).check(mechanism, prior).achieved
+        assert achieved == pytest.approx(measured, abs=1e-9)
+        assert LinePrivacy(measured + 1e-9).check(mechanism, prior).verdict is Verdict.YES
+        assert LinePrivacy(measured - 1e-9).check(mechanism, prior).verdict is Verdict.NO
+
+
+def test_a_scale_of_zero_ties_two_symbols():
+    @dataclass(frozen=True)
+    class Tied(md.LikelihoodBound, register=False):
+        epsilon: float
+
+        def bounds(self, prior):
+            over, under = Hypotheses.points(prior, [0, 1]), Hypotheses.points(prior, [1, 0])
+            return [Bound(over, under, self.epsilon, pairing="matched", scales=(0, 0))]
+
+        def leakage(self, kernel, prior):
+            same = np.isclose(kernel[0], kernel[1], rtol=1e-12)
+            return np.where(same, 0.0, np.inf)
+
+    prior = md.Prior([0.4, 0.35, 0.25])
+    for solver in ("highs-simplex", "highs-ipm"):
+        found = md.design(prior, md.utility.Hamming(), Tied(1.0), solver=solver)
+        np.testing.assert_array_equal(found.mechanism.weights[0], found.mechanism.weights[1])
+        assert found.value == pytest.approx(0.65, abs=1e-9)
+    told_apart = md.Mechanism(np.eye(3))
+    assert Tied(1.0).check(told_apart, prior).verdict is Verdict.NO
+
+
+# Counts on {0..10}, neighbours one apart, ε = 1, uniform prior: losses of independent programs.
+COUNT_QUERY = {"absolute": 0.728544476, "squared": 1.399746422, "discrete": 0.488984402}
+
+
+@pytest.mark.parametrize(("loss", "expected"), COUNT_QUERY.items())
+def test_differentially_private_count_query(loss, expected):
+    found = md.design(md.Prior.uniform(range(11)), md.utility.Distance(loss), LinePrivacy(1.0))
+    assert -found.value == pytest.approx(expected, rel=0, abs=1e-9)
+    assert -found.bound == pytest.approx(expected, rel=0, abs=1e-9)
+
+
+def test_metric_on_a_single_symbol_asks_nothing():
+    for solver in ("auto", "highs-simplex", "highs-ipm"):
+        found = md.design(md.Prior([1.0]), md.utility.Hamming(), LinePrivacy(0.1), solver=solver)
+        assert found.value == 1
+        assert found.certificate.checks[0].achieved == (0.0,)
+
+
+# A registered one
+
+
+@pytest.fixture
+def registered():
+    before = dict(NOTIONS)
+    source = {
+        "bounds": AgainstUniform.bounds,
+        "leakage": AgainstUniform.leakage,
+        "__annotations__": {"epsilon": float},
+        "__module__": __name__,
+    }
+    cls = dataclass(frozen=True)(type("Even", (md.LikelihoodBound,), source))
+    yield cls
+    NOTIONS.clear()
+    NOTIONS.update(before)
+
+
+def test_subclassing_registers(registered):
+    assert NOTIONS["even"] is registered
+    assert parse_notion("even:0.25") == registered(0.25)
+    prior = md.Prior([0.6, 0.25, 0.15])
+    found = md.design(prior, md.utility.Hamming(), registered(0.25))
+    report = md.audit(found.mechanism, prior)
+    assert report.even == pytest.approx(0.25, abs=1e-9)
+    assert report.even <= 0.25
+    same = md.audit(found.mechanism, md.Prior.uniform(3))
+    assert same.even == same.pml
+
+
+def test_the_registry_is_left_clean():
+    assert "even" not in NOTIONS
+
+
+@pytest.mark.parametrize("part", CONTRACT, ids=lambda part: part.__name__)
+def test_external_notion_keeps_the_contract(part):
+    part(AgainstUniform)
+
+
+# The pieces a notion is made of
+
+
+def test_mixtures_are_exact():
+    made = Hypotheses.mixtures([[1, 2, 1], [Fraction(1, 3), 0.5, 0]])
+    assert len(made) == 2
+    exact = [[Fraction(m, made.total) for m in row] for row in made.masses]
+    assert exact == [
+        [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)],
+        [Fraction(2, 5), Fraction(3, 5), Fraction(0)],
+    ]
+    np.testing.assert_allclose(made.matrix.toarray(), [[0.25, 0.5, 0.25], [0.4, 0.6, 0]])
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[1, -1, 3]], "non-negative"),
+        ([[0, 0]], "positive sum"),
+        ([[1, 2], [1]], "one length"),
+        ([], "at least one"),
+    ],
+)
+def test_bad_mixtures(rows, message):
+    with pytest.raises(LevelError, match=message):
+        Hypotheses.mixtures(rows)
+
+
+def test_bounds_check_their_shapes():
+    two, three = md.Prior.uniform(2), md.Prior.uniform(3)
+    points = Hypotheses.points(three)
+    with pytest.raises(LevelError, match="over one alphabet"):
+        Bound(points, Hypotheses.points(two), 1.0)
+    with pytest.raises(LevelError, match="both sides"):
+        Bound(points, Hypotheses.points(three, [0]), 1.0, pairing="matched")
+    with pytest.raises(LevelError, match="one scale per"):
+        Bound(points, points, 1.0, pairing="matched", scales=(1.0,))
+    with pytest.raises(LevelError, match="one scale per"):
+        Bound(points, points, 1.0, scales=(1.0, 1.0, 1.0))
+
+
+def test_a_notion_outside_the_family_is_refused_with_reasons():
+    @dataclass(frozen=True)
+    class Average(md.PrivacyNotion, register=False):
+        epsilon: float
+
+        def leakage(self, kernel, prior):
+            return np.zeros(kernel.shape[1])
+
+        def check(self, mechanism, prior):
+            raise NotImplementedError
+
+    with pytest.raises(md.MechdesignError, match="no method applies") as caught:
+        md.design(md.Prior([0.5, 0.5]), md.utility.Hamming(), [md.PML(1), Average(0.5)])
+    assert set(caught.value.refusals) >= {"binary", "highs-simplex", "highs-ipm"}
+    assert all("Average" in why or "not bounds" in why for why in caught.value.refusals.values())
+
+
+def test_disagreeing_methods_of_a_notion_withhold_the_kernel():
+    @dataclass(frozen=True)
+    class Careless(LinePrivacy, register=False):
+        def bounds(self, prior):
+            (bound,) = super().bounds(prior)
+            doubled = tuple(2 * s for s in bound.scales)
+            return [Bound(bound.over, bound.under, bound.epsilon, "matched", doubled)]
+
+    with pytest.raises(CertificateError, match="do not say the same"):
+        md.design(md.Prior.uniform(4), md.utility.Distance("absolute"), Careless(0.5))
+
+
+def test_infinite_level_of_a_metric_asks_nothing():
+    prior = md.Prior.uniform(4)
+    found = md.design(prior, md.utility.Hamming(), LinePrivacy(math.inf))
+    assert found.value == pytest.approx(1.0)
+    assert found.certificate.checks[0].achieved == (math.inf,)

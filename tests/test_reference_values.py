@@ -1,0 +1,53 @@
+"""Published and independently computed optimal values, to nine digits."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import mechdesign as md
+
+# Vertex enumeration and dense programs that share no code with the package; prior (.1, .2, .3, .4).
+PML_HAMMING = {
+    0.2: 0.4397049929,
+    0.3: 0.4859491707,
+    0.6: 0.6466356401,
+    1.0: 0.8077422743,
+}
+
+
+@pytest.mark.parametrize(("epsilon", "accuracy"), PML_HAMMING.items())
+@pytest.mark.parametrize("solver", ["auto", "highs-simplex", "highs-ipm"])
+def test_pml_hamming_accuracy(epsilon, accuracy, solver):
+    prior = md.Prior([0.1, 0.2, 0.3, 0.4])
+    found = md.design(prior, md.utility.Hamming(), md.PML(epsilon), solver=solver)
+    assert found.value == pytest.approx(accuracy, rel=0, abs=1e-9)
+    assert found.bound == pytest.approx(accuracy, rel=0, abs=1e-9)
+    assert found.utility.value(found.mechanism, prior) == pytest.approx(accuracy, rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 40])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_randomised_response_under_ldp(n, epsilon):
+    """Uniform prior: e^ε/(e^ε + n - 1), [Kairouz2016]."""
+    accuracy = math.exp(epsilon) / (math.exp(epsilon) + n - 1)
+    found = md.design(md.Prior.uniform(n), md.utility.Hamming(), md.LDP(epsilon))
+    assert found.value == pytest.approx(accuracy, rel=0, abs=1e-9)
+    assert found.bound == pytest.approx(accuracy, rel=0, abs=1e-9)
+
+
+def test_binary_alphabet_with_uniform_prior_makes_notions_equivalent():
+    """Matched levels: PML log(2 - e^-a) from PMC a, LDP their sum, LIP the larger of the two."""
+    prior, hamming = md.Prior.uniform(2), md.utility.Hamming()
+    lower = 0.5
+    upper = math.log(2 - math.exp(-lower))
+    expected = 1 - math.exp(-lower) / 2
+    for notion in (
+        md.PMC(lower),
+        md.PML(upper),
+        md.ALIP(lower, upper),
+        md.LIP(max(lower, upper)),
+        md.LDP(lower + upper),
+    ):
+        assert md.design(prior, hamming, notion).value == pytest.approx(expected, rel=0, abs=1e-9)

@@ -1,0 +1,372 @@
+"""Reading priors and matrices from data frames, iterables and CSV files."""
+
+from __future__ import annotations
+
+import io
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mechdesign import Prior
+from mechdesign.errors import DataError, InputError, UnknownNameError, ZeroMassWarning
+from mechdesign.tables import count_csv, count_values, csv_header, read_matrix
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+
+VALUES = ["b", "a", "b", "c", "b"]
+COUNTS = {"a": 1, "b": 3, "c": 1}
+
+COLUMNS = {
+    "pandas": lambda v: pd.Series(v),
+    "pandas object": lambda v: pd.Series(v, dtype=object),
+    "pandas string": lambda v: pd.Series(v, dtype="string"),
+    "pandas arrow": lambda v: pd.Series(v, dtype=pd.ArrowDtype(pa.string())),
+    "pandas frame column": lambda v: pd.DataFrame({"x": v, "y": 1})["x"],
+    "polars": lambda v: pl.Series("x", v),
+    "polars frame column": lambda v: pl.DataFrame({"x": v})["x"],
+    "pyarrow table column": lambda v: pa.table({"x": v})["x"],
+    "pyarrow array": lambda v: pa.array(v),
+    "list": list,
+    "tuple": tuple,
+    "generator": lambda v: (x for x in v),
+}
+CATEGORIES = ["c", "z", "b", "a"]
+EMPTY_CATEGORY = {
+    "pandas": lambda v: pd.Series(v, dtype=pd.CategoricalDtype(CATEGORIES)),
+    "polars": lambda v: pl.Series(v, dtype=pl.Enum(CATEGORIES)),
+    "pyarrow": lambda v: pa.chunked_array(
+        [
+            pa.DictionaryArray.from_arrays(
+                [None if x is None else CATEGORIES.index(x) for x in v], CATEGORIES
+            )
+        ]
+    ),
+}
+
+
+def refused(make, *words, error=DataError):
+    with pytest.raises(error) as caught:
+        make()
+    found = caught.value
+    assert isinstance(found, InputError)
+    assert found.expected
+    assert found.got
+    assert found.remedy
+    text = str(found)
+    assert "\n" not in text
+    assert found.expected in text
+    assert found.got in text
+    assert found.remedy in text
+    for word in words:
+        assert word in text, text
+    return found
+
+
+@pytest.fixture
+def write(tmp_path):
+    def put(text, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return put
+
+
+# Columns of data frames
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_columns_of_every_library_are_counted_alike(kind):
+    counts = count_values(COLUMNS[kind](VALUES))
+    assert counts == COUNTS
+    assert list(counts) == ["a", "b", "c"]
+    assert {type(label) for label in counts} == {str}
+    prior = Prior.from_data(COLUMNS[kind](VALUES))
+    assert prior == Prior.from_counts(COUNTS)
+    assert prior.mass(1) == Fraction(3, 5)
+
+
+@pytest.mark.parametrize("kind", EMPTY_CATEGORY)
+def test_an_empty_category_stays_in_order_and_is_named(kind):
+    with pytest.warns(ZeroMassWarning, match=r"1 of 4 symbols have zero mass \('z'\)"):
+        prior = Prior.from_data(EMPTY_CATEGORY[kind](VALUES))
+    assert prior.labels == ("c", "z", "b", "a")
+    assert [prior.mass(i) for i in range(4)] == [Fraction(1, 5), 0, Fraction(3, 5), Fraction(1, 5)]
+
+
+def test_categories_of_another_column_do_not_leak_in():
+    pl.Series(["zebra"], dtype=pl.Categorical)
+    assert Prior.from_data(pl.Series(["b", "a"], dtype=pl.Categorical)).has_full_support
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_missing_values_are_counted_and_refused_or_dropped(kind):
+    if kind == "pandas frame column":
+        values = [*VALUES, None, None]
+    else:
+        values = [None, *VALUES, None]
+    found = refused(
+        lambda: Prior.from_data(COLUMNS[kind](values)),
+        "no missing values",
+        "2 of 7 rows without a value",
+        "missing='drop'",
+        "--missing drop",
+    )
+    assert found.subject == "column"
+    assert count_values(COLUMNS[kind](values), missing="drop") == COUNTS
+
+
+@pytest.mark.parametrize("kind", EMPTY_CATEGORY)
+def test_missing_categories_are_counted_too(kind):
+    column = EMPTY_CATEGORY[kind]([*VALUES, None])
+    refused(lambda: count_values(column), "1 of 6")
+    assert count_values(column, missing="drop") == {"c": 1, "z": 0, "b": 3, "a": 1}
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1.0, math.nan],
+        np.array([1.0, np.nan]),
+        pd.Series([1.0, np.nan]),
+        pd.Series([1, None], dtype="Int64"),
+        pd.Series(pd.to_datetime(["2020-01-01", None])),
+        pl.Series([1.0, math.nan]),
+        pl.Series([1, None]),
+        pa.chunked_array([[1, None]]),
+    ],
+    ids=[
+        "list",
+        "numpy",
+        "pandas",
+        "pandas Int64",
+        "pandas dates",
+        "polars",
+        "polars null",
+        "arrow",
+    ],
+)
+def test_every_kind_of_blank_is_missing(column):
+    refused(lambda: count_values(column), "1 of 2")
+    assert len(count_values(column, missing="drop")) == 1
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array([2, 1, 2]),
+        pd.Series([2, 1, 2]),
+        pl.Series([2, 1, 2]),
+        pa.chunked_array([[2, 1, 2]]),
+    ],
+    ids=["numpy", "pandas", "polars", "pyarrow"],
+)
+def test_numbers_become_plain_sorted_labels(column):
+    counts = count_values(column)
+    assert list(counts.items()) == [(1, 1), (2, 2)]
+    assert {type(label) for label in counts} == {int}
+
+
+def test_booleans_and_mixed_types():
+    assert count_values(pd.Series([True, False, True])) == {False: 1, True: 2}
+    assert count_values(["b", 1, "a", 2, 1]) == {1: 2, 2: 1, "a": 1, "b": 1}
+    assert list(count_values(["b", 1, "a", 2, 1])) == [1, 2, "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ([], ["at least one value", "0 rows"]),
+        ([[1], [2]], ["hashable", "[1] of type list"]),
+        ("abc", ["str", "select one column"]),
+        (5, ["int"]),
+        (None, ["NoneType"]),
+        (np.eye(2), ["list"]),
+        (np.array(3), ["column"]),
+        (pd.DataFrame({"x": [1, 2, 2], "y": [1, 1, 1]}), ["select one column"]),
+        (pl.DataFrame({"x": [1, 2, 2]}), ["select"]),
+        (pa.table({"x": [1, 2, 2]}), ["Table", "select one column"]),
+        ({"a": 3, "b": 1}, ["column"]),
+    ],
+    ids=[
+        "empty",
+        "lists",
+        "text",
+        "number",
+        "none",
+        "matrix",
+        "scalar array",
+        "pandas frame",
+        "polars frame",
+        "pyarrow table",
+        "mapping",
+    ],
+)
+def test_what_is_no_column_is_refused(column, words):
+    refused(lambda: Prior.from_data(column), *words)
+
+
+def test_nothing_but_missing_values_is_refused_even_when_dropped():
+    refused(lambda: count_values([None, math.nan], missing="drop"), "none in 2 rows")
+
+
+@pytest.mark.parametrize("policy", ["dorp", "", None, "Error"])
+def test_unknown_policy_for_missing_values(policy, write):
+    path = write("x\na\n")
+    refused(lambda: count_values(["a"], missing=policy), "drop, error", error=UnknownNameError)
+    refused(lambda: count_csv(path, "x", missing=policy), "drop, error", error=UnknownNameError)
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1))
+def test_counting_is_counting(values):
+    assert count_values(values) == {v: values.count(v) for v in sorted(set(values))}
+    assert count_values(pl.Series(values)) == count_values(values)
+
+
+# CSV files
+
+
+def test_one_line_per_person(write):
+    path = write("name,vote\nann,yes\nbob,no\ncid,yes\n")
+    assert count_csv(path, "vote") == {"no": 1, "yes": 2}
+    assert Prior.from_csv(path, "vote") == Prior.from_counts({"no": 1, "yes": 2})
+    assert Prior.from_csv(str(path), "vote") == Prior.from_csv(path, "vote")
+
+
+def test_one_line_per_group_with_exact_weights(write):
+    path = write("vote,people\nyes,0.1\nno,2\nyes,1/3\n")
+    assert count_csv(path, "vote", weights="people") == {
+        "no": 2,
+        "yes": Fraction(1, 10) + Fraction(1, 3),
+    }
+
+
+def test_groups_of_weight_zero_stay_as_symbols_without_mass(write):
+    path = write("vote,people\nyes,3\nno,0\n")
+    with pytest.warns(ZeroMassWarning, match="'no'"):
+        assert Prior.from_csv(path, "vote", weights="people").labels == ("no", "yes")
+
+
+def test_same_prior_from_csv_and_from_frames(write):
+    text = "x,n\nb,1\na,2\nb,5\n"
+    path = write(text)
+    frame = pd.read_csv(io.StringIO(text))
+    for column in (frame["x"], pl.read_csv(io.StringIO(text))["x"]):
+        assert Prior.from_data(column) == Prior.from_csv(path, "x")
+    assert Prior.from_data(frame["n"]) == Prior.from_csv(path, "n")
+
+
+def test_number_labels_quotes_spaces_and_marks(write):
+    assert count_csv(write("x\n2\n10\n2\n"), "x") == {2: 2, 10: 1}
+    assert list(count_csv(write("x\n2\n10\n2\n"), "x")) == [2, 10]
+    assert count_csv(write("x\n2\n0.5\n"), "x") == {0.5: 1, 2.0: 1}
+    assert count_csv(write("x\n007\n7\n"), "x") == {"007": 1, "7": 1}
+    assert count_csv(write('x,y\n"a, b",1\n a ,2\na,3\n'), "x") == {"a, b": 1, "a": 2}
+    assert count_csv(write("\ufeffx\nß\n"), "x") == {"ß": 1}
+    assert count_csv(write("x\r\na\r\nb\r\n"), "x") == {"a": 1, "b": 1}
+
+
+def test_shipped_tables_by_name_bring_their_weights():
+    assert count_csv("titanic", "class") == {"1st": 325, "2nd": 285, "3rd": 706, "crew": 885}
+    assert Prior.from_csv("titanic", "class").mass(3) == Fraction(885, 2201)
+    assert csv_header("titanic")[0] == "class"
+
+
+@pytest.mark.parametrize("blank", ["", "  ", "NA", "n/a", "NaN", "null", "None"])
+def test_missing_cells_are_counted_and_refused_or_dropped(write, blank):
+    path = write(f"x,y\na,1\n{blank},2\n{blank},3\nb,4\n")
+    found = refused(
+        lambda: Prior.from_csv(path, "x"), "2 of 4 rows without a value", "--missing drop"
+    )
+    assert found.subject == "column 'x' of table.csv"
+    assert count_csv(path, "x", missing="drop") == {"a": 1, "b": 1}
+
+
+def test_short_lines_are_missing_values(write):
+    path = write("x,y\na,1\nb\n")
+    refused(lambda: count_csv(path, "y"), "1 of 2")
+
+
+def test_a_column_of_blanks_is_refused(write):
+    refused(lambda: count_csv(write("x,y\n,1\n,2\n"), "x", missing="drop"), "none in 2 rows")
+
+
+@pytest.mark.parametrize("wanted", ["klass", "Class", "zzz"])
+def test_missing_column_names_the_columns_and_the_nearest(wanted):
+    found = refused(
+        lambda: Prior.from_csv("titanic", wanted), "age", "survived", error=UnknownNameError
+    )
+    if wanted != "zzz":
+        assert found.remedy == "did you mean 'class'?"
+
+
+def test_missing_column_of_weights(write):
+    refused(
+        lambda: count_csv(write("x,n\na,1\n"), "x", weights="m"),
+        "'m'",
+        error=UnknownNameError,
+    )
+
+
+@pytest.mark.parametrize("count", ["", "x", "-1", "nan", "inf", "1/0"])
+def test_bad_counts_name_line_and_cell(write, count):
+    path = write(f"x,n\na,1\nb,{count}\n")
+    refused(lambda: count_csv(path, "x", weights="n"), "'n' of table.csv", "line 3", repr(count))
+
+
+def test_files_that_cannot_be_read(write, tmp_path):
+    refused(lambda: count_csv(tmp_path / "no.csv", "x"), "existing file", "no.csv")
+    refused(lambda: count_csv("titanik", "x"), "shipped table", "titanik")
+    refused(lambda: count_csv(tmp_path, "x"), "readable file")
+    refused(lambda: count_csv("a" * 300, "x"), "readable file")
+    refused(lambda: count_csv(write(""), "x"), "an empty file")
+    refused(lambda: csv_header(write("")), "an empty file")
+    refused(lambda: count_csv(write("x,y\n"), "x"), "at least one row")
+    refused(lambda: count_csv(write(b"x\n\xff\xfe\n"), "x"), "UTF-8")
+    refused(lambda: read_matrix(write(b"x,a\n\xff,1\n")), "UTF-8")
+    refused(lambda: count_csv(write("x\n" + "a" * 200_000 + "\n"), "x"), "field larger")
+
+
+def test_numbers_of_absurd_length_do_not_crash(write):
+    digits = "1" * 5000
+    counts = count_csv(write(f"x\n{digits}\n2\n"), "x")
+    assert sum(counts.values()) == 2
+
+
+def test_a_large_file_is_streamed(write):
+    lines = ["x"] + ["a" if i % 4 else "b" for i in range(40_000)]
+    assert count_csv(write("\n".join(lines)), "x") == {"a": 30_000, "b": 10_000}
+
+
+# Matrices
+
+
+def test_matrix_with_labels(write):
+    matrix, rows, columns = read_matrix(write("u,lo,hi\na,1,0.25\n\nb,-2e3,0\n"))
+    assert matrix.tolist() == [[1.0, 0.25], [-2000.0, 0.0]]
+    assert rows == ["a", "b"]
+    assert columns == ["lo", "hi"]
+    _, rows, columns = read_matrix(write("u,0,1\n0,1,2\n1.5,1,2\n"))
+    assert (rows, columns) == ([0.0, 1.5], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["0 lines"]),
+        ("u,a,b\n", ["1 lines"]),
+        ("u\na\n", ["label first"]),
+        ("u,a,b\nx,1\n", ["3 cells in line 2", "got 2"]),
+        ("u,a,b\nx,1,2,3\n", ["3 cells in line 2", "got 4"]),
+        ("u,a,b\nx,1,2\ny,1,two\n", ["numbers in line 3", "'two'"]),
+        ("u,a,b\nx,1,\n", ["numbers in line 2", "''"]),
+    ],
+)
+def test_bad_matrices_name_line_and_cell(write, text, words):
+    refused(lambda: read_matrix(write(text)), *words)

@@ -1,0 +1,292 @@
+"""Linear utilities: gain matrices, their outputs, and what they refuse."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mechdesign import Mechanism, Prior, utility
+from mechdesign.errors import InputError, UnknownNameError, UtilityError
+from mechdesign.utility import UTILITIES, BayesGain, Distance, Hamming, LinearUtility, Matrix
+
+ABC = Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+STEPS = Prior([0.5, 0.3, 0.2], [0, 1, 10])
+WORTH = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+
+
+def refused(make, *words, error=UtilityError):
+    with pytest.raises(error) as caught:
+        make()
+    found = caught.value
+    assert isinstance(found, InputError)
+    assert found.expected
+    assert found.got
+    assert found.remedy
+    text = str(found)
+    assert "\n" not in text
+    assert f"expected {found.expected}, got {found.got}; {found.remedy}" in text
+    for word in words:
+        assert word in text, text
+    return found
+
+
+# Hamming
+
+
+def test_hamming_matches_labels_not_positions():
+    assert Hamming().gains(ABC, ABC.labels).tolist() == np.eye(3).tolist()
+    assert Hamming().gains(ABC, ["c", "x", "a"]).tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
+    assert Hamming().output_labels(ABC) == ("a", "b", "c")
+
+
+def test_hamming_refuses_outputs_that_never_match():
+    refused(lambda: Hamming().gains(STEPS, ["0", "1"]), "['0', '1']", "[0, 1, 10]", "text")
+
+
+def test_hamming_is_one_minus_the_discrete_distance():
+    np.testing.assert_array_equal(
+        Hamming().gains(ABC, ABC.labels), 1 + Distance("discrete").gains(ABC, ABC.labels)
+    )
+
+
+# Distance
+
+
+@pytest.mark.parametrize(
+    ("d", "expected"),
+    [
+        ("absolute", [[0, -1, -10], [-1, 0, -9], [-10, -9, 0]]),
+        ("abs", [[0, -1, -10], [-1, 0, -9], [-10, -9, 0]]),
+        ("squared", [[0, -1, -100], [-1, 0, -81], [-100, -81, 0]]),
+        ("discrete", [[0, -1, -1], [-1, 0, -1], [-1, -1, 0]]),
+        (lambda x, y: 2 * max(x - y, 0), [[0, 0, 0], [-2, 0, 0], [-20, -18, 0]]),
+        ([[0, 1, 2], [3, 4, 5], [6, 7, 8]], [[0, -1, -2], [-3, -4, -5], [-6, -7, -8]]),
+    ],
+    ids=["absolute", "abs", "squared", "discrete", "function", "matrix"],
+)
+def test_distances_enter_as_their_negatives(d, expected):
+    assert Distance(d).gains(STEPS, STEPS.labels).tolist() == expected
+
+
+def test_distances_to_other_outputs():
+    assert Distance("absolute").gains(STEPS, [0.5, 4]).tolist() == [
+        [-0.5, -4],
+        [-0.5, -3],
+        [-9.5, -6],
+    ]
+    assert Distance("absolute").output_labels(STEPS) == (0, 1, 10)
+    assert Distance(WORTH).output_labels(ABC) == (0, 1)
+    halves = Prior([0.5, 0.5], [Fraction(1, 2), Fraction(3, 2)])
+    assert Distance("squared").gains(halves, [0]).tolist() == [[-0.25], [-2.25]]
+
+
+@pytest.mark.parametrize("name", ["absolute", "squared"])
+@pytest.mark.parametrize(
+    ("labels", "outputs"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (["1", "2"], [1, 2]),
+        ([1, 2], ["1", "2"]),
+        ([True, False], [1, 0]),
+        ([(1, 2), (3, 4)], [(1, 2)]),
+        ([None, 1], [1]),
+        ([10**400, 1], [1]),
+        ([math.inf, 1], [1]),
+    ],
+    ids=["text", "digits", "outputs", "bool", "tuples", "none", "huge", "infinite"],
+)
+def test_numeric_distances_need_finite_numeric_labels(name, labels, outputs):
+    prior = Prior([0.5, 0.5], labels)
+    refused(lambda: Distance(name).gains(prior, outputs))
+
+
+def test_text_labels_name_distance_and_labels():
+    refused(
+        lambda: Distance("squared").gains(ABC, ABC.labels),
+        "'squared'",
+        "numeric labels",
+        "'a'",
+        "matrix of distances",
+    )
+
+
+def test_a_distance_too_large_for_floats_is_refused():
+    wide = Prior([0.5, 0.5], [1e300, 0])
+    refused(lambda: Distance("squared").gains(wide, [0]), "finite")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("absolut", "absolute"), ("Squared ", "squared"), ("discreet", "discrete"), ("hamming", None)],
+)
+def test_unknown_distances_name_the_nearest(name, near):
+    found = refused(
+        lambda: Distance(name), "absolute, discrete, squared", repr(name), error=UnknownNameError
+    )
+    assert found.remedy == (f"did you mean {near!r}?" if near else "choose one of these")
+
+
+def test_functions_that_give_no_numbers_are_refused():
+    refused(lambda: Distance(lambda x, y: "far").gains(ABC, ["a"]), "numbers")
+    refused(lambda: Distance(lambda x, y: math.nan).gains(ABC, ["a"]), "nan in row 0, column 0")
+    refused(lambda: Distance(lambda x, y: math.inf).gains(ABC, ["a"]), "large loss")
+
+
+# Matrix
+
+
+def test_matrix_with_more_or_fewer_outputs_than_symbols():
+    assert Matrix(WORTH).output_labels(ABC) == (0, 1)
+    assert Matrix(WORTH, ["lo", "hi"]).output_labels(ABC) == ("lo", "hi")
+    assert Matrix(np.eye(3)).output_labels(ABC) == ("a", "b", "c")
+    assert Matrix(WORTH).gains(ABC, (0, 1)).tolist() == WORTH
+
+
+def test_named_columns_are_picked_by_name():
+    named = Matrix(WORTH, ["lo", "hi"])
+    assert named.gains(ABC, ["hi"]).tolist() == [[2], [4], [6]]
+    assert named.gains(ABC, ["hi", "lo"]).tolist() == [[2, 1], [4, 3], [6, 5]]
+    refused(lambda: named.gains(ABC, ["mid"]), "['lo', 'hi']", "'mid'")
+
+
+def test_matrix_is_copied_and_read_only():
+    array = np.array(WORTH)
+    kept = Matrix(array)
+    array[:] = 0
+    assert kept.u.tolist() == WORTH
+    with pytest.raises(ValueError, match="read-only"):
+        kept.u[0, 0] = 9
+
+
+BAD_MATRICES = {
+    "vector": ([1, 2, 3], "shape (3,)"),
+    "scalar": (1, "shape ()"),
+    "empty": ([[]], "shape (1, 0)"),
+    "ragged": ([[1], [1, 2]], "rows of equal length"),
+    "text": ([["x"]], "numbers"),
+    "nan": ([[0, math.nan]], "nan in row 0, column 1"),
+    "infinite": ([[0], [-math.inf]], "-inf in row 1, column 0", "large loss"),
+    "complex": (np.array([[1j]]), "numbers"),
+    "none": (None, "got"),
+}
+
+
+@pytest.mark.parametrize("make", [Matrix, Distance, BayesGain])
+@pytest.mark.parametrize("case", BAD_MATRICES)
+def test_bad_matrices_are_refused(make, case):
+    values, *words = BAD_MATRICES[case]
+    refused(lambda: make(values), *words)
+
+
+@pytest.mark.parametrize("make", [Matrix, Distance, BayesGain])
+def test_matrices_of_another_shape_are_refused(make):
+    refused(lambda: make(WORTH).gains(STEPS.restricted(), (0, 1, 10)), "3 columns", "2")
+    two = Prior([0.5, 0.5])
+    refused(lambda: make(WORTH).gains(two, (0, 1)), "2 rows", "got 3")
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [(["a", "a"], ["distinct"]), (["a"], ["2 labels"]), ("ab", ["single text"])],
+)
+def test_bad_output_labels_are_refused(labels, words):
+    refused(lambda: Matrix(WORTH, labels), *words)
+    refused(lambda: BayesGain(WORTH, labels), *words)
+
+
+# BayesGain
+
+
+def test_bayes_gain_from_a_function_and_from_a_matrix():
+    by_function = BayesGain(lambda x, w: len(x) * w, actions=[1, 2])
+    assert by_function.output_labels(ABC) == (1, 2)
+    assert by_function.gains(ABC, (1, 2)).tolist() == [[1, 2]] * 3
+    by_matrix = BayesGain(WORTH, ["w", "v"])
+    assert by_matrix.gains(ABC, ("w", "v")).tolist() == WORTH
+    assert by_matrix.output_labels(ABC) == ("w", "v")
+    assert by_matrix.references
+
+
+def test_bayes_gain_refusals():
+    refused(lambda: BayesGain(lambda x, w: 1.0), "actions=", "none")
+    refused(lambda: BayesGain(lambda x, w: 1.0, ["a", "a"]), "distinct")
+    refused(lambda: BayesGain(lambda x, w: math.nan, ["a"]).gains(ABC, ["a"]), "finite")
+    refused(lambda: BayesGain(lambda x, w: "no", ["a"]).gains(ABC, ["a"]), "numbers")
+
+
+# What all share
+
+
+def test_value_is_the_expected_gain():
+    mechanism = Mechanism([[0.75, 0.25], [0.5, 0.5], [0, 1]], ["a", "b", "c"])
+    by_hand = 0.5 * (0.75 * 1 + 0.25 * 2) + 0.3 * (0.5 * 3 + 0.5 * 4) + 0.2 * 6
+    assert Matrix(WORTH).value(mechanism, ABC) == pytest.approx(by_hand, rel=1e-15)
+    assert Distance(WORTH).value(mechanism, ABC) == pytest.approx(-by_hand, rel=1e-15)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=4, max_size=4))
+def test_value_is_linear_in_the_gains(values):
+    u = np.reshape(values, (2, 2))
+    prior = Prior([0.25, 0.75])
+    mechanism = Mechanism([[0.5, 0.5], [0.25, 0.75]])
+    wanted = sum(
+        float(prior.mass(x)) * mechanism.kernel[x, y] * u[x, y] for x in (0, 1) for y in (0, 1)
+    )
+    assert Matrix(u).value(mechanism, prior) == pytest.approx(wanted, rel=1e-12, abs=1e-9)
+
+
+@pytest.mark.parametrize("goal", [Hamming(), Distance("discrete"), Matrix(np.eye(3))])
+def test_outputs_argument(goal):
+    assert goal.labels_for(ABC, None) == ("a", "b", "c")
+    assert goal.labels_for(ABC, 3) == ("a", "b", "c")
+    assert goal.labels_for(ABC, iter(["b", "a"])) == ("b", "a")
+    refused(lambda: goal.labels_for(ABC, 2), "the number 3", "the number 2")
+    refused(lambda: goal.labels_for(ABC, []), "at least one output")
+    refused(lambda: goal.labels_for(ABC, ["b", "b"]), "distinct")
+    refused(lambda: goal.labels_for(ABC, 2.5), "list of labels", "2.5")
+    refused(lambda: goal.labels_for(ABC, "abc"), "'abc'")
+    refused(lambda: goal.labels_for(ABC, [["a"]]), "hashable")
+
+
+def test_specs_and_looks():
+    assert Hamming().spec == "hamming"
+    assert Distance("abs").spec == "distance:absolute"
+    assert Distance(lambda x, y: 0.0).spec == "distance:function"
+    assert Matrix(WORTH).spec == "matrix"
+    assert BayesGain(WORTH).spec == "bayesgain"
+    assert repr(Hamming()) == "Hamming()"
+    assert repr(Distance("squared")) == "Distance(squared)"
+    assert repr(Matrix(WORTH)) == "Matrix(3×2)"
+    assert repr(BayesGain(WORTH)) == "BayesGain(3×2)"
+    assert repr(BayesGain(lambda x, w: 1.0, ["a"])) == "BayesGain(function)"
+
+
+def test_registry_holds_the_concrete_utilities():
+    assert {"hamming", "distance", "matrix", "bayesgain"} <= set(UTILITIES)
+    assert UTILITIES["hamming"] is Hamming
+    assert "linearutility" not in UTILITIES
+    assert set(utility.__all__) <= set(dir(utility))
+
+
+def test_a_second_utility_of_the_same_name_is_refused():
+    def define():
+        class Hamming(LinearUtility):
+            def gains(self, prior, outputs):
+                return np.zeros((len(prior), len(outputs)))
+
+    refused(define, "not taken", "Hamming")
+    assert UTILITIES["hamming"] is Hamming
+
+
+def test_a_utility_can_stay_out_of_the_registry():
+    class Quiet(LinearUtility, register=False):
+        def gains(self, prior, outputs):
+            return np.zeros((len(prior), len(outputs)))
+
+    assert "quiet" not in UTILITIES
+    assert Quiet().value(Mechanism(np.eye(2)), Prior([0.5, 0.5])) == 0
