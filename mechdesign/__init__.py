@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from . import utility as utility
     from .auditing import AuditReport as AuditReport
     from .auditing import audit as audit
+    from .comparing import Comparison as Comparison
+    from .comparing import compare as compare
     from .errors import MechdesignError as MechdesignError
     from .exact import Verdict as Verdict
     from .mechanism import Mechanism as Mechanism
+    from .plotting import plot_frontiers as plot_frontiers
     from .prior import Prior as Prior
     from .privacy import ALIP as ALIP
     from .privacy import LDP as LDP
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from .solve.designing import Design as Design
     from .solve.designing import design as design
     from .solve.designing import explain as explain
+    from .solve.sweeping import sweep as sweep
     from .storage import load as load
     from .storage import save as save
 
@@ -56,8 +60,12 @@ _HOMES = {
     "Design": "solve.designing",
     "design": "solve.designing",
     "explain": "solve.designing",
+    "sweep": "solve.sweeping",
     "audit": "auditing",
     "AuditReport": "auditing",
+    "compare": "comparing",
+    "Comparison": "comparing",
+    "plot_frontiers": "plotting",
     "save": "storage",
     "load": "storage",
 }

@@ -1,4 +1,4 @@
-"""The command line: ``mechdesign design``, ``audit``, ``show`` and ``data``.
+"""The command line: ``mechdesign design``, ``audit``, ``compare``, ``show`` and ``data``.
 
 Reports go to standard output, everything else to standard error. Exit codes: 0 done; 1 an audited
 kernel does not (provably) meet an asked level; 2 the input cannot be used; 3 a solver or an exact
@@ -212,6 +212,62 @@ def audit(
 
 
 @app.command()
+def compare(
+    table: Annotated[
+        str | None,
+        typer.Argument(help="CSV file with a header, or a shipped table (see 'mechdesign data')."),
+    ] = None,
+    column: Column = None,
+    weights: Weights = None,
+    missing: Missing = "error",
+    prior: PriorText = None,
+    notion: Annotated[
+        list[str] | None, typer.Option("--notion", help="Notion, such as pml. Repeat it.")
+    ] = None,
+    levels: Annotated[
+        str, typer.Option(help="Levels in nats: 0.1,0.5,1 or first:last:count.")
+    ] = "0.1:2:20",
+    utility: Annotated[
+        str, typer.Option("--utility", "-u", help="As for 'mechdesign design'.")
+    ] = "hamming",
+    outputs: Annotated[str | None, typer.Option(help="Output labels, separated by commas.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Save the plot (png, pdf or svg; needs matplotlib).")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes to run in; -1 for one per core.")] = 1,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Compare how much utility several notions allow, level by level."""
+    from . import reporting
+    from .comparing import compare as run_compare
+    from .storage import check_writable
+
+    known = _prior(table, column, weights, missing, prior)
+    goal = _utility(utility, known)
+    families = [_family(name) for name in notion or ["pml", "lip", "ldp"]]
+    if plot is not None:
+        check_writable(plot, overwrite=force)
+    found = run_compare(
+        known,
+        goal,
+        families,
+        _levels(levels),
+        _outputs(outputs),
+        jobs=jobs,
+        progress=sys.stderr.isatty(),
+    )
+    if plot is not None:
+        reporting.save_plot(found, plot)
+    if as_json:
+        _print_json({"prior": list(known.weights), "points": found.rows()})
+    else:
+        reporting.print_comparison(found)
+    if plot is not None:
+        _note(f"saved {plot}")
+
+
+@app.command()
 def show(
     file: Annotated[str, typer.Argument(help="A file written by 'mechdesign design --output'.")],
     as_json: AsJson = False,
@@ -324,6 +380,32 @@ def _prior(
             remedy="add for example --column " + _first_column(table),
         )
     return Prior.from_csv(table, column, weights=weights, missing=missing)
+
+
+def _family(name: str) -> Any:
+    from .privacy.notion import find_notion
+
+    return find_notion(name)
+
+
+def _levels(text: str) -> list[float]:
+    import numpy as np
+
+    parts = text.split(":") if ":" in text else text.split(",")
+    try:
+        if ":" not in text:
+            return [float(part) for part in parts]
+        first, last, count = float(parts[0]), float(parts[1]), int(parts[2])
+        if len(parts) != 3 or count < 1:
+            raise ValueError
+        return [float(level) for level in np.linspace(first, last, count)]
+    except (ValueError, IndexError):
+        raise InputError(
+            "--levels",
+            expected="levels such as 0.1,0.5,1 or first:last:count",
+            got=repr(text),
+            remedy="write for example 0.1:2:20",
+        ) from None
 
 
 def _first_column(table: str) -> str:

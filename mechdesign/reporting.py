@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -10,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from .auditing import AuditReport
+from .comparing import Comparison
 from .data import EXAMPLES
+from .errors import StorageError
 from .labels import shorten
 from .mechanism import Mechanism
 from .prior import Prior
@@ -48,6 +51,36 @@ def print_audit(report: AuditReport) -> None:
         style = {"yes": "green", "no": "red"}.get(str(check.verdict), "yellow")
         out.print(Text(f"{check.notion}: {check.verdict}", style=f"bold {style}"), end="")
         out.print(Text(f"  ({check.evidence})"), soft_wrap=True)
+
+
+def print_comparison(found: Comparison) -> None:
+    """Value by level, one column per notion."""
+    header, lines = found.pivot()
+    table = Table(title=f"Best {found.utility!r} by level in nats", title_justify="left")
+    for name in header:
+        table.add_column(name, justify="right")
+    for line in lines:
+        table.add_row(*("" if value is None else f"{value:.6g}" for value in line))
+    out = console()
+    out.print(table)
+    worst = max(point.gap for point in found)
+    out.print(Text(f"every kernel checked exactly; largest gap {worst:.2g} of the utility range"))
+
+
+def save_plot(found: Comparison, path: Path) -> None:
+    """Draw the frontiers into a file; the ending says which kind."""
+    import matplotlib
+
+    from .plotting import plot_frontiers
+
+    matplotlib.use("Agg")
+    axes = plot_frontiers(found)
+    try:
+        axes.figure.savefig(path, bbox_inches="tight")
+    except (OSError, ValueError) as problem:
+        raise StorageError(
+            f"plot {path}: expected a name that ends in .png, .pdf or .svg, got {problem}."
+        ) from None
 
 
 def print_examples() -> None:

@@ -213,18 +213,9 @@ def parse_notion(spec: str) -> PrivacyNotion:
     PML(epsilon=0.5)
     """
     name, colon, rest = spec.strip().partition(":")
-    cls = NOTIONS.get(name.strip().lower())
-    if cls is None:
-        raise UnknownNameError("privacy notion", name, NOTIONS)
+    cls = find_notion(name)
     count = len(cls.level_fields)
     words = [w for w in rest.split(",") if w.strip()]
-    if cls.needs:
-        raise LevelError(
-            f"privacy notion {name}",
-            expected="a notion that levels alone define",
-            got=f"one that needs {', '.join(cls.needs)}",
-            remedy="design it in Python",
-        )
     if not colon or len(words) != count:
         example = f"{name}:{','.join(['0.5'] * count)}"
         raise LevelError(
@@ -245,6 +236,25 @@ def parse_notion(spec: str) -> PrivacyNotion:
                 remedy=f"write it as in {name}:0.5",
             ) from None
     return cls.at(*levels)
+
+
+def find_notion(name: str) -> type[PrivacyNotion]:
+    """The registered notion of a name that levels alone define.
+
+    Raises :class:`UnknownNameError` with the nearest name, or :class:`LevelError` for a notion that
+    needs more than levels.
+    """
+    cls = NOTIONS.get(name.strip().lower())
+    if cls is None:
+        raise UnknownNameError("privacy notion", name, NOTIONS)
+    if cls.needs:
+        raise LevelError(
+            f"privacy notion {name}",
+            expected="a notion that levels alone define",
+            got=f"one that needs {', '.join(cls.needs)}",
+            remedy="design it in Python",
+        )
+    return cls
 
 
 def as_notions(privacy: Any) -> tuple[PrivacyNotion, ...]:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from ..errors import NoMethodError, UnknownNameError
 from .closed_form import CLOSED_FORMS
+from .conic import Clarabel
 from .linear_program import SIMPLEX_ENTRIES, Cvxpy, HighsInteriorPoint, HighsSimplex
 from .methods import Method
 from .problem import Problem
 from .structured import Structured
 
-SIMPLEX, INTERIOR, STRUCTURED = HighsSimplex(), HighsInteriorPoint(), Structured()
+SIMPLEX, INTERIOR = HighsSimplex(), HighsInteriorPoint()
+STRUCTURED, CLARABEL = Structured(), Clarabel()
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,8 @@ def ordered_methods(problem: Problem) -> tuple[Method, ...]:
     """Every method in the order of preference for a problem of this size."""
     n, m = problem.shape
     if n * m <= SIMPLEX_ENTRIES:
-        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, INTERIOR)
-    return (*CLOSED_FORMS, STRUCTURED, INTERIOR, SIMPLEX)
+        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, CLARABEL, INTERIOR)
+    return (*CLOSED_FORMS, STRUCTURED, CLARABEL, INTERIOR, SIMPLEX)
 
 
 def choose(problem: Problem, solver: str = "auto") -> Choice:
@@ -81,7 +83,7 @@ def choose(problem: Problem, solver: str = "auto") -> Choice:
 
 def find_method(name: str) -> Method:
     """A method by name; other names are tried as cvxpy solvers when the method runs."""
-    known = {m.name: m for m in (*CLOSED_FORMS, STRUCTURED, SIMPLEX, INTERIOR)}
+    known = {m.name: m for m in (*CLOSED_FORMS, STRUCTURED, CLARABEL, SIMPLEX, INTERIOR)}
     if not isinstance(name, str):
         raise UnknownNameError("solver", name, [*known, "auto", "all"])
     if name.lower() in known:

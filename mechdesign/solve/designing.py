@@ -14,6 +14,7 @@ from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
 from .certificate import Certificate, certify
 from .choice import Choice, choose, ordered_methods
+from .methods import Candidate
 from .problem import Problem, state_problem
 
 
@@ -152,15 +153,8 @@ def design(
     if solver == "all":
         return _design_all(problem)
     choice = choose(problem, solver)
-    found = _run(problem, choice)
-    if not found.certificate.is_optimal:
-        warnings.warn(
-            f"the kernel is certified private, but its optimality is only proved up to "
-            f"{found.gap:.2g} of the utility range (bound {found.bound:.9g}, value "
-            f"{found.value:.9g}); another solver may do better",
-            GapWarning,
-            stacklevel=2,
-        )
+    found, _ = run_choice(problem, choice)
+    warn_of_gap(found)
     return found
 
 
@@ -171,10 +165,16 @@ def explain(
     return choose(state_problem(prior, utility, privacy, outputs), solver)
 
 
-def _run(problem: Problem, choice: Choice) -> Design:
-    candidate = choice.method.solve(problem)
+def run_choice(
+    problem: Problem, choice: Choice, neighbour: Candidate | None = None
+) -> tuple[Design, Candidate]:
+    """Solve with the method chosen and certify; also returns the candidate for neighbours."""
+    if neighbour is None:
+        candidate = choice.method.solve(problem)
+    else:
+        candidate = choice.method.solve_near(problem, neighbour)
     mechanism, certificate = certify(problem, candidate)
-    return Design(
+    found = Design(
         mechanism,
         problem.prior,
         problem.utility,
@@ -183,6 +183,20 @@ def _run(problem: Problem, choice: Choice) -> Design:
         certificate,
         choice,
     )
+    return found, candidate
+
+
+def warn_of_gap(found: Design, stacklevel: int = 3) -> None:
+    """Issue a :class:`GapWarning` for a design whose optimality is not tight."""
+    if not found.certificate.is_optimal:
+        asked = ", ".join(str(notion) for notion in found.notions)
+        warnings.warn(
+            f"{asked}: the kernel is certified private, but its optimality is only proved up to "
+            f"{found.gap:.2g} of the utility range (bound {found.bound:.9g}, value "
+            f"{found.value:.9g}); another solver may do better",
+            GapWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _design_all(problem: Problem) -> Design:
@@ -194,7 +208,7 @@ def _design_all(problem: Problem) -> Design:
         if why is not None:
             continue
         try:
-            found = _run(problem, Choice(method, choice.refusals, choice.also))
+            found, _ = run_choice(problem, Choice(method, choice.refusals, choice.also))
         except MechdesignError as failure:
             rows.append(Agreement(method.name, None, None, None, str(failure)))
             continue
@@ -202,7 +216,7 @@ def _design_all(problem: Problem) -> Design:
         rows.append(Agreement(method.name, found.value, found.bound, found.gap))
     if not designs:
         # Every method that applies failed: run the chosen one again to raise its error.
-        return _run(problem, choice)
+        return run_choice(problem, choice)[0]
     # Values that agree to rounding: the method preferred anyway is kept.
     within = max(d.value for d in designs) - 1e-12 * problem.gain_range
     best = next(d for d in designs if d.value >= within)

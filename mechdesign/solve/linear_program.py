@@ -115,7 +115,7 @@ def _auxiliary(rows: int, columns: int, column: int, value: float) -> Any:
     return sparse.csr_array((np.full(rows, value), place), shape=(rows, columns))
 
 
-class _LinearMethod(Method):
+class LinearMethod(Method):
     """Applies to every list of bounds on likelihood ratios."""
 
     def refusal(self, problem: Problem) -> str | None:
@@ -125,7 +125,7 @@ class _LinearMethod(Method):
         return None
 
 
-class HighsSimplex(_LinearMethod):
+class HighsSimplex(LinearMethod):
     """The sparse program on the HiGHS simplex method."""
 
     name = "highs-simplex"
@@ -140,7 +140,7 @@ class HighsSimplex(_LinearMethod):
         return _run_highs(problem, ("simplex", "ipm"))
 
 
-class HighsInteriorPoint(_LinearMethod):
+class HighsInteriorPoint(LinearMethod):
     """The sparse program on the HiGHS interior-point method with crossover."""
 
     name = "highs-ipm"
@@ -212,7 +212,7 @@ def _run_highs(problem: Problem, order: tuple[str, ...]) -> Candidate:
     )
 
 
-class Cvxpy(_LinearMethod):
+class Cvxpy(LinearMethod):
     """The sparse program handed to a solver that cvxpy knows, by name."""
 
     name = "cvxpy"

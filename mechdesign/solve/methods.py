@@ -66,6 +66,10 @@ class Method(ABC):
     def solve(self, problem: Problem) -> Candidate:
         """Solve a problem that was not refused. Raises :class:`SolverError`."""
 
+    def solve_near(self, problem: Problem, neighbour: Candidate) -> Candidate:
+        """Solve with what the solution of a problem with nearby levels gave, where that helps."""
+        return self.solve(problem)
+
 
 def constant_kernel(problem: Problem) -> NDArray[np.float64]:
     """The kernel that always reports the best single output, ``(n, M)``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import SolverError
 from .bounds import supports
@@ -18,6 +19,7 @@ TOLERANCE = 3e-9
 #: Largest e^ε it is used for; beyond, squares of it would drown the rest.
 LARGEST_FACTOR = 1e7
 _READD = 1e-8
+_USED = 1e-9
 _ROUNDS = 20
 
 
@@ -57,42 +59,72 @@ class Structured(Method):
 
         The objective is shifted row by row and divided by the utility range.
         """
+        return _Run(problem).solve(None)
+
+    def solve_near(self, problem: Problem, neighbour: Candidate) -> Candidate:
+        """Start from the outputs that a neighbour used and those that nearly paid at its prices."""
+        run = _Run(problem)
+        prices = neighbour.duals.prices
+        if prices is None or neighbour.kernel.shape != problem.shape:
+            return run.solve(None)
+        used = np.flatnonzero(run.p @ neighbour.kernel > _USED)
+        scaled = (prices - run.shift) / run.width
+        values = supports((run.worth - scaled).T, run.p, run.sides)
+        near = np.argsort(-values, kind="stable")[: max(20, len(used))]
+        return run.solve(np.union1d(used, near))
+
+
+class _Run:
+    """One problem in the units of the interior point: worth per unit of kernel over the range."""
+
+    def __init__(self, problem: Problem) -> None:
         sides = two_sided(problem.bounds, problem.inner, inner=True)
         assert sides is not None
-        p = problem.inner.probabilities
-        width = problem.gain_range or 1.0
-        shift = problem.objective.max(axis=1)
-        worth = np.ascontiguousarray((problem.objective - shift[:, None]).T) / width
-        m = problem.shape[1]
-        active = np.arange(m)
+        self.problem, self.sides = problem, sides
+        self.p = problem.inner.probabilities
+        self.width = problem.gain_range or 1.0
+        self.shift = problem.objective.max(axis=1)
+        self.worth = np.ascontiguousarray((problem.objective - self.shift[:, None]).T) / self.width
+
+    def solve(self, start: NDArray[np.intp] | None) -> Candidate:
+        """Rounds of solving and pricing, from all outputs or from a few."""
+        m = len(self.worth)
+        active = np.arange(m) if start is None else start
         iterations = 0
         for turn in range(_ROUNDS):
             # Outputs are screened once; what is brought back stays, so that rounds end.
-            found = solve_columns(p, worth[active], sides, TOLERANCE, active, screen=turn == 0)
+            screen = turn == 0 and start is None
+            found = solve_columns(
+                self.p, self.worth[active], self.sides, TOLERANCE, active, screen=screen
+            )
             iterations += found.iterations
             if len(found.outputs) == m:
                 break
-            paying = _paying(worth, found.prices, p, sides, found.outputs)
+            paying = _paying(self.worth, found.prices, self.p, self.sides, found.outputs)
             if not len(paying):
                 break
             active = np.union1d(found.outputs, paying)
         if not np.isfinite(found.columns).all() or not np.isfinite(found.prices).all():
             raise SolverError(
-                f"the structured method broke down on {problem}; try solver='highs-ipm'"
+                f"the structured method broke down on {self.problem}; try solver='highs-ipm'"
             )
-        kernel = np.zeros(problem.shape)
+        kernel = np.zeros(self.problem.shape)
         kernel[:, found.outputs] = found.columns.T
         return Candidate(
             kernel,
-            Duals(found.prices * width + shift),
+            Duals(found.prices * self.width + self.shift),
             "structured interior point",
             {"iterations": str(iterations)},
         )
 
 
 def _paying(
-    worth: np.ndarray, prices: np.ndarray, p: np.ndarray, sides: TwoSided, kept: np.ndarray
-) -> np.ndarray:
+    worth: NDArray[np.float64],
+    prices: NDArray[np.float64],
+    p: NDArray[np.float64],
+    sides: TwoSided,
+    kept: NDArray[np.intp],
+) -> NDArray[np.intp]:
     """Outputs left out whose best column would pay at these prices, the best ones first."""
     values = supports((worth - prices).T, p, sides)
     left = np.setdiff1d(np.arange(len(worth)), kept)

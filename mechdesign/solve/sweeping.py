@@ -1,0 +1,90 @@
+"""``sweep``: designs along a path of levels, each using what its neighbour found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..prior import Prior
+from ..utility.base import Utility
+from .choice import choose
+from .designing import Design, run_choice, warn_of_gap
+from .methods import Candidate
+from .problem import Problem, state_problem
+
+
+def sweep(
+    prior: Prior,
+    utility: Utility,
+    privacies: Iterable[Any],
+    outputs: Any = None,
+    *,
+    solver: str = "auto",
+    jobs: int = 1,
+    progress: bool = False,
+) -> list[Design]:
+    """One design for each of a path of privacy demands, in the order given.
+
+    Points next to each other should have nearby levels: the outputs that one design used are
+    where the search for the next one starts. Each design is certified on its own, so the start
+    costs nothing in trust.
+
+    Parameters
+    ----------
+    prior, utility, outputs, solver : as in :func:`design`
+    privacies : notions, or lists of notions, such as ``[md.PML(e) for e in levels]``
+    jobs : int
+        Processes to run in (through joblib, whose backends may be set around the call); the path
+        is cut into as many contiguous pieces. ``-1`` for one per processor.
+    progress : bool
+        Show a progress bar on standard error.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> path = md.sweep(md.Prior([.5, .3, .2]), md.utility.Hamming(), [md.LDP(1), md.LDP(2)])
+    >>> [round(found.value, 4) for found in path]
+    [0.5848, 0.787]
+    """
+    problems = [state_problem(prior, utility, privacy, outputs) for privacy in privacies]
+    pieces = _pieces(problems, jobs)
+    if len(pieces) == 1:
+        found = _run_piece(pieces[0], solver, progress)
+    else:
+        from joblib import Parallel, delayed
+
+        results = Parallel(n_jobs=jobs)(
+            delayed(_run_piece)(piece, solver, False) for piece in pieces
+        )
+        found = [design for result in results for design in result]
+    for item in found:
+        warn_of_gap(item)
+    return found
+
+
+def _pieces(problems: list[Problem], jobs: int) -> list[list[Problem]]:
+    if jobs == 1 or len(problems) < 2:
+        return [problems]
+    from joblib import effective_n_jobs
+
+    count = min(effective_n_jobs(jobs), len(problems))
+    cuts = np.array_split(np.arange(len(problems)), count)
+    return [[problems[i] for i in cut] for cut in cuts]
+
+
+def _run_piece(problems: list[Problem], solver: str, progress: bool) -> list[Design]:
+    from ..progress import track
+
+    found: list[Design] = []
+    neighbour: Candidate | None = None
+    last = ""
+    for problem in track(problems, "designing", show=progress):
+        choice = choose(problem, solver)
+        if choice.method.name != last:
+            neighbour = None
+        item, neighbour = run_choice(problem, choice, neighbour)
+        last = choice.method.name
+        found.append(item)
+    return found
