@@ -155,21 +155,19 @@ class HighsInteriorPoint(LinearMethod):
         return _run_highs(problem, ("ipm", "simplex"))
 
 
-def _run_highs(problem: Problem, order: tuple[str, ...]) -> Candidate:
+def highs_model(program: LinearProgram) -> Any:
+    """The program as a HiGHS model: the equalities first, then the inequalities."""
     import highspy
-
-    program = compile_program(problem)
-    model = highspy.HighsLp()
-    rows = program.below.shape[0] + program.equal.shape[0]
     from scipy import sparse
 
     matrix = sparse.vstack([program.equal, program.below]).tocsc()
     equalities = program.equal.shape[0]
-    lower = np.full(rows, -highspy.kHighsInf)
+    lower = np.full(matrix.shape[0], -highspy.kHighsInf)
     lower[:equalities] = 1.0
-    upper = np.zeros(rows)
+    upper = np.zeros(matrix.shape[0])
     upper[:equalities] = 1.0
-    model.num_col_, model.num_row_ = matrix.shape[1], rows
+    model = highspy.HighsLp()
+    model.num_row_, model.num_col_ = matrix.shape
     model.sense_ = highspy.ObjSense.kMaximize
     model.col_cost_ = program.cost
     model.col_lower_ = np.zeros(matrix.shape[1])
@@ -179,6 +177,15 @@ def _run_highs(problem: Problem, order: tuple[str, ...]) -> Candidate:
     model.a_matrix_.start_ = matrix.indptr.astype(np.int32)
     model.a_matrix_.index_ = matrix.indices.astype(np.int32)
     model.a_matrix_.value_ = matrix.data
+    return model
+
+
+def _run_highs(problem: Problem, order: tuple[str, ...]) -> Candidate:
+    import highspy
+
+    program = compile_program(problem)
+    model = highs_model(program)
+    equalities = program.equal.shape[0]
     tried = []
     for solver in order:
         for tolerance in (1e-10, 1e-7):
