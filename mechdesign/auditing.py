@@ -226,7 +226,10 @@ def _leakage(unlimited: PrivacyNotion, mechanism: Mechanism, prior: Prior) -> Le
 
 
 def _labels_for(kernel: ArrayLike, prior: Prior) -> tuple[Label, ...] | None:
-    shape = np.shape(kernel)
+    try:
+        shape = np.shape(kernel)
+    except ValueError:  # rows of different lengths; the mechanism says so
+        return None
     if len(shape) == 2 and shape[0] != len(prior):
         raise KernelError(
             "kernel",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -18,7 +19,14 @@ from typing import Annotated, Any
 import typer
 
 from . import __version__
-from .errors import DataError, InputError, MechdesignError, StorageError, UnknownNameError
+from .arguments import (
+    align_prior,
+    read_levels,
+    read_outputs,
+    read_prior,
+    read_utility,
+)
+from .errors import InputError, MechdesignError, StorageError
 
 OK, NOT_MET, BAD_INPUT, FAILED = 0, 1, 2, 3
 
@@ -115,9 +123,9 @@ def design(
             remedy="add for example --privacy pml:0.5",
         )
     notions = [parse_notion(spec) for spec in privacy]
-    known = _prior(table, column, weights, missing, prior)
-    goal = _utility(utility, known)
-    labels = _outputs(outputs)
+    known = read_prior(table, column, weights, missing, prior)
+    goal = read_utility(utility, known)
+    labels = read_outputs(outputs)
     if explain:
         choice = run_explain(known, goal, notions, labels, solver)
         if as_json:
@@ -184,7 +192,7 @@ def audit(
     notions: Sequence[Any] = [parse_notion(spec) for spec in privacy or []]
     given = None
     if any(option is not None for option in (table, column, prior)):
-        given = _prior(table, column, weights, missing, prior)
+        given = read_prior(table, column, weights, missing, prior)
     if kernel.lower().endswith(".json"):
         item = load(kernel)
         mechanism = item.mechanism if isinstance(item, Design) else item
@@ -201,7 +209,7 @@ def audit(
             got="none",
             remedy="add --prior 0.5,0.3,0.2 or --data TABLE --column COLUMN",
         )
-    given = _aligned(given, mechanism.inputs, named=prior is None or "=" in prior)
+    given = align_prior(given, mechanism.inputs, named=prior is None or "=" in prior)
     report = run_audit(mechanism, given, list(notions) or None)
     if as_json:
         _print_json(reporting.audit_json(report))
@@ -241,19 +249,20 @@ def compare(
     """Compare how much utility several notions allow, level by level."""
     from . import reporting
     from .comparing import compare as run_compare
+    from .privacy.notion import find_notion
     from .storage import check_writable
 
-    known = _prior(table, column, weights, missing, prior)
-    goal = _utility(utility, known)
-    families = [_family(name) for name in notion or ["pml", "lip", "ldp"]]
+    known = read_prior(table, column, weights, missing, prior)
+    goal = read_utility(utility, known)
+    families = [find_notion(name) for name in notion or ["pml", "lip", "ldp"]]
     if plot is not None:
         check_writable(plot, overwrite=force)
     found = run_compare(
         known,
         goal,
         families,
-        _levels(levels),
-        _outputs(outputs),
+        read_levels(levels),
+        read_outputs(outputs),
         jobs=jobs,
         progress=sys.stderr.isatty(),
     )
@@ -305,22 +314,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         warnings.showwarning = _show_warning
+        for stream in (sys.stdout, sys.stderr):
+            # A label that the terminal cannot show is written as its code.
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
         try:
             args = None if arguments is None else list(arguments)
-            code = command.main(args=args, prog_name="mechdesign", standalone_mode=False)
+            code: Any = command.main(args=args, prog_name="mechdesign", standalone_mode=False)
+            if code == 130:
+                return _fail("interrupted; nothing was written", 130)
             sys.stdout.flush()
         except (InputError, StorageError) as problem:
             return _fail(str(problem), BAD_INPUT)
         except MechdesignError as problem:
             return _fail(str(problem), FAILED)
-        except BrokenPipeError:
-            # Whoever read our output has seen enough.
-            sys.stderr.close()
+        except (BrokenPipeError, SystemExit):
+            # Whoever read our output has seen enough (typer leaves by SystemExit then).
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return OK
         except Exception as problem:
             if not hasattr(problem, "format_message"):
                 raise
             text = problem.format_message()
+            if type(problem).__name__ == "NoArgsIsHelpError":
+                print(text, file=sys.stderr)
+                return BAD_INPUT
             if text:
                 return _fail(text, BAD_INPUT)
             return BAD_INPUT
@@ -355,130 +373,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     return value
-
-
-def _prior(
-    table: str | None, column: str | None, weights: str | None, missing: str, text: str | None
-) -> Any:
-    from .prior import Prior
-
-    if (table is None) == (text is None):
-        raise InputError(
-            "prior",
-            expected="either a table or --prior",
-            got="neither" if table is None else "both",
-            remedy="give TABLE with --column, or --prior 0.5,0.3,0.2",
-        )
-    if text is not None:
-        return _parse_prior(text)
-    assert table is not None
-    if column is None:
-        raise InputError(
-            f"table {table}",
-            expected="--column with the column of the secret",
-            got="none",
-            remedy="add for example --column " + _first_column(table),
-        )
-    return Prior.from_csv(table, column, weights=weights, missing=missing)
-
-
-def _family(name: str) -> Any:
-    from .privacy.notion import find_notion
-
-    return find_notion(name)
-
-
-def _levels(text: str) -> list[float]:
-    import numpy as np
-
-    parts = text.split(":") if ":" in text else text.split(",")
-    try:
-        if ":" not in text:
-            return [float(part) for part in parts]
-        first, last, count = float(parts[0]), float(parts[1]), int(parts[2])
-        if len(parts) != 3 or count < 1:
-            raise ValueError
-        return [float(level) for level in np.linspace(first, last, count)]
-    except (ValueError, IndexError):
-        raise InputError(
-            "--levels",
-            expected="levels such as 0.1,0.5,1 or first:last:count",
-            got=repr(text),
-            remedy="write for example 0.1:2:20",
-        ) from None
-
-
-def _first_column(table: str) -> str:
-    from .tables import csv_header
-
-    return csv_header(table)[0]
-
-
-def _parse_prior(text: str) -> Any:
-    from .labels import parse_labels
-    from .prior import Prior
-
-    labels: list[str] | None = None
-    numbers = [part.strip() for part in text.split(",")]
-    if all("=" in part for part in numbers):
-        pairs = [part.rpartition("=") for part in numbers]
-        labels = [pair[0].strip() for pair in pairs]
-        numbers = [pair[2].strip() for pair in pairs]
-    values = []
-    for word in numbers:
-        try:
-            values.append(float(word))
-        except ValueError:
-            raise InputError(
-                "--prior",
-                expected="numbers separated by commas",
-                got=repr(word),
-                remedy="write 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2",
-            ) from None
-    return Prior(values, None if labels is None else parse_labels(labels))
-
-
-def _utility(text: str, prior: Any) -> Any:
-    from .tables import read_matrix
-    from .utility import Distance, Hamming, Matrix
-
-    name = text.strip().lower()
-    if name == "hamming":
-        return Hamming()
-    if name in ("absolute", "abs", "squared"):
-        return Distance(name)
-    if not Path(text).exists():
-        raise UnknownNameError(
-            "utility (or file of gains)", text, ["hamming", "absolute", "squared"]
-        )
-    matrix, rows, columns = read_matrix(text)
-    place = {label: i for i, label in enumerate(rows)}
-    absent = [label for label in prior.labels if label not in place]
-    if absent or len(rows) != len(prior):
-        raise DataError(
-            f"utility matrix {text}",
-            expected=f"one row for each symbol {list(prior.labels)[:8]}",
-            got=f"rows {rows[:8]}",
-            remedy="label the rows with the symbols of the prior",
-        )
-    return Matrix(matrix[[place[label] for label in prior.labels]], columns)
-
-
-def _outputs(text: str | None) -> list[Any] | None:
-    from .labels import parse_labels
-
-    return None if text is None else parse_labels([part.strip() for part in text.split(",")])
-
-
-def _aligned(prior: Any, inputs: tuple[Any, ...], *, named: bool) -> Any:
-    """The prior in the order of the kernel's inputs, matched by label where labels were given."""
-    from .prior import Prior
-
-    if not named and len(prior) == len(inputs):
-        return Prior.from_counts(prior.weights, inputs)
-    if set(prior.labels) == set(inputs):
-        return Prior.from_counts([prior.weights[prior.index(label)] for label in inputs], inputs)
-    return prior
 
 
 if __name__ == "__main__":

@@ -24,10 +24,24 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class MechdesignError(Exception):
     """Base class of every error raised on purpose by this package."""
+
+    def __reduce__(self) -> Any:
+        # The constructors take other arguments than the message, so pickle must not call them.
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(
+    cls: type[MechdesignError], args: tuple[Any, ...], state: dict[str, Any]
+) -> MechdesignError:
+    error = cls.__new__(cls)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class InputError(MechdesignError, ValueError):

@@ -8,6 +8,7 @@ arithmetic and rounded to the safe side.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from enum import Enum
@@ -22,6 +23,9 @@ from numpy.typing import NDArray
 #: Kernels are stored as integer weights over this denominator: every weight is an exact float.
 DENOMINATOR_BITS = 53
 DENOMINATOR = 1 << DENOMINATOR_BITS
+
+#: Levels above this many nats are never turned into numbers e^level.
+LARGEST_LEVEL = 2000
 
 _PRECISION = 192
 _MAX_PRECISION = 8192
@@ -76,15 +80,25 @@ def _exact_end(ball: Any) -> Fraction:
 def exp_bounds(level: Fraction, precision: int = _PRECISION) -> tuple[Fraction, Fraction]:
     """Rational numbers ``lo <= e^level <= hi``, a relative ``2^-precision`` or so apart.
 
-    At level 0 both are exactly 1.
+    At level 0 both are exactly 1. The numbers have about 1.44 bits per nat, so levels above
+    ``LARGEST_LEVEL`` are refused with ``ValueError``; see :func:`exp_lower`.
     """
     from flint import arb, ctx, fmpq
 
     if level == 0:
         return Fraction(1), Fraction(1)
-    with ctx.workprec(precision):
+    if not 0 <= level <= LARGEST_LEVEL:
+        raise ValueError(f"level {float(level)} is not between 0 and {LARGEST_LEVEL}")
+    # A tiny level needs the digits that tell e^level from one.
+    extra = max(0, level.denominator.bit_length() - level.numerator.bit_length())
+    with ctx.workprec(precision + extra):
         ball = arb(fmpq(level.numerator, level.denominator)).exp()
         return _exact_end(ball.lower()), _exact_end(ball.upper())
+
+
+def exp_lower(level: Fraction) -> Fraction:
+    """A rational number at most e^level: near it up to ``LARGEST_LEVEL``, e^that above."""
+    return exp_bounds(min(level, Fraction(LARGEST_LEVEL)))[0]
 
 
 def float_at_least(value: Fraction) -> float:
@@ -92,15 +106,29 @@ def float_at_least(value: Fraction) -> float:
     try:
         near = float(value)
     except OverflowError:
-        return math.inf if value > 0 else -1.7976931348623157e308
+        return math.inf if value > 0 else -sys.float_info.max
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 
 
 def exp_upper(level: Fraction | float) -> float:
-    """The smallest float known to be at least e^level (``inf`` for an infinite level)."""
-    if level == math.inf:
+    """The smallest float known to be at least e^level (``inf`` beyond the largest float)."""
+    if level > LARGEST_LEVEL:
         return math.inf
     return float_at_least(exp_bounds(Fraction(level))[1])
+
+
+def log_bounds(ratio: Fraction, precision: int = _PRECISION) -> tuple[Fraction, Fraction]:
+    """Rational numbers ``lo <= log(ratio) <= hi`` for ``ratio > 0``; both 0 at ratio 1."""
+    from flint import arb, ctx, fmpq
+
+    if ratio == 1:
+        return Fraction(0), Fraction(0)
+    # A ratio next to one needs the digits that tell it from one.
+    apart = abs(ratio.numerator - ratio.denominator).bit_length()
+    extra = max(0, ratio.denominator.bit_length() - apart)
+    with ctx.workprec(precision + extra):
+        ball = arb(fmpq(ratio.numerator, ratio.denominator)).log()
+        return _exact_end(ball.lower()), _exact_end(ball.upper())
 
 
 def log_upper(ratio: Fraction) -> float:
@@ -109,28 +137,24 @@ def log_upper(ratio: Fraction) -> float:
     >>> log_upper(Fraction(1))
     0.0
     """
-    from flint import arb, ctx, fmpq
-
-    if ratio == 1:
-        return 0.0
-    with ctx.workprec(_PRECISION):
-        ball = arb(fmpq(ratio.numerator, ratio.denominator)).log()
-        return float_at_least(_exact_end(ball.upper()))
+    return float_at_least(log_bounds(ratio)[1])
 
 
 def compare_with_exp(ratio: Fraction, level: Fraction) -> Verdict:
     """Whether ``ratio <= e^level``, decided in exact arithmetic.
 
-    Precision grows until the enclosure of e^level does not contain ``ratio``. For a rational level
-    other than 0 the number e^level is transcendental, so this ends; the cap guards against
-    absurdly close calls, which come back undecided.
+    Precision grows until the enclosure of log(ratio) does not contain ``level``. The logarithm of
+    a rational other than 1 is transcendental, so this ends; the cap guards against absurdly close
+    calls, which come back undecided.
     """
+    if ratio <= 1:
+        return Verdict.YES
     precision = _PRECISION
     while precision <= _MAX_PRECISION:
-        lo, hi = exp_bounds(level, precision)
-        if ratio <= lo:
+        lo, hi = log_bounds(ratio, precision)
+        if hi <= level:
             return Verdict.YES
-        if ratio > hi:
+        if lo > level:
             return Verdict.NO
         precision *= 4
     return Verdict.UNDECIDED

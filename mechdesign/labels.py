@@ -10,6 +10,8 @@ import numpy as np
 
 from .errors import InputError
 
+# Longer digit strings are names, not numbers (and Python limits how many digits int() reads).
+_LONGEST = 300
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
@@ -32,6 +34,13 @@ def check_labels(
             subject,
             expected=f"a sequence of {size} labels",
             got=f"the single text {labels!r}",
+            remedy="pass a list such as ['a', 'b']",
+        )
+    if not isinstance(labels, Iterable):
+        raise error(
+            subject,
+            expected=f"a sequence of {size} labels",
+            got=repr(labels),
             remedy="pass a list such as ['a', 'b']",
         )
     found = tuple(tidy(label) for label in labels)
@@ -85,6 +94,8 @@ def parse_labels(texts: Sequence[str]) -> list[Label]:
     ([1, 2], [1.0, 2.5], ['1', '007'])
     """
     numbers: list[Label] = list(texts)
+    if any(len(text) > _LONGEST for text in texts):
+        return numbers
     if all(_INTEGER.fullmatch(text) for text in texts):
         numbers = [int(text) for text in texts]
     elif all(_DECIMAL.fullmatch(text) for text in texts):

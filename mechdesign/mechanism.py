@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from .labels import Label, check_labels, shorten
 from .prior import Prior
 
 ROW_TOLERANCE = 1e-6
+_MOST_BITS = 1 << 20
 
 
 class Mechanism:
@@ -68,6 +69,8 @@ class Mechanism:
         bits: int,
         inputs: Iterable[Any] | None = None,
         outputs: Iterable[Any] | None = None,
+        *,
+        check: bool = True,
     ) -> Mechanism:
         """The kernel ``weights / 2**bits`` from an ``(N, M)`` array of non-negative integers."""
         mechanism = cls.__new__(cls)
@@ -86,6 +89,20 @@ class Mechanism:
                 got=f"dtype {array.dtype}",
                 remedy="use Mechanism(...) for floats",
             )
+        if array.dtype == object and not all(isinstance(w, (int, np.integer)) for w in array.flat):
+            raise KernelError(
+                "kernel weights",
+                expected="integers",
+                got="other objects",
+                remedy="use Mechanism(...) for floats",
+            )
+        if not isinstance(bits, (int, np.integer)) or not 0 <= bits <= _MOST_BITS:
+            raise KernelError(
+                "denominator of kernel weights",
+                expected=f"a number of bits from 0 to {_MOST_BITS}",
+                got=repr(bits),
+                remedy="pass the power of two that the weights are over",
+            )
         if (array < 0).any():
             raise KernelError(
                 "kernel weights",
@@ -94,7 +111,7 @@ class Mechanism:
                 remedy="correct the entry",
             )
         mechanism._fill(array, bits, inputs, outputs)
-        if mechanism.row_error > Fraction(ROW_TOLERANCE):
+        if check and mechanism.row_error > Fraction(ROW_TOLERANCE):
             raise KernelError(
                 "kernel weights",
                 expected=f"rows with sum 2**{bits}",
@@ -110,6 +127,7 @@ class Mechanism:
         inputs: Iterable[Any] | None,
         outputs: Iterable[Any] | None,
     ) -> None:
+        weights = np.ascontiguousarray(weights)
         weights.setflags(write=False)
         self.weights, self.bits = weights, bits
         self.inputs = check_labels(inputs, weights.shape[0], "kernel inputs", KernelError)
@@ -188,7 +206,7 @@ class Mechanism:
             )
         weights = self.weights.astype(object) @ channel.weights.astype(object)
         return Mechanism.from_weights(
-            weights, self.bits + channel.bits, self.inputs, channel.outputs
+            weights, self.bits + channel.bits, self.inputs, channel.outputs, check=False
         )
 
     def __matmul__(self, channel: Mechanism) -> Mechanism:
@@ -201,6 +219,7 @@ class Mechanism:
             self.bits + other.bits,
             [(a, b) for a in self.inputs for b in other.inputs],
             [(a, b) for a in self.outputs for b in other.outputs],
+            check=False,
         )
 
     def parallel(self, other: Mechanism) -> Mechanism:
@@ -219,6 +238,7 @@ class Mechanism:
             self.bits + other.bits,
             self.inputs,
             [(a, b) for a in self.outputs for b in other.outputs],
+            check=False,
         )
 
     def merge(self, groups: Iterable[Sequence[Any]] | Callable[[Any], Any]) -> Mechanism:
@@ -243,7 +263,7 @@ class Mechanism:
             named: set[Label] = set()
             for group in groups:
                 for label in group:
-                    if label not in target or label in named:
+                    if not isinstance(label, Hashable) or label not in target or label in named:
                         raise KernelError(
                             "groups of outputs",
                             expected=f"each a list of distinct outputs among {self.outputs[:6]}",
@@ -252,6 +272,15 @@ class Mechanism:
                         )
                     named.add(label)
                     target[label] = tuple(group) if len(group) > 1 else label
+            kept = {label for label in self.outputs if target[label] == label}
+            clash = kept.intersection(v for k, v in target.items() if k != v)
+            if clash:
+                raise KernelError(
+                    "groups of outputs",
+                    expected="groups whose names are no outputs",
+                    got=f"an output named {clash.pop()!r} already",
+                    remedy="name the groups with a function",
+                )
         new = list(dict.fromkeys(target[label] for label in self.outputs))
         place = {label: i for i, label in enumerate(new)}
         weights = np.zeros((self.shape[0], len(new)), dtype=object)
@@ -375,6 +404,8 @@ class Mechanism:
 
 def _checked(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
     try:
+        if np.iscomplexobj(kernel):
+            raise TypeError
         matrix = np.array(kernel, dtype=np.float64)
     except (TypeError, ValueError):
         raise KernelError(
@@ -398,7 +429,11 @@ def _checked(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
             got=f"{matrix[i, j]} in row {i}, column {j}",
             remedy="correct the entry",
         )
-    sums = matrix.sum(axis=1)
+    if normalise and matrix.max() > 1:
+        # A power of two that keeps the sums of rows finite.
+        matrix = np.ldexp(matrix, -int(np.frexp(matrix.max())[1]))
+    with np.errstate(over="ignore"):
+        sums = matrix.sum(axis=1)
     if normalise:
         if (sums <= 0).any():
             raise KernelError(

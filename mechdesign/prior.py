@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +25,7 @@ class Prior:
     """A probability distribution over N labelled symbols, with exact rational masses.
 
     The masses are the exact rational values of the numbers given, divided by their exact sum, so
-    ``[.5, .3, .2]`` is a distribution although the three floats do not add up to one exactly.
+    ``[.1, .2, .7]`` is a distribution although the three floats do not add up to one exactly.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class Prior:
             raise PriorError(
                 "prior",
                 expected="probabilities with sum 1 (within 1e-6)",
-                got=f"sum {float(total):.9g}",
+                got=f"sum {_rough(total)}",
                 remedy="divide by the sum, or use Prior.from_counts for counts and weights",
             )
         self._fill(masses, labels)
@@ -101,7 +102,14 @@ class Prior:
                     remedy="pass the number of symbols or a list of labels",
                 )
             return cls._from_masses([Fraction(1)] * int(symbols), None)
-        labels = list(symbols)  # type: ignore[arg-type]
+        if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
+            raise PriorError(
+                "uniform prior",
+                expected="a number of symbols or a list of labels",
+                got=repr(symbols),
+                remedy="pass for example 4 or ['a', 'b']",
+            )
+        labels = list(symbols)
         return cls._from_masses([Fraction(1)] * len(labels), labels)
 
     @classmethod
@@ -269,6 +277,10 @@ class Prior:
         )
         more = f", … {len(self) - 8} more" if len(self) > 8 else ""
         return f"Prior({{{shown}{more}}})"
+
+
+def _rough(total: Fraction) -> str:
+    return f"{Decimal(total.numerator) / Decimal(total.denominator):.9g}"
 
 
 def _masses(values: Iterable[Any]) -> list[Fraction]:

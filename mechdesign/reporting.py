@@ -25,8 +25,8 @@ MOST_COLUMNS = 10
 
 def console() -> Console:
     """A console on standard output, wide enough for a kernel when it is not a terminal."""
-    found = Console(highlight=False, soft_wrap=False)
-    return found if found.is_terminal else Console(highlight=False, width=110)
+    found = Console(highlight=False, soft_wrap=False, markup=False)
+    return found if found.is_terminal else Console(highlight=False, markup=False, width=110)
 
 
 def print_design(found: Design, report: AuditReport) -> None:

@@ -73,7 +73,7 @@ def load(path: str | Path) -> Design | Mechanism:
         raise StorageError(f"file {path}: cannot be read ({problem}); check the path.") from None
     try:
         content = json.loads(text)
-    except json.JSONDecodeError as problem:
+    except (ValueError, RecursionError) as problem:
         raise StorageError(
             f"file {path}: expected JSON written by mechdesign, got text that is no JSON "
             f"({problem}); pass a saved design, or a kernel as .csv."
@@ -97,6 +97,14 @@ def write_csv(mechanism: Mechanism, path: str | Path, *, overwrite: bool = False
 def check_writable(path: str | Path, *, overwrite: bool) -> None:
     """Raise :class:`StorageError` when a file exists that may not be replaced."""
     target = Path(path)
+    try:
+        target.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as problem:
+        raise StorageError(
+            f"output {path}: cannot be written ({problem.strerror}); choose another name."
+        ) from None
     if target.is_dir():
         raise StorageError(f"output {path}: expected a file name, got a folder; name a file in it.")
     if target.exists() and not overwrite:
@@ -126,6 +134,10 @@ def write_text(text: str, path: str | Path, *, overwrite: bool) -> None:
             raise
     except OSError as problem:
         raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
+    except UnicodeEncodeError:
+        raise StorageError(
+            f"output {path}: a label holds characters that UTF-8 has no code for; relabel."
+        ) from None
 
 
 def _umask() -> int:
@@ -273,12 +285,24 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
     try:
         if content["kind"] == "mechanism":
             return _mechanism_in(content["mechanism"])
-        return _design_in(content, name)
+        if content["kind"] == "design":
+            return _design_in(content, name)
+        raise StorageError(
+            f"{name}: expected a design or a mechanism, got {content['kind']!r}; upgrade "
+            "mechdesign to read it."
+        )
     except StorageError:
         raise
     except InputError as problem:
         raise StorageError(f"{name}: {problem}") from None
-    except (KeyError, TypeError, ValueError, IndexError) as problem:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        ArithmeticError,
+    ) as problem:
         raise StorageError(
             f"{name}: a part is missing or has another form ({type(problem).__name__}: {problem}); "
             "design again, or take the original file."
@@ -298,15 +322,20 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
             problem,
             mechanism,
             _duals_in(saved["duals"]),
-            Repair(tuple(repair["merged"]), repair["mixed"], repair["rounds"], repair["constant"]),
-            repair["loss"],
+            Repair(
+                tuple(map(int, repair["merged"])),
+                float(repair["mixed"]),
+                int(repair["rounds"]),
+                bool(repair["constant"]),
+            ),
+            float(repair["loss"]),
             saved["solver"],
         )
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
     margin = _AGREEMENT * max(1.0, problem.gain_range)
     for claim, found in (("value", certificate.value), ("bound", certificate.bound)):
-        if abs(found - saved[claim]) > margin:
+        if not abs(found - saved[claim]) <= margin:
             raise StorageError(
                 f"{name}: the file claims {claim} {saved[claim]!r}, its kernel and duals give "
                 f"{found!r}; design again."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +18,7 @@ from .data import EXAMPLES, example_path
 from .errors import DataError, UnknownNameError
 from .labels import Label, parse_labels, tidy
 
+_LONGEST_NUMBER = 400
 MISSING_TEXT = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
 
@@ -33,15 +34,20 @@ def count_values(column: Any, *, missing: str = "error") -> dict[Label, int]:
     _check_missing_policy(missing)
     import narwhals.stable.v1 as nw
 
-    series = nw.from_native(column, series_only=True, allow_series=True, pass_through=True)
+    column = _chunked(column)
+    series = nw.from_native(column, allow_series=True, pass_through=True)
     categories: list[Label] | None = None
     if isinstance(series, nw.Series):
         if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
             categories = [tidy(c) for c in series.cat.get_categories().to_list()]
         values: Iterable[Any] = series.to_list()
-    elif isinstance(series, np.ndarray):
+    elif isinstance(series, np.ndarray) and series.ndim > 0:
         values = series.tolist()
-    elif isinstance(series, Iterable) and not isinstance(series, (str, bytes)):
+    elif (
+        isinstance(series, Iterable)
+        and not isinstance(series, (str, bytes, Mapping, np.ndarray))
+        and not isinstance(series, (nw.DataFrame, nw.LazyFrame))
+    ):
         values = series
     else:
         raise DataError(
@@ -69,6 +75,16 @@ def count_values(column: Any, *, missing: str = "error") -> dict[Label, int]:
             ) from None
     _settle_missing("column", blank, total, missing)
     return _ordered(counts, categories)
+
+
+def _chunked(column: Any) -> Any:
+    """A plain pyarrow array as the chunked one that narwhals knows; anything else as it is."""
+    if type(column).__module__.startswith("pyarrow") and hasattr(column, "dictionary_encode"):
+        import pyarrow
+
+        if not isinstance(column, pyarrow.ChunkedArray):
+            return pyarrow.chunked_array([column])
+    return column
 
 
 def count_csv(
@@ -252,7 +268,12 @@ def _ordered(counts: Counter[Label], categories: list[Label] | None) -> dict[Lab
 
 def _weight(text: str | None, name: str, column: str, line: int) -> Fraction:
     try:
-        value = Fraction((text or "").strip())
+        word = (text or "").strip()
+        exponent = word.lower().partition("e")[2]
+        # Written out, a number with a huge exponent would fill the memory.
+        if len(word) > _LONGEST_NUMBER or (exponent and abs(int(exponent)) > _LONGEST_NUMBER):
+            raise ValueError
+        value = Fraction(word)
         if value < 0:
             raise ValueError
     except (ValueError, ZeroDivisionError):

@@ -258,7 +258,7 @@ def test_bad_numbers_are_refused(make, case):
 
 @pytest.mark.parametrize(
     ("values", "got"),
-    [([0.5, 0.4], "sum 0.9"), ([3, 4], "sum 7"), ([0.0, 0.0], "sum 0"), ([1e300, 1e300], "2e+300")],
+    [([0.5, 0.4], "sum 0.9"), ([3, 4], "sum 7"), ([0.0, 0.0], "sum 0"), ([1e300, 1e300], "sum 2")],
 )
 def test_probabilities_that_do_not_sum_to_one_are_refused(values, got):
     refused(lambda: Prior(values), got, "from_counts")

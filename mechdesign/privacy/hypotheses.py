@@ -22,8 +22,8 @@ from ..exact import Verdict, common_integers, compare_with_exp, dot, fraction, l
 from ..mechanism import Mechanism
 from ..prior import Prior
 
-# Floats decide comparisons that are clearer than this; rationals decide the rest.
-_CLEAR = 1e-12
+# Logarithms in floats decide comparisons that are clearer than this; rationals the rest.
+_CLEAR = 1e-9
 
 
 class Hypotheses:
@@ -274,6 +274,12 @@ def _decide(ratio: Fraction, slack: Fraction, bound: Bound, pair: int) -> Verdic
     return Verdict.NO if compare_with_exp(ratio / slack, level) is Verdict.NO else Verdict.UNDECIDED
 
 
+def _rough_log(value: int) -> float:
+    """Logarithm of a positive integer of any size, within a relative 1e-14."""
+    shift = max(value.bit_length() - 1000, 0)
+    return math.log(value >> shift) + shift * math.log(2)
+
+
 def _largest(top: NDArray[Any], low: NDArray[Any]) -> tuple[int, Fraction | None]:
     """Position and value of the largest exact ratio of two integer vectors; 0/0 counts as 1.
 
@@ -287,9 +293,9 @@ def _largest(top: NDArray[Any], low: NDArray[Any]) -> tuple[int, Fraction | None
         return int(np.flatnonzero(infinite)[0]), None
     places = np.flatnonzero(live)
     if top.dtype == object or low.dtype == object:
-        rough = np.array([int(top[y]) / int(low[y]) for y in places])
+        rough = np.array([_rough_log(int(top[y])) - _rough_log(int(low[y])) for y in places])
     else:
-        rough = top[places] / low[places]
-    near = places[rough >= rough.max() * (1 - _CLEAR)]
+        rough = np.log(top[places]) - np.log(low[places])
+    near = places[rough >= rough.max() - _CLEAR]
     best = max(near, key=lambda y: Fraction(int(top[y]), int(low[y])))
     return int(best), Fraction(int(top[best]), int(low[best]))

@@ -20,6 +20,9 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from .hypotheses import Bound, BoundCheck, check_bound
 
+# Ratios above e to this are shown as powers of e.
+_LARGEST_SHOWN = 200
+
 NOTIONS: dict[str, type[PrivacyNotion]] = {}
 
 
@@ -165,7 +168,10 @@ class LikelihoodBound(PrivacyNotion):
         )
 
     def _evidence(self, bound: Bound, worst: BoundCheck, mechanism: Mechanism) -> str:
-        shown = "infinite" if worst.ratio is None else f"{float(worst.ratio):.12g}"
+        shown = "infinite"
+        if worst.ratio is not None:
+            huge = worst.level > _LARGEST_SHOWN
+            shown = f"e^{worst.level:.12g}" if huge else f"{float(worst.ratio):.12g}"
         text = (
             f"outcome {mechanism.outputs[worst.output]!r}: likelihood ratio of {worst.over} to "
             f"{worst.under} is {shown}, level {worst.level:.12g}"

@@ -117,7 +117,7 @@ def examine(
         max(bound, value),
         source,
         difference / width if width > 0 else 0.0,
-        difference / gain if gain > NOTHING * width else None,
+        difference / gain if width > 0 and gain > NOTHING * width else None,
         repair,
         repair_loss,
         solver,

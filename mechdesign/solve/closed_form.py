@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .cones import TwoSided, inner_factors, outer_factors, two_sided
+from .cones import TwoSided, inner_factors, two_sided
 from .methods import Candidate, Duals, Method, Multipliers, constant_kernel
 from .problem import Problem
 
@@ -230,19 +230,14 @@ class Binary(Method):
         edges = [_Edge(0), _Edge(1)]
         for number, bound in enumerate(problem.bounds):
             over, under = bound.over.matrix.toarray(), bound.under.matrix.toarray()
-            inner, outer = inner_factors(bound), outer_factors(bound)
+            inner = inner_factors(bound)
             if bound.pairing == "all":
                 pairs = [(i, j, 0) for i in range(len(over)) for j in range(len(under))]
             else:
                 pairs = [(i, i, min(i, len(inner) - 1)) for i in range(len(over))]
             for i, j, k in pairs:
                 for edge in edges:
-                    edge.tighten(
-                        over[i] - inner[k] * under[j],
-                        (number, i, j),
-                        over[i] - outer[k] * under[j],
-                        float(outer[k]),
-                    )
+                    edge.tighten(over[i], under[j], float(inner[k]), (number, i, j))
         s, t = edges[1].other, edges[0].other
         det = 1 - s * t
         if det <= 0:
@@ -273,19 +268,20 @@ class _Edge:
 
     def tighten(
         self,
-        inequality: NDArray[np.float64],
-        pair: tuple[int, int, int],
-        outer: NDArray[np.float64],
+        over: NDArray[np.float64],
+        under: NDArray[np.float64],
         factor: float,
+        pair: tuple[int, int, int],
     ) -> None:
-        """Take in ``inequality · k ≤ 0`` if it cuts the edge back."""
+        """Take in ``(over − factor·under) · k ≤ 0`` if it cuts the edge back."""
+        inequality = over - factor * under
         mine, others = float(inequality[self.axis]), float(inequality[1 - self.axis])
         if mine <= 0 or others >= 0:
             return
         least = min(1.0, mine / -others)
         if least > self.other:
             self.other, self.tight = least, pair
-            self.normal, self.factor = outer, factor
+            self.normal, self.factor = inequality, factor
 
 
 def _edge_multipliers(
@@ -293,11 +289,14 @@ def _edge_multipliers(
 ) -> tuple[Multipliers, ...]:
     multipliers = _no_multipliers(problem)
     residual = problem.objective - prices[:, None]
-    basis = np.array([edges[0].normal, edges[1].normal]).T
-    if abs(np.linalg.det(basis)) < 1e-300:
+    # Scaled to entries of at most one, so that large factors stay finite.
+    sizes = [float(np.abs(edge.normal).max()) for edge in edges]
+    basis = np.array([edge.normal / size for edge, size in zip(edges, sizes, strict=True)]).T
+    if abs(basis[0, 0] * basis[1, 1] - basis[0, 1] * basis[1, 0]) < 1e-300:
         return multipliers
     weights = np.maximum(np.linalg.solve(basis, residual), 0.0)
-    for edge, z in zip(edges, weights, strict=True):
+    for edge, size, scaled in zip(edges, sizes, weights, strict=True):
+        z = scaled / size
         if edge.tight is None:
             continue
         number, i, j = edge.tight

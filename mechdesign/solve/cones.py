@@ -26,7 +26,8 @@ def inner_factor(level: float) -> float:
     if excess == 0:
         return 1.0
     room = min(ROOM * (1 + excess) / excess, 1e-3)
-    return 1 + excess * (1 - room)
+    # Down by one float, in case the sum was rounded up.
+    return max(1.0, math.nextafter(1 + excess * (1 - room), 0.0))
 
 
 def inner_factors(bound: Bound) -> np.ndarray:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import html
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import GapWarning, MechdesignError
+from ..errors import GapWarning, MechdesignError, SolverError
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
-from .certificate import Certificate, certify
-from .choice import Choice, choose, ordered_methods
+from .certificate import Certificate, certify, examine
+from .choice import Choice, choose, find_method, ordered_methods
 from .methods import Candidate
 from .problem import Problem, state_problem
+
+# Gaps and repair losses above this are worth another method, on at most so many entries.
+_SHARP = 1e-8
+_RETRY_ENTRIES = 20_000
 
 
 @dataclass(frozen=True)
@@ -154,6 +158,8 @@ def design(
         return _design_all(problem)
     choice = choose(problem, solver)
     found, _ = run_choice(problem, choice)
+    if solver == "auto":
+        found = _improved(problem, found)
     warn_of_gap(found)
     return found
 
@@ -197,6 +203,33 @@ def warn_of_gap(found: Design, stacklevel: int = 3) -> None:
             GapWarning,
             stacklevel=stacklevel,
         )
+
+
+def _improved(problem: Problem, found: Design) -> Design:
+    """A design that is tight, with the help of other methods where the first one fell short.
+
+    General solvers lose digits on priors with tiny masses. On problems small enough to try again,
+    the best value and the best bound of several methods are put together.
+    """
+    assert found.choice is not None
+    n, m = problem.shape
+    for name in found.choice.also:
+        certificate = found.certificate
+        if max(certificate.gap, certificate.repair_loss) <= _SHARP or n * m > _RETRY_ENTRIES:
+            break
+        try:
+            other, _ = run_choice(problem, replace(found.choice, method=find_method(name)))
+        except SolverError:
+            # The design in hand stands; this method has nothing better.
+            continue
+        best = max(found, other, key=lambda d: d.value)
+        bound = min(found, other, key=lambda d: d.bound).certificate.duals
+        c = best.certificate
+        found = replace(
+            best,
+            certificate=examine(problem, best.mechanism, bound, c.repair, c.repair_loss, c.solver),
+        )
+    return found
 
 
 def _design_all(problem: Problem) -> Design:

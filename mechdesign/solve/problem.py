@@ -16,6 +16,11 @@ from ..privacy.hypotheses import Bound
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from ..utility.base import LinearUtility, Utility, checked_matrix
 
+#: Smallest positive mass of a symbol that floats can work with beside others.
+SMALLEST_MASS = 1e-200
+#: Largest size of a gain: sums and products of gains stay finite.
+LARGEST_GAIN = 1e150
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -108,7 +113,23 @@ def state_problem(prior: Prior, utility: Utility, privacy: Any, outputs: Any = N
     gains = checked_matrix(
         utility.gains(prior, labels), (len(prior), len(labels)), f"gains of {utility!r}"
     )
+    largest = float(np.abs(gains).max())
+    if largest > LARGEST_GAIN:
+        raise UtilityError(
+            f"gains of {utility!r}",
+            expected=f"numbers of size at most {LARGEST_GAIN:g}",
+            got=f"{largest:.3g}",
+            remedy="divide the gains by a constant",
+        )
     inner = prior.restricted()
+    if inner.pmin < SMALLEST_MASS:
+        rare = prior.labels[min(prior.support, key=lambda i: prior.weights[i])]
+        raise PriorError(
+            "prior of a design",
+            expected=f"masses of zero or at least {SMALLEST_MASS:g}",
+            got=f"{inner.pmin:.3g} for {rare!r}",
+            remedy="give the symbol zero mass, or merge it with another",
+        )
     bounds: list[Bound] = []
     for notion in notions:
         if isinstance(notion, LikelihoodBound):

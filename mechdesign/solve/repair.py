@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CertificateError
-from ..exact import DENOMINATOR, DENOMINATOR_BITS, exp_bounds
+from ..exact import DENOMINATOR, DENOMINATOR_BITS, exp_lower
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.hypotheses import Bound
@@ -148,7 +148,7 @@ def corrections(weights: NDArray[np.int64], bounds: tuple[Bound, ...]) -> NDArra
 def _column_needs(
     top: NDArray[Any], low: NDArray[Any], level: Fraction, over_total: int, under_total: int
 ) -> NDArray[np.float64]:
-    factor = exp_bounds(level)[0]
+    factor = exp_lower(level)
     # top/over_total <= factor * low/under_total, multiplied out into integers.
     left = top.astype(object) * (under_total * factor.denominator)
     right = low.astype(object) * (over_total * factor.numerator)
@@ -160,8 +160,9 @@ def _column_needs(
         needed[broken] = np.inf
         return needed
     unit = over_total * under_total * (factor.numerator - factor.denominator)
-    rounding = 4 * float((factor + 1) / (factor - 1))
+    rounding = 4 * (factor + 1) / (factor - 1)
     for y in np.flatnonzero(broken):
-        exact = Fraction(int(left[y] - right[y]), unit)
-        needed[y] = (float(exact) + rounding) / DENOMINATOR
+        share = (Fraction(int(left[y] - right[y]), unit) + rounding) / DENOMINATOR
+        # Whatever asks for more than everything asks for a constant kernel.
+        needed[y] = float(share) if share < 1 else np.inf
     return needed

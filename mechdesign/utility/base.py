@@ -74,6 +74,8 @@ class LinearUtility(Utility):
                 got=f"the number {outputs}",
                 remedy="list the labels, so that it is known what each output is worth",
             )
+        if isinstance(outputs, (str, bytes)):
+            return check_labels(outputs, len(outputs), "outputs", UtilityError)
         if not isinstance(outputs, Iterable):
             raise UtilityError(
                 "outputs",
@@ -101,6 +103,8 @@ class LinearUtility(Utility):
 def checked_matrix(values: Any, shape: tuple[int, int] | None, subject: str) -> NDArray[np.float64]:
     """A finite float matrix, of a given shape if one is given."""
     try:
+        if np.iscomplexobj(values):
+            raise TypeError
         matrix = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise UtilityError(

@@ -159,7 +159,7 @@ class Distance(LinearUtility):
                 table: Any = self._numeric(prior, outputs)
             else:
                 table = [[self._function(x, y) for y in outputs] for x in prior.labels]
-        except TypeError:
+        except (TypeError, OverflowError):
             raise UtilityError(
                 f"distance {self._name!r}",
                 expected="numeric labels",
@@ -174,7 +174,8 @@ class Distance(LinearUtility):
         x = np.array(prior.labels, dtype=float)[:, None]
         y = np.array(outputs, dtype=float)[None, :]
         assert self._function is not None
-        return np.asarray(self._function(x, y))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(self._function(x, y))
 
     def __repr__(self) -> str:
         return f"Distance({self._name})"

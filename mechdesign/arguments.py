@@ -1,0 +1,127 @@
+"""What the words of a command line mean: priors, utilities, notions, levels, labels."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from .errors import DataError, InputError, UnknownNameError, ZeroMassWarning
+from .labels import Label, parse_labels
+from .prior import Prior
+from .tables import csv_header, read_matrix
+from .utility import Distance, Hamming, LinearUtility, Matrix
+
+
+def read_prior(
+    table: str | None, column: str | None, weights: str | None, missing: str, text: str | None
+) -> Prior:
+    """The prior of a column of a table, or of a text such as ``a=0.5,b=0.3,c=0.2``."""
+    if (table is None) == (text is None):
+        raise InputError(
+            "prior",
+            expected="either a table or --prior",
+            got="neither" if table is None else "both",
+            remedy="give TABLE with --column, or --prior 0.5,0.3,0.2",
+        )
+    if text is not None:
+        return _parse_prior(text)
+    assert table is not None
+    if column is None:
+        raise InputError(
+            f"table {table}",
+            expected="--column with the column of the secret",
+            got="none",
+            remedy="add for example --column " + csv_header(table)[0],
+        )
+    return Prior.from_csv(table, column, weights=weights, missing=missing)
+
+
+def read_levels(text: str) -> list[float]:
+    """Levels of a text such as ``0.1,0.5,1`` or ``first:last:count``."""
+    parts = text.split(":") if ":" in text else text.split(",")
+    try:
+        if ":" not in text:
+            return [float(part) for part in parts]
+        first, last, count = float(parts[0]), float(parts[1]), int(parts[2])
+        if len(parts) != 3 or count < 1:
+            raise ValueError
+        return [float(level) for level in np.linspace(first, last, count)]
+    except (ValueError, IndexError):
+        raise InputError(
+            "--levels",
+            expected="levels such as 0.1,0.5,1 or first:last:count",
+            got=repr(text),
+            remedy="write for example 0.1:2:20",
+        ) from None
+
+
+def _parse_prior(text: str) -> Prior:
+    labels: list[str] | None = None
+    numbers = [part.strip() for part in text.split(",")]
+    if all("=" in part for part in numbers):
+        pairs = [part.rpartition("=") for part in numbers]
+        labels = [pair[0].strip() for pair in pairs]
+        numbers = [pair[2].strip() for pair in pairs]
+    values = []
+    for word in numbers:
+        try:
+            values.append(float(word))
+        except ValueError:
+            raise InputError(
+                "--prior",
+                expected="numbers separated by commas",
+                got=repr(word),
+                remedy="write 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2",
+            ) from None
+    return Prior(values, None if labels is None else parse_labels(labels))
+
+
+def read_utility(text: str, prior: Prior) -> LinearUtility:
+    """A utility by name, or from a CSV matrix whose rows are labelled with the symbols."""
+    name = text.strip().lower()
+    if name == "hamming":
+        return Hamming()
+    if name in ("absolute", "abs", "squared"):
+        return Distance(name)
+    if not _exists(text):
+        raise UnknownNameError(
+            "utility (or file of gains)", text, ["hamming", "absolute", "squared"]
+        )
+    matrix, rows, columns = read_matrix(text)
+    place = {label: i for i, label in enumerate(rows)}
+    absent = [label for label in prior.labels if label not in place]
+    if absent or len(rows) != len(prior):
+        raise DataError(
+            f"utility matrix {text}",
+            expected=f"one row for each symbol {list(prior.labels)[:8]}",
+            got=f"rows {rows[:8]}",
+            remedy="label the rows with the symbols of the prior",
+        )
+    return Matrix(matrix[[place[label] for label in prior.labels]], columns)
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError:  # a name too long for any file
+        return False
+
+
+def read_outputs(text: str | None) -> list[Label] | None:
+    """Output labels separated by commas."""
+    return None if text is None else parse_labels([part.strip() for part in text.split(",")])
+
+
+def align_prior(prior: Prior, inputs: tuple[Label, ...], *, named: bool) -> Prior:
+    """The prior in the order of the kernel's inputs, matched by label where labels were given."""
+    with warnings.catch_warnings():
+        # Symbols without mass were named when the prior was read.
+        warnings.simplefilter("ignore", ZeroMassWarning)
+        if not named and len(prior) == len(inputs):
+            return Prior.from_counts(prior.weights, inputs)
+        if set(prior.labels) == set(inputs):
+            masses = [prior.weights[prior.index(label)] for label in inputs]
+            return Prior.from_counts(masses, inputs)
+    return prior

@@ -1,0 +1,304 @@
+"""Upper bounds: true for any dual numbers, tight for good ones."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from strategies import kernels, levels, notions, problems, random_gains, random_level, random_masses
+
+import mechdesign as md
+from mechdesign.exact import exp_bounds
+from mechdesign.privacy import Bound, Hypotheses
+from mechdesign.solve.bounds import multiplier_bound, price_bound, trivial_bound, upper_bound
+from mechdesign.solve.choice import choose
+from mechdesign.solve.cones import TwoSided, inner_factor, inner_factors, outer_factors, two_sided
+from mechdesign.solve.methods import Duals
+from mechdesign.solve.problem import state_problem
+from mechdesign.solve.repair import repair_kernel
+
+HUGE = Fraction(10) ** 9
+
+
+def exact_value(problem, weights):
+    """Σ p u K in rationals, on the exact prior."""
+    prior = problem.inner
+    return sum(
+        prior.mass(x) * Fraction(float(problem.gains[x, y])) * Fraction(int(w), 2**53)
+        for x, row in enumerate(weights)
+        for y, w in enumerate(row)
+    )
+
+
+def best_known(problem):
+    """Exact value of a private kernel within 1e-6 of the optimum, and the duals that came along."""
+    candidate = choose(problem).method.solve(problem)
+    weights, _ = repair_kernel(candidate.kernel, problem.inner, problem.bounds)
+    return exact_value(problem, weights), candidate.duals
+
+
+def dual_numbers(size=6.0):
+    """Numbers of any sign, over many orders of magnitude."""
+    return st.one_of(
+        st.floats(-2, 2),
+        st.tuples(st.sampled_from([-1, 1]), st.floats(-12, size)).map(lambda t: t[0] * 10 ** t[1]),
+        st.just(0.0),
+    )
+
+
+@st.composite
+def duals_for(draw, problem, entry=None):
+    entry = entry or dual_numbers()
+    n, m = problem.shape
+
+    def array(*shape):
+        count = math.prod(shape)
+        return np.array(draw(st.lists(entry, min_size=count, max_size=count))).reshape(shape)
+
+    multipliers = tuple(
+        (array(len(b.over), m), array(len(b.under), m))
+        if b.pairing == "all"
+        else (array(len(b.over), m),)
+        for b in problem.bounds
+    )
+    return Duals(array(n), multipliers)
+
+
+# Any dual numbers give a true bound
+
+
+@given(st.data())
+def test_any_duals_bound_the_optimum(data):
+    problem = data.draw(problems())
+    reached, good = best_known(problem)
+    duals = data.draw(duals_for(problem))
+    bound, _ = upper_bound(problem, duals)
+    assert Fraction(bound) >= reached
+    # So does each bound on its own, near the good ones and far from them.
+    assert Fraction(trivial_bound(problem)) >= reached
+    assert Fraction(multiplier_bound(problem, duals.multipliers)) >= reached
+    sides = two_sided(problem.bounds, problem.inner, inner=False)
+    assert Fraction(price_bound(problem, duals.prices, sides)) >= reached
+    if good.prices is not None:
+        near = good.prices * (1 + 1e-3 * np.tanh(duals.prices))
+        assert Fraction(price_bound(problem, near, sides)) >= reached
+
+
+@given(st.data())
+def test_any_duals_bound_every_private_kernel(data):
+    """Not only the best one: any repaired kernel is below any bound."""
+    problem = data.draw(problems())
+    n, m = problem.shape
+    weights, _ = repair_kernel(data.draw(kernels(n, m)), problem.inner, problem.bounds)
+    bound, _ = upper_bound(problem, data.draw(duals_for(problem)))
+    assert Fraction(bound) >= exact_value(problem, weights)
+
+
+@given(st.data())
+def test_matched_pairs_with_any_multipliers(data):
+    prior = md.Prior.from_counts([3, 1, 2], [0, 1, 3])
+    epsilon = data.draw(levels(1e-3, 5))
+    over, under = Hypotheses.points(prior, [0, 1, 1, 2]), Hypotheses.points(prior, [1, 0, 2, 1])
+
+    class Line(md.LikelihoodBound, register=False):
+        level_fields = ()
+
+        def bounds(self, prior):
+            return [Bound(over, under, epsilon, pairing="matched", scales=(1, 1, 2, 2))]
+
+        def leakage(self, kernel, prior):
+            return np.zeros(kernel.shape[1])
+
+    gains = np.array([[1.0, 0, -1], [0, 1, 0], [-1, 0.5, 1]])
+    problem = state_problem(prior, md.utility.Matrix(gains), Line())
+    reached, good = best_known(problem)
+    duals = data.draw(duals_for(problem))
+    bound, source = upper_bound(problem, duals)
+    assert Fraction(bound) >= reached
+    assert source in ("best output of every symbol", "multipliers")
+    tight, source = upper_bound(problem, good)
+    assert source == "multipliers"
+    assert Fraction(tight) - reached < Fraction(1e-9)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, -1.0, 1e300, -1e300])
+def test_numbers_that_make_no_sense_still_bound(bad):
+    problem = state_problem(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LIP(0.3))
+    reached, good = best_known(problem)
+    for spoil in (np.full_like(good.prices, bad), np.append(good.prices[:-1], bad)):
+        bound, _ = upper_bound(problem, Duals(spoil, None))
+        assert reached <= Fraction(bound) <= HUGE
+    spoiled = tuple(tuple(np.full_like(w, bad) for w in weights) for weights in good.multipliers)
+    bound, _ = upper_bound(problem, Duals(None, spoiled))
+    assert reached <= Fraction(bound) <= HUGE
+
+
+def test_without_duals_the_bound_is_what_needs_no_privacy():
+    problem = state_problem(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LIP(0.3))
+    assert upper_bound(problem, Duals()) == (trivial_bound(problem), "best output of every symbol")
+    assert trivial_bound(problem) == pytest.approx(1.0, abs=1e-12)
+
+
+# Good ones are tight
+
+
+@given(problems(low=1e-2, high=10))
+def test_duals_of_a_solution_are_tight(problem):
+    reached, duals = best_known(problem)
+    bound, _ = upper_bound(problem, duals)
+    assert Fraction(bound) - reached <= Fraction(1e-8) * max(1, Fraction(problem.gain_range))
+
+
+def test_worse_duals_give_worse_bounds():
+    problem = state_problem(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LDP(0.5))
+    _, good = best_known(problem)
+    tight, _ = upper_bound(problem, good)
+    off = Duals(good.prices + np.array([0.05, -0.02, -0.03]))
+    assert upper_bound(problem, off)[0] > tight + 1e-3
+
+
+def precise(level):
+    return sum(exp_bounds(Fraction(level))) / 2
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_bounds_hold_in_exact_arithmetic(seed):
+    """Where a formula gives the optimum exactly, the float bound is at or above it."""
+    rng = np.random.default_rng([21, seed])
+    n, m = int(rng.integers(2, 8)), int(rng.integers(2, 8))
+    kind = ("dirichlet", "zipf", "uniform", "atom 1e-9")[seed % 4]
+    prior = md.Prior.from_counts(random_masses(rng, n, kind))
+    gains = random_gains(rng, n, m)
+    p = [prior.mass(x) for x in range(n)]
+    u = [[Fraction(float(v)) for v in row] for row in gains]
+    mean = [sum(p[x] * u[x][y] for x in range(n)) for y in range(m)]
+    level = random_level(rng, 1e-3, 20)
+    low = 1 / precise(level)
+    pmc = sum(p[x] * max(low * mean[y] + (1 - low) * u[x][y] for y in range(m)) for x in range(n))
+    upper = -math.log1p(-prior.pmin) * float(rng.uniform(0.1, 0.99))
+    high = precise(upper)
+    pml = sum(p[x] * max(high * mean[y] - (high - 1) * u[x][y] for y in range(m)) for x in range(n))
+    for notion, optimum in ((md.PMC(level), pmc), (md.PML(upper), pml)):
+        for solver in ("auto", "highs-simplex"):
+            problem = state_problem(prior, md.utility.Matrix(gains), notion)
+            found = md.design(prior, md.utility.Matrix(gains), notion, solver=solver)
+            assert Fraction(found.bound) >= optimum
+            assert exact_value(problem, found.mechanism.weights) <= optimum
+            assert Fraction(found.bound) - optimum < Fraction(1e-8)
+
+
+# Factors
+
+
+@given(levels(1e-17, 2000))
+def test_outer_factors_are_never_below_the_level(level):
+    lo, hi = exp_bounds(Fraction(level))
+    points = Hypotheses.points(md.Prior.uniform(2))
+    (outer,) = outer_factors(Bound(points, points, level))
+    assert outer == math.inf or Fraction(outer) >= lo
+    if level < 600:
+        assert outer < float(hi) * (1 + 1e-15)
+
+
+@given(levels(1e-17, 2000))
+def test_inner_factors_are_never_above_the_level(level):
+    lo, hi = exp_bounds(Fraction(level))
+    inner = inner_factor(level)
+    assert 1 <= Fraction(inner) <= hi
+    if 1e-3 < level < 600:
+        assert inner > float(lo) * (1 - 1e-9)
+
+
+def test_factors_of_matched_pairs():
+    points = Hypotheses.points(md.Prior.uniform(2))
+    bound = Bound(points, points, 0.5, pairing="matched", scales=(1, 3))
+    np.testing.assert_allclose(outer_factors(bound), np.exp([0.5, 1.5]), rtol=1e-15)
+    np.testing.assert_allclose(inner_factors(bound), np.exp([0.5, 1.5]), rtol=1e-10)
+
+
+@given(notions(low=1e-2, high=5))
+def test_two_sided_cones_are_recognised_by_their_pairs(notion):
+    prior = md.Prior.from_counts([5, 3, 2])
+    sides = two_sided(tuple(notion.bounds(prior)), prior, inner=False)
+    name, top = type(notion).__name__, notion.levels[-1]
+    expected = TwoSided(
+        math.exp(-notion.levels[0]) if name in ("PMC", "LIP", "ALIP") else 0.0,
+        math.exp(top) if name in ("PML", "LIP", "ALIP") else math.inf,
+        math.exp(top) if name == "LDP" else math.inf,
+    )
+    assert sides.lower == pytest.approx(expected.lower, rel=1e-14)
+    assert sides.upper == pytest.approx(expected.upper, rel=1e-14)
+    assert sides.ratio == pytest.approx(expected.ratio, rel=1e-14)
+
+
+def test_other_pairs_are_not_a_two_sided_cone():
+    prior = md.Prior.from_counts([5, 3, 2])
+    points, whole = Hypotheses.points(prior), Hypotheses.prior(prior)
+    some = Hypotheses.points(prior, [0, 1])
+    other = Hypotheses.mixtures([[1, 1, 1]])
+    for bound in (
+        Bound(some, whole, 1.0),
+        Bound(points, other, 1.0),
+        Bound(points, points, 1.0, pairing="matched"),
+    ):
+        assert two_sided((bound,), prior, inner=False) is None
+    assert two_sided((Bound(whole, whole, 1.0),), prior, inner=False) == TwoSided(
+        0, math.inf, math.inf
+    )
+
+
+# Support functions against a program for one column
+
+
+def column_supremum(w, p, lower, upper, ratio):
+    """sup ⟨w, k⟩ over l ≤ k ≤ h, max k ≤ r min k, pᵀk = 1, by a dense program."""
+    n = len(p)
+    rows = []
+    if ratio < math.inf:
+        rows = [np.eye(n)[i] / ratio - np.eye(n)[j] for i in range(n) for j in range(n) if i != j]
+    answer = linprog(
+        -w,
+        A_ub=np.array(rows) if rows else None,
+        b_ub=np.zeros(len(rows)) if rows else None,
+        A_eq=p[None, :],
+        b_eq=[1.0],
+        bounds=(lower, None if upper == math.inf else upper),
+    )
+    assert answer.status == 0
+    return -answer.fun
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_greedy_supports_are_the_supremum_of_a_column(seed):
+    rng = np.random.default_rng([22, seed])
+    n = int(rng.integers(2, 7))
+    prior = md.Prior.from_counts(random_masses(rng, n, "dirichlet"))
+    p = prior.probabilities
+    gains, prices = rng.uniform(-1, 1, (n, 1)), rng.uniform(-0.5, 0.5, n)
+    low, high, ratio = (random_level(rng, 0.05, 4) for _ in range(3))
+    for notion, limits in (
+        (md.PML(high), (0, math.exp(high), math.inf)),
+        (md.PMC(low), (math.exp(-low), math.inf, math.inf)),
+        (md.ALIP(low, high), (math.exp(-low), math.exp(high), math.inf)),
+        (md.LDP(ratio), (0, math.inf, math.exp(ratio))),
+    ):
+        problem = state_problem(prior, md.utility.Matrix(gains), notion)
+        sides = two_sided(problem.bounds, prior, inner=False)
+        w = problem.objective[:, 0] - prices
+        expected = math.fsum(prices) + column_supremum(w, p, *limits)
+        assert price_bound(problem, prices, sides) == pytest.approx(expected, abs=1e-8)
+
+
+def test_decimal_agrees_on_the_enclosure():
+    """The formulas above use the package's e^ε; here is one that does not."""
+    with localcontext() as context:
+        context.prec = 60
+        for level in (0.001, 0.5, 1.0, 20.0):
+            truth = Fraction(Decimal(level).exp())
+            assert abs(precise(level) - truth) < truth / 10**50

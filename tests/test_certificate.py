@@ -1,0 +1,410 @@
+"""The certificate: what it says is so, and what does not pass is never returned."""
+
+from __future__ import annotations
+
+import math
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import gain_matrices, kernels, notions, plain_notions, priors, sizes
+
+import mechdesign as md
+from mechdesign.errors import CertificateError, GapWarning, InputError, ZeroMassWarning
+from mechdesign.exact import DENOMINATOR, Verdict, exp_bounds
+from mechdesign.privacy import Bound, Hypotheses
+from mechdesign.solve import certificate as certificates
+from mechdesign.solve import closed_form
+from mechdesign.solve.certificate import certify, fingerprint, kernel_value
+from mechdesign.solve.choice import choose
+from mechdesign.solve.methods import Candidate, Duals, constant_kernel
+from mechdesign.solve.problem import state_problem
+from mechdesign.solve.repair import Repair, to_weights
+
+PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
+HAMMING = md.utility.Hamming()
+CLASSES = plain_notions()
+each_notion = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+
+
+def with_repair(monkeypatch, weights):
+    """Make the repair return given weights instead of private ones."""
+    monkeypatch.setattr(
+        certificates, "repair_kernel", lambda *_: (np.asarray(weights), Repair((), 0.0, 1))
+    )
+
+
+# A kernel that fails is withheld
+
+
+@each_notion
+def test_a_failed_check_withholds_the_kernel(monkeypatch, cls):
+    with_repair(monkeypatch, to_weights(np.eye(3)))
+    with pytest.raises(CertificateError, match="failed its exact check and is withheld") as caught:
+        md.design(PRIOR, HAMMING, cls.at(0.5))
+    (check,) = caught.value.evidence
+    assert check.notion == cls.at(0.5)
+    assert check.verdict is Verdict.NO
+    assert check.output in PRIOR.labels
+    assert repr(check.output) in check.evidence
+    assert check.evidence in str(caught.value)
+
+
+def test_one_weight_too_many_is_seen(monkeypatch):
+    """Exactly on the bound in floats, one unit of 2⁻⁵³ above it in integers."""
+    level = 1.0
+    factor = Fraction(exp_bounds(Fraction(level))[0])
+    small = int(DENOMINATOR / (1 + factor))
+    for off, fails in ((-2, False), (2, True)):
+        top = int(factor * small) + off
+        weights = np.array([[top, DENOMINATOR - top], [small, DENOMINATOR - small]])
+        with_repair(monkeypatch, weights)
+        if not fails:
+            found = md.design(md.Prior.uniform(2), HAMMING, md.LDP(level))
+            np.testing.assert_array_equal(found.mechanism.weights, weights)
+            continue
+        with pytest.raises(CertificateError) as caught:
+            md.design(md.Prior.uniform(2), HAMMING, md.LDP(level))
+        ratio = caught.value.evidence[0].ratio
+        assert factor < ratio < factor * (1 + Fraction(1, 10**15))
+
+
+def test_evidence_names_every_notion_that_failed(monkeypatch):
+    with_repair(monkeypatch, to_weights(np.eye(3)))
+    asked = [md.LDP(0.5), md.PML(10), md.PMC(0.1)]
+    with pytest.raises(CertificateError) as caught:
+        md.design(PRIOR, HAMMING, asked)
+    assert [check.notion for check in caught.value.evidence] == [md.LDP(0.5), md.PMC(0.1)]
+
+
+def test_an_undecided_check_is_not_a_yes(monkeypatch):
+    original = md.PML.check
+
+    def undecided(self, mechanism, prior):
+        return replace(original(self, mechanism, prior), verdict=Verdict.UNDECIDED)
+
+    monkeypatch.setattr(md.PML, "check", undecided)
+    with pytest.raises(CertificateError, match="is undecided"):
+        md.design(PRIOR, HAMMING, md.PML(0.5))
+
+
+@pytest.mark.parametrize("kernel", [np.full((3, 3), np.nan), np.zeros((3, 3))])
+def test_a_method_without_an_answer(monkeypatch, kernel):
+    problem = state_problem(PRIOR, HAMMING, md.PML(0.5))
+    with pytest.raises(CertificateError, match="the solver returned"):
+        certify(problem, Candidate(kernel, Duals(), "nonsense"))
+
+
+@dataclass(frozen=True)
+class Underrated(md.PML, register=False):
+    """bounds() asks for less than leakage() measures."""
+
+    def bounds(self, prior):
+        points = Hypotheses.points(prior, [0])
+        return [Bound(points, Hypotheses.prior(prior), self.epsilon)]
+
+
+def test_a_notion_at_odds_with_itself_is_withheld():
+    with pytest.raises(CertificateError, match=r"bounds\(\) and leakage\(\)") as caught:
+        md.design(PRIOR, HAMMING, Underrated(0.2))
+    measured = float(re.search(r"gives ([0-9.e+-]+) nats", str(caught.value))[1])
+    assert measured > 0.3
+    # At a level where both say the same, it goes through.
+    assert md.design(PRIOR, HAMMING, Underrated(3.0)).value == pytest.approx(1.0)
+
+
+# What a certificate says is so
+
+
+@given(st.data())
+def test_certificate_of_any_design(data):
+    prior = data.draw(priors())
+    gains = data.draw(gain_matrices(len(prior), data.draw(sizes(1, 5))))
+    asked = data.draw(st.lists(notions(), min_size=1, max_size=3))
+    utility = md.utility.Matrix(gains)
+    found = md.design(prior, utility, asked)
+    told, problem = found.certificate, state_problem(prior, utility, asked)
+    width = np.ptp(gains)
+    assert tuple(check.notion for check in told.checks) == tuple(asked)
+    for notion, check, measured in zip(asked, told.checks, told.measured, strict=True):
+        assert check.verdict is Verdict.YES
+        assert all(a <= e for a, e in zip(check.achieved, notion.levels, strict=True))
+        np.testing.assert_allclose(check.achieved, measured, rtol=0, atol=1e-9)
+    assert found.value == told.value == kernel_value(problem, found.mechanism)
+    assert found.value == pytest.approx(utility.value(found.mechanism, prior), abs=1e-12)
+    assert told.bound >= told.value
+    if width > 0:
+        assert told.gap == pytest.approx((told.bound - told.value) / width, abs=1e-15)
+    else:
+        assert told.gap == 0
+    assert found.gap == told.gap < 1e-6
+    assert told.is_optimal
+    assert found.status == "optimal"
+    best_constant = (prior.probabilities @ gains).max()
+    if told.gain_gap is None:
+        assert told.bound - best_constant <= 1e-10 * max(width, 1)
+    else:
+        gain = told.bound - best_constant
+        assert told.gain_gap == pytest.approx((told.bound - told.value) / gain, abs=1e-9)
+    assert 0 <= told.repair_loss <= 1e-7
+    weights = found.mechanism.weights
+    assert found.mechanism.bits == 53
+    assert (weights.sum(axis=1) == DENOMINATOR).all()
+    assert found.mechanism.is_exact
+    assert "yes" in repr(found)
+
+
+@given(st.data())
+def test_any_candidate_is_made_private_and_bounded(data):
+    """A method is trusted in nothing: any kernel and no duals still give a true certificate."""
+    prior = data.draw(priors())
+    n, m = len(prior), data.draw(sizes(1, 4))
+    gains, notion = data.draw(gain_matrices(n, m)), data.draw(notions())
+    problem = state_problem(prior, md.utility.Matrix(gains), notion)
+    candidate = Candidate(data.draw(kernels(n, m)), Duals(), "anything")
+    mechanism, told = certify(problem, candidate)
+    assert notion.check(mechanism, prior).verdict is Verdict.YES
+    best = md.design(prior, md.utility.Matrix(gains), notion)
+    assert told.value <= best.bound
+    assert told.bound >= best.value
+    assert told.gap >= (best.value - told.value) / (np.ptp(gains) or 1.0) - 1e-12
+    solved = float((problem.objective * candidate.kernel).sum())
+    expected = max(solved - told.value, 0) / (np.ptp(gains) or 1.0)
+    assert told.repair_loss == pytest.approx(expected if np.ptp(gains) else 0.0, abs=1e-12)
+
+
+def test_a_large_gap_is_warned_about(monkeypatch):
+    def lazy(self, problem):
+        return Candidate(constant_kernel(problem), Duals(), "lazy")
+
+    monkeypatch.setattr(closed_form.AnyPMC, "solve", lazy)
+    with pytest.warns(GapWarning, match="another solver may do better"):
+        found = md.design(PRIOR, HAMMING, md.PMC(0.5))
+    assert found.value == pytest.approx(0.5)
+    assert found.bound == pytest.approx(1.0)
+    assert found.gap == pytest.approx(0.5)
+    assert found.status == "private, gap 0.5"
+    assert not found.certificate.is_optimal
+
+
+def test_duals_are_kept_so_that_the_bound_can_be_recomputed():
+    from mechdesign.solve.bounds import upper_bound
+
+    for privacy in (md.PML(0.3), md.PMC(1.0), md.LDP(0.4), [md.LIP(0.3), md.LDP(0.4)]):
+        found = md.design(PRIOR, HAMMING, privacy)
+        problem = state_problem(PRIOR, HAMMING, privacy)
+        again = upper_bound(problem, found.certificate.duals)
+        assert again == (found.certificate.bound, found.certificate.bound_source)
+
+
+def test_fingerprint_tells_designs_apart():
+    mechanism = md.design(PRIOR, HAMMING, md.PML(0.3)).mechanism
+    asked = (md.PML(0.3),)
+    base = fingerprint(PRIOR, mechanism, asked)
+    assert base == md.design(PRIOR, HAMMING, md.PML(0.3)).certificate.fingerprint
+    moved = mechanism.weights.copy()
+    moved[0, 0] -= 1
+    moved[0, 1] += 1
+    renamed = md.Mechanism.from_weights(mechanism.weights, 53, PRIOR.labels, ["a", "b", "d"])
+    nudged = md.Mechanism.from_weights(moved, 53, PRIOR.labels, PRIOR.labels)
+    others = {
+        fingerprint(md.Prior([0.5, 0.25, 0.25], ["a", "b", "c"]), mechanism, asked),
+        fingerprint(md.Prior([0.5, 0.3, 0.2], ["a", "b", "d"]), mechanism, asked),
+        fingerprint(PRIOR, nudged, asked),
+        fingerprint(PRIOR, renamed, asked),
+        fingerprint(PRIOR, mechanism, (md.PML(0.30000000000000004),)),
+        fingerprint(PRIOR, mechanism, (md.PMC(0.3),)),
+        fingerprint(PRIOR, mechanism, (md.PML(0.3), md.PML(0.3))),
+    }
+    assert len(others | {base}) == 8
+
+
+# Symbols of zero mass
+
+
+@each_notion
+def test_zero_mass(cls):
+    with pytest.warns(ZeroMassWarning, match=r"1 of 4 symbols have zero mass \('c'\)"):
+        prior = md.Prior([0.5, 0.3, 0.0, 0.2], labels=["a", "b", "c", "d"])
+    found = md.design(prior, HAMMING, cls.at(0.7))
+    inner = md.design(prior.restricted(), HAMMING, cls.at(0.7), outputs=prior.labels)
+    assert found.value == inner.value
+    weights = found.mechanism.weights
+    assert found.mechanism.inputs == prior.labels
+    assert (weights.sum(axis=1) == DENOMINATOR).all()
+    np.testing.assert_array_equal(weights[[0, 1, 3]], inner.mechanism.weights)
+    # Its row is a copy of the support row that serves it best.
+    best = int(np.argmax(weights[[0, 1, 3], 2]))
+    np.testing.assert_array_equal(weights[2], weights[[0, 1, 3]][best])
+    check = found.certificate.checks[0]
+    assert check.verdict is Verdict.YES
+    assert found.certificate.measured[0] == pytest.approx(check.achieved, abs=1e-9)
+
+
+def test_zero_mass_symbols_count_under_ldp(monkeypatch):
+    """The check of LDP covers them: a row of their own that differs is seen."""
+    with pytest.warns(ZeroMassWarning):
+        prior = md.Prior([0.5, 0.5, 0.0], labels=["a", "b", "c"])
+    kernel = np.array([[0.5, 0.5], [0.5, 0.5], [0.875, 0.125]])
+    mechanism = md.Mechanism(kernel, prior.labels)
+    assert md.LDP(1.0).check(mechanism, prior).verdict is Verdict.NO
+    for notion in (md.PML(0.0), md.PMC(0.0), md.LIP(0.0), md.ALIP(0.0, 0.0)):
+        assert notion.check(mechanism, prior).verdict is Verdict.YES
+    (leaked,) = md.LDP(1.0).measure(mechanism, prior)
+    assert leaked == pytest.approx(math.log(4))
+
+
+@pytest.mark.parametrize("kind", ["first", "last", "many"])
+def test_zero_mass_anywhere(kind):
+    masses = {"first": [0, 2, 3, 1], "last": [2, 3, 1, 0], "many": [0, 0, 5, 0]}[kind]
+    with pytest.warns(ZeroMassWarning, match=f"{masses.count(0)} of 4"):
+        prior = md.Prior.from_counts(masses)
+    gains = np.random.default_rng(1).uniform(-1, 1, (4, 5))
+    for cls in CLASSES:
+        found = md.design(prior, md.utility.Matrix(gains), cls.at(0.5))
+        rows = found.mechanism.kernel[prior.support]
+        assert (found.mechanism.weights.sum(axis=1) == DENOMINATOR).all()
+        for x in np.flatnonzero(np.array(masses) == 0):
+            copied = found.mechanism.kernel[x]
+            assert any((copied == row).all() for row in rows)
+            assert copied @ gains[x] == pytest.approx((rows @ gains[x]).max(), abs=1e-12)
+
+
+# Edges
+
+
+@each_notion
+@pytest.mark.parametrize("level", [0.0, 1e-4, 0.5, 800.0, math.inf])
+def test_one_symbol(cls, level):
+    for solver in ("auto", "highs-simplex", "highs-ipm"):
+        found = md.design(
+            md.Prior([1.0]), md.utility.Matrix([[0.2, 0.9, -1]]), cls.at(level), solver=solver
+        )
+        assert found.value == pytest.approx(0.9)
+        assert found.gap < 1e-9
+        assert found.certificate.checks[0].achieved == (0.0,) * len(cls.level_fields)
+
+
+@each_notion
+@pytest.mark.parametrize("level", [0.0, 1e-4, 0.5, 30.0, 800.0, math.inf])
+def test_one_output(cls, level):
+    utility = md.utility.Matrix([[1.0], [2.0], [4.0]])
+    for solver in ("auto", "highs-simplex", "highs-ipm"):
+        if math.isinf(level) and solver != "auto":
+            continue
+        found = md.design(PRIOR, utility, cls.at(level), solver=solver)
+        assert found.value == pytest.approx(1.9)
+        assert found.gap < 1e-9
+        assert found.certificate.gain_gap is None
+        assert (found.mechanism.kernel == 1).all()
+
+
+@each_notion
+def test_level_zero_leaves_constant_kernels(cls):
+    for solver in ("auto", "highs-simplex", "highs-ipm"):
+        found = md.design(PRIOR, HAMMING, cls.at(0.0), solver=solver)
+        assert (found.mechanism.weights == found.mechanism.weights[0]).all()
+        assert found.value == pytest.approx(0.5, abs=1e-9)
+        assert found.bound == pytest.approx(0.5, abs=1e-9)
+        assert found.certificate.checks[0].achieved == (0.0,) * len(cls.level_fields)
+
+
+@each_notion
+def test_infinite_level_asks_nothing(cls):
+    found = md.design(PRIOR, HAMMING, cls.at(math.inf))
+    np.testing.assert_array_equal(found.mechanism.kernel, np.eye(3))
+    assert found.certificate.checks[0].verdict is Verdict.YES
+
+
+@pytest.mark.parametrize(
+    "counts", [[1, 1], [2, 1], [1, 1, 1], [5, 3, 2], [1, 1, 1, 1], [4, 3, 2, 1], [1, 10**9, 10**9]]
+)
+@pytest.mark.parametrize("level", [1e-4, 1e-2, 1.0, 10.0, 30.0, 300.0, 700.0, 800.0])
+@each_notion
+def test_levels_from_tiny_to_absurd(cls, level, counts):
+    prior = md.Prior.from_counts(counts)
+    found = md.design(prior, HAMMING, cls.at(level))
+    assert found.certificate.checks[0].verdict is Verdict.YES
+    assert found.gap < 1e-6
+    assert found.certificate.repair_loss < 1e-7
+    if level >= 30:
+        assert found.value == pytest.approx(1.0, abs=1e-7)
+
+
+@pytest.mark.parametrize("level", [1e6, 1e15, 1e300, 1.7976931348623157e308])
+@each_notion
+def test_levels_beyond_any_meaning_ask_nothing(cls, level):
+    found = md.design(PRIOR, HAMMING, cls.at(level))
+    assert found.value == pytest.approx(1.0, abs=1e-12)
+    assert found.certificate.checks[0].verdict is Verdict.YES
+
+
+@each_notion
+def test_constant_utility(cls):
+    for constant in (0.0, 0.3, -7.0):
+        utility = md.utility.Matrix(np.full((3, 4), constant))
+        found = md.design(PRIOR, utility, cls.at(0.4))
+        assert found.value == pytest.approx(constant, abs=1e-12)
+        assert found.gap == 0
+        assert found.certificate.gain_gap is None
+        assert found.certificate.repair_loss == 0
+
+
+@each_notion
+@pytest.mark.parametrize("n", [2, 3, 7])
+def test_equal_masses_and_more_outputs_than_inputs(cls, n):
+    gains = np.random.default_rng([n]).uniform(-1, 1, (n, 3 * n + 1))
+    found = md.design(md.Prior.uniform(n), md.utility.Matrix(gains), cls.at(0.8))
+    assert found.mechanism.shape == (n, 3 * n + 1)
+    assert found.gap < 1e-8
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        [[1.0, 5e-324], [0.5, 0.5]],
+        [[1.0, 1e-310], [0.5, 0.5]],
+        [[1.0, 1e-300], [0.5, 0.5]],
+        [[1.0, 0.0], [0.5, 0.5]],
+    ],
+)
+@each_notion
+def test_checks_of_kernels_with_hardly_any_mass(cls, kernel):
+    """Ratios beyond the range of floats are decided like any other."""
+    mechanism, prior = md.Mechanism(kernel), md.Prior([0.5, 0.5])
+    check = cls.at(0.5).check(mechanism, prior)
+    assert check.verdict is Verdict.NO
+    assert check.achieved[-1] > 0.5
+
+
+def certified_or_refused(prior, utility, notion):
+    """Extreme input gives a certified design or an error that says what to change."""
+    with suppress(InputError):
+        found = md.design(prior, utility, notion)
+        assert found.certificate.checks[0].verdict is Verdict.YES
+        assert math.isfinite(found.value)
+        assert math.isfinite(found.bound)
+
+
+@each_notion
+def test_priors_beyond_the_range_of_floats(cls):
+    for tail in (10**310, 10**400):
+        certified_or_refused(md.Prior.from_counts([1, tail, tail]), HAMMING, cls.at(0.4))
+
+
+@each_notion
+def test_gains_near_the_largest_float(cls):
+    for gains in (np.diag([1.7e308, -1.7e308, 1.7e308]), 1e308 * np.eye(3), 1e300 * np.eye(3)):
+        certified_or_refused(PRIOR, md.utility.Matrix(gains), cls.at(0.5))
+
+
+@each_notion
+def test_choice_is_kept_with_the_design(cls):
+    found = md.design(PRIOR, HAMMING, cls.at(0.4))
+    problem = state_problem(PRIOR, HAMMING, cls.at(0.4))
+    assert found.choice.method.name == choose(problem).method.name == found.method

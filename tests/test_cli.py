@@ -1,0 +1,836 @@
+"""The command line: the main job, every form of input, exit codes, and which stream gets what."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.errors import CertificateError, SolverError
+from mechdesign.tables import read_matrix
+
+FLIP = "input,no,yes\nno,0.75,0.25\nyes,0.25,0.75\n"
+
+
+class Run:
+    """One run of the command line: exit code, and what it wrote to each stream."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self):
+        return json.loads(self.out, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    """Runs the command line in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        capsys.readouterr()
+        code = main([str(a) for a in arguments])
+        return Run(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def write(tmp_path):
+    def put(name, text):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path.name
+
+    return put
+
+
+def refused(found, *words, code=2):
+    """Exit code, nothing on standard output, one line on standard error."""
+    assert found.code == code, found.err
+    assert found.out == ""
+    lines = found.err.splitlines()
+    assert len(lines) == 1, found.err
+    assert lines[0].startswith("error: ")
+    assert "Traceback" not in found.err
+    for word in words:
+        assert word in found.err, found.err
+
+
+def in_process(*arguments, memory=None, timeout=120, **keywords):
+    """The command line as a process of its own."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+    return subprocess.run(
+        [sys.executable, "-m", "mechdesign", *arguments],
+        capture_output=True,
+        timeout=timeout,
+        check=False,
+        preexec_fn=limit if memory else None,
+        **keywords,
+    )
+
+
+# The main job
+
+
+def test_design_titanic_class_save_and_audit_read_back_exactly(run, tmp_path):
+    designed = run(
+        "design", "titanic", "--column", "class", "-p", "pml:0.5", "-u", "hamming", "-o", "m.json"
+    )
+    assert designed.code == 0
+    assert designed.err == "saved m.json\n"
+    for word in (
+        "1st",
+        "crew",
+        "0.147660",
+        "value",
+        "upper bound",
+        "gap",
+        "PML(0.5)",
+        "yes: exact",
+    ):
+        assert word in designed.out, word
+    for notion in ("pml", "pmc", "lip", "alip", "ldp", "maximal leakage", "mutual information"):
+        assert notion in designed.out, notion
+    found = md.load(tmp_path / "m.json")
+    assert found.prior == md.Prior.from_csv("titanic", "class")
+    assert found.status == "optimal"
+    assert found.value == pytest.approx(float(re.search(r"value\s*│ (\S+)", designed.out)[1]))
+    audited = run("audit", "m.json", "--json")
+    assert audited.code == 0
+    assert audited.err == ""
+    report = md.audit(found.mechanism, found.prior, found.notions)
+    plain = {key: "inf" if value == math.inf else value for key, value in report.summary().items()}
+    assert audited.json["leakage"] == plain
+    assert audited.json["verdict"] == "yes"
+    printed = run("design", "titanic", "--column", "class", "-p", "pml:0.5", "--json")
+    saved = json.loads((tmp_path / "m.json").read_text())
+    assert {k: v for k, v in printed.json.items() if k != "audit"} == saved
+    assert printed.json["audit"] == audited.json["leakage"]
+    assert saved["certificate"]["achieved"] == [audited.json["checks"][0]["achieved"]]
+    assert run("show", "m.json", "--json").json == saved
+
+
+def test_the_two_reports_show_the_same_numbers(run):
+    designed = run("design", "titanic", "--column", "class", "-p", "pml:0.5", "-o", "m.json")
+    audited = run("audit", "m.json")
+    shown = run("show", "m.json")
+    assert shown.out == designed.out
+
+    def levels(text):
+        return text[text.index("Leakage in nats") :].split("└")[0]
+
+    assert levels(audited.out) == levels(designed.out)
+    assert audited.code == shown.code == 0
+    assert "PML(0.5): yes" in audited.out
+
+
+def test_the_main_job_as_a_process_of_its_own(tmp_path):
+    designed = in_process(
+        "design", "titanic", "--column", "class", "-p", "pml:0.5", "-o", "m.json", cwd=tmp_path
+    )
+    assert designed.returncode == 0
+    assert designed.stderr == b"saved m.json\n"
+    audited = in_process("audit", "m.json", "--json", cwd=tmp_path)
+    assert audited.returncode == 0
+    found = md.load(tmp_path / "m.json")
+    assert (
+        json.loads(audited.stdout)["leakage"]["pml"] == md.audit(found.mechanism, found.prior).pml
+    )
+
+
+def test_the_console_script_is_this_command_line():
+    from importlib.metadata import entry_points
+
+    (script,) = entry_points(group="console_scripts", name="mechdesign")
+    assert script.load() is main
+
+
+# Designing
+
+
+@pytest.mark.parametrize(
+    ("spec", "notion"),
+    [
+        ("pml:0.5", md.PML(0.5)),
+        ("PMC:1", md.PMC(1)),
+        ("lip:0.25", md.LIP(0.25)),
+        ("alip:1.0,0.5", md.ALIP(1, 0.5)),
+        ("ldp:1e-3", md.LDP(0.001)),
+        ("pml:inf", md.PML(math.inf)),
+        ("alip:inf,0.5", md.ALIP(math.inf, 0.5)),
+        ("ldp:0", md.LDP(0)),
+    ],
+)
+def test_every_notion_can_be_asked_for(run, tmp_path, spec, notion):
+    found = run("design", "--prior", "0.5,0.3,0.2", "-p", spec, "--json", "-o", "m.json")
+    assert found.code == 0
+    assert found.json["certificate"]["verdicts"] == ["yes"]
+    assert md.load(tmp_path / "m.json").notions == (notion,)
+
+
+def test_several_notions_must_all_hold(run, tmp_path):
+    found = run("design", "--prior", "0.5,0.3,0.2", "-p", "pml:0.4", "-p", "ldp:1", "-o", "m.json")
+    assert found.code == 0
+    both = md.load(tmp_path / "m.json")
+    assert both.notions == (md.PML(0.4), md.LDP(1))
+    alone = md.design(both.prior, md.utility.Hamming(), md.PML(0.4))
+    assert both.value < alone.value
+
+
+@pytest.mark.parametrize(
+    ("text", "prior"),
+    [
+        ("0.5,0.3,0.2", md.Prior([0.5, 0.3, 0.2])),
+        (" 0.5 , 0.3,.2 ", md.Prior([0.5, 0.3, 0.2])),
+        ("a=0.5,b=0.5", md.Prior([0.5, 0.5], ["a", "b"])),
+        ("a b = 0.5, c=0.5", md.Prior([0.5, 0.5], ["a b", "c"])),
+        ("1=0.5,10=0.5", md.Prior([0.5, 0.5], [1, 10])),
+        ("x=y=0.5,z=0.5", md.Prior([0.5, 0.5], ["x=y", "z"])),
+        ("1", md.Prior([1])),
+    ],
+)
+def test_forms_of_the_prior(run, tmp_path, text, prior):
+    assert run("design", f"--prior={text}", "-p", "ldp:1", "-o", "m.json").code == 0
+    assert md.load(tmp_path / "m.json").prior == prior
+
+
+def test_a_prior_from_a_file_with_weights_and_missing_values(run, write, tmp_path):
+    write("votes.csv", "vote,n\nyes,3\nno,1\n,5\n")
+    arguments = ("design", "votes.csv", "--column", "vote", "--weights", "n", "-p", "pml:0.2")
+    refused(run(*arguments), "1 of 3 rows without a value", "--missing drop")
+    assert run(*arguments, "--missing", "drop", "-o", "m.json").code == 0
+    assert md.load(tmp_path / "m.json").prior == md.Prior([0.25, 0.75], ["no", "yes"])
+
+
+@pytest.mark.parametrize("utility", ["hamming", "Hamming", "absolute", "abs", "squared"])
+def test_named_utilities(run, utility):
+    found = run("design", "--prior", "0.5,0.3,0.2", "-p", "ldp:1", "-u", utility, "--json")
+    assert found.code == 0
+    kind = {"abs": "distance:absolute", "absolute": "distance:absolute"}
+    kind |= {"squared": "distance:squared"}
+    assert found.json["utility"]["name"] == kind.get(utility, "hamming")
+
+
+def test_a_matrix_of_gains_is_matched_by_label(run, write, tmp_path):
+    write("u.csv", "u,lo,hi\nc,5,6\na,1,2\nb,3,4\n")
+    found = run(
+        "design", "--prior", "a=0.5,b=0.3,c=0.2", "-p", "pml:0.3", "-u", "u.csv", "-o", "m.json"
+    )
+    assert found.code == 0
+    design = md.load(tmp_path / "m.json")
+    assert design.mechanism.outputs == ("lo", "hi")
+    gains = design.utility.gains(design.prior, design.mechanism.outputs)
+    assert gains.tolist() == [[1, 2], [3, 4], [5, 6]]
+    wanted = md.design(design.prior, md.utility.Matrix(gains, ["lo", "hi"]), md.PML(0.3))
+    assert design.value == wanted.value
+
+
+def test_outputs_can_be_chosen(run, tmp_path):
+    found = run(
+        "design", "--prior", "0.5,0.3,0.2", "-p", "ldp:1", "-u", "abs", "--outputs", "0, 1", "-o",
+        "m.json",
+    )  # fmt: skip
+    assert found.code == 0
+    assert md.load(tmp_path / "m.json").mechanism.outputs == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("solver", "method"),
+    [("highs-simplex", "highs-simplex"), ("highs-ipm", "highs-ipm"), ("HIGHS-IPM", "highs-ipm")],
+)
+def test_a_solver_can_be_chosen(run, solver, method):
+    found = run("design", "--prior", ".5,.3,.2", "-p", "ldp:1", "--solver", solver, "--json")
+    assert found.code == 0
+    assert found.json["method"] == method
+
+
+def test_all_solvers_agree(run):
+    found = run("design", "--prior", ".5,.3,.2", "-p", "pml:0.1", "--solver", "all", "--json")
+    assert found.code == 0
+    assert found.json["certificate"]["optimal"] is True
+
+
+def test_explain_says_the_method_that_design_uses_and_the_reasons(run, monkeypatch):
+    import mechdesign.solve.designing as designing
+
+    arguments = ("design", "titanic", "--column", "class", "-p", "pml:0.5")
+    used = run(*arguments, "--json").json["method"]
+    monkeypatch.setattr(designing, "certify", lambda *_: pytest.fail("solved"))
+    found = run(*arguments, "--explain")
+    assert found.code == 0
+    assert found.out.startswith(f"method: {used}\nwhy: ")
+    assert "not pmc: there is no lower bound" in found.out
+    plain = run(*arguments, "--explain", "--json").json
+    assert plain["method"] == used
+    assert plain["refused"]["pmc"] in found.out
+    assert "highs-ipm" in plain["also"]
+    assert "would also work: " + ", ".join(plain["also"]) in found.out
+    closed = run("design", "--prior", ".5,.3,.2", "-p", "pml:0.1", "--explain", "--json").json
+    assert closed["method"] == "pml-high-privacy"
+    assert "GrosseID" in closed["source"]
+
+
+def test_explain_writes_no_file(run, tmp_path):
+    run("design", "--prior", ".5,.5", "-p", "pml:1", "--explain", "-o", "m.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_csv_of_the_kernel(run, tmp_path):
+    found = run(
+        "design", "titanic", "--column", "sex", "-p", "ldp:1", "-o", "m.json", "--csv", "k.csv"
+    )
+    assert found.code == 0
+    assert found.err == "saved m.json\nsaved k.csv\n"
+    matrix, inputs, outputs = read_matrix(tmp_path / "k.csv")
+    design = md.load(tmp_path / "m.json")
+    assert md.Mechanism(matrix, inputs, outputs) == design.mechanism
+    audited = run("audit", "k.csv", "--data", "titanic", "--column", "sex", "-p", "ldp:1", "--json")
+    assert audited.code == 0
+    summary = md.audit(design.mechanism, design.prior).summary()
+    assert audited.json["leakage"] == summary
+
+
+def test_json_is_alone_on_standard_output(run):
+    found = run(
+        "design",
+        "--prior",
+        "0.5,0.5,0",
+        "-p",
+        "pml:0.5",
+        "--json",
+        "-o",
+        "m.json",
+        "--csv",
+        "k.csv",
+    )
+    assert found.code == 0
+    assert found.json["kind"] == "design"
+    assert found.json["schema"] == 1
+    assert "zero mass" in found.err
+    assert "zero mass" not in found.out
+    for words in (("audit", "m.json"), ("show", "m.json"), ("data",)):
+        assert isinstance(run(*words, "--json").json, dict)
+
+
+def test_a_warning_is_given_once(run, write):
+    found = run("design", "--prior", "a=1,b=0", "-p", "ldp:1", "-o", "m.json")
+    assert found.code == 0
+    assert found.err.count("warning: prior: 1 of 2 symbols have zero mass ('b')") == 1
+    write("k.csv", "input,a,b\na,1,0\nb,0,1\n")
+    for prior in ("1,0", "a=1,b=0", "b=0,a=1"):
+        audited = run("audit", "k.csv", "--prior", prior)
+        assert audited.code == 0
+        assert audited.err.count("zero mass") == 1, prior
+
+
+@pytest.mark.parametrize("label", ["[red]", "[0, 10)", "[/a]", "a[b]c", "[link=x]y[/link]", "\\[x"])
+def test_labels_in_brackets_are_printed_as_they_are(run, label):
+    found = run(
+        "design", f"--prior={label.replace(',', ';')}=0.5,b=0.5", "-p", "ldp:1", "-o", "m.json"
+    )
+    assert found.code == 0, found.err
+    for arguments in (("show", "m.json"), ("audit", "m.json")):
+        again = run(*arguments)
+        assert again.code == 0
+        assert again.out.count(label.replace(",", ";")) >= 2, again.out
+    assert label.replace(",", ";") in found.out
+
+
+def test_infinite_leakage_is_printed(run, write):
+    write("k.csv", "input,0,1\n0,1,0\n1,0,1\n")
+    found = run("audit", "k.csv", "--prior", "0.5,0.5")
+    assert found.code == 0
+    assert "infinite" in found.out
+    plain = run("audit", "k.csv", "--prior", "0.5,0.5", "--json").json
+    assert plain["leakage"]["ldp"] == "inf"
+    assert plain["leakage"]["pml"] == pytest.approx(math.log(2))
+    assert plain["outcomes"][0]["ldp"] == "inf"
+
+
+def test_large_kernels_are_cut_in_the_report(run):
+    prior = ",".join(["0.025"] * 40)
+    found = run("design", "--prior", prior, "-p", "ldp:1")
+    assert found.code == 0
+    assert "10 more inputs, 30 more outputs not shown" in found.out
+
+
+# Auditing
+
+
+@pytest.mark.parametrize(
+    ("level", "code", "verdict"), [(1.2, 0, "yes"), (1.0, 1, "no"), (math.log(3) + 1e-9, 0, "yes")]
+)
+def test_exit_code_of_an_audit_is_its_verdict(run, write, level, code, verdict):
+    write("k.csv", FLIP)
+    found = run("audit", "k.csv", "--prior", "0.5,0.5", "-p", f"ldp:{level!r}")
+    assert found.code == code
+    assert f": {verdict}" in found.out
+    assert found.err == ""
+    plain = run("audit", "k.csv", "--prior", "0.5,0.5", "-p", f"ldp:{level!r}", "--json")
+    assert plain.code == code
+    assert plain.json["verdict"] == verdict
+    assert plain.json["checks"][0]["verdict"] == verdict
+
+
+def test_undecided_is_never_a_yes(run, write):
+    rows = np.array([[0.75, 0.25], [0.25, 0.75]]) * (1 + 1e-9)
+    lines = [
+        f"{label},{row[0]!r},{row[1]!r}" for label, row in zip("ab", rows.tolist(), strict=True)
+    ]
+    write("k.csv", "\n".join(["input,a,b", *lines]))
+    found = run("audit", "k.csv", "--prior", "a=0.5,b=0.5", "-p", f"ldp:{math.log(3)!r}")
+    assert found.code == 1
+    assert "undecided" in found.out
+
+
+def test_an_audit_without_levels_judges_nothing(run, write):
+    write("k.csv", FLIP)
+    found = run("audit", "k.csv", "--prior", "0.5,0.5", "--json")
+    assert found.code == 0
+    assert found.json["verdict"] is None
+    assert found.json["checks"] == []
+
+
+def test_priors_are_matched_by_label_or_by_position(run, write):
+    write("k.csv", "input,0,1\nno,1,0\nyes,0.5,0.5\n")
+    wanted = md.audit([[1, 0], [0.5, 0.5]], [0.2, 0.8]).mutual_information
+    for prior in ("0.2,0.8", "no=0.2,yes=0.8", "yes=0.8,no=0.2"):
+        found = run("audit", "k.csv", "--prior", prior, "--json")
+        assert found.json["leakage"]["mutual_information"] == pytest.approx(wanted, rel=1e-15)
+    survived = run("audit", "k.csv", "--data", "titanic", "--column", "survived", "--json").json
+    assert survived["leakage"]["prior_vulnerability"] == 1490 / 2201
+
+
+def test_a_saved_design_can_be_audited_under_other_priors_and_levels(run):
+    run("design", "--prior", "a=0.5,b=0.5", "-p", "pml:0.3", "-o", "m.json")
+    other = run("audit", "m.json", "--prior", "a=0.9,b=0.1", "--json")
+    assert other.code == 1
+    assert other.json["checks"][0]["notion"] == "pml:0.3"
+    loose = run("audit", "m.json", "-p", "ldp:5", "-p", "pmc:5", "--json")
+    assert loose.code == 0
+    assert [c["notion"] for c in loose.json["checks"]] == ["ldp:5.0", "pmc:5.0"]
+
+
+def test_saved_mechanisms_need_a_prior(run, tmp_path):
+    md.save(md.Mechanism([[0.75, 0.25], [0.25, 0.75]]), tmp_path / "k.json")
+    refused(run("audit", "k.json"), "a prior for the kernel's inputs", "--prior")
+    assert run("audit", "k.json", "--prior", "0.5,0.5").code == 0
+    assert "Mechanism(2 inputs × 2 outputs)" in run("show", "k.json").out
+
+
+def test_rows_off_by_more_than_rounding_need_normalise(run, write):
+    write("k.csv", "input,0,1\n0,0.67,0.34\n1,0.5,0.5\n")
+    refused(run("audit", "k.csv", "--prior", "0.5,0.5"), "1.01 in row 0", "--normalise")
+    assert run("audit", "k.csv", "--prior", "0.5,0.5", "--normalise").code == 0
+
+
+# Other commands
+
+
+def test_data_lists_the_tables_with_their_sources(run):
+    found = run("data")
+    assert found.code == 0
+    for word in ("titanic", "2201", "ucb_admissions", "4526", "hair_eye_colour", "592", "Snee"):
+        assert word in found.out
+    plain = run("data", "--json").json
+    assert plain["titanic"]["people"] == 2201
+    assert plain["titanic"]["columns"] == ["class", "sex", "age", "survived"]
+
+
+def test_version_and_help(run):
+    assert run("--version").out == f"mechdesign {md.__version__}\n"
+    for arguments in (["--help"], ["design", "--help"], ["audit", "--help"]):
+        found = run(*arguments)
+        assert found.code == 0
+        assert "Usage: mechdesign" in found.out
+        assert found.err == ""
+    assert "Exit codes: 0 done" in " ".join(run("--help").out.split())
+
+
+def test_without_a_command_the_help_is_shown_as_it_is(run):
+    found = run()
+    text = found.out + found.err
+    assert len(text.splitlines()) > 5
+    assert "error: Usage" not in text
+
+
+# Bad input: exit code 2, one line
+
+PRIOR = ("--prior", "0.5,0.3,0.2")
+PML = ("-p", "pml:0.5")
+BAD = {
+    "negative prior": (["design", "--prior=-0.5,1.5", *PML], "-0.5"),
+    "nan prior": (["design", "--prior", "nan,1", *PML], "nan"),
+    "infinite prior": (["design", "--prior", "inf,1", *PML], "inf"),
+    "overflowing prior": (["design", "--prior", "1e999,1", *PML], "finite"),
+    "prior with a huge sum": (["design", "--prior", "1e308,1e308", *PML], "sum"),
+    "prior not summing": (["design", "--prior", "0.5,0.6", *PML], "1.1", "sum 1"),
+    "prior of text": (["design", "--prior", "half,half", *PML], "'half'", "0.5,0.3,0.2"),
+    "prior empty": (["design", "--prior", "", *PML], "--prior"),
+    "prior with a gap": (["design", "--prior", "0.5,,0.5", *PML], "''"),
+    "prior half labelled": (["design", "--prior", "a=0.5,0.5", *PML], "'a=0.5'"),
+    "prior labels twice": (["design", "--prior", "a=0.5,a=0.5", *PML], "'a' more than once"),
+    "no prior": (["design", *PML], "either a table or --prior", "neither"),
+    "two priors": (["design", "titanic", "--column", "class", *PRIOR, *PML], "both"),
+    "no column": (["design", "titanic", *PML], "--column class"),
+    "unknown column": (["design", "titanic", "--column", "clas", *PML], "did you mean 'class'"),
+    "unknown weights": (
+        ["design", "titanic", "--column", "class", "--weights", "coun", *PML],
+        "did you mean 'count'",
+    ),
+    "weights of text": (
+        ["design", "titanic", "--column", "class", "--weights", "sex", *PML],
+        "non-negative count",
+        "'female'",
+    ),
+    "unknown policy": (
+        ["design", "titanic", "--column", "class", "--missing", "dropp", *PML],
+        "did you mean 'drop'",
+    ),
+    "missing file": (["design", "nowhere.csv", "--column", "x", *PML], "nowhere.csv"),
+    "folder for a table": (["design", ".", "--column", "x", *PML], "readable file"),
+    "no notion": (["design", *PRIOR], "--privacy pml:0.5"),
+    "negative level": (["design", *PRIOR, "-p", "pml:-1"], "non-negative", "-1.0"),
+    "nan level": (["design", *PRIOR, "-p", "pml:nan"], "nan"),
+    "text level": (["design", *PRIOR, "-p", "pml:half"], "'half'"),
+    "no level": (["design", *PRIOR, "-p", "pml"], "pml:0.5"),
+    "two levels": (["design", *PRIOR, "-p", "pml:1,2"], "1 level"),
+    "one level of two": (["design", *PRIOR, "-p", "alip:1"], "2 levels"),
+    "unknown notion": (["design", *PRIOR, "-p", "pmll:1"], "did you mean 'pm"),
+    "empty notion": (["design", *PRIOR, "-p", ""], "pml"),
+    "second notion": (["design", *PRIOR, *PML, "-p", "ldp:x"], "'x'"),
+    "unknown utility": (["design", *PRIOR, *PML, "-u", "haming"], "did you mean 'hamming'"),
+    "distance on text": (
+        ["design", "titanic", "--column", "class", *PML, "-u", "absolute"],
+        "numeric labels",
+    ),
+    "utility is a folder": (["design", *PRIOR, *PML, "-u", "."], "readable file"),
+    "long utility": (["design", *PRIOR, *PML, "-u", "u" * 300], "hamming"),
+    "outputs twice": (["design", *PRIOR, *PML, "--outputs", "0,0"], "distinct"),
+    "outputs alien": (["design", *PRIOR, *PML, "--outputs", "x,y"], "symbol of the prior"),
+    "unknown solver": (["design", *PRIOR, *PML, "--solver", "highs-simple"], "highs-simplex"),
+    "output is a folder": (["design", *PRIOR, *PML, "-o", "."], "folder"),
+    "output in no folder": (["design", *PRIOR, *PML, "-o", "no/x.json"], "create it first"),
+    "long output": (["design", *PRIOR, *PML, "-o", "x" * 300], "output"),
+    "one output twice": (["design", *PRIOR, *PML, "-o", "x", "--csv", "x"], "twice"),
+    "huge labels": (["design", "--prior", f"{10**400}=0.5,1=0.5", *PML, "-u", "abs"], "label"),
+    "unknown option": (["design", *PRIOR, *PML, "--colour", "x"], "--colour"),
+    "unknown command": (["desing", *PRIOR], "desing"),
+    "option without value": (["design", *PRIOR, "-p"], "-p"),
+    "audit of nothing": (["audit"], "kernel"),
+    "audit of no file": (["audit", "nowhere.json"], "nowhere.json"),
+    "audit of no table": (["audit", "nowhere.csv", *PRIOR], "nowhere.csv"),
+    "show of no file": (["show", "nowhere.json"], "nowhere.json"),
+    "show of a folder": (["show", "."], "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_and_exit_code_2(run, tmp_path, case):
+    arguments, *words = BAD[case]
+    refused(run(*arguments), *words)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("case", ["negative prior", "unknown notion", "missing file"])
+def test_bad_input_with_json_leaves_standard_output_empty(run, case):
+    refused(run(*BAD[case][0], "--json"))
+
+
+BAD_TABLES = {
+    "empty": ("", "an empty file"),
+    "header alone": ("x,y\n", "at least one row"),
+    "no such column": ("y,z\na,b\n", "'x'", "one of y, z"),
+    "missing values": ("x,y\na,1\n,2\nNA,3\n", "2 of 3 rows without a value", "--missing drop"),
+    "nothing but blanks": ("x,y\n,1\n,2\n", "2 of 2"),
+    "not UTF-8": (b"x\n\xff\xfe\xfa\n", "UTF-8"),
+    "UTF-16": ("x\na\n".encode("utf-16"), "UTF-8"),
+    "open quote": ('x\n"' + "a" * 200_000, "CSV"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TABLES)
+def test_bad_tables_are_one_line_and_exit_code_2(run, write, case):
+    text, *words = BAD_TABLES[case]
+    write("table.csv", text)
+    refused(run("design", "table.csv", "--column", "x", *PML), "table.csv", *words)
+
+
+def test_numbers_of_absurd_length_are_labels_like_others(run, write):
+    write("table.csv", "x\n" + "1" * 5000 + "\n2\n")
+    found = run("design", "table.csv", "--column", "x", *PML)
+    assert found.code == 0, found.err
+
+
+BAD_MATRICES = {
+    "empty": ("", "0 lines"),
+    "header alone": ("u,a,b\n", "1 lines"),
+    "ragged": ("u,a,b\n0,1\n1,0,1\n", "3 cells in line 2"),
+    "text": ("u,a,b\n0,1,0\n1,0,one\n", "'one'", "line 3"),
+    "nan": ("u,a,b\n0,nan,0\n1,0,1\n", "nan in row 0, column 0"),
+    "infinite": ("u,a,b\n0,1,0\n1,inf,1\n", "inf in row 1, column 0"),
+    "columns twice": ("u,a,a\n0,1,0\n1,0,1\n", "'a' more than once"),
+    "not UTF-8": (b"u,a,b\n\xff,1,0\n1,0,1\n", "UTF-8"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_MATRICES)
+def test_bad_matrices_as_utility_and_as_kernel(run, write, case):
+    text, *words = BAD_MATRICES[case]
+    write("m.csv", text)
+    refused(run("design", "--prior", "0.5,0.5", *PML, "-u", "m.csv"), *words)
+    refused(run("audit", "m.csv", "--prior", "0.5,0.5"), *words)
+
+
+@pytest.mark.parametrize(
+    "rows", ["0,1,0\n", "0,1,0\n2,0,1\n", "0,1,0\n1,0,1\n2,0,1\n", "0,1,0\n0,0,1\n"]
+)
+def test_a_utility_for_other_symbols(run, write, rows):
+    write("m.csv", "u,a,b\n" + rows)
+    refused(run("design", "--prior", "0.5,0.5", *PML, "-u", "m.csv"), "one row for each symbol")
+
+
+BAD_KERNELS = {
+    "rows": ("k,0,1\n0,0.5,0.6\n1,0,1\n", "0.5,0.5", "1.1 in row 0"),
+    "negative": ("k,0,1\n0,1.5,-0.5\n1,0,1\n", "0.5,0.5", "-0.5"),
+    "overflowing": ("k,0,1\n0,1e308,1e308\n1,0,1\n", "0.5,0.5", "sum"),
+    "rows twice": ("k,0,1\n0,1,0\n0,0,1\n", "0.5,0.5", "0 more than once"),
+    "prior too long": ("k,0,1\n0,1,0\n1,0,1\n", "0.5,0.3,0.2", "2 symbols", "3"),
+    "prior of others": ("k,0,1\n0,1,0\n1,0,1\n", "a=0.5,b=0.5", "('a', 'b')"),
+    "prior partly others": ("k,0,1\n0,1,0\n1,0,1\n", "0=0.5,2=0.5", "(0, 2)"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_KERNELS)
+def test_bad_kernels_are_one_line_and_exit_code_2(run, write, case):
+    text, prior, *words = BAD_KERNELS[case]
+    write("k.csv", text)
+    refused(run("audit", "k.csv", "--prior", prior), *words)
+
+
+def test_a_kernel_that_cannot_be_normalised(run, write):
+    write("k.csv", "k,0,1\n0,0,0\n1,0,1\n")
+    refused(run("audit", "k.csv", "--prior", "0.5,0.5", "--normalise"), "row 0 of zeros")
+    write("k.csv", "k,0,1\n0,1e308,1e308\n1,0,1\n")
+    found = run("audit", "k.csv", "--prior", "0.5,0.5", "--normalise")
+    assert found.code in (0, 2)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{}", b"[" * 100_000, b"1" * 5000, b"\xff", b'{"format": "mechdesign", "schema": 99}'],
+    ids=["empty", "other", "deep", "digits", "bytes", "schema"],
+)
+@pytest.mark.parametrize("command", ["show", "audit"])
+def test_damaged_designs_are_one_line_and_exit_code_2(run, write, command, data):
+    write("m.json", data)
+    refused(run(command, "m.json"), "m.json")
+
+
+def test_an_altered_design_is_refused(run, tmp_path):
+    run("design", *PRIOR, *PML, "-o", "m.json")
+    text = (tmp_path / "m.json").read_text()
+    (tmp_path / "m.json").write_text(text.replace('"epsilon": 0.5', '"epsilon": 0.1'))
+    for command in ("show", "audit"):
+        refused(run(command, "m.json"), "digest")
+
+
+def test_files_are_not_overwritten_without_force(run, tmp_path):
+    for option, name in (("-o", "m.json"), ("--csv", "k.csv")):
+        (tmp_path / name).write_text("precious")
+        refused(run("design", *PRIOR, *PML, option, name), "exists", "--force")
+        assert (tmp_path / name).read_text() == "precious"
+        assert run("design", *PRIOR, *PML, option, name, "--force").code == 0
+        assert (tmp_path / name).read_text() != "precious"
+
+
+def test_one_existing_file_of_two_stops_before_anything_is_written(run, tmp_path):
+    (tmp_path / "k.csv").write_text("precious")
+    refused(run("design", *PRIOR, *PML, "-o", "m.json", "--csv", "k.csv"), "k.csv")
+    assert [p.name for p in tmp_path.iterdir()] == ["k.csv"]
+
+
+# Failures: exit code 3
+
+
+def test_a_method_that_does_not_apply_is_exit_code_3(run):
+    found = run("design", *PRIOR, *PML, "--solver", "pmc")
+    refused(found, "no method applies", "pmc: there is no lower bound", code=3)
+
+
+@pytest.mark.parametrize("error", [SolverError("stopped"), CertificateError("failed\nits check")])
+def test_failed_solvers_and_checks_are_exit_code_3_and_write_nothing(
+    run, tmp_path, monkeypatch, error
+):
+    import mechdesign.solve.designing as designing
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(designing, "certify", fail)
+    refused(run("design", *PRIOR, *PML, "-o", "m.json"), str(error).split()[0], code=3)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_is_one_line_and_no_traceback(run, tmp_path, monkeypatch):
+    import mechdesign.solve.designing as designing
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(designing, "certify", stop)
+    refused(run("design", *PRIOR, *PML, "-o", "m.json"), "interrupted", code=130)
+    assert not list(tmp_path.iterdir())
+
+
+# Processes
+
+
+def test_bad_input_as_a_process(tmp_path):
+    for arguments in (BAD["negative prior"][0], BAD["unknown column"][0], BAD["long output"][0]):
+        found = in_process(*arguments, cwd=tmp_path)
+        refused(Run(found.returncode, found.stdout.decode(), found.stderr.decode()))
+
+
+@pytest.mark.parametrize("level", ["1e12", "1e300"])
+def test_absurd_levels_end_well_within_little_memory(level):
+    found = in_process("design", *PRIOR, "-p", f"pml:{level}", memory=3 * 2**30)
+    assert b"Traceback" not in found.stderr
+    assert found.returncode in (0, 2)
+
+
+def test_a_count_with_an_absurd_exponent_ends_soon(write, tmp_path):
+    write("t.csv", "x,n\na,1e9999999999\nb,1\n")
+    arguments = ("design", "t.csv", "--column", "x", "--weights", "n", "-p", "ldp:1")
+    found = in_process(*arguments, memory=3 * 2**30, timeout=15, cwd=tmp_path)
+    assert b"Traceback" not in found.stderr
+    assert found.returncode in (0, 2)
+
+
+def test_arguments_that_are_not_utf_8(tmp_path):
+    prior = b"--prior=\xffa=0.5,b=0.5"
+    found = in_process("design", prior, "-p", "ldp:1", "--csv", "k.csv", cwd=tmp_path)
+    assert b"Traceback" not in found.stderr
+    assert found.returncode in (0, 2)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_encoding_of_the_terminal_will_do(encoding):
+    found = in_process(
+        "design",
+        "--prior",
+        "0.5,0.5",
+        "-p",
+        "ldp:1",
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+    assert found.returncode == 0, found.stderr.decode()
+
+
+@pytest.mark.parametrize("arguments", [["data"], ["data", "--json"], ["--version"]])
+def test_a_reader_that_stops_early_is_no_failed_audit(arguments):
+    """Exit codes 1, 2 and 3 have other meanings."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mechdesign", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    error = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) not in (1, 2, 3)
+    assert b"Traceback" not in error
+    assert b"Exception" not in error
+
+
+# Whatever is typed
+
+LEVELS = st.one_of(
+    st.floats(-2, 50).map(repr),
+    st.sampled_from(["", "0", "nan", "inf", "-0", "1e-300", "5e-324", "0x1", "１", "1_0", " 1 "]),
+    st.text(max_size=5),
+)
+NAMES = st.one_of(st.sampled_from(["pml", "pmc", "lip", "alip", "ldp", "PML"]), st.text(max_size=5))
+SPECS = st.one_of(
+    st.builds(
+        lambda name, levels: f"{name}:{','.join(levels)}", NAMES, st.lists(LEVELS, max_size=3)
+    ),
+    st.text(alphabet="pmldpicaz0123456789.,:-+", max_size=10),
+    st.text(max_size=10),
+)
+NUMBERS = st.one_of(
+    st.sampled_from(["0.5", "0.25", "1", "0", "-0.5", "nan", "inf", "1e308", "1e-320", "", "1/2"]),
+    st.floats(0, 1).map(repr),
+)
+PRIORS = st.one_of(
+    st.lists(NUMBERS, min_size=1, max_size=4).map(",".join),
+    st.lists(st.tuples(st.text(max_size=4), NUMBERS), min_size=1, max_size=3).map(
+        lambda pairs: ",".join("=".join(pair) for pair in pairs)
+    ),
+    st.integers(1, 6).map(lambda n: ",".join([repr(1 / n)] * n)),
+    st.text(alphabet="0123456789.,=ab[]/-+e", max_size=12),
+    st.text(max_size=12),
+)
+
+
+def too_large(spec):
+    """Whether a text asks for a level so large that it has a test of its own."""
+
+    def number(word):
+        try:
+            return float(word)
+        except ValueError:
+            return 0.0
+
+    return any(1e4 < number(word) < math.inf for word in re.split("[:,]", spec))
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(prior=PRIORS, spec=SPECS)
+@example(prior="1e308,1e308", spec="pml:1")
+@example(prior="[/a]=0.5,b=0.5", spec="pml:1")
+@example(prior="0.5,0.5", spec="pml:\x00")
+@example(prior="\x00=0.5,b=0.5", spec="pml:1")
+def test_whatever_is_typed_ends_with_0_or_2(capsys, prior, spec):
+    assume(not too_large(spec))
+    capsys.readouterr()
+    code = main(["design", f"--prior={prior}", f"--privacy={spec}"])
+    out, err = capsys.readouterr()
+    assert code in (0, 2), err
+    assert "Traceback" not in out + err
+    if code == 2:
+        assert out == ""
+        lines = [line for line in err.splitlines() if not line.startswith("warning: ")]
+        assert len(lines) == 1
+        assert lines[0].startswith("error: ")
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.one_of(
+    st.sampled_from(["design", "audit", "show", "data", "titanic", "--column", "class", "--prior",
+                     "0.5,0.5", "-p", "pml:1", "--json", "--explain", "-u", "hamming", "--force",
+                     "--solver", "auto", "--missing", "drop", "--help", "--version", "--outputs"]),
+    st.text(max_size=5).filter(lambda t: "-o" not in t and "--csv" not in t),
+), max_size=8))  # fmt: skip
+def test_arguments_in_any_order_end_with_a_known_code(capsys, arguments):
+    capsys.readouterr()
+    code = main(arguments)
+    out, err = capsys.readouterr()
+    assert code in (0, 1, 2), err
+    assert "Traceback" not in out + err

@@ -1,0 +1,82 @@
+"""Importing the package is cheap, and what is not needed is not loaded."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+LIMIT = 0.3
+
+TIMED = """
+import time
+import numpy, scipy
+start = time.process_time()
+import mechdesign
+print(time.process_time() - start)
+"""
+
+# What only some users need, or what only some calls need.
+HEAVY = ("cvxpy", "pandas", "polars", "pyarrow", "matplotlib", "highspy", "statsmodels")
+
+
+def output(script):
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+    )
+    return done.stdout
+
+
+def loaded(script):
+    """Top-level names of all modules loaded after a script has run."""
+    tail = "\nimport sys, json; print(json.dumps(sorted({m.split('.')[0] for m in sys.modules})))"
+    return set(json.loads(output(script + tail).splitlines()[-1]))
+
+
+def test_import_costs_less_than_0_3_seconds_above_numpy_and_scipy():
+    assert min(float(output(TIMED)) for _ in range(3)) < LIMIT
+
+
+def test_the_clock_measures_imports():
+    """A control: the same clock sees an import that is known to take its time."""
+    slow = TIMED.replace("import mechdesign", "import pandas")
+    assert float(output(slow)) > 0.02
+
+
+def test_import_loads_nothing_heavy():
+    assert not loaded("import mechdesign").intersection(HEAVY)
+
+
+def test_the_reader_of_loaded_modules_sees_them():
+    assert "pandas" in loaded("import mechdesign, pandas")
+
+
+def test_touching_every_public_name_loads_nothing_optional():
+    script = "import mechdesign as md\nfor name in md.__all__: getattr(md, name)"
+    found = loaded(script)
+    assert "mechdesign" in found
+    assert not found.intersection(HEAVY)
+
+
+@pytest.mark.parametrize("notion", ["md.PML(.1)", "md.LDP(1)"])
+def test_designing_auditing_and_saving_load_nothing_optional(notion, tmp_path):
+    script = f"""
+import mechdesign as md
+prior = md.Prior.from_csv("titanic", "class")
+found = md.design(prior, md.utility.Hamming(), {notion})
+md.audit(found.mechanism, prior, found.notions)
+md.save(found, {str(tmp_path / "m.json")!r})
+md.load({str(tmp_path / "m.json")!r})
+"""
+    assert not loaded(script).intersection({*HEAVY} - {"highspy"})
+
+
+def test_bad_input_on_the_command_line_is_answered_without_solvers():
+    script = """
+from mechdesign.cli import main
+main(["design", "--prior", "0.5,0.6", "-p", "pml:1"])
+main(["--version"])
+"""
+    assert not loaded(script).intersection(HEAVY)

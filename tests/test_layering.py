@@ -1,0 +1,209 @@
+"""The house: imports go downwards only, files stay short, every public thing says what it is."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import mechdesign
+
+ROOT = Path(mechdesign.__file__).parent
+PACKAGE = "mechdesign"
+
+# From the ground up. A module, or a folder with all in it, may import what lies lower.
+LAYERS = (
+    ("errors", "exact", "labels", "data", "tables", "progress"),
+    ("prior", "mechanism"),
+    ("privacy", "utility"),
+    ("solve", "theory", "noise"),
+    ("auditing", "comparing", "release"),
+    ("storage", "reporting", "plotting", "arguments"),
+    ("cli",),
+    ("__main__",),
+)
+RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
+
+# Neighbours in one layer that may know each other; the order within a folder is that of its bases.
+NEIGHBOURS = {
+    ("labels", "errors"),
+    ("tables", "errors"),
+    ("tables", "labels"),
+    ("tables", "data"),
+    ("mechanism", "prior"),
+    ("reporting", "plotting"),  # a report on a comparison may be a plot
+}
+# Base files that the other files of their folder build on.
+BASES = {"privacy": {"hypotheses", "notion"}, "utility": {"base"}}
+
+
+def module_name(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
+
+
+def imports(name):
+    """Modules of this package that a module imports, at the top or inside a function.
+
+    A name bound in the package's own ``__init__`` counts as an import of the package root, "".
+    """
+    inside = FILES[name].name == "__init__.py"
+    own = name.split(".") if name else []
+    found = set()
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == PACKAGE:
+                    found.add((alias.name.removeprefix(PACKAGE).lstrip("."), None))
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                base = own[: len(own) - node.level + inside]
+                base = [*base, *(node.module or "").split(".")] if node.module else base
+            elif (node.module or "").split(".")[0] == PACKAGE:
+                base = node.module.split(".")[1:]
+            else:
+                continue
+            for alias in node.names:
+                longer = ".".join([*base, alias.name])
+                if longer in FILES:
+                    found.add((longer, None))
+                else:
+                    found.add((".".join(base), alias.name))
+    return found
+
+
+IMPORTS = {name: imports(name) for name in FILES}
+
+
+def room(name):
+    return name.split(".")[0]
+
+
+def test_the_reader_of_imports_sees_imports():
+    """A control: without it, a reader that finds nothing would pass every test below."""
+    assert ("prior", "Prior") in IMPORTS["mechanism"]
+    assert ("privacy.notion", "LikelihoodBound") in IMPORTS["privacy.pointwise"]
+    assert ("tables", "count_csv") in IMPORTS["prior"]  # inside a function
+    assert ("solve.designing", "design") in IMPORTS["cli"]  # inside a function
+    assert ("reporting", None) in IMPORTS["cli"]
+    assert ("", "__version__") in IMPORTS["storage"]
+    assert ("cli", "main") in IMPORTS["__main__"]
+    assert sum(map(len, IMPORTS.values())) > 100
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name])
+def test_every_module_has_its_layer(name):
+    assert room(name) in RANK, f"give {room(name)!r} a place in LAYERS"
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name])
+def test_imports_go_downwards(name):
+    mine = room(name)
+    for target, what in IMPORTS[name]:
+        if target == "":
+            assert what == "__version__", f"{name} imports {what} from the package's face"
+            continue
+        theirs = room(target)
+        if theirs == mine:
+            continue
+        assert RANK[theirs] <= RANK[mine], f"{name} imports {target}, which lies above it"
+        if RANK[theirs] == RANK[mine]:
+            assert (mine, theirs) in NEIGHBOURS, f"{name} imports its neighbour {target}"
+
+
+@pytest.mark.parametrize("folder", BASES)
+def test_files_of_a_folder_meet_in_their_base_only(folder):
+    for name in FILES:
+        parts = name.split(".")
+        if parts[0] != folder or len(parts) == 1:
+            continue
+        siblings = {t.split(".")[1] for t, _ in IMPORTS[name] if t.startswith(f"{folder}.")}
+        assert siblings <= BASES[folder], name
+
+
+def test_no_module_imports_itself_in_a_circle():
+    graph = {
+        name: {target for target, _ in found if target in FILES and target not in ("", name)}
+        for name, found in IMPORTS.items()
+        if name and FILES[name].name != "__init__.py"
+    }
+    order = list(TopologicalSorter(graph).static_order())
+    assert order.index("errors") < order.index("prior") < order.index("cli")
+
+
+def test_the_package_imports_nothing_of_itself_when_it_is_imported():
+    """Names are bound on first use; only type checkers see the imports of the face."""
+    for node in TREES[""].body:
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level
+            assert node.module in ("__future__", "typing")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_file_is_over_500_lines(name):
+    assert len(FILES[name].read_text(encoding="utf-8").splitlines()) <= 500
+
+
+# The public face
+
+
+def test_every_public_name_resolves():
+    for name in mechdesign.__all__:
+        assert getattr(mechdesign, name) is not None, name
+    assert len(set(mechdesign.__all__)) == len(mechdesign.__all__)
+    assert set(mechdesign.__all__) <= set(dir(mechdesign))
+    assert {"Prior", "Mechanism", "design", "explain", "audit", "save", "load", "utility"} <= set(
+        mechdesign.__all__
+    )
+
+
+def test_type_checkers_see_the_names_that_are_bound_lazily():
+    seen = set()
+    for node in ast.walk(TREES[""]):
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            seen = {alias.asname for part in node.body for alias in part.names}
+    rooms = {n for n in mechdesign.__all__ if inspect.ismodule(getattr(mechdesign, n))}
+    assert seen | rooms == set(mechdesign.__all__) - {"__version__"}
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="module 'mechdesign' has no attribute 'desing'"):
+        mechdesign.desing  # noqa: B018
+
+
+def test_no_module_bears_the_name_of_a_public_function():
+    functions = {
+        name for name in mechdesign.__all__ if inspect.isroutine(getattr(mechdesign, name))
+    }
+    assert {"design", "audit", "save", "load"} <= functions
+    for name in FILES:
+        assert name.split(".")[-1] not in functions
+
+
+def test_types_are_shipped():
+    assert (ROOT / "py.typed").is_file()
+
+
+def _undocumented(tree, path=()):
+    for node in tree.body:
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        if node.name.startswith("_"):
+            continue
+        if not ast.get_docstring(node):
+            yield ".".join((*path, node.name))
+        if isinstance(node, ast.ClassDef):
+            yield from _undocumented(node, (*path, node.name))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_everything_public_has_a_docstring(name):
+    assert ast.get_docstring(TREES[name])
+    assert not list(_undocumented(TREES[name]))

@@ -1,0 +1,122 @@
+"""One bibliography: every key that is cited is in it, and every entry is cited."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import mechdesign
+from mechdesign.privacy import NOTIONS
+from mechdesign.solve import closed_form, linear_program, methods
+from mechdesign.utility import UTILITIES
+
+ROOT = Path(mechdesign.__file__).parent
+TEXT = (ROOT / "references.bib").read_text(encoding="utf-8")
+
+
+def entries(text):
+    """Key, kind and fields of each entry, read by counting braces."""
+    found = []
+    for start in re.finditer(r"@(\w+)\s*\{\s*([^,\s]+)\s*,", text):
+        depth, place = 1, start.end()
+        while depth:
+            depth += {"{": 1, "}": -1}.get(text[place], 0)
+            place += 1
+        body = text[start.end() : place - 1]
+        fields = {
+            name.lower(): value.strip()
+            for name, value in re.findall(r"(\w+)\s*=\s*\{((?:[^{}]|\{[^{}]*\})*)\}", body)
+        }
+        found.append((start[2], start[1].lower(), fields))
+    return found
+
+
+ENTRIES = entries(TEXT)
+KEYS = {key for key, _, _ in ENTRIES}
+
+# A key in square brackets that is not an index or a type, such as [Duchi2013] or [GrosseID].
+MARK = re.compile(r"(?<![\w\])])\[([A-Za-z]{3,}(?:\d{4})?[A-Za-z]*)\](?!\()")
+
+
+def docstrings():
+    for path in sorted(ROOT.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                text = ast.get_docstring(node)
+                if text:
+                    yield f"{path.name}:{getattr(node, 'name', 'module')}", text
+
+
+def subclasses(cls):
+    for child in cls.__subclasses__():
+        yield child
+        yield from subclasses(child)
+
+
+def ours(classes):
+    return [cls for cls in classes if cls.__module__.startswith("mechdesign.")]
+
+
+def cited():
+    """Every citation as (where, key)."""
+    for cls in (*ours(NOTIONS.values()), *ours(UTILITIES.values())):
+        for key in cls.references:
+            yield cls.__name__, key
+    for cls in ours(subclasses(methods.Method)):
+        for part in filter(None, cls.source.split(",")):
+            yield cls.__name__, part.split()[0]
+    for place, text in docstrings():
+        for key in MARK.findall(text):
+            yield place, key
+
+
+CITED = sorted(set(cited()))
+
+
+def test_the_readers_see_citations_of_every_kind():
+    """A control: readers that find nothing would pass the tests below."""
+    assert ("PML", "GrosseID") in CITED
+    assert ("LDP", "Duchi2013") in CITED
+    assert ("BayesGain", "Alvim2012") in CITED
+    assert ("AnyPMC", "SaeidianPMC") in CITED
+    assert ("auditing.py:AuditReport", "Issa2020") in CITED
+    assert closed_form.CLOSED_FORMS
+    assert linear_program.SIMPLEX_ENTRIES
+    assert MARK.findall("x[index], list[str], ([Duchi2013]; [GrosseID]) K[x,y] [.5, .3]") == [
+        "Duchi2013",
+        "GrosseID",
+    ]
+
+
+@pytest.mark.parametrize(("place", "key"), CITED)
+def test_every_key_that_is_cited_is_in_the_bibliography(place, key):
+    assert key in KEYS
+
+
+@pytest.mark.parametrize("key", sorted(KEYS))
+def test_every_entry_is_cited(key):
+    assert key in {name for _, name in CITED}
+
+
+def test_keys_occur_once():
+    assert len(ENTRIES) == len(KEYS) > 0
+    assert len(re.findall(r"^\s*@", TEXT, re.MULTILINE)) == len(ENTRIES)
+
+
+@pytest.mark.parametrize(("key", "kind", "fields"), ENTRIES, ids=[e[0] for e in ENTRIES])
+def test_entries_can_be_found_in_a_library(key, kind, fields):
+    assert {"author", "title", "year"} <= set(fields), key
+    assert all(fields.values())
+    assert re.fullmatch(r"(19|20)\d\d", fields["year"])
+    assert kind in ("article", "inproceedings", "book", "misc", "techreport", "phdthesis")
+    if kind == "inproceedings":
+        assert fields["booktitle"]
+
+
+@pytest.mark.parametrize("cls", ours(NOTIONS.values()), ids=lambda cls: cls.__name__)
+def test_every_notion_cites_something(cls):
+    assert cls.references

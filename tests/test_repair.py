@@ -1,0 +1,273 @@
+"""Repair: from any kernel to integer weights that satisfy every bound exactly, at little cost."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import kernels, levels, notions, priors, random_kernel, random_level, sizes
+
+import mechdesign as md
+from mechdesign.errors import CertificateError
+from mechdesign.exact import DENOMINATOR, DENOMINATOR_BITS, Verdict
+from mechdesign.privacy import Bound, Hypotheses
+from mechdesign.privacy.hypotheses import check_bound
+from mechdesign.solve.repair import (
+    Repair,
+    clean_kernel,
+    corrections,
+    repair_kernel,
+    to_weights,
+)
+
+
+def bounds_of(privacy, prior):
+    asked = [privacy] if isinstance(privacy, md.PrivacyNotion) else privacy
+    return tuple(b for notion in asked for b in notion.bounds(prior) if not b.is_vacuous)
+
+
+def verdicts(weights, bounds):
+    mechanism = md.Mechanism.from_weights(weights, DENOMINATOR_BITS)
+    return [check_bound(b, mechanism).verdict for b in bounds]
+
+
+@st.composite
+def damaged(draw, low=1e-4, high=30.0):
+    """A prior, bounds, and a kernel that need not satisfy them."""
+    prior = draw(priors())
+    kernel = draw(kernels(len(prior), draw(sizes(1, 5))))
+    asked = draw(st.lists(notions(low, high), min_size=1, max_size=2))
+    return prior, bounds_of(asked, prior), kernel
+
+
+# Integer weights
+
+
+@given(st.data())
+def test_weights_are_the_kernel_rounded(data):
+    n, m = data.draw(sizes(1, 6)), data.draw(sizes(1, 6))
+    kernel = data.draw(kernels(n, m))
+    weights = to_weights(kernel)
+    assert weights.dtype == np.int64
+    assert (weights >= 0).all()
+    assert (weights.sum(axis=1) == DENOMINATOR).all()
+    assert (weights[kernel == 0] == 0).all()
+    largest = kernel.argmax(axis=1)
+    for x, row in enumerate(kernel):
+        for y, value in enumerate(row):
+            off = abs(int(weights[x, y]) - Fraction(value) * DENOMINATOR)
+            # The largest entry of a row takes what its floats do not add up to.
+            assert off < (1 if y != largest[x] else 2 * m)
+
+
+def test_exact_kernels_keep_their_weights():
+    kernel = np.array([[0.5, 0.25, 0.25], [0.0, 0.0, 1.0], [0.125, 0.75, 0.125]])
+    np.testing.assert_array_equal(to_weights(kernel), kernel * DENOMINATOR)
+
+
+def test_clean_kernel_cuts_and_normalises():
+    kernel = np.array([[0.6, 0.5, -1e-9], [0.25, 0.25, 0.25]])
+    found = clean_kernel(kernel)
+    np.testing.assert_allclose(found, [[6 / 11, 5 / 11, 0], [1 / 3] * 3])
+    assert kernel[0, 2] == -1e-9  # a fresh array
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        ([[np.nan, 1], [0, 1]], "not finite"),
+        ([[np.inf, 1], [0, 1]], "not finite"),
+        ([[0.2, 0.1], [0, 1]], "sums to 0.3"),
+        ([[-1, 1e-3], [0, 1]], "sums to"),
+    ],
+)
+def test_kernels_without_usable_numbers(kernel, message):
+    with pytest.raises(CertificateError, match=message):
+        clean_kernel(np.array(kernel, dtype=float))
+
+
+# What an outcome needs
+
+
+@given(damaged())
+def test_corrections_are_zero_just_where_the_check_says_yes(case):
+    _, bounds, kernel = case
+    weights = to_weights(kernel)
+    needed = corrections(weights, bounds)
+    assert (needed >= 0).all()
+    satisfied = all(v is Verdict.YES for v in verdicts(weights, bounds))
+    assert satisfied is not bool((needed > 0).any())
+    # And outcome by outcome.
+    for y in range(weights.shape[1]):
+        column = np.stack([weights[:, y], DENOMINATOR - weights[:, y]], axis=1)
+        alone = corrections(column, bounds)[0]
+        assert alone == needed[y]
+
+
+@pytest.mark.parametrize("level", [0.0, 1e-300, 1e-100, 1e-50, 1e-20, 1e-12, 1e-4])
+@pytest.mark.parametrize("cls", [md.PML, md.PMC, md.LDP], ids=lambda cls: cls.__name__)
+def test_corrections_see_a_violation_at_any_level(cls, level):
+    """However little a level allows, unequal rows need a correction."""
+    prior = md.Prior([0.5, 0.3, 0.2])
+    weights = to_weights(np.array([[0.5, 0.5], [0.5, 0.5], [0.25, 0.75]]))
+    bounds = bounds_of(cls(level), prior)
+    assert verdicts(weights, bounds) == [Verdict.NO]
+    assert (corrections(weights, bounds) > 0).any()
+
+
+def test_a_correction_is_no_more_than_it_must_be():
+    """c = (a - F b)/(F - 1) makes the worst pair just fit: the amount is right within rounding."""
+    prior = md.Prior([0.5, 0.3, 0.2])
+    kernel = np.array([[0.6, 0.4], [0.3, 0.7], [0.3, 0.7]])
+    factor = math.exp(0.5)
+    needed = corrections(to_weights(kernel), bounds_of(md.LDP(0.5), prior))
+    expected = [(0.6 - factor * 0.3) / (factor - 1), (0.7 - factor * 0.4) / (factor - 1)]
+    np.testing.assert_allclose(needed, np.maximum(expected, 0), rtol=1e-12, atol=1e-14)
+
+
+# The repair
+
+
+@given(damaged())
+def test_every_repaired_kernel_passes(case):
+    prior, bounds, kernel = case
+    weights, repair = repair_kernel(kernel, prior, bounds)
+    assert weights.shape == kernel.shape
+    assert (weights >= 0).all()
+    assert (weights.sum(axis=1) == DENOMINATOR).all()
+    assert all(v is Verdict.YES for v in verdicts(weights, bounds))
+    assert 0 <= repair.mixed <= 1
+
+
+@given(damaged(low=1e-18, high=1e-4))
+def test_every_repaired_kernel_passes_at_minute_levels(case):
+    prior, bounds, kernel = case
+    weights, _ = repair_kernel(kernel, prior, bounds)
+    assert all(v is Verdict.YES for v in verdicts(weights, bounds))
+
+
+@pytest.mark.parametrize("level", [0.0, 5e-324, 1e-100, 1e-30])
+def test_levels_at_or_next_to_zero_leave_equal_rows(level):
+    prior = md.Prior([0.5, 0.3, 0.2])
+    kernel = random_kernel(np.random.default_rng(3), 3, 4)
+    for notion in (md.PML(level), md.PMC(level), md.LIP(level), md.LDP(level)):
+        bounds = bounds_of(notion, prior)
+        weights, repair = repair_kernel(kernel, prior, bounds)
+        assert (weights == weights[0]).all()
+        assert repair.constant
+        assert str(repair) == "replaced by a constant kernel"
+        assert all(v is Verdict.YES for v in verdicts(weights, bounds))
+
+
+@given(st.data())
+def test_feasible_kernels_are_only_rounded(data):
+    prior = data.draw(priors())
+    kernel = data.draw(kernels(len(prior), data.draw(sizes(2, 4)), zeros=False))
+    notion = data.draw(notions())
+    measured = max(notion.measure(md.Mechanism(kernel), prior))
+    roomy = notion.with_levels(*[measured + 1e-3] * len(notion.levels))
+    weights, repair = repair_kernel(kernel, prior, bounds_of(roomy, prior))
+    assert repair == Repair((), 0.0, 1)
+    assert str(repair) == "rounding alone"
+    np.testing.assert_allclose(np.ldexp(weights.astype(float), -53), kernel, rtol=0, atol=1e-14)
+
+
+@given(damaged(low=0.05, high=5.0), levels(1e-14, 1e-6))
+def test_a_small_violation_costs_little(case, size):
+    """A feasible kernel, moved by δ, is repaired by at most about 2 e^ε δ/(e^ε - 1) per outcome."""
+    prior, bounds, kernel = case
+    good, _ = repair_kernel(kernel, prior, bounds)
+    start = np.ldexp(good.astype(float), -DENOMINATOR_BITS)
+    moved = clean_kernel(start + size * kernel)
+    weights, _ = repair_kernel(moved, prior, bounds)
+    least = min(b.epsilon for b in bounds)
+    allowed = 6 * start.shape[1] * size / -math.expm1(-least) + 1e-12
+    assert np.abs(np.ldexp(weights.astype(float), -DENOMINATOR_BITS) - start).max() < allowed
+
+
+def test_a_negligible_outcome_is_merged():
+    """An outcome so rare that mixing would outweigh it goes to the most frequent one."""
+    prior = md.Prior([0.5, 0.3, 0.2])
+    rare = 1e-12
+    kernel = np.array([[0.5, 0.5 - rare, rare], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0]])
+    weights, repair = repair_kernel(kernel, prior, bounds_of(md.LDP(0.1), prior))
+    assert repair.merged == (2,)
+    assert repair.mixed == 0
+    assert (weights[:, 2] == 0).all()
+    assert "1 negligible outcomes merged" in str(repair)
+    np.testing.assert_allclose(weights[:, :2] / DENOMINATOR, 0.5, atol=1e-11)
+
+
+def test_a_merged_outcome_goes_to_the_most_frequent_one():
+    prior, rare = md.Prior([0.5, 0.3, 0.2]), 1e-6
+    kernel = np.array([[0.6, 0.4, 0.0], [0.45, 0.55 - rare, rare], [0.6, 0.4, 0.0]])
+    weights, repair = repair_kernel(kernel, prior, bounds_of(md.LDP(0.5), prior))
+    assert repair == Repair((2,), 0.0, 2)
+    merged = kernel[:, :2] + [[0, 0], [rare, 0], [0, 0]]
+    np.testing.assert_allclose(weights[:, :2] / DENOMINATOR, merged, rtol=0, atol=1e-15)
+
+
+def test_a_frequent_outcome_is_mixed():
+    prior, epsilon = md.Prior([0.5, 0.3, 0.2]), 0.1
+    over = 1e-9
+    kernel = np.array([[0.5 + over, 0.5 - over]] + [[0.5 * math.exp(-epsilon)] * 2] * 2)
+    kernel[:, 1] = 1 - kernel[:, 0]
+    weights, repair = repair_kernel(kernel, prior, bounds_of(md.LDP(epsilon), prior))
+    assert repair.merged == ()
+    assert over / math.expm1(epsilon) < repair.mixed < 2 * over / math.expm1(epsilon)
+    assert "of constant mass mixed in" in str(repair)
+    assert verdicts(weights, bounds_of(md.LDP(epsilon), prior)) == [Verdict.YES]
+
+
+def test_a_hopeless_kernel_becomes_constant():
+    """Half and half at level zero: the output distribution is what is kept."""
+    prior = md.Prior([0.5, 0.25, 0.25])
+    bounds = bounds_of(md.PML(0.0), prior)
+    weights, repair = repair_kernel(np.eye(3), prior, bounds)
+    assert repair.constant
+    assert repair.mixed == 1
+    np.testing.assert_array_equal(weights, np.repeat([[2, 1, 1]], 3, axis=0) * DENOMINATOR // 4)
+    assert verdicts(weights, bounds) == [Verdict.YES]
+
+
+def test_a_kernel_that_is_not_finite_is_refused():
+    prior = md.Prior([0.5, 0.5])
+    with pytest.raises(CertificateError, match="not finite"):
+        repair_kernel(np.full((2, 2), np.nan), prior, bounds_of(md.PML(1.0), prior))
+
+
+def test_matched_pairs_are_repaired_at_their_own_level():
+    prior = md.Prior([0.4, 0.3, 0.3], [0, 1, 3])
+    over, under = Hypotheses.points(prior, [0, 1, 1, 2]), Hypotheses.points(prior, [1, 0, 2, 1])
+    bound = Bound(over, under, 0.3, pairing="matched", scales=(1, 1, 2, 2))
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        kernel = random_kernel(rng, 3, 3)
+        weights, repair = repair_kernel(kernel, prior, (bound,))
+        assert verdicts(weights, (bound,)) == [Verdict.YES]
+        used = weights[:, weights.any(axis=0)]
+        rough = np.log(used[[0, 1, 1, 2]] / used[[1, 0, 2, 1]]).max(axis=1)
+        assert (rough <= 0.3 * np.array([1, 1, 2, 2]) + 1e-12).all()
+        # What was mixed in is needed: with nothing, some pair would fail.
+        assert repair.mixed == 0 or verdicts(to_weights(kernel), (bound,)) == [Verdict.NO]
+
+
+def test_repaired_designs_keep_their_zeros():
+    """Zeros of an optimum are not filled up by rounding: PML above log 1/(1 - pmin) has some."""
+    found = md.design(md.Prior([0.1, 0.2, 0.3, 0.4]), md.utility.Hamming(), md.PML(0.6))
+    assert (found.mechanism.weights == 0).sum() >= 4
+    assert found.certificate.repair.mixed == 0
+
+
+def test_loss_is_part_of_the_certificate():
+    rng = np.random.default_rng(4)
+    for _ in range(30):
+        n = int(rng.integers(2, 6))
+        prior = md.Prior.from_counts(rng.integers(1, 9, n).tolist())
+        gains = rng.uniform(-1, 1, (n, n))
+        found = md.design(prior, md.utility.Matrix(gains), md.LDP(random_level(rng, 1e-3, 10)))
+        assert 0 <= found.certificate.repair_loss < 1e-9
