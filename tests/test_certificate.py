@@ -22,6 +22,7 @@ from mechdesign.solve import certificate as certificates
 from mechdesign.solve import closed_form
 from mechdesign.solve.certificate import certify, fingerprint, kernel_value
 from mechdesign.solve.choice import choose
+from mechdesign.solve.linear_program import HighsSimplex
 from mechdesign.solve.methods import Candidate, Duals, constant_kernel
 from mechdesign.solve.problem import state_problem
 from mechdesign.solve.repair import Repair, to_weights
@@ -184,12 +185,43 @@ def test_a_large_gap_is_warned_about(monkeypatch):
 
     monkeypatch.setattr(closed_form.AnyPMC, "solve", lazy)
     with pytest.warns(GapWarning, match="another solver may do better"):
-        found = md.design(PRIOR, HAMMING, md.PMC(0.5))
+        found = md.design(PRIOR, HAMMING, md.PMC(0.5), solver="pmc")
     assert found.value == pytest.approx(0.5)
     assert found.bound == pytest.approx(1.0)
     assert found.gap == pytest.approx(0.5)
     assert found.status == "private, gap 0.5"
     assert not found.certificate.is_optimal
+
+
+def test_another_method_makes_up_for_a_poor_one(monkeypatch):
+    """Left to choose, a design with a large gap is tried again with the next method."""
+
+    def lazy(self, problem):
+        return Candidate(constant_kernel(problem), Duals(), "lazy")
+
+    expected = md.design(PRIOR, HAMMING, md.PMC(0.5))
+    monkeypatch.setattr(closed_form.AnyPMC, "solve", lazy)
+    found = md.design(PRIOR, HAMMING, md.PMC(0.5))
+    assert found.method != "pmc"
+    assert found.value == pytest.approx(expected.value, abs=1e-9)
+    assert found.status == "optimal"
+
+
+def test_the_best_value_and_the_best_bound_are_put_together(monkeypatch):
+    """One method with a good kernel, another with good duals: together they are a proof."""
+    good = closed_form.AnyPMC().solve(state_problem(PRIOR, HAMMING, md.PMC(0.5)))
+
+    def kernel_only(self, problem):
+        return Candidate(good.kernel, Duals(), "kernel only")
+
+    def duals_only(self, problem):
+        return Candidate(constant_kernel(problem), good.duals, "duals only")
+
+    monkeypatch.setattr(closed_form.AnyPMC, "solve", kernel_only)
+    monkeypatch.setattr(HighsSimplex, "solve", duals_only)
+    found = md.design(PRIOR, HAMMING, md.PMC(0.5))
+    assert found.method == "pmc"
+    assert found.gap < 1e-12
 
 
 def test_duals_are_kept_so_that_the_bound_can_be_recomputed():
