@@ -114,8 +114,8 @@ def rectangular() -> Iterable[Case]:
 
 @group
 def sweeps() -> Iterable[Case]:
-    """Fifty levels at N = 50: the structured method with neighbours' outputs beats a simplex that
-    is started from its neighbour's basis.
+    """Fifty levels at N = 50: the structured method with neighbours' outputs wins over a simplex
+    that is started from its neighbour's basis.
     """
     for notion in ("LDP", "PML"):
         for utility, prior in (("random", "dirichlet"), ("absolute", "zipf")):

@@ -48,6 +48,8 @@ _LATE = 3e-4
 # Row sums this close to one are left to the repair; at most so many steps are spent on more.
 _ROWS = 1e-10
 _RESTORING = 3
+# Relative additions to the diagonal of the Newton system, tried in turn.
+_RAISED = (0.0, 1e-15, 1e-14, 1e-13, 1e-12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +116,26 @@ def solve_columns(
     return InteriorPoint(columns, state.outputs, state.prices, iteration, state.gap())
 
 
+def _cholesky(system: Array) -> tuple[Array, bool]:
+    """Factor of the lower triangle, its diagonal raised by as little as makes it definite.
+
+    With many outputs of equal worth the matrix is singular to working precision near the end;
+    refinement makes up for what is added. Raises ``LinAlgError`` when nothing small helps.
+    """
+    from scipy.linalg import cho_factor
+
+    diagonal = system.diagonal().copy()
+    places = np.arange(len(system))
+    for raised in _RAISED:
+        system[places, places] = diagonal * (1 + raised)
+        try:
+            return cho_factor(system, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            # Raise the diagonal further.
+            continue
+    raise np.linalg.LinAlgError("the Newton system is not positive definite")
+
+
 class _State:
     """The iterate, and one predictor-corrector step."""
 
@@ -177,8 +199,10 @@ class _State:
         """Pure centring steps until the rows sum to one again: the last steps lose digits."""
         m, n = self.c.shape
         for _ in range(_RESTORING):
-            if float(np.abs(self._row_residual()).max()) <= _ROWS:
+            off = float(np.abs(self._row_residual()).max())
+            if off <= _ROWS:
                 return
+            before = self.s1.copy(), self.s2.copy(), self.t
             mu = self.gap() / (2 * m * n)
             try:
                 self._factorise()
@@ -188,6 +212,9 @@ class _State:
             self.e2.fill(0.0)
             self._correct(mu, 1.0)
             self._step(mu)
+            if float(np.abs(self._row_residual()).max()) > off:
+                self.s1, self.s2, self.t = before
+                return
 
     def _step(self, mu: float) -> float:
         """Solve for the targets in e1 and e2 and move; returns the shorter step length."""
@@ -201,7 +228,6 @@ class _State:
 
     def _factorise(self) -> None:
         """Blocks of the eliminated columns, and the Cholesky factor of their sum."""
-        from scipy.linalg import cho_factor
         from scipy.linalg.blas import dsyrk
 
         p, (_, n) = self.p, self.c.shape
@@ -243,7 +269,7 @@ class _State:
         if tilted is not None:
             system = dsyrk(-1.0, tilted.T, beta=1.0, c=system, lower=1, overwrite_c=1)
         system[places, places] = diagonal
-        self.factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        self.factor = _cholesky(system)
 
     def _direction(self, *, corrected: bool) -> None:
         """Steps dk, dt, dλ, dθ of the Newton system, with refinement of the row sums."""

@@ -19,6 +19,7 @@ TOLERANCE = 3e-9
 #: Largest e^ε it is used for; beyond, squares of it would drown the rest.
 LARGEST_FACTOR = 1e7
 _READD = 1e-8
+_READD_ENTRIES = 40_000
 _USED = 1e-9
 _ROUNDS = 20
 
@@ -130,4 +131,4 @@ def _paying(
     left = np.setdiff1d(np.arange(len(worth)), kept)
     paying = left[values[left] > values[kept].max() + _READD]
     order = np.argsort(-values[paying], kind="stable")
-    return paying[order[: max(20, len(kept))]]
+    return paying[order[: max(20, len(kept), _READD_ENTRIES // len(p))]]

@@ -1,0 +1,105 @@
+"""The benchmarks run: every group makes problems, our drivers solve them, rows are kept."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.__main__ import BEGIN, END, markdown, summarise  # noqa: E402
+from benchmarks.cases import GROUPS, Case  # noqa: E402
+from benchmarks.drivers import DRIVERS  # noqa: E402
+
+SMALL = Case("small", 12, 12, "LDP", "hamming", "dirichlet")
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups_say_what_should_win_and_make_cases(name):
+    assert len(GROUPS[name].__doc__.split()) > 8
+    cases = list(GROUPS[name]())
+    assert cases
+    assert len({case.name for case in cases}) == len(cases)
+
+
+def test_cases_are_the_same_each_time():
+    first, second = SMALL.arrays(), SMALL.arrays()
+    np.testing.assert_array_equal(first[0], second[0])
+    np.testing.assert_array_equal(first[1], second[1])
+
+
+@pytest.mark.parametrize("notion", ["LDP", "PML", "LIP"])
+@pytest.mark.parametrize("name", [name for name in DRIVERS if name != "qif"])
+def test_drivers_find_the_same_value(name, notion):
+    case = Case("small", 8, 8, notion, "random", "dirichlet")
+    expected = DRIVERS["ours"](case, 60)
+    found = DRIVERS[name](case, 60)
+    tolerance = 1e-3 if name == "highs-pdlp" else 1e-5
+    assert found["value"] == pytest.approx(expected["value"], abs=tolerance)
+    assert found["seconds"] > 0
+
+
+def test_sweeps_run():
+    case = Case("small", 6, 6, "LDP", "random", "dirichlet", levels=3)
+    assert DRIVERS["ours"](case, 60)["certified"]
+    found = DRIVERS["highs-simplex"](case, 60)
+    assert found["value"] == pytest.approx(DRIVERS["ours"](case, 60)["value"], abs=1e-6)
+    with pytest.raises(ValueError, match="single designs"):
+        DRIVERS["clarabel"](case, 60)
+
+
+def test_summary_and_table():
+    rows = [
+        {"case": "a", "driver": "ours", "seconds": s, "gap": 1e-9, "certified": True}
+        for s in (1.0, 3.0, 2.0)
+    ]
+    rows.append({"case": "a", "driver": "clarabel", "seconds": 40.0, "finished": True})
+    rows.append({"case": "a", "driver": "highs-simplex", "seconds": 60.0, "finished": False})
+    rows.append({"case": "a", "driver": "highs-ipm", "seconds": None, "note": "over 60 s"})
+    assert summarise(rows)["a"]["ours"]["median"] == 2.0
+    text = markdown(rows)
+    assert "| a | 2 s | 1e-09 | 20× | > 30× | over 60 s |" in text
+
+
+@pytest.mark.slow
+def test_the_command_keeps_rows(tmp_path):
+    output = tmp_path / "rows.jsonl"
+    words = ["run", "--group", "peer", "--driver", "ours", "--select", "20 ", "--repeat", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", *words, "--output", str(output)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "20 LDP(1)" in done.stdout
+    row = json.loads(output.read_text().splitlines()[0])
+    assert row["certified"] is True
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "benchmarks",
+            "table",
+            "--results",
+            str(output),
+            "--readme",
+            str(readme),
+        ],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    text = readme.read_text()
+    assert "old" not in text
+    assert text.startswith("before")
+    assert text.endswith("after\n")
+    assert "20 LDP(1) hamming/dirichlet" in text

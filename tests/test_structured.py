@@ -1,0 +1,209 @@
+"""The structured interior-point method: agreement with the general program, and stress."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mechdesign as md
+from mechdesign.solve import interior_point, structured
+from mechdesign.solve.bounds import supports
+from mechdesign.solve.choice import choose
+from mechdesign.solve.cones import two_sided
+from mechdesign.solve.interior_point import solve_columns
+from mechdesign.solve.problem import state_problem
+from mechdesign.solve.structured import Structured
+
+NOTIONS = {
+    "LDP": md.LDP,
+    "PML": md.PML,
+    "LIP": md.LIP,
+    "ALIP": lambda level: md.ALIP(2 * level, level),
+    "PML and PMC": lambda level: [md.PML(level), md.PMC(2 * level)],
+    "LIP and PML": lambda level: [md.LIP(level), md.PML(0.7 * level)],
+}
+each = pytest.mark.parametrize("name", NOTIONS)
+
+
+def random_case(seed, n, m):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(n))
+    return md.Prior.from_counts(p), md.utility.Matrix(rng.normal(size=(n, m)))
+
+
+@each
+@pytest.mark.parametrize("shape", [(2, 2), (3, 5), (7, 7), (12, 4), (6, 40)])
+@pytest.mark.parametrize("level", [0.01, 0.5, 2.0, 6.0])
+def test_agrees_with_the_general_program(name, shape, level):
+    prior, utility = random_case([1, *shape], *shape)
+    privacy = NOTIONS[name](level)
+    general = md.design(prior, utility, privacy, solver="highs-simplex")
+    if Structured().refusal(state_problem(prior, utility, privacy)) is not None:
+        assert general.method == "highs-simplex"
+        return
+    found = md.design(prior, utility, privacy, solver="structured")
+    width = float(np.ptp(utility.u))
+    assert found.value == pytest.approx(general.value, abs=1e-7 * width)
+    assert found.gap < 1e-7
+
+
+@given(st.integers(0, 10**6), st.integers(2, 9), st.integers(1, 12), st.floats(0.05, 3))
+def test_its_bound_and_value_enclose_the_optimum(seed, n, m, level):
+    prior, utility = random_case(seed, n, m)
+    found = md.design(prior, utility, md.LDP(level), solver="structured")
+    general = md.design(prior, utility, md.LDP(level), solver="highs-simplex")
+    slack = 1e-12 * float(np.ptp(utility.u) + 1)
+    assert found.value <= general.bound + slack
+    assert general.value <= found.bound + slack
+
+
+@each
+def test_is_what_is_chosen_for_many_entries(name):
+    prior, utility = random_case(3, 40, 40)
+    assert choose(state_problem(prior, utility, NOTIONS[name](1.0))).method.name == "structured"
+
+
+@pytest.mark.parametrize(
+    ("privacy", "words"),
+    [
+        ([md.LDP(1), md.LIP(1)], "lift and on ratios together"),
+        (md.PMC(1), "closed form"),
+        (md.LDP(0), "closed form"),
+        (md.LDP(math.inf), "no bound"),
+        (md.LDP(30), "too wide"),
+    ],
+)
+def test_refuses_with_a_reason(privacy, words):
+    prior, utility = random_case(4, 5, 5)
+    assert words in Structured().refusal(state_problem(prior, utility, privacy))
+
+
+@pytest.mark.parametrize("name", ["LDP", "PML", "LIP"])
+def test_columns_lie_strictly_inside_their_cones(name):
+    """Before any repair: what the method returns is feasible up to rounding."""
+    prior, utility = random_case(5, 30, 30)
+    problem = state_problem(prior, utility, NOTIONS[name](1.0))
+    kernel = Structured().solve(problem).kernel
+    assert kernel.min() >= 0
+    np.testing.assert_allclose(kernel.sum(axis=1), 1, atol=1e-9)
+    notion = problem.notions[0]
+    used = problem.inner.probabilities @ kernel > 1e-6
+    assert notion.leakage(kernel[:, used], prior).max() <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("name", ["LDP", "PML", "LIP"])
+def test_outputs_left_out_by_mistake_are_brought_back(name, monkeypatch):
+    """However wildly outputs are dropped, the rounds end at the optimum."""
+    prior, utility = random_case(6, 25, 60)
+    expected = md.design(prior, utility, NOTIONS[name](1.0), solver="structured")
+    monkeypatch.setattr(interior_point, "_VANISHED", 50.0)
+    monkeypatch.setattr(interior_point, "_LATE", 0.0)
+    calls = []
+    original = solve_columns
+
+    def counted(*args, **keywords):
+        found = original(*args, **keywords)
+        calls.append(len(found.outputs))
+        return found
+
+    monkeypatch.setattr(structured, "solve_columns", counted)
+    found = md.design(prior, utility, NOTIONS[name](1.0), solver="structured")
+    assert calls[0] < 60
+    assert found.value == pytest.approx(expected.value, abs=1e-7)
+
+
+def test_pricing_finds_an_output_that_pays():
+    prior, utility = random_case(7, 10, 10)
+    problem = state_problem(prior, utility, md.LDP(1.0))
+    sides = two_sided(problem.bounds, prior, inner=True)
+    full = Structured().solve(problem)
+    used = np.flatnonzero(prior.probabilities @ full.kernel > 1e-3)
+    dropped = used[0]
+    kept = np.setdiff1d(np.arange(10), [dropped])
+    worth = np.ascontiguousarray(problem.objective.T)
+    part = solve_columns(prior.probabilities, worth[kept], sides, 1e-9, kept)
+    values = supports((worth - part.prices).T, prior.probabilities, sides)
+    assert values[dropped] > values[kept].max() + 1e-6
+
+
+@pytest.mark.parametrize("name", ["PML", "LIP"])
+def test_near_vertices_no_digits_are_lost(name):
+    """|x − y| with a Zipf prior: columns end with one free symbol each."""
+    n = 300
+    prior = md.Prior.from_counts(1 / np.arange(1, n + 1))
+    found = md.design(prior, md.utility.Distance("absolute"), NOTIONS[name](1.0))
+    assert found.method == "structured"
+    assert found.gap < 1e-7
+    assert found.certificate.repair_loss < 1e-8
+
+
+def test_starting_from_a_neighbour_changes_nothing():
+    prior, utility = random_case(8, 30, 80)
+    method = Structured()
+    near = method.solve(state_problem(prior, utility, md.PML(0.9)))
+    problem = state_problem(prior, utility, md.PML(1.0))
+    warm, cold = method.solve_near(problem, near), method.solve(problem)
+    worth = [float((problem.objective * c.kernel).sum()) for c in (warm, cold)]
+    assert worth[0] == pytest.approx(worth[1], abs=1e-7)
+
+
+def stress_priors(n):
+    rng = np.random.default_rng(0)
+    atom = rng.dirichlet(np.ones(n))
+    atom[0] = 1e-9
+    large = np.full(n, 0.01 / (n - 1))
+    large[0] = 0.99
+    return {
+        "uniform": np.ones(n),
+        "zipf": 1 / np.arange(1, n + 1),
+        "zipf 2": 1 / np.arange(1, n + 1) ** 2.0,
+        "dirichlet .1": np.maximum(rng.dirichlet(np.full(n, 0.1)), 1e-12),
+        "dirichlet 1": rng.dirichlet(np.ones(n)),
+        "atom 1e-9": atom,
+        "atom .99": large,
+        "twelve decades": 10.0 ** -np.linspace(0, 12, n),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", stress_priors(2))
+@pytest.mark.parametrize("goal", ["random", "hamming", "absolute"])
+def test_stress_at_a_hundred_symbols(kind, goal):
+    n = 100
+    prior = md.Prior.from_counts(stress_priors(n)[kind])
+    utility = {
+        "random": md.utility.Matrix(np.random.default_rng(1).random((n, n))),
+        "hamming": md.utility.Hamming(),
+        "absolute": md.utility.Distance("absolute"),
+    }[goal]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for level in (1e-3, 0.1, 1.0, 3.0, 10.0):
+            for privacy in (
+                md.LDP(level),
+                md.PML(level),
+                md.PMC(level),
+                md.LIP(level),
+                md.ALIP(2 * level, level),
+            ):
+                found = md.design(prior, utility, privacy)
+                assert found.gap <= 1e-6, str(privacy)
+                assert found.certificate.repair_loss <= 1e-7, str(privacy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("privacy", [md.LDP(1), md.PML(1), md.LIP(1)], ids=str)
+@pytest.mark.parametrize("shape", [(1000, 1000), (20, 20000), (1000, 50)], ids=str)
+def test_large_problems_are_certified(privacy, shape):
+    n, m = shape
+    prior = md.Prior.from_counts(1 / np.arange(1, n + 1))
+    x, y = np.arange(n)[:, None] / n, np.arange(m)[None, :] / m
+    found = md.design(prior, md.utility.Matrix(-((x - y) ** 2)), privacy)
+    assert found.method == "structured"
+    assert found.gap <= 1e-6
+    assert found.certificate.repair_loss <= 1e-7

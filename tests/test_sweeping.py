@@ -1,0 +1,63 @@
+"""Sweeps along levels: the same optima as single designs, in order, in one process or several."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.errors import LevelError
+
+RNG = np.random.default_rng(0)
+PRIOR = md.Prior.from_counts(RNG.dirichlet(np.ones(30)))
+UTILITY = md.utility.Matrix(RNG.random((30, 45)))
+LEVELS = [float(level) for level in np.linspace(0.1, 3, 12)]
+
+
+@pytest.mark.parametrize("family", [md.LDP, md.PML, md.PMC, md.LIP])
+def test_a_sweep_is_as_good_as_single_designs(family):
+    path = [family(level) for level in LEVELS]
+    found = md.sweep(PRIOR, UTILITY, path)
+    assert [d.notions[0] for d in found] == path
+    for design, privacy in zip(found, path, strict=True):
+        alone = md.design(PRIOR, UTILITY, privacy)
+        assert design.value == pytest.approx(alone.value, abs=1e-7)
+        assert design.gap <= 1e-7
+        assert str(design.certificate.checks[0].verdict) == "yes"
+
+
+def test_values_rise_with_the_level():
+    values = [d.value for d in md.sweep(PRIOR, UTILITY, [md.LDP(level) for level in LEVELS])]
+    assert (np.diff(values) > 0).all()
+
+
+def test_processes_give_the_same_designs():
+    path = [md.PML(level) for level in LEVELS[:6]]
+    one = md.sweep(PRIOR, UTILITY, path)
+    two = md.sweep(PRIOR, UTILITY, path, jobs=2)
+    assert [d.notions for d in two] == [d.notions for d in one]
+    np.testing.assert_allclose([d.value for d in two], [d.value for d in one], atol=1e-7)
+
+
+def test_methods_may_change_along_the_path():
+    """High privacy has a closed form; the rest of the path does not."""
+    prior = md.Prior([0.4, 0.35, 0.25])
+    found = md.sweep(prior, md.utility.Hamming(), [md.PML(0.1), md.PML(1.0), md.PML(0.2)])
+    assert [d.method for d in found] == ["pml-high-privacy", "highs-simplex", "pml-high-privacy"]
+
+
+def test_lists_of_notions_and_named_solvers():
+    found = md.sweep(PRIOR, UTILITY, [[md.LDP(1), md.LIP(0.5)], md.LDP(1)], solver="highs-ipm")
+    assert [len(d.notions) for d in found] == [2, 1]
+    assert {d.method for d in found} == {"highs-ipm"}
+
+
+def test_an_empty_path_and_bad_levels():
+    assert md.sweep(PRIOR, UTILITY, []) == []
+    with pytest.raises(LevelError):
+        md.sweep(PRIOR, UTILITY, [0.5, 1.0])
+
+
+def test_progress_goes_to_standard_error(capsys):
+    md.sweep(PRIOR, UTILITY, [md.LDP(1), md.LDP(2)], progress=True)
+    assert capsys.readouterr().out == ""
