@@ -186,12 +186,14 @@ def dyadic(matrix: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
 
 
 def dot(weights: Sequence[int], matrix: NDArray[Any]) -> list[int]:
-    """Exact integer product ``weights @ matrix`` for an ``(N,)`` and an ``(N, M)`` array.
+    """Exact integer product ``weights @ matrix`` of non-negative ``(N,)`` and ``(N, M)`` arrays.
 
     Machine integers are used in limbs small enough that no sum overflows; ``weights`` may be
-    of any size and ``matrix`` may hold Python integers.
+    of any size and ``matrix`` may hold Python integers. Raises ``ValueError`` for negative weights.
     """
     n = len(weights)
+    if any(w < 0 for w in weights):
+        raise ValueError("weights must not be negative")
     if matrix.dtype == object:
         return [int(v) for v in np.array(list(weights), dtype=object) @ matrix]
     if matrix.size == 0:

@@ -28,6 +28,7 @@ import mechdesign as md
 from mechdesign.errors import CertificateError, LevelError
 from mechdesign.exact import Verdict
 from mechdesign.privacy import NOTIONS, Bound, Hypotheses, parse_notion
+from mechdesign.solve.certificate import fingerprint
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,16 @@ def test_feature_in_an_audit():
         if report.featurepml > 1e-6:
             assert md.audit(found.mechanism, prior, privacy=stricter).verdict is Verdict.NO
         assert stricter.feature == notion.feature
+
+
+def test_the_fingerprint_tells_features_apart():
+    """Two notions at one level that differ in their other parameters are two promises."""
+    prior, level = md.Prior([0.5, 0.3, 0.2]), 0.3
+    mechanism = md.Mechanism(np.full((3, 2), 0.5))
+    first, last = (((1, 0, 0), (0, 1, 1)), ((1, 1, 0), (0, 0, 1)))
+    features = [tuple(tuple(map(Fraction, row)) for row in table) for table in (first, last)]
+    prints = {fingerprint(prior, mechanism, (FeaturePML(level, f),)) for f in features}
+    assert len(prints) == 2
 
 
 def test_feature_keeps_the_contract():

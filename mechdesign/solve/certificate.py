@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import CertificateError
 from ..exact import DENOMINATOR_BITS, Verdict
 from ..mechanism import Mechanism
-from ..privacy.notion import Check
+from ..privacy.notion import Check, notion_fields
 from .bounds import upper_bound
 from .methods import Candidate, Duals
 from .problem import Problem
@@ -157,6 +157,15 @@ def _with_zero_mass(problem: Problem, weights: NDArray[np.int64]) -> Mechanism:
     return Mechanism.from_weights(weights, DENOMINATOR_BITS, prior.labels, problem.outputs)
 
 
+def _canonical(value: Any) -> str:
+    """A text that is the same for equal parameters and no others."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.str}{value.shape}{np.ascontiguousarray(value).tobytes().hex()}"
+    if isinstance(value, (tuple, list)):
+        return "(" + ",".join(_canonical(part) for part in value) + ")"
+    return repr(value)
+
+
 def fingerprint(prior: Any, mechanism: Mechanism, notions: Any) -> str:
     """SHA-256 of prior, kernel weights, labels and notions, in a canonical text."""
     digest = hashlib.sha256()
@@ -164,7 +173,10 @@ def fingerprint(prior: Any, mechanism: Mechanism, notions: Any) -> str:
         [str(w) for w in prior.weights],
         [repr(label) for label in prior.labels],
         [repr(label) for label in mechanism.outputs],
-        [notion.spec for notion in notions],
+        [
+            [type(notion).__name__, *(_canonical(v) for v in sorted(notion_fields(notion).items()))]
+            for notion in notions
+        ],
         mechanism.bits,
     ]
     digest.update(json.dumps(parts).encode())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import SolverError
 from .bounds import supports
 from .cones import TwoSided, two_sided
-from .interior_point import solve_columns
+from .interior_point import one_thread, solve_columns
 from .methods import Candidate, Duals, Method
 from .problem import Problem
 
@@ -95,9 +95,10 @@ class _Run:
         for turn in range(_ROUNDS):
             # Outputs are screened once; what is brought back stays, so that rounds end.
             screen = turn == 0 and start is None
-            found = solve_columns(
-                self.p, self.worth[active], self.sides, TOLERANCE, active, screen=screen
-            )
+            with one_thread():
+                found = solve_columns(
+                    self.p, self.worth[active], self.sides, TOLERANCE, active, screen=screen
+                )
             iterations += found.iterations
             if len(found.outputs) == m:
                 break
