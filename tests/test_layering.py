@@ -16,7 +16,7 @@ PACKAGE = "mechdesign"
 
 # From the ground up. A module, or a folder with all in it, may import what lies lower.
 LAYERS = (
-    ("errors", "exact", "labels", "data", "tables", "progress"),
+    ("errors", "exact", "labels", "data", "tables", "progress", "registry"),
     ("prior", "mechanism"),
     ("privacy", "utility"),
     ("solve", "theory", "noise"),
@@ -30,6 +30,7 @@ RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
 # Neighbours in one layer that may know each other; the order within a folder is that of its bases.
 NEIGHBOURS = {
     ("labels", "errors"),
+    ("registry", "errors"),
     ("tables", "errors"),
     ("tables", "labels"),
     ("tables", "data"),

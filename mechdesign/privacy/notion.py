@@ -18,6 +18,7 @@ from ..exact import Verdict
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
+from ..registry import register as register_class
 from .hypotheses import Bound, BoundCheck, check_bound
 
 # Ratios above e to this are shown as powers of e.
@@ -65,21 +66,8 @@ class PrivacyNotion(ABC):
 
     def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        # ABCMeta fills __abstractmethods__ only after this hook, so look the methods up.
-        abstract = any(
-            getattr(getattr(cls, name, None), "__isabstractmethod__", False) for name in dir(cls)
-        )
-        if not register or abstract:
-            return
-        known = NOTIONS.get(cls.__name__.lower())
-        if known is not None and known.__module__ != cls.__module__:
-            raise LevelError(
-                "privacy notion",
-                expected="a class name that is not taken",
-                got=f"{cls.__name__}, defined in {known.__module__} already",
-                remedy="rename the class, or pass register=False",
-            )
-        NOTIONS[cls.__name__.lower()] = cls
+        if register:
+            register_class(cls, NOTIONS, "privacy notion", LevelError)
 
     def __post_init__(self) -> None:
         for name in self.level_fields:

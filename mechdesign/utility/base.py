@@ -13,6 +13,7 @@ from ..errors import UtilityError
 from ..labels import Label, check_labels
 from ..mechanism import Mechanism
 from ..prior import Prior
+from ..registry import register as register_class
 
 UTILITIES: dict[str, type[Utility]] = {}
 
@@ -24,20 +25,8 @@ class Utility(ABC):
 
     def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        abstract = any(
-            getattr(getattr(cls, name, None), "__isabstractmethod__", False) for name in dir(cls)
-        )
-        if not register or abstract:
-            return
-        known = UTILITIES.get(cls.__name__.lower())
-        if known is not None and known.__module__ != cls.__module__:
-            raise UtilityError(
-                "utility",
-                expected="a class name that is not taken",
-                got=cls.__name__,
-                remedy="rename the class, or pass register=False",
-            )
-        UTILITIES[cls.__name__.lower()] = cls
+        if register:
+            register_class(cls, UTILITIES, "utility", UtilityError)
 
     @abstractmethod
     def value(self, mechanism: Mechanism, prior: Prior) -> float:
