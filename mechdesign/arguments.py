@@ -116,12 +116,9 @@ def read_outputs(text: str | None) -> list[Label] | None:
 
 def align_prior(prior: Prior, inputs: tuple[Label, ...], *, named: bool) -> Prior:
     """The prior in the order of the kernel's inputs, matched by label where labels were given."""
-    with warnings.catch_warnings():
-        # Symbols without mass were named when the prior was read.
-        warnings.simplefilter("ignore", ZeroMassWarning)
-        if not named and len(prior) == len(inputs):
+    if not named and len(prior) == len(inputs):
+        with warnings.catch_warnings():
+            # Symbols without mass were named when the prior was read.
+            warnings.simplefilter("ignore", ZeroMassWarning)
             return Prior.from_counts(prior.weights, inputs)
-        if set(prior.labels) == set(inputs):
-            masses = [prior.weights[prior.index(label)] for label in inputs]
-            return Prior.from_counts(masses, inputs)
-    return prior
+    return prior.reordered(inputs) if set(prior.labels) == set(inputs) else prior

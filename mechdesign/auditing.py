@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,10 @@ from .exact import Verdict
 from .labels import Label, shorten
 from .mechanism import Mechanism
 from .prior import Prior
-from .privacy.notion import NOTIONS, Check, PrivacyNotion, as_notions
+from .privacy.notion import NOTIONS, Check, PrivacyNotion, Worst, as_notions
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Leakage:
     """What a kernel leaks under one notion.
 
@@ -28,18 +28,26 @@ class Leakage:
     notion : the notion at the levels that the kernel has, so ``str(leakage.notion)`` names them
     levels : achieved levels in nats, exact and rounded up (one per level of the notion)
     per_outcome : ``(L, M)`` leakage of each outcome in nats, in floating point
-    worst_output : label of the outcome that leaks most
-    evidence : the outcome and the hypotheses that attain the level
+    worst : for each level the outcome that leaks most, and about which hypotheses
     """
 
     notion: PrivacyNotion
     levels: tuple[float, ...]
     per_outcome: NDArray[np.float64]
-    worst_output: Label
-    evidence: str
+    worst: tuple[Worst, ...]
+
+    @property
+    def worst_output(self) -> Label:
+        """Label of the outcome that attains the (first) level."""
+        return self.worst[0].output
+
+    @property
+    def evidence(self) -> str:
+        """The outcomes and the hypotheses that attain the levels, in words."""
+        return "; ".join(f"outcome {w.output!r}: {w.about}, {w.shown}" for w in self.worst)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AuditReport:
     """Everything an auditor asks about a kernel and a prior. All leakages in nats.
 
@@ -112,8 +120,11 @@ class AuditReport:
         n, m = self.mechanism.shape
         lines = [f"Audit of {n} inputs × {m} outputs (nats)"]
         for name, leakage in self.leakages.items():
-            levels = ", ".join(f"{level:.6g}" for level in leakage.levels)
-            lines.append(f"  {name:<22} {levels:<22} worst at {shorten(leakage.worst_output)!r}")
+            fields = leakage.notion.level_fields
+            for field, worst in zip(fields, leakage.worst, strict=True):
+                label = name if len(fields) == 1 else f"{name} {field}"
+                place = f"at {shorten(worst.output)!r}: {worst.about}"
+                lines.append(f"  {label:<22} {worst.level:<12.6g} {place}")
         lines += [
             f"  {'maximal leakage':<22} {self.maximal_leakage:.6g}",
             f"  {'maximal cost leakage':<22} {self.maximal_cost_leakage:.6g}",
@@ -164,10 +175,12 @@ def audit(
     >>> round(report.ldp, 6), str(report.verdict)
     (1.098612, 'yes')
     """
+    if isinstance(prior, Mapping):
+        prior = Prior(prior)
     if isinstance(prior, Prior):
         known = prior
         if not isinstance(mechanism, Mechanism):
-            mechanism = Mechanism(mechanism, inputs=_labels_for(mechanism, prior))
+            mechanism, known = _labelled(mechanism, prior)
     else:
         if not isinstance(mechanism, Mechanism):
             mechanism = Mechanism(mechanism)
@@ -220,9 +233,20 @@ def _leakage(unlimited: PrivacyNotion, mechanism: Mechanism, prior: Prior) -> Le
         unlimited.with_levels(*check.achieved),
         check.achieved,
         per_outcome,
-        mechanism.outputs[int(per_outcome.max(axis=0).argmax())],
-        check.evidence,
+        check.worst,
     )
+
+
+def _labelled(kernel: ArrayLike, prior: Prior) -> tuple[Mechanism, Prior]:
+    """A plain kernel with the prior's labels; a data frame's own labels are matched by name."""
+    labels = _labels_for(kernel, prior)
+    if hasattr(kernel, "columns"):
+        mechanism = Mechanism(kernel)
+        if set(mechanism.inputs) == set(prior.labels):
+            return mechanism, prior.reordered(mechanism.inputs)
+        if mechanism.inputs != tuple(range(len(prior))):
+            return mechanism, prior  # the labels differ, and the check of the prior says so
+    return Mechanism(kernel, inputs=labels), prior
 
 
 def _labels_for(kernel: ArrayLike, prior: Prior) -> tuple[Label, ...] | None:

@@ -26,7 +26,7 @@ from .arguments import (
     read_prior,
     read_utility,
 )
-from .errors import InputError, MechdesignError, StorageError
+from .errors import InputError, MechdesignError, NoMethodError, StorageError
 
 OK, NOT_MET, BAD_INPUT, FAILED = 0, 1, 2, 3
 
@@ -110,10 +110,11 @@ def design(
     """Design the best mechanism for a column, certify it, and say what it leaks."""
     from . import reporting
     from .auditing import audit as run_audit
+    from .files import check_writable
     from .privacy.notion import parse_notion
     from .solve.designing import design as run_design
     from .solve.designing import explain as run_explain
-    from .storage import check_writable, save, to_json, write_csv
+    from .storage import save, seal, to_json, write_csv
 
     if not privacy:
         raise InputError(
@@ -126,6 +127,13 @@ def design(
     known = read_prior(table, column, weights, missing, prior)
     goal = read_utility(utility, known)
     labels = read_outputs(outputs)
+    if explain and (output is not None or csv is not None):
+        raise InputError(
+            "--explain",
+            expected="no --output and no --csv, as nothing is solved",
+            got="one of them",
+            remedy="leave out --explain to design and save",
+        )
     if explain:
         choice = run_explain(known, goal, notions, labels, solver)
         if as_json:
@@ -153,7 +161,7 @@ def design(
     if csv is not None:
         write_csv(found.mechanism, csv, overwrite=force)
     if as_json:
-        _print_json({**to_json(found), "audit": report.summary()})
+        _print_json(seal({**to_json(found), "audit": plain(report.summary())}))
         return
     reporting.print_design(found, report)
     for path in (output, csv):
@@ -163,7 +171,9 @@ def design(
 
 @app.command()
 def audit(
-    kernel: Annotated[str, typer.Argument(help="A saved design (.json) or a kernel (.csv).")],
+    kernel: Annotated[
+        str, typer.Argument(help="A saved design, or a kernel as CSV with labels or as JSON rows.")
+    ],
     table: Annotated[
         str | None, typer.Option("--data", help="CSV file or shipped table for the prior.")
     ] = None,
@@ -183,25 +193,19 @@ def audit(
     """
     from . import reporting
     from .auditing import audit as run_audit
-    from .mechanism import Mechanism
     from .privacy.notion import parse_notion
     from .solve.designing import Design
-    from .storage import load
-    from .tables import read_matrix
+    from .storage import load_kernel
 
     notions: Sequence[Any] = [parse_notion(spec) for spec in privacy or []]
     given = None
     if any(option is not None for option in (table, column, prior)):
         given = read_prior(table, column, weights, missing, prior)
-    if kernel.lower().endswith(".json"):
-        item = load(kernel)
-        mechanism = item.mechanism if isinstance(item, Design) else item
-        if isinstance(item, Design):
-            given = given or item.prior
-            notions = notions or item.notions
-    else:
-        matrix, inputs, columns = read_matrix(kernel)
-        mechanism = Mechanism(matrix, inputs, columns, normalise=normalise)
+    item = load_kernel(kernel, normalise=normalise)
+    mechanism = item.mechanism if isinstance(item, Design) else item
+    if isinstance(item, Design):
+        given = given or item.prior
+        notions = notions or item.notions
     if given is None:
         raise InputError(
             "prior",
@@ -249,14 +253,16 @@ def compare(
     """Compare how much utility several notions allow, level by level."""
     from . import reporting
     from .comparing import compare as run_compare
+    from .files import check_writable
     from .privacy.notion import find_notion
-    from .storage import check_writable
+    from .storage import SCHEMA
 
     known = read_prior(table, column, weights, missing, prior)
     goal = read_utility(utility, known)
     families = [find_notion(name) for name in notion or ["pml", "lip", "ldp"]]
     if plot is not None:
         check_writable(plot, overwrite=force)
+        reporting.check_plot(plot)
     found = run_compare(
         known,
         goal,
@@ -269,7 +275,8 @@ def compare(
     if plot is not None:
         reporting.save_plot(found, plot)
     if as_json:
-        _print_json({"prior": list(known.weights), "points": found.rows()})
+        prior_rows = dict(zip(map(str, known.labels), known.probabilities.tolist(), strict=True))
+        _print_json({"schema": SCHEMA, "prior": prior_rows, "points": found.rows()})
     else:
         reporting.print_comparison(found)
     if plot is not None:
@@ -326,12 +333,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         except (InputError, StorageError) as problem:
             return _fail(str(problem), BAD_INPUT)
+        except NoMethodError as problem:
+            return _fail(f"{problem}; ask for other notions or another solver.", BAD_INPUT)
         except MechdesignError as problem:
             return _fail(str(problem), FAILED)
         except (BrokenPipeError, SystemExit):
             # Whoever read our output has seen enough (typer leaves by SystemExit then).
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return OK
+        except OSError as problem:
+            return _fail(f"output cannot be written ({problem.strerror})", FAILED)
         except Exception as problem:
             if not hasattr(problem, "format_message"):
                 raise
@@ -361,17 +372,17 @@ def _show_warning(message: Any, *_: Any, **__: Any) -> None:
 
 
 def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(_plain(value), indent=1, allow_nan=False))
+    typer.echo(json.dumps(plain(value), indent=1, allow_nan=False))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """JSON has no infinity: write it as text."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):
-        return {str(key): _plain(v) for key, v in value.items()}
+        return {str(key): plain(v) for key, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     return value
 
 

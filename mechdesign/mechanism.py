@@ -17,6 +17,7 @@ from .labels import Label, check_labels, shorten
 from .prior import Prior
 
 ROW_TOLERANCE = 1e-6
+NEGATIVE_TOLERANCE = 1e-9
 _MOST_BITS = 1 << 20
 
 
@@ -28,7 +29,8 @@ class Mechanism:
     kernel : (N, M) array of non-negative numbers
         Rows are inputs. Row sums may be off by rounding (at most 1e-6): each row is divided by its
         sum, and :attr:`row_error` remembers how far off it was, because an exact audit cannot be
-        more certain than the numbers it was given.
+        more certain than the numbers it was given. Entries between -1e-9 and 0, which solvers
+        leave behind, are taken as 0. A data frame brings its index and column names as labels.
     inputs, outputs : sequences of distinct labels, optional
         ``0 … N-1`` and ``0 … M-1`` when left out.
     normalise : bool
@@ -60,6 +62,10 @@ class Mechanism:
         normalise: bool = False,
     ) -> None:
         matrix = _checked(kernel, normalise)
+        if inputs is None:
+            inputs = _frame_index(kernel)
+        if outputs is None and hasattr(kernel, "columns"):
+            outputs = list(kernel.columns)
         self._fill(*dyadic(matrix), inputs, outputs)
 
     @classmethod
@@ -132,7 +138,8 @@ class Mechanism:
         self.weights, self.bits = weights, bits
         self.inputs = check_labels(inputs, weights.shape[0], "kernel inputs", KernelError)
         self.outputs = check_labels(outputs, weights.shape[1], "kernel outputs", KernelError)
-        sums = weights.astype(object).sum(axis=1)
+        fits = weights.dtype != object and int(weights.max()) < (1 << 62) // weights.shape[1]
+        sums = weights.sum(axis=1) if fits else weights.astype(object).sum(axis=1)
         self.row_error = max(abs(Fraction(int(s), 1 << bits) - 1) for s in sums)
 
     @property
@@ -402,6 +409,15 @@ class Mechanism:
             )
 
 
+def _frame_index(kernel: Any) -> list[Label] | None:
+    """Row labels of a pandas frame, unless they are just 0 … N-1."""
+    index = getattr(kernel, "index", None)
+    if not hasattr(kernel, "columns") or index is None:
+        return None
+    labels = list(index)
+    return None if labels == list(range(len(labels))) else labels
+
+
 def _checked(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
     try:
         if np.iscomplexobj(kernel):
@@ -411,8 +427,8 @@ def _checked(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
         raise KernelError(
             "kernel",
             expected="an N×M array of numbers",
-            got="something else",
-            remedy="give rows of equal length that hold numbers only",
+            got=f"a {type(kernel).__name__} that cannot be read as one",
+            remedy="give rows of equal length that hold numbers only; of a design, its .mechanism",
         ) from None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise KernelError(
@@ -421,6 +437,7 @@ def _checked(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
             got=f"shape {matrix.shape}",
             remedy="give one row per input",
         )
+    matrix = np.where((matrix < 0) & (matrix >= -NEGATIVE_TOLERANCE), 0.0, matrix)
     if not np.isfinite(matrix).all() or (matrix < 0).any():
         i, j = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))[0]
         raise KernelError(

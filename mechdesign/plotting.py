@@ -23,7 +23,7 @@ def plot_frontiers(comparison: Comparison, ax: Any = None) -> Any:
         When matplotlib is not installed.
     """
     if ax is None:
-        ax = _pyplot().subplots()[1]
+        ax = load_pyplot().subplots()[1]
     for name in comparison.notions:
         levels, values = comparison.frontier(name)
         ax.plot(levels, values, marker="." if len(levels) < 40 else None, label=name)
@@ -34,7 +34,8 @@ def plot_frontiers(comparison: Comparison, ax: Any = None) -> Any:
     return ax
 
 
-def _pyplot() -> Any:
+def load_pyplot() -> Any:
+    """``matplotlib.pyplot``, or a :class:`MechdesignError` that says how to install it."""
     try:
         from matplotlib import pyplot
     except ImportError:

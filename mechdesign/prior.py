@@ -29,7 +29,7 @@ class Prior:
 
     Parameters
     ----------
-    probabilities : sequence of N numbers
+    probabilities : sequence of N numbers, or mapping from label to number
         Floats, integers, ``Fraction`` or ``Decimal``; non-negative, with sum 1 within 1e-6.
         For counts or unnormalised weights use :meth:`from_counts`.
     labels : sequence of N distinct hashable values, optional
@@ -57,6 +57,7 @@ class Prior:
     total: int
 
     def __init__(self, probabilities: Iterable[Any], labels: Iterable[Any] | None = None) -> None:
+        probabilities, labels = _unpacked(probabilities, labels)
         masses = _masses(probabilities)
         total = sum(masses, Fraction(0))
         if abs(total - 1) > Fraction(SUM_TOLERANCE):
@@ -120,22 +121,14 @@ class Prior:
 
         Parameters
         ----------
-        counts : mapping from label to count, or sequence of N counts
+        counts : mapping from label to count, pandas series with labels as index, or N counts
 
         Examples
         --------
         >>> Prior.from_counts({"yes": 30, "no": 10}).probabilities
         array([0.75, 0.25])
         """
-        if isinstance(counts, Mapping):
-            if labels is not None:
-                raise PriorError(
-                    "prior from counts",
-                    expected="labels either in the mapping or in labels=",
-                    got="both",
-                    remedy="leave out labels=",
-                )
-            labels, counts = list(counts.keys()), list(counts.values())
+        counts, labels = _unpacked(counts, labels)
         return cls._from_masses(_masses(counts), labels)
 
     @classmethod
@@ -240,6 +233,14 @@ class Prior:
             [Fraction(self.weights[i]) for i in kept], [self.labels[i] for i in kept]
         )
 
+    def reordered(self, labels: Sequence[Any]) -> Prior:
+        """The same prior with its symbols in another order."""
+        with warnings.catch_warnings():
+            # Symbols without mass were named when the prior was made.
+            warnings.simplefilter("ignore", ZeroMassWarning)
+            masses = [Fraction(self.weights[self.index(label)]) for label in labels]
+            return Prior._from_masses(masses, labels)
+
     def index(self, label: Any) -> int:
         """Position of a label."""
         try:
@@ -281,6 +282,24 @@ class Prior:
 
 def _rough(total: Fraction) -> str:
     return f"{Decimal(total.numerator) / Decimal(total.denominator):.9g}"
+
+
+def _unpacked(values: Any, labels: Iterable[Any] | None) -> tuple[Any, Iterable[Any] | None]:
+    """Numbers and labels of a mapping or of a pandas series; anything else as it is."""
+    if isinstance(values, Mapping):
+        found, numbers = list(values.keys()), list(values.values())
+    elif hasattr(values, "index") and hasattr(values, "to_list") and hasattr(values, "name"):
+        found, numbers = list(values.index), values.to_list()
+    else:
+        return values, labels
+    if labels is not None and isinstance(values, Mapping):
+        raise PriorError(
+            "prior",
+            expected="labels either in the mapping or in labels=",
+            got="both",
+            remedy="leave out labels=",
+        )
+    return numbers, found if labels is None else labels
 
 
 def _masses(values: Iterable[Any]) -> list[Fraction]:

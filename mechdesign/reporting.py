@@ -16,11 +16,14 @@ from .data import EXAMPLES
 from .errors import StorageError
 from .labels import shorten
 from .mechanism import Mechanism
+from .plotting import load_pyplot, plot_frontiers
 from .prior import Prior
-from .solve.designing import Design
+from .solve.designing import Design, agreement_lines
+from .storage import SCHEMA, label_to_json, mechanism_to_json
 
 MOST_ROWS = 30
 MOST_COLUMNS = 10
+PLOT_ENDINGS = (".png", ".pdf", ".svg")
 
 
 def console() -> Console:
@@ -36,6 +39,8 @@ def print_design(found: Design, report: AuditReport) -> None:
     out.print(Text(f"{asked}, utility {found.utility!r}: {found.status}", style="bold"))
     out.print(_kernel_table(found.mechanism, found.prior))
     out.print(_certificate_table(found))
+    for line in agreement_lines(found):
+        out.print(Text(line), soft_wrap=True)
     out.print(_leakage_table(report))
 
 
@@ -67,20 +72,24 @@ def print_comparison(found: Comparison) -> None:
     out.print(Text(f"every kernel checked exactly; largest gap {worst:.2g} of the utility range"))
 
 
+def check_plot(path: Path) -> None:
+    """Raise before any work when a plot could not be saved under this name."""
+    if path.suffix.lower() not in PLOT_ENDINGS:
+        raise StorageError(
+            f"plot {path}: expected a name that ends in {', '.join(PLOT_ENDINGS)}, got "
+            f"{path.suffix or 'none'}; choose one of these."
+        )
+    load_pyplot()
+
+
 def save_plot(found: Comparison, path: Path) -> None:
     """Draw the frontiers into a file; the ending says which kind."""
-    import matplotlib
-
-    from .plotting import plot_frontiers
-
-    matplotlib.use("Agg")
+    load_pyplot().switch_backend("Agg")
     axes = plot_frontiers(found)
     try:
         axes.figure.savefig(path, bbox_inches="tight")
-    except (OSError, ValueError) as problem:
-        raise StorageError(
-            f"plot {path}: expected a name that ends in .png, .pdf or .svg, got {problem}."
-        ) from None
+    except OSError as problem:
+        raise StorageError(f"plot {path}: cannot be written ({problem.strerror}).") from None
 
 
 def print_examples() -> None:
@@ -94,12 +103,27 @@ def print_examples() -> None:
 def audit_json(report: AuditReport) -> dict[str, Any]:
     """The report as plain values for ``--json``."""
     return {
+        "format": "mechdesign-audit",
+        "schema": SCHEMA,
+        "prior": {
+            "labels": [label_to_json(label) for label in report.prior.labels],
+            "probabilities": report.prior.probabilities.tolist(),
+        },
+        "mechanism": mechanism_to_json(report.mechanism),
         "leakage": report.summary(),
-        "worst_outputs": {
-            name: {"output": str(leakage.worst_output), "evidence": leakage.evidence}
+        "worst": {
+            name: [
+                {
+                    "level": worst.level,
+                    "output": label_to_json(worst.output),
+                    "over": worst.over,
+                    "under": worst.under,
+                }
+                for worst in leakage.worst
+            ]
             for name, leakage in report.leakages.items()
         },
-        "outcomes": [{**row, "output": str(row["output"])} for row in report.table()],
+        "outcomes": [{**row, "output": label_to_json(row["output"])} for row in report.table()],
         "verdict": None if report.verdict is None else str(report.verdict),
         "checks": [
             {
@@ -156,10 +180,11 @@ def _leakage_table(report: AuditReport) -> Table:
     table.add_column("notion")
     table.add_column("level", justify="right")
     table.add_column("worst outcome")
+    table.add_column("largest ratio of likelihoods")
     for name, leakage in report.leakages.items():
-        for field, level in zip(leakage.notion.level_fields, leakage.levels, strict=True):
+        for field, worst in zip(leakage.notion.level_fields, leakage.worst, strict=True):
             label = name if len(leakage.levels) == 1 else f"{name} {field}"
-            table.add_row(label, _number(level), shorten(leakage.worst_output))
+            table.add_row(label, _number(worst.level), shorten(worst.output), worst.about)
     table.add_section()
     table.add_row("maximal leakage", _number(report.maximal_leakage), "(average)")
     table.add_row("maximal cost leakage", _number(report.maximal_cost_leakage), "(average)")

@@ -1,8 +1,10 @@
 """Saving and loading designs and mechanisms, as JSON that is checked again when it is read.
 
 A saved design carries the integer weights of the kernel, the exact prior, the notions, the
-utility, and the dual numbers. Loading repeats the exact check of every notion and recomputes the
-bound, so an edited file is refused whatever it claims about itself.
+utility, and the dual numbers. Loading repeats the exact check of every notion and recomputes value,
+bound and gaps, so a file that claims more privacy or a better optimum than its numbers bear out is
+refused, even with a fitting digest. What cannot be computed from the numbers (which method and
+solver found them, what the repair did) is a record, taken as it is.
 """
 
 from __future__ import annotations
@@ -12,8 +14,6 @@ import hashlib
 import io
 import json
 import math
-import os
-import tempfile
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,20 +23,23 @@ from numpy.typing import NDArray
 
 from . import __version__
 from .errors import CertificateError, InputError, StorageError
+from .files import read_text, write_text
 from .labels import Label
 from .mechanism import Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
-from .solve.certificate import examine
-from .solve.designing import Design
+from .solve.certificate import Certificate, examine
+from .solve.designing import Agreement, Design
 from .solve.methods import Duals, Multipliers
 from .solve.problem import state_problem
 from .solve.repair import Repair
+from .tables import read_matrix
 from .utility import Distance, Hamming, LinearUtility, Matrix
 
 FORMAT = "mechdesign"
 SCHEMA = 1
 _AGREEMENT = 1e-12
+_LARGEST_MATRIX = 10**9
 
 
 def save(item: Design | Mechanism, path: str | Path, *, overwrite: bool = False) -> None:
@@ -63,14 +66,7 @@ def load(path: str | Path) -> Design | Mechanism:
     Raises :class:`StorageError` for an unknown schema version, a damaged file, or one whose
     contents do not bear out what it says.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise StorageError(
-            f"file: expected an existing file, got {path}; check the path."
-        ) from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise StorageError(f"file {path}: cannot be read ({problem}); check the path.") from None
+    text = read_text(path)
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as problem:
@@ -79,6 +75,31 @@ def load(path: str | Path) -> Design | Mechanism:
             f"({problem}); pass a saved design, or a kernel as .csv."
         ) from None
     return from_json(content, str(path))
+
+
+def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechanism:
+    """A kernel from any of the forms people keep them in, told apart by what the file holds.
+
+    What :func:`save` wrote; a JSON array of rows; a JSON object with ``kernel`` and optionally
+    ``inputs`` and ``outputs``; or a CSV matrix with labels.
+    """
+    if not str(path).lower().endswith(".csv") and read_text(path).lstrip()[:1] in ("{", "["):
+        try:
+            content = json.loads(read_text(path))
+        except (ValueError, RecursionError):
+            return load(path)  # says what is wrong with the file
+        if isinstance(content, list):
+            return Mechanism(content, normalise=normalise)
+        if "kernel" in content and content.get("format") != FORMAT:
+            return Mechanism(
+                content["kernel"],
+                content.get("inputs"),
+                content.get("outputs"),
+                normalise=normalise,
+            )
+        return load(path)
+    matrix, inputs, outputs = read_matrix(path)
+    return Mechanism(matrix, inputs, outputs, normalise=normalise)
 
 
 def write_csv(mechanism: Mechanism, path: str | Path, *, overwrite: bool = False) -> None:
@@ -94,65 +115,13 @@ def write_csv(mechanism: Mechanism, path: str | Path, *, overwrite: bool = False
     write_text(buffer.getvalue(), path, overwrite=overwrite)
 
 
-def check_writable(path: str | Path, *, overwrite: bool) -> None:
-    """Raise :class:`StorageError` when a file exists that may not be replaced."""
-    target = Path(path)
-    try:
-        target.stat()
-    except FileNotFoundError:
-        pass
-    except OSError as problem:
-        raise StorageError(
-            f"output {path}: cannot be written ({problem.strerror}); choose another name."
-        ) from None
-    if target.is_dir():
-        raise StorageError(f"output {path}: expected a file name, got a folder; name a file in it.")
-    if target.exists() and not overwrite:
-        raise StorageError(
-            f"output {path}: expected a new file, got one that exists; choose another name, or "
-            "replace it with overwrite=True (--force)."
-        )
-    if not target.parent.exists():
-        raise StorageError(
-            f"output {path}: expected an existing folder, got {target.parent}; create it first."
-        )
-
-
-def write_text(text: str, path: str | Path, *, overwrite: bool) -> None:
-    """Write a file whole or not at all."""
-    check_writable(path, overwrite=overwrite)
-    target = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as problem:
-        raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
-    except UnicodeEncodeError:
-        raise StorageError(
-            f"output {path}: a label holds characters that UTF-8 has no code for; relabel."
-        ) from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 # To JSON
 
 
 def to_json(item: Design | Mechanism) -> dict[str, Any]:
     """What :func:`save` writes, as plain values."""
     if isinstance(item, Mechanism):
-        body: dict[str, Any] = {"kind": "mechanism", "mechanism": _mechanism_out(item)}
+        body: dict[str, Any] = {"kind": "mechanism", "mechanism": mechanism_to_json(item)}
     elif isinstance(item, Design):
         body = _design_out(item)
     else:
@@ -160,9 +129,12 @@ def to_json(item: Design | Mechanism) -> dict[str, Any]:
             f"save: expected a Design or a Mechanism, got {type(item).__name__}; pass the result "
             "of design()."
         )
-    content = {"format": FORMAT, "schema": SCHEMA, "version": __version__, **body}
-    content["digest"] = _digest(content)
-    return content
+    return seal({"format": FORMAT, "schema": SCHEMA, "version": __version__, **body})
+
+
+def seal(content: dict[str, Any]) -> dict[str, Any]:
+    """The content with the digest of everything in it."""
+    return {**content, "digest": _digest(content)}
 
 
 def _design_out(item: Design) -> dict[str, Any]:
@@ -172,14 +144,15 @@ def _design_out(item: Design) -> dict[str, Any]:
     return {
         "kind": "design",
         "prior": {
-            "labels": [_label_out(label) for label in item.prior.labels],
+            "labels": [label_to_json(label) for label in item.prior.labels],
             "weights": [str(w) for w in item.prior.weights],
             "probabilities": item.prior.probabilities.tolist(),
         },
         "notions": [_notion_out(notion) for notion in item.notions],
         "utility": {"name": item.utility.spec, "gains": gains.tolist()},
-        "mechanism": _mechanism_out(item.mechanism),
+        "mechanism": mechanism_to_json(item.mechanism),
         "method": item.method,
+        "agreement": [vars(row) for row in item.agreement],
         "certificate": {
             "verdicts": [str(check.verdict) for check in c.checks],
             "achieved": [list(map(_number_out, check.achieved)) for check in c.checks],
@@ -203,10 +176,11 @@ def _design_out(item: Design) -> dict[str, Any]:
     }
 
 
-def _mechanism_out(mechanism: Mechanism) -> dict[str, Any]:
+def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
+    """Integer weights and labels of a mechanism, as plain values."""
     return {
-        "inputs": [_label_out(label) for label in mechanism.inputs],
-        "outputs": [_label_out(label) for label in mechanism.outputs],
+        "inputs": [label_to_json(label) for label in mechanism.inputs],
+        "outputs": [label_to_json(label) for label in mechanism.outputs],
         "denominator_bits": mechanism.bits,
         "weights": [[str(int(w)) for w in row] for row in mechanism.weights],
     }
@@ -242,14 +216,20 @@ def _number_out(value: Any) -> Any:
         return value
     if isinstance(value, tuple):
         return [_number_out(v) for v in value]
-    raise StorageError(f"a parameter of type {type(value).__name__} cannot be saved.")
+    raise StorageError(
+        f"parameter of a notion: expected numbers, text or tuples of these, got "
+        f"{type(value).__name__}; save the mechanism alone, found.mechanism."
+    )
 
 
-def _label_out(label: Label) -> Any:
-    if label is None or isinstance(label, (str, int, float, bool)):
+def label_to_json(label: Label) -> Any:
+    """A label as plain values; raises :class:`StorageError` for one that has no such form."""
+    if isinstance(label, float) and math.isinf(label):
+        return {"float": repr(label)}
+    if label is None or (isinstance(label, (str, int, float, bool)) and label == label):
         return label
     if isinstance(label, tuple):
-        return {"tuple": [_label_out(part) for part in label]}
+        return {"tuple": [label_to_json(part) for part in label]}
     raise StorageError(
         f"label {label!r}: expected text, a number or a tuple of these, got "
         f"{type(label).__name__}; relabel before saving."
@@ -333,16 +313,45 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         )
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
-    margin = _AGREEMENT * max(1.0, problem.gain_range)
-    for claim, found in (("value", certificate.value), ("bound", certificate.bound)):
-        if not abs(found - saved[claim]) <= margin:
-            raise StorageError(
-                f"{name}: the file claims {claim} {saved[claim]!r}, its kernel and duals give "
-                f"{found!r}; design again."
-            )
+    _compare_claims(content, certificate, prior, problem.gain_range, name)
     if certificate.fingerprint != saved["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
-    return Design(mechanism, prior, utility, notions, content["method"], certificate)
+    agreement = tuple(Agreement(**row) for row in content["agreement"])
+    return Design(
+        mechanism,
+        prior,
+        utility,
+        notions,
+        str(content["method"]),
+        certificate,
+        agreement=agreement,
+    )
+
+
+def _compare_claims(
+    content: dict[str, Any], certificate: Certificate, prior: Prior, width: float, name: str
+) -> None:
+    """Refuse a file whose claims its own numbers do not bear out."""
+    saved = content["certificate"]
+    margin = _AGREEMENT * max(1.0, width)
+    gap_margin = margin / width if width > 0 else margin
+    achieved = [level for check in certificate.checks for level in check.achieved]
+    claims: list[tuple[str, Any, Any, float]] = [
+        ("value", saved["value"], certificate.value, margin),
+        ("bound", saved["bound"], certificate.bound, margin),
+        ("gap", saved["gap"], certificate.gap, gap_margin),
+        ("optimal", saved["optimal"], certificate.is_optimal, 0.0),
+        ("verdicts", saved["verdicts"], [str(c.verdict) for c in certificate.checks], 0.0),
+        ("achieved", [_number_in(v) for row in saved["achieved"] for v in row], achieved, 0.0),
+        ("probabilities", content["prior"]["probabilities"], prior.probabilities.tolist(), 0.0),
+    ]
+    for claim, said, found, allowed in claims:
+        same = abs(found - said) <= allowed if allowed else said == found
+        if not same:
+            raise StorageError(
+                f"{name}: the file claims {claim} {said!r}, its numbers give {found!r}; design "
+                "again."
+            )
 
 
 def _prior_in(part: dict[str, Any]) -> Prior:
@@ -403,7 +412,10 @@ def _duals_in(part: dict[str, Any]) -> Duals:
 
 
 def _sparse_in(part: dict[str, Any]) -> NDArray[np.float64]:
-    matrix = np.zeros(part["shape"])
+    rows, columns = (int(size) for size in part["shape"])
+    if not 0 < rows * columns <= _LARGEST_MATRIX:
+        raise ValueError(f"dual numbers of shape {rows}×{columns}")
+    matrix = np.zeros((rows, columns))
     matrix[part["rows"], part["columns"]] = part["values"]
     return matrix
 
@@ -415,4 +427,8 @@ def _number_in(value: Any) -> Any:
 
 
 def _label_in(label: Any) -> Label:
-    return tuple(_label_in(part) for part in label["tuple"]) if isinstance(label, dict) else label
+    if not isinstance(label, dict):
+        return label
+    if "float" in label:
+        return float(label["float"])
+    return tuple(_label_in(part) for part in label["tuple"])

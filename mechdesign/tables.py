@@ -92,6 +92,8 @@ def count_csv(
 ) -> dict[Label, Fraction]:
     """How often each value occurs in one column of a CSV file, streamed line by line.
 
+    Empty cells and the words NA, N/A, NaN, null and none (in any case) count as missing.
+
     Parameters
     ----------
     path : file with a header line, or the name of a shipped table
@@ -114,6 +116,14 @@ def count_csv(
                 expected="a header line and rows",
                 got="an empty file",
                 remedy="check the path",
+            )
+        if len(set(header)) < len(header):
+            twice = next(cell for cell in header if header.count(cell) > 1)
+            raise DataError(
+                f"table {name}",
+                expected="distinct column names",
+                got=f"{twice!r} more than once",
+                remedy="rename the columns",
             )
         for wanted in (column, weights):
             if wanted is not None and wanted not in header:
@@ -167,6 +177,14 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
             remedy="see 'mechdesign design --csv' for the layout",
         )
     columns = [cell.strip() for cell in rows[0][1:]]
+    decimals = all(_is_number(cell) for cell in columns) and any("." in cell for cell in columns)
+    if decimals and abs(sum(map(float, columns)) - 1) < 1e-6:
+        raise DataError(
+            f"matrix {name}",
+            expected="a header line with the labels of the columns",
+            got=f"numbers that sum to one: {rows[0][1:5]}",
+            remedy="put a line such as input,a,b above the rows",
+        )
     labels, values = [], []
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(columns) + 1:

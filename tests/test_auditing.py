@@ -111,9 +111,10 @@ def test_levels_are_rounded_up_and_the_worst_outcome_attains_them(seed):
     for leakage in report.leakages.values():
         per_outcome = leakage.per_outcome
         assert leakage.worst_output in report.mechanism.outputs
-        worst = report.mechanism.outputs.index(leakage.worst_output)
-        assert per_outcome[:, worst].max() == per_outcome.max()
-        for level, row in zip(leakage.levels, per_outcome, strict=True):
+        for level, row, worst in zip(leakage.levels, per_outcome, leakage.worst, strict=True):
+            place = report.mechanism.outputs.index(worst.output)
+            assert row[place] == pytest.approx(row.max(), rel=1e-12)
+            assert worst.level == level
             assert level >= row.max() - 1e-12 * max(1.0, level if level < math.inf else 1.0)
         assert leakage.notion.levels == leakage.levels
         verdict = leakage.notion.check(report.mechanism, report.prior).verdict
@@ -482,3 +483,43 @@ def test_unknown_attributes_are_attribute_errors():
     report = audit(TIGHT, [0.5, 0.5])
     with pytest.raises(AttributeError, match="no attribute 'pmx'"):
         report.pmx  # noqa: B018
+
+
+def test_each_level_names_its_own_worst_outcome():
+    """The lower side is worst at the last outcome, the upper side at the first."""
+    report = audit([[0.9, 0.1, 0.0], [0.3, 0.3, 0.4]], [0.2, 0.8])
+    lower, upper = report.leakages["alip"].worst
+    assert (lower.level, lower.output) == (math.inf, 2)
+    assert upper.output == 0
+    assert upper.over == "0"
+    assert upper.under == "the prior"
+    assert upper.level == close(math.log(0.9 / 0.42))
+    assert f"{upper.about}" in repr(report)
+
+
+def assert_same(one, other):
+    for name, value in one.summary().items():
+        np.testing.assert_allclose(value, other.summary()[name], rtol=1e-12, err_msg=name)
+
+
+def test_data_frames_are_matched_by_their_labels():
+    pd = pytest.importorskip("pandas")
+    prior = Prior([0.7, 0.3], ["a", "b"])
+    frame = pd.DataFrame([[0.9, 0.1], [0.2, 0.8]], index=["b", "a"], columns=["x", "y"])
+    report = audit(frame, prior)
+    assert report.mechanism.inputs == ("b", "a")
+    assert report.mechanism.outputs == ("x", "y")
+    straight = audit([[0.2, 0.8], [0.9, 0.1]], prior)
+    assert_same(report, straight)
+    plain = audit(pd.DataFrame([[0.2, 0.8], [0.9, 0.1]]), prior)
+    assert_same(plain, straight)
+    with pytest.raises(KernelError, match="inputs"):
+        audit(frame, Prior([0.7, 0.3], ["a", "c"]))
+
+
+def test_negative_dust_is_taken_as_zero():
+    report = audit([[1.0, -1e-17], [0.5, 0.5]], [0.5, 0.5])
+    assert report.mechanism.weights[0, 1] == 0
+    assert report.ldp == math.inf
+    with pytest.raises(KernelError):
+        audit([[1.0, -1e-6], [0.5, 0.5]], [0.5, 0.5])

@@ -107,7 +107,7 @@ def test_matched_pairs_with_any_multipliers(data):
     over, under = Hypotheses.points(prior, [0, 1, 1, 2]), Hypotheses.points(prior, [1, 0, 2, 1])
 
     class Line(md.LikelihoodBound, register=False):
-        level_fields = ()
+        epsilon = 1.0
 
         def bounds(self, prior):
             return [Bound(over, under, epsilon, pairing="matched", scales=(1, 1, 2, 2))]

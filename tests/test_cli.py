@@ -9,6 +9,7 @@ import re
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,7 +121,12 @@ def test_design_titanic_class_save_and_audit_read_back_exactly(run, tmp_path):
     assert audited.json["verdict"] == "yes"
     printed = run("design", "titanic", "--column", "class", "-p", "pml:0.5", "--json")
     saved = json.loads((tmp_path / "m.json").read_text())
-    assert {k: v for k, v in printed.json.items() if k != "audit"} == saved
+    extra = ("audit", "digest")
+    assert {k: v for k, v in printed.json.items() if k not in extra} == {
+        k: v for k, v in saved.items() if k not in extra
+    }
+    (tmp_path / "printed").write_text(printed.out)
+    assert run("audit", "printed", "--json").json == audited.json
     assert printed.json["audit"] == audited.json["leakage"]
     assert saved["certificate"]["achieved"] == [audited.json["checks"][0]["achieved"]]
     assert run("show", "m.json", "--json").json == saved
@@ -669,9 +675,9 @@ def test_one_existing_file_of_two_stops_before_anything_is_written(run, tmp_path
 # Failures: exit code 3
 
 
-def test_a_method_that_does_not_apply_is_exit_code_3(run):
+def test_a_method_that_does_not_apply_is_bad_input(run):
     found = run("design", *PRIOR, *PML, "--solver", "pmc")
-    refused(found, "no method applies", "pmc: there is no lower bound", code=3)
+    refused(found, "no method applies", "pmc: there is no lower bound", "another solver")
 
 
 @pytest.mark.parametrize("error", [SolverError("stopped"), CertificateError("failed\nits check")])
@@ -834,3 +840,52 @@ def test_arguments_in_any_order_end_with_a_known_code(capsys, arguments):
     out, err = capsys.readouterr()
     assert code in (0, 1, 2), err
     assert "Traceback" not in out + err
+
+
+def test_solver_all_prints_whether_the_methods_agree(run):
+    words = ("design", "titanic", "--column", "class", "-p", "pml:0.5", "--solver", "all")
+    found = run(*words)
+    assert "highs-simplex: value 0.609020032" in found.out
+    assert "structured: value 0.60902" in found.out
+    assert "all methods agree" in found.out
+    rows = run(*words, "--json").json["agreement"]
+    assert {row["method"] for row in rows} >= {"highs-simplex", "structured", "highs-ipm"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[0.75, 0.25], [0.25, 0.75]]",
+        '{"kernel": [[0.75, 0.25], [0.25, 0.75]], "inputs": ["a", "b"]}',
+        "input,a,b\na,0.75,0.25\nb,0.25,0.75\n",
+    ],
+)
+def test_kernels_come_in_several_forms(run, tmp_path, text):
+    (tmp_path / "kernel.txt").write_text(text)
+    found = run("audit", "kernel.txt", "--prior", ".5,.5", "-p", "ldp:1.0987", "--json")
+    assert found.code == 0
+    assert found.json["leakage"]["ldp"] == pytest.approx(math.log(3))
+    assert found.json["schema"] == 1
+    assert found.json["prior"]["probabilities"] == [0.5, 0.5]
+    assert found.json["worst"]["ldp"][0]["output"] in found.json["mechanism"]["outputs"]
+
+
+def test_a_kernel_without_a_header_is_refused(run, tmp_path):
+    (tmp_path / "k.csv").write_text("a,0.75,0.25\nb,0.25,0.75\nc,0.5,0.5\n")
+    refused(run("audit", "k.csv", "--prior", ".5,.5"), "header line", "sum to one")
+
+
+def test_explain_saves_nothing_and_says_so(run):
+    refused(run("design", *PRIOR, *PML, "--explain", "-o", "m.json"), "--explain")
+
+
+def test_the_readme_shows_what_is_printed(run):
+    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    shown = text.split("```text\n")[1].split("```")[0]
+    printed = run("design", "titanic", "--column", "class", "--privacy", "pml:0.5").out
+
+    def tidy(block):
+        lines = [line.rstrip() for line in block.splitlines() if "fingerprint" not in line]
+        return [re.sub(r"\d\.?\d*e-1\d", "tiny", line) for line in lines]
+
+    assert tidy(printed) == tidy(shown)

@@ -16,7 +16,7 @@ PACKAGE = "mechdesign"
 
 # From the ground up. A module, or a folder with all in it, may import what lies lower.
 LAYERS = (
-    ("errors", "exact", "labels", "data", "tables", "progress", "registry"),
+    ("errors", "exact", "labels", "data", "tables", "progress", "registry", "files"),
     ("prior", "mechanism"),
     ("privacy", "utility"),
     ("solve", "theory", "noise"),
@@ -31,10 +31,12 @@ RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
 NEIGHBOURS = {
     ("labels", "errors"),
     ("registry", "errors"),
+    ("files", "errors"),
     ("tables", "errors"),
     ("tables", "labels"),
     ("tables", "data"),
     ("mechanism", "prior"),
+    ("reporting", "storage"),  # the plain values of a report are those of a file
     ("reporting", "plotting"),  # a report on a comparison may be a plot
 }
 # Base files that the other files of their folder build on.

@@ -301,3 +301,18 @@ def test_any_list_gives_a_distribution_or_a_prior_error(values):
         return
     assert sum(masses(prior)) == 1
     assert min(masses(prior)) >= 0
+
+
+def test_mappings_and_series_bring_their_labels():
+    pd = pytest.importorskip("pandas")
+    assert Prior({"x": 0.25, "y": 0.75}) == Prior([0.25, 0.75], ["x", "y"])
+    series = pd.Series(["y", "x", "y", "y"])
+    assert Prior.from_counts(series.value_counts()) == Prior.from_counts({"y": 3, "x": 1})
+    assert Prior(series.value_counts(normalize=True))["y"] == 0.75
+    with pytest.raises(PriorError, match="both"):
+        Prior({"x": 1}, labels=["y"])
+
+
+def test_reordering_keeps_the_masses():
+    prior = Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+    assert prior.reordered(["c", "a", "b"]) == Prior([0.2, 0.5, 0.3], ["c", "a", "b"])

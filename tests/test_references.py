@@ -82,7 +82,7 @@ def test_the_readers_see_citations_of_every_kind():
     assert ("PML", "GrosseID") in CITED
     assert ("LDP", "Duchi2013") in CITED
     assert ("BayesGain", "Alvim2012") in CITED
-    assert ("AnyPMC", "SaeidianPMC") in CITED
+    assert ("HighPrivacyPML", "SaeidianPMC") in CITED
     assert ("auditing.py:AuditReport", "Issa2020") in CITED
     assert closed_form.CLOSED_FORMS
     assert linear_program.SIMPLEX_ENTRIES

@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 import mechdesign as md
 from mechdesign import ALIP, LDP, LIP, PMC, PML, Mechanism, Prior
 from mechdesign.errors import MechdesignError, StorageError, ZeroMassWarning
-from mechdesign.storage import from_json, to_json, write_csv, write_text
+from mechdesign.files import write_text
+from mechdesign.storage import from_json, to_json, write_csv
 from mechdesign.tables import read_matrix
 from mechdesign.utility import BayesGain, Distance, Hamming, Matrix
 
@@ -608,3 +609,33 @@ def test_text_that_utf_8_cannot_hold_is_refused_and_leaves_nothing(tmp_path):
     with pytest.raises(MechdesignError):
         write_csv(mechanism, tmp_path / "kernel.csv")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("certificate", "gap"), 5.0),
+        (("certificate", "optimal"), False),
+        (("certificate", "verdicts"), ["no"]),
+        (("certificate", "achieved"), [[0.001]]),
+        (("prior", "probabilities"), [1.0, 0.0, 0.0]),
+    ],
+)
+def test_claims_that_the_numbers_do_not_bear_out_are_refused(content, path, value):
+    with pytest.raises(StorageError, match="claims"):
+        from_json(resealed(edit(content, path, value)))
+
+
+def test_duals_of_absurd_shape_are_refused(content):
+    sparse = {"shape": [10**6, 10**6], "rows": [], "columns": [], "values": []}
+    changed = edit(content, ("certificate", "duals", "multipliers"), [[sparse, sparse]])
+    with pytest.raises(StorageError):
+        from_json(resealed(changed))
+
+
+def test_agreement_of_methods_is_kept(tmp_path):
+    found = md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.PML(0.5), solver="all")
+    md.save(found, tmp_path / "m.json")
+    again = md.load(tmp_path / "m.json")
+    assert again.agreement == found.agreement
+    assert again.methods_agree is True

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.errors import LevelError
+from mechdesign.errors import InputError, LevelError
 
 RNG = np.random.default_rng(0)
 PRIOR = md.Prior.from_counts(RNG.dirichlet(np.ones(30)))
@@ -61,3 +61,12 @@ def test_an_empty_path_and_bad_levels():
 def test_progress_goes_to_standard_error(capsys):
     md.sweep(PRIOR, UTILITY, [md.LDP(1), md.LDP(2)], progress=True)
     assert capsys.readouterr().out == ""
+
+
+def test_what_is_no_path_or_no_number_of_processes():
+    with pytest.raises(LevelError, match="one notion for each point"):
+        md.sweep(PRIOR, UTILITY, md.LDP(1))
+    with pytest.raises(InputError, match="jobs"):
+        md.sweep(PRIOR, UTILITY, [md.LDP(1)], jobs=0)
+    with pytest.raises(InputError, match="one method"):
+        md.sweep(PRIOR, UTILITY, [md.LDP(1)], solver="all")

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError
+from ..errors import LevelError, UnknownNameError
 from ..exact import Verdict, common_integers, compare_with_exp, dot, fraction, log_upper
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -57,6 +57,13 @@ class Hypotheses:
     def points(cls, prior: Prior, positions: Iterable[int] | None = None) -> Hypotheses:
         """δ_x for the given positions (every symbol when left out); repeats are allowed."""
         chosen = np.arange(len(prior)) if positions is None else np.array(list(positions), int)
+        if ((chosen < 0) | (chosen >= len(prior))).any():
+            raise LevelError(
+                "positions of hypotheses",
+                expected=f"numbers from 0 to {len(prior) - 1}",
+                got=str(chosen.tolist()[:6]),
+                remedy="count symbols from 0, on the prior that bounds() is given",
+            )
         names = tuple(repr(prior.labels[i]) for i in chosen)
         return cls(len(prior), chosen, (), 1, names)
 
@@ -144,6 +151,15 @@ class Bound:
     parameter: int = 0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.epsilon, (int, float)) or not self.epsilon >= 0:
+            raise LevelError(
+                "level of a bound",
+                expected="a non-negative number of nats",
+                got=repr(self.epsilon),
+                remedy="pass the level of the notion",
+            )
+        if self.pairing not in ("all", "matched"):
+            raise UnknownNameError("pairing of a bound", self.pairing, ["all", "matched"])
         if self.over.size != self.under.size:
             raise LevelError(
                 "bound",
@@ -166,6 +182,13 @@ class Bound:
                 expected="one scale per matched pair",
                 got=f"{len(self.scales)}",
                 remedy="give as many scales as pairs",
+            )
+        if self.scales is not None and not all(0 <= s < math.inf for s in self.scales):
+            raise LevelError(
+                "scales of a bound",
+                expected="finite non-negative numbers",
+                got=str(next(s for s in self.scales if not 0 <= s < math.inf)),
+                remedy="correct the distance",
             )
 
     def level(self, pair: int = 0) -> Fraction:

@@ -6,7 +6,7 @@ import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -28,6 +28,33 @@ NOTIONS: dict[str, type[PrivacyNotion]] = {}
 
 
 @dataclass(frozen=True)
+class Worst:
+    """Where a kernel leaks most under one level of a notion.
+
+    Attributes
+    ----------
+    level : exact level in nats, rounded up; ``inf`` where something is ruled out
+    output : label of the outcome
+    over, under : names of the hypotheses whose likelihood ratio is largest there
+    """
+
+    level: float
+    output: Label
+    over: str
+    under: str
+
+    @property
+    def about(self) -> str:
+        """The pair of hypotheses in words."""
+        return f"{self.over} against {self.under}"
+
+    @property
+    def shown(self) -> str:
+        """The level in words: a number of nats, or that it is infinite."""
+        return "infinite" if self.level == math.inf else f"{self.level:.12g} nats"
+
+
+@dataclass(frozen=True)
 class Check:
     """Exact verdict on one notion for one kernel.
 
@@ -35,18 +62,23 @@ class Check:
     ----------
     notion : the notion with the level asked
     verdict : ``Verdict.YES`` only when the guarantee is proved for the exact numbers
-    achieved : the levels the kernel has, in nats, rounded up (one per level of the notion)
-    output : label of the worst outcome
-    ratio : the likelihood ratio there as an exact rational, ``None`` when infinite
-    evidence : one sentence that names the worst outcome and pair of hypotheses
+    worst : where the kernel leaks most, one entry per level of the notion
+    output : label of the outcome that decides
+    ratio : the largest likelihood ratio there, ``None`` when infinite
+    evidence : one sentence that names the outcome and the hypotheses that decide
     """
 
     notion: PrivacyNotion
     verdict: Verdict
-    achieved: tuple[float, ...]
+    worst: tuple[Worst, ...]
     output: Label
     ratio: Fraction | None
     evidence: str
+
+    @property
+    def achieved(self) -> tuple[float, ...]:
+        """The levels the kernel has, in nats, rounded up (one per level of the notion)."""
+        return tuple(w.level for w in self.worst)
 
 
 class PrivacyNotion(ABC):
@@ -90,7 +122,14 @@ class PrivacyNotion(ABC):
 
     def with_levels(self, *levels: float) -> Self:
         """The same notion at other levels."""
-        return replace(self, **dict(zip(self.level_fields, levels, strict=True)))  # type: ignore[type-var]
+        if not is_dataclass(self):
+            raise LevelError(
+                f"privacy notion {type(self).__name__}",
+                expected="a frozen dataclass",
+                got="another class",
+                remedy="decorate it with @dataclass(frozen=True)",
+            )
+        return replace(self, **dict(zip(self.level_fields, levels, strict=True)))
 
     @abstractmethod
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
@@ -130,29 +169,44 @@ class LikelihoodBound(PrivacyNotion):
     def bounds(self, prior: Prior) -> list[Bound]:
         """The pairs of hypotheses and their levels, for a prior over the kernel's inputs."""
 
+    def checked_bounds(self, prior: Prior) -> list[Bound]:
+        """:meth:`bounds`, or a :class:`LevelError` when it does not give what it should."""
+        found = self.bounds(prior)
+        good = isinstance(found, (list, tuple)) and all(isinstance(b, Bound) for b in found)
+        levels = range(len(self.level_fields))
+        if not good or {b.parameter for b in found} != set(levels):
+            raise LevelError(
+                f"bounds of {type(self).__name__}",
+                expected=f"a list of Bound with at least one for each of {len(levels)} levels",
+                got=repr(found)[:80] if not good else str([b.parameter for b in found]),
+                remedy="return Bound(over, under, level, parameter=…) from bounds()",
+            )
+        return list(found)
+
     def check(self, mechanism: Mechanism, prior: Prior) -> Check:
         """Decide every bound in integers and rationals.
 
         Raises :class:`KernelError` when the prior is not over the kernel's inputs.
         """
         mechanism.check_prior(prior)
-        outcomes = [(b, check_bound(b, mechanism)) for b in self.bounds(prior)]
-        achieved = tuple(
-            max((c.level for b, c in outcomes if b.parameter == k), default=0.0)
-            for k in range(len(self.level_fields))
-        )
+        outcomes = [(b, check_bound(b, mechanism)) for b in self.checked_bounds(prior)]
+        worst = []
+        for k in range(len(self.level_fields)):
+            # The first of equal levels, so that ties are settled the same way each time.
+            top = max((c for b, c in outcomes if b.parameter == k), key=lambda c: c.level)
+            worst.append(Worst(top.level, mechanism.outputs[top.output], top.over, top.under))
         order = (Verdict.NO, Verdict.UNDECIDED, Verdict.YES)
-        bound, worst = min(
+        bound, decisive = min(
             outcomes,
             key=lambda pair: (order.index(pair[1].verdict), pair[0].is_vacuous, -_excess(*pair)),
         )
         return Check(
             self,
-            worst.verdict,
-            achieved,
-            mechanism.outputs[worst.output],
-            worst.ratio,
-            self._evidence(bound, worst, mechanism),
+            decisive.verdict,
+            tuple(worst),
+            mechanism.outputs[decisive.output],
+            decisive.ratio,
+            self._evidence(bound, decisive, mechanism),
         )
 
     def _evidence(self, bound: Bound, worst: BoundCheck, mechanism: Mechanism) -> str:

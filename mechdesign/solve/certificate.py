@@ -16,9 +16,9 @@ from ..exact import DENOMINATOR_BITS, Verdict
 from ..mechanism import Mechanism
 from ..privacy.notion import Check, notion_fields
 from .bounds import upper_bound
-from .methods import Candidate, Duals
+from .methods import Candidate, Duals, constant_kernel
 from .problem import Problem
-from .repair import Repair, clean_kernel, repair_kernel
+from .repair import Repair, clean_kernel, repair_kernel, to_weights
 
 #: Gaps up to this share of the utility range count as optimal.
 GAP_TOLERANCE = 1e-6
@@ -26,6 +26,9 @@ GAP_TOLERANCE = 1e-6
 NOTHING = 1e-11
 # How far a floating-point measurement may lie above an exactly checked level.
 _MEASURED_TOLERANCE = 1e-9
+_FEW = 10_000
+# Relative rounding of the value of a kernel, generously.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,11 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
     """
     weights, repair = repair_kernel(candidate.kernel, problem.inner, problem.bounds)
     mechanism = _with_zero_mass(problem, weights)
-    solved = math.fsum((problem.objective * clean_kernel(candidate.kernel)).ravel())
+    if kernel_value(problem, mechanism) < problem.constant_value:
+        # Noise made it worse than telling nothing, which is always private.
+        weights = to_weights(constant_kernel(problem))
+        mechanism, repair = _with_zero_mass(problem, weights), Repair((), 1.0, 1, constant=True)
+    solved = total_worth(problem, clean_kernel(candidate.kernel))
     loss = max(solved - kernel_value(problem, mechanism), 0.0)
     share = loss / problem.gain_range if problem.gain_range > 0 else 0.0
     certificate = examine(problem, mechanism, candidate.duals, repair, share, candidate.solver)
@@ -108,6 +115,11 @@ def examine(
     value = kernel_value(problem, mechanism)
     bound, source = upper_bound(problem, duals)
     width = problem.gain_range
+    if bound < value - _ROUNDING * (abs(value) + width):
+        raise CertificateError(
+            f"the bound {bound!r} is below the value {value!r} of a kernel that satisfies every "
+            "notion, so one of them is wrong and the design is withheld"
+        )
     gain = bound - problem.constant_value
     difference = max(bound - value, 0.0)
     return Certificate(
@@ -128,8 +140,13 @@ def examine(
 
 def kernel_value(problem: Problem, mechanism: Mechanism) -> float:
     """Expected utility of a kernel over all symbols of the problem."""
-    kernel = mechanism.kernel[problem.prior.support]
-    return math.fsum((problem.objective * kernel).ravel())
+    return total_worth(problem, mechanism.kernel[problem.prior.support])
+
+
+def total_worth(problem: Problem, kernel: NDArray[np.float64]) -> float:
+    """Σ c_xy k_xy for an ``(n, M)`` kernel; correctly rounded where that is cheap."""
+    terms = (problem.objective * kernel).ravel()
+    return math.fsum(terms) if terms.size <= _FEW else float(terms.sum())
 
 
 def _compare(problem: Problem, measured: tuple[tuple[float, ...], ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import NoMethodError, UnknownNameError
+from ..errors import NoMethodError, SolverError, UnknownNameError
 from .closed_form import CLOSED_FORMS
 from .conic import Clarabel
 from .linear_program import SIMPLEX_ENTRIES, Cvxpy, HighsInteriorPoint, HighsSimplex
@@ -14,6 +14,38 @@ from .structured import Structured
 
 SIMPLEX, INTERIOR = HighsSimplex(), HighsInteriorPoint()
 STRUCTURED, CLARABEL = Structured(), Clarabel()
+#: Solvers that cvxpy may have.
+CVXPY_SOLVERS = frozenset(
+    {
+        "CBC",
+        "CLARABEL",
+        "COPT",
+        "CPLEX",
+        "CUCLARABEL",
+        "CUOPT",
+        "CVXOPT",
+        "DAQP",
+        "ECOS",
+        "GLOP",
+        "GLPK",
+        "GUROBI",
+        "HIGHS",
+        "MOSEK",
+        "MPAX",
+        "NAG",
+        "OSQP",
+        "PDLP",
+        "PIQP",
+        "PROXQP",
+        "QOCO",
+        "QPALM",
+        "SCIP",
+        "SCIPY",
+        "SCS",
+        "SDPA",
+        "XPRESS",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -82,7 +114,11 @@ def choose(problem: Problem, solver: str = "auto") -> Choice:
 
 
 def find_method(name: str) -> Method:
-    """A method by name; other names are tried as cvxpy solvers when the method runs."""
+    """A method by name, else a solver that the installed cvxpy has.
+
+    Raises :class:`UnknownNameError`, and :class:`SolverError` for a solver that needs cvxpy where
+    it is not installed.
+    """
     known = {m.name: m for m in (*CLOSED_FORMS, STRUCTURED, CLARABEL, SIMPLEX, INTERIOR)}
     if not isinstance(name, str):
         raise UnknownNameError("solver", name, [*known, "auto", "all"])
@@ -91,6 +127,11 @@ def find_method(name: str) -> Method:
     solvers = cvxpy_solvers()
     if name.upper() in solvers:
         return Cvxpy(name)
+    if not solvers and name.upper() in CVXPY_SOLVERS:
+        raise SolverError(
+            f"solver {name!r} is used through cvxpy, which is not installed; install it with: "
+            "pip install 'mechdesign[cvxpy]'"
+        )
     raise UnknownNameError("solver", name, [*known, "auto", "all", *solvers])
 
 

@@ -25,12 +25,11 @@ class Unconstrained(Method):
 
     name = "unconstrained"
     reason = "no bound asks anything, so each symbol is sent to its best output"
-    closed_form = True
 
     def refusal(self, problem: Problem) -> str | None:
         """Applies with one symbol, or without any finite level."""
-        if problem.unbounded:
-            return f"{problem.unbounded[0]} is not a bound on likelihood ratios"
+        if problem.others:
+            return problem.not_a_bound
         if problem.bounds and problem.shape[0] > 1:
             return "there are privacy bounds to satisfy"
         return None
@@ -47,16 +46,18 @@ class Constant(Method):
     """A level of zero that ties every symbol to the others: nothing may be revealed."""
 
     name = "constant"
-    reason = "a level of zero leaves only kernels with equal rows; the best single output wins"
-    closed_form = True
+    reason = (
+        "a level that is zero to working precision leaves only kernels with equal rows; the best "
+        "single output wins"
+    )
 
     def refusal(self, problem: Problem) -> str | None:
         """Applies when some bound of level 0 has all point masses on a side."""
-        if problem.unbounded:
-            return f"{problem.unbounded[0]} is not a bound on likelihood ratios"
+        if problem.others:
+            return problem.not_a_bound
         sides = _sides(problem)
         if sides is None or min(sides.upper, sides.ratio, 1 / max(sides.lower, 1e-300)) > 1:
-            return "no level is zero"
+            return "every level is above zero"
         return None
 
     def solve(self, problem: Problem) -> Candidate:
@@ -79,12 +80,11 @@ class HighPrivacyPML(Method):
         "extreme posterior and goes to the output where that posterior is worth most"
     )
     source = "GrosseID Corollary 4, SaeidianPMC Corollary 5"
-    closed_form = True
 
     def refusal(self, problem: Problem) -> str | None:
         """Applies to two-sided cones whose upper side implies all others."""
         sides = _sides(problem)
-        if sides is None or problem.unbounded:
+        if sides is None or problem.others:
             return "the notions are not bounds on the lift"
         h, pmin = sides.upper, problem.inner.pmin
         if h == math.inf:
@@ -118,13 +118,11 @@ class AnyPMC(Method):
         "a lower bound on the lift alone: the allowed posteriors fill a simplex, so each symbol "
         "has one extreme posterior and goes to the output where it is worth most"
     )
-    source = "SaeidianPMC Corollary 5"
-    closed_form = True
 
     def refusal(self, problem: Problem) -> str | None:
         """Applies to two-sided cones whose lower side implies all others."""
         sides = _sides(problem)
-        if sides is None or problem.unbounded:
+        if sides is None or problem.others:
             return "the notions are not bounds on the lift"
         low, pmin = sides.lower, problem.inner.pmin
         if low == 0:
@@ -172,13 +170,12 @@ class SymmetricHamming(Method):
         "uniform prior, and every wrong output is worth the same: by symmetry one column shape "
         "serves all, with the largest diagonal that the bounds allow (randomised response)"
     )
-    source = "Kairouz2016"
-    closed_form = True
+    source = "Kairouz2016 for LDP"
 
     def refusal(self, problem: Problem) -> str | None:
         """Applies to two-sided cones, a uniform prior and gains a·I + b with a > 0."""
         sides = _sides(problem)
-        if sides is None or problem.unbounded:
+        if sides is None or problem.others:
             return "the notions are not bounds on the lift or between all symbols"
         n, m = problem.shape
         if not problem.inner.is_uniform:
@@ -212,12 +209,11 @@ class Binary(Method):
     name = "binary"
     reason = "two symbols: columns form a cone with two edges, and each edge takes its best output"
     source = "GrosseID Example 1"
-    closed_form = True
 
     def refusal(self, problem: Problem) -> str | None:
         """Applies to every list of bounds on two symbols."""
-        if problem.unbounded:
-            return f"{problem.unbounded[0]} is not a bound on likelihood ratios"
+        if problem.others:
+            return problem.not_a_bound
         n = problem.shape[0]
         return None if n == 2 else f"there are {n} symbols, not two"
 

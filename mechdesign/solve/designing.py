@@ -7,12 +7,12 @@ import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import GapWarning, MechdesignError, SolverError
+from ..errors import GapWarning, SolverError
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
-from .certificate import Certificate, certify, examine
+from .certificate import GAP_TOLERANCE, Certificate, certify, examine
 from .choice import Choice, choose, find_method, ordered_methods
 from .methods import Candidate
 from .problem import Problem, state_problem
@@ -75,6 +75,19 @@ class Design:
         return self.certificate.gap
 
     @property
+    def methods_agree(self) -> bool | None:
+        """Whether every method found the same: each within 1e-6 of the utility range of its bound,
+        and no value above another's bound. ``None`` unless at least two were run.
+        """
+        rows = [row for row in self.agreement if row.gap is not None]
+        if len(rows) < 2:
+            return None
+        values = [row.value for row in rows if row.value is not None]
+        bounds = [row.bound for row in rows if row.bound is not None]
+        near = all(row.gap is not None and row.gap <= GAP_TOLERANCE for row in rows)
+        return near and max(values) <= min(bounds)
+
+    @property
     def status(self) -> str:
         """``"optimal"`` when the gap is at most 1e-6, else ``"private, gap …"``."""
         return "optimal" if self.certificate.is_optimal else f"private, gap {self.gap:.2g}"
@@ -93,11 +106,25 @@ class Design:
             + ", ".join(f"{level:.10g}" for level in check.achieved)
             for check in c.checks
         ]
+        lines += [f"agree  {line}" for line in agreement_lines(self)]
         return "\n".join([*lines, self.mechanism.to_text()])
 
     def _repr_html_(self) -> str:
         text = html.escape(repr(self).split("\n" + self.mechanism.to_text())[0])
         return f"<pre>{text}</pre>{self.mechanism._repr_html_()}"
+
+
+def agreement_lines(found: Design) -> list[str]:
+    """One line per method that ran with ``solver="all"``, and whether they agree."""
+    lines = [
+        f"{row.method}: failed, {row.note}"
+        if row.value is None
+        else f"{row.method}: value {row.value:.12g}, bound {row.bound:.12g}, gap {row.gap:.2g}"
+        for row in found.agreement
+    ]
+    if found.methods_agree is not None:
+        lines.append("all methods agree" if found.methods_agree else "the methods DISAGREE")
+    return lines
 
 
 def design(
@@ -131,7 +158,7 @@ def design(
     outputs : list of labels, optional
         The utility's own outputs when left out.
     solver : str
-        ``"auto"`` (see :func:`choose`), ``"all"`` to run every method that applies and keep the
+        ``"auto"`` (see :func:`explain`), ``"all"`` to run every method that applies and keep the
         best, the name of a method such as ``"highs-ipm"``, or of a cvxpy solver such as ``"SCS"``.
 
     Returns
@@ -154,12 +181,7 @@ def design(
     (0.584847, 'optimal')
     """
     problem = state_problem(prior, utility, privacy, outputs)
-    if solver == "all":
-        return _design_all(problem)
-    choice = choose(problem, solver)
-    found, _ = run_choice(problem, choice)
-    if solver == "auto":
-        found = _improved(problem, found)
+    found = _design_all(problem) if solver == "all" else run_solver(problem, solver)[0]
     warn_of_gap(found)
     return found
 
@@ -171,10 +193,32 @@ def explain(
     return choose(state_problem(prior, utility, privacy, outputs), solver)
 
 
-def run_choice(
+def run_solver(
+    problem: Problem, solver: str, neighbour: tuple[str, Candidate] | None = None
+) -> tuple[Design, tuple[str, Candidate]]:
+    """Solve with the method that ``solver`` asks for; also returns what neighbours can use.
+
+    With ``"auto"`` a method that fails gives way to the next, and a design that is not tight is
+    improved with others.
+    """
+    choice = choose(problem, solver)
+    near = neighbour[1] if neighbour is not None and neighbour[0] == choice.method.name else None
+    try:
+        found, candidate = _run_choice(problem, choice, near)
+    except SolverError:
+        if solver != "auto" or not choice.also:
+            raise
+        refused = {**choice.refusals, choice.method.name: "it failed"}
+        choice = Choice(find_method(choice.also[0]), refused, choice.also[1:])
+        found, candidate = _run_choice(problem, choice)
+    if solver == "auto":
+        found = _improved(problem, found)
+    return found, (choice.method.name, candidate)
+
+
+def _run_choice(
     problem: Problem, choice: Choice, neighbour: Candidate | None = None
 ) -> tuple[Design, Candidate]:
-    """Solve with the method chosen and certify; also returns the candidate for neighbours."""
     if neighbour is None:
         candidate = choice.method.solve(problem)
     else:
@@ -218,48 +262,41 @@ def _improved(problem: Problem, found: Design) -> Design:
         if max(certificate.gap, certificate.repair_loss) <= _SHARP or n * m > _RETRY_ENTRIES:
             break
         try:
-            other, _ = run_choice(problem, replace(found.choice, method=find_method(name)))
+            other, _ = _run_choice(problem, replace(found.choice, method=find_method(name)))
         except SolverError:
             # The design in hand stands; this method has nothing better.
             continue
-        best = max(found, other, key=lambda d: d.value)
-        bound = min(found, other, key=lambda d: d.bound).certificate.duals
-        c = best.certificate
-        found = replace(
-            best,
-            certificate=examine(problem, best.mechanism, bound, c.repair, c.repair_loss, c.solver),
-        )
+        found = _together(problem, found, other)
     return found
+
+
+def _together(problem: Problem, first: Design, second: Design) -> Design:
+    """The kernel of the better value with the duals of the better bound."""
+    # Values that agree to rounding: the method preferred anyway is kept.
+    better = second.value > first.value + 1e-12 * problem.gain_range
+    best = second if better else first
+    duals = min(first, second, key=lambda d: d.bound).certificate.duals
+    c = best.certificate
+    certificate = examine(problem, best.mechanism, duals, c.repair, c.repair_loss, c.solver)
+    return replace(best, certificate=certificate)
 
 
 def _design_all(problem: Problem) -> Design:
     choice = choose(problem, "auto")
     rows: list[Agreement] = []
-    designs: list[Design] = []
+    found: Design | None = None
     for method in ordered_methods(problem):
-        why = method.refusal(problem)
-        if why is not None:
+        if method.refusal(problem) is not None:
             continue
         try:
-            found, _ = run_choice(problem, Choice(method, choice.refusals, choice.also))
-        except MechdesignError as failure:
+            other, _ = _run_choice(problem, replace(choice, method=method))
+        except SolverError as failure:
             rows.append(Agreement(method.name, None, None, None, str(failure)))
             continue
-        designs.append(found)
-        rows.append(Agreement(method.name, found.value, found.bound, found.gap))
-    if not designs:
-        # Every method that applies failed: run the chosen one again to raise its error.
-        return run_choice(problem, choice)[0]
-    # Values that agree to rounding: the method preferred anyway is kept.
-    within = max(d.value for d in designs) - 1e-12 * problem.gain_range
-    best = next(d for d in designs if d.value >= within)
-    return Design(
-        best.mechanism,
-        best.prior,
-        best.utility,
-        best.notions,
-        best.method,
-        best.certificate,
-        best.choice,
-        tuple(rows),
-    )
+        rows.append(Agreement(method.name, other.value, other.bound, other.gap))
+        found = other if found is None else _together(problem, found, other)
+    if found is None:
+        raise SolverError(
+            f"every method failed on {problem}: " + "; ".join(row.note for row in rows)
+        )
+    return replace(found, agreement=tuple(rows))

@@ -268,7 +268,6 @@ class _State:
                 beta = share.sum(axis=1)
                 rows = np.arange(len(beta))
                 pivot = share.argmax(axis=1)
-                rest = beta - share[rows, pivot]
                 share[rows, pivot] = 0.0
                 rest = share.sum(axis=1)
                 share[rows, pivot] = beta - rest

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SolverError, UnknownNameError
+from ..errors import SolverError
 from .cones import inner_factors
 from .methods import Candidate, Duals, Method, Multipliers
 from .problem import Problem
@@ -120,8 +120,8 @@ class LinearMethod(Method):
 
     def refusal(self, problem: Problem) -> str | None:
         """Refuses notions outside the likelihood family."""
-        if problem.unbounded:
-            return f"{problem.unbounded[0]} is not a bound on likelihood ratios"
+        if problem.others:
+            return problem.not_a_bound
         return None
 
 
@@ -222,24 +222,22 @@ def _run_highs(problem: Problem, order: tuple[str, ...]) -> Candidate:
 class Cvxpy(LinearMethod):
     """The sparse program handed to a solver that cvxpy knows, by name."""
 
-    name = "cvxpy"
     reason = "asked for by name"
 
     def __init__(self, solver: str) -> None:
-        self.solver = solver
+        self.solver = solver.upper()
+        self.name = f"cvxpy-{self.solver}"  # type: ignore[misc]
 
     def solve(self, problem: Problem) -> Candidate:
         """Through cvxpy with the solver's default settings.
 
-        Raises :class:`UnknownNameError` when cvxpy does not have the solver, and
-        :class:`SolverError` when it stops without a solution.
+        Raises :class:`SolverError` when it stops without a solution.
         """
         import warnings
 
-        cvxpy = import_cvxpy()
-        solver = self.solver.upper()
-        if solver not in cvxpy.installed_solvers():
-            raise UnknownNameError("cvxpy solver", self.solver, cvxpy.installed_solvers())
+        import cvxpy
+
+        solver = self.solver
         program = compile_program(problem)
         point = cvxpy.Variable(program.cost.size, nonneg=True)
         equal = program.equal @ point == 1
@@ -267,14 +265,3 @@ class Cvxpy(LinearMethod):
         return Candidate(
             kernel, Duals(prices, multipliers), f"cvxpy {solver}", {"status": str(task.status)}
         )
-
-
-def import_cvxpy() -> Any:
-    """cvxpy, or a :class:`SolverError` that says how to install it."""
-    try:
-        import cvxpy
-    except ImportError:
-        raise SolverError(
-            "cvxpy is not installed; install it with: pip install 'mechdesign[cvxpy]'"
-        ) from None
-    return cvxpy

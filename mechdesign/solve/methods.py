@@ -55,8 +55,6 @@ class Method(ABC):
     #: One sentence: what it does and why it would be chosen.
     reason: ClassVar[str]
     source: ClassVar[str] = ""
-    #: Whether the answer is a formula.
-    closed_form: ClassVar[bool] = False
 
     @abstractmethod
     def refusal(self, problem: Problem) -> str | None:

@@ -40,7 +40,7 @@ class Problem:
     outputs : M output labels
     gains : ``(n, M)`` gains on the support
     bounds : every bound of every notion on the inner prior that asks something
-    unbounded : notions outside the likelihood family
+    others : notions outside the likelihood family
     """
 
     prior: Prior
@@ -50,12 +50,17 @@ class Problem:
     outputs: tuple[Label, ...]
     gains: NDArray[np.float64]
     bounds: tuple[Bound, ...]
-    unbounded: tuple[PrivacyNotion, ...]
+    others: tuple[PrivacyNotion, ...]
 
     @property
     def shape(self) -> tuple[int, int]:
         """Support symbols n and outputs M."""
         return self.gains.shape[0], self.gains.shape[1]
+
+    @property
+    def not_a_bound(self) -> str:
+        """Why methods for bounds on likelihood ratios refuse, where there are other notions."""
+        return f"{self.others[0]} is not a bound on likelihood ratios"
 
     @cached_property
     def objective(self) -> NDArray[np.float64]:
@@ -133,8 +138,7 @@ def state_problem(prior: Prior, utility: Utility, privacy: Any, outputs: Any = N
     bounds: list[Bound] = []
     for notion in notions:
         if isinstance(notion, LikelihoodBound):
-            found = notion.bounds(inner)
-            bounds.extend(b for b in found if not b.is_vacuous)
+            bounds.extend(b for b in notion.checked_bounds(inner) if not b.is_vacuous)
     return Problem(
         prior,
         inner,

@@ -36,8 +36,8 @@ class Structured(Method):
 
     def refusal(self, problem: Problem) -> str | None:
         """Applies to a finite upper lift bound with or without a lower one, or to a ratio."""
-        if problem.unbounded:
-            return f"{problem.unbounded[0]} is not a bound on likelihood ratios"
+        if problem.others:
+            return problem.not_a_bound
         if problem.shape[0] < 2:
             return "there is only one symbol"
         sides = two_sided(problem.bounds, problem.inner, inner=True)

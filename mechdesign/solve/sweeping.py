@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError, LevelError
 from ..prior import Prior
+from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
-from .choice import choose
-from .designing import Design, run_choice, warn_of_gap
+from .designing import Design, run_solver, warn_of_gap
 from .methods import Candidate
 from .problem import Problem, state_problem
 
@@ -48,6 +49,27 @@ def sweep(
     >>> [round(found.value, 4) for found in path]
     [0.5848, 0.787]
     """
+    if solver == "all":
+        raise InputError(
+            "solver of a sweep",
+            expected="one method, or 'auto'",
+            got="'all'",
+            remedy="run design(..., solver='all') on the points that matter",
+        )
+    if not isinstance(jobs, int) or jobs == 0:
+        raise InputError(
+            "jobs",
+            expected="a number of processes, or -1 for one per processor",
+            got=repr(jobs),
+            remedy="pass jobs=1",
+        )
+    if isinstance(privacies, (PrivacyNotion, type)) or not isinstance(privacies, Iterable):
+        raise LevelError(
+            "path of a sweep",
+            expected="a list of notions such as [md.PML(e) for e in levels]",
+            got=repr(privacies),
+            remedy="pass one notion for each point",
+        )
     problems = [state_problem(prior, utility, privacy, outputs) for privacy in privacies]
     pieces = _pieces(problems, jobs)
     if len(pieces) == 1:
@@ -78,13 +100,8 @@ def _run_piece(problems: list[Problem], solver: str, progress: bool) -> list[Des
     from ..progress import track
 
     found: list[Design] = []
-    neighbour: Candidate | None = None
-    last = ""
+    neighbour: tuple[str, Candidate] | None = None
     for problem in track(problems, "designing", show=progress):
-        choice = choose(problem, solver)
-        if choice.method.name != last:
-            neighbour = None
-        item, neighbour = run_choice(problem, choice, neighbour)
-        last = choice.method.name
+        item, neighbour = run_solver(problem, solver, neighbour)
         found.append(item)
     return found

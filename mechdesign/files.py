@@ -1,0 +1,73 @@
+"""Text files, read and written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from .errors import StorageError
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file, or a :class:`StorageError`."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise StorageError(
+            f"file: expected an existing file, got {path}; check the path."
+        ) from None
+    except (OSError, UnicodeDecodeError, ValueError, TypeError) as problem:
+        raise StorageError(f"file {path}: cannot be read ({problem}); check the path.") from None
+
+
+def check_writable(path: str | Path, *, overwrite: bool) -> None:
+    """Raise :class:`StorageError` when a file exists that may not be replaced."""
+    target = Path(path)
+    try:
+        target.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as problem:
+        raise StorageError(
+            f"output {path}: cannot be written ({problem.strerror}); choose another name."
+        ) from None
+    if target.is_dir():
+        raise StorageError(f"output {path}: expected a file name, got a folder; name a file in it.")
+    if target.exists() and not overwrite:
+        raise StorageError(
+            f"output {path}: expected a new file, got one that exists; choose another name, or "
+            "replace it with overwrite=True (--force)."
+        )
+    if not target.parent.exists():
+        raise StorageError(
+            f"output {path}: expected an existing folder, got {target.parent}; create it first."
+        )
+
+
+def write_text(text: str, path: str | Path, *, overwrite: bool) -> None:
+    """Write a file whole or not at all."""
+    check_writable(path, overwrite=overwrite)
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as problem:
+        raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
+    except UnicodeEncodeError:
+        raise StorageError(
+            f"output {path}: a label holds characters that UTF-8 has no code for; relabel."
+        ) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

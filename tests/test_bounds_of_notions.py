@@ -1,0 +1,70 @@
+"""What bounds() may return, and what is said when it returns something else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.errors import LevelError, UnknownNameError
+
+PRIOR = md.Prior([0.5, 0.3, 0.2])
+POINTS = md.Hypotheses.points(PRIOR)
+
+
+def notion_with(bounds):
+    @dataclass(frozen=True)
+    class Odd(md.LikelihoodBound, register=False):
+        epsilon: float
+
+        def bounds(self, prior):
+            return bounds
+
+        def leakage(self, kernel, prior):
+            return np.zeros(kernel.shape[1])
+
+    return Odd(1.0)
+
+
+@pytest.mark.parametrize(
+    "bounds", [[], None, "none", [3], [md.Bound(POINTS, POINTS, 1.0, parameter=3)]]
+)
+def test_bounds_that_are_none_are_refused(bounds):
+    odd = notion_with(bounds)
+    with pytest.raises(LevelError, match="bounds of Odd"):
+        md.design(PRIOR, md.utility.Hamming(), odd)
+    with pytest.raises(LevelError, match="bounds of Odd"):
+        md.audit(np.eye(3), PRIOR, odd)
+
+
+@pytest.mark.parametrize("epsilon", [-1.0, float("nan"), "1", None])
+def test_levels_of_bounds(epsilon):
+    with pytest.raises(LevelError, match="level of a bound"):
+        md.Bound(POINTS, POINTS, epsilon)
+
+
+def test_pairings_scales_and_positions():
+    with pytest.raises(UnknownNameError, match="matched"):
+        md.Bound(POINTS, POINTS, 1.0, pairing="every")
+    for scale in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(LevelError, match="scales"):
+            md.Bound(POINTS, POINTS, 1.0, pairing="matched", scales=(1.0, 1.0, scale))
+    for position in (-1, 3):
+        with pytest.raises(LevelError, match="positions"):
+            md.Hypotheses.points(PRIOR, [0, position])
+
+
+def test_a_notion_that_is_no_dataclass_is_named():
+    class Plain(md.LikelihoodBound, register=False):
+        epsilon = 1.0
+
+        def bounds(self, prior):
+            return [md.Bound(POINTS, POINTS, self.epsilon)]
+
+        def leakage(self, kernel, prior):
+            return np.zeros(kernel.shape[1])
+
+    with pytest.raises(LevelError, match="frozen dataclass"):
+        Plain().with_levels(2.0)

@@ -1,0 +1,48 @@
+"""What design() promises beside the optimum: never worse than nothing, honest about gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.errors import GapWarning, SolverError
+from mechdesign.solve import choice
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_never_worse_than_the_best_constant_output(seed):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(50))
+    found = md.design(md.Prior.from_counts(p), md.utility.Hamming(), md.LDP(0.01))
+    assert found.value >= max(md.Prior.from_counts(p).probabilities) - 1e-15
+
+
+def test_gaps_are_warned_of_with_every_solver():
+    gains = np.random.default_rng(0).random((3, 7)) + 1e9
+    for solver in ("all", "auto"):
+        with pytest.warns(GapWarning):
+            md.design(
+                md.Prior([0.5, 0.3, 0.2]), md.utility.Matrix(gains), md.LIP(0.5), solver=solver
+            )
+
+
+def test_a_solver_of_cvxpy_without_cvxpy_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(choice, "cvxpy_solvers", list)
+    with pytest.raises(SolverError, match=r"mechdesign\[cvxpy\]"):
+        md.design(md.Prior([0.5, 0.5]), md.utility.Hamming(), md.LDP(1), solver="SCS")
+
+
+def test_solvers_of_cvxpy_are_named():
+    pytest.importorskip("cvxpy")
+    found = md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LDP(1), solver="scipy")
+    assert found.method == "cvxpy-SCIPY"
+
+
+def test_agreement_is_printed():
+    found = md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LDP(1), solver="all")
+    assert found.methods_agree
+    assert "all methods agree" in repr(found)
+    assert (
+        md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LDP(1)).methods_agree is None
+    )
