@@ -39,7 +39,7 @@ from .cones import TwoSided
 Array = NDArray[np.float64]
 
 # Entries per block: a dozen arrays of this size stay in the processor's cache.
-_BLOCK = 16384
+_BLOCK = 32768
 _ITERATIONS = 200
 _STALLED = 25
 # Second-order terms beyond this multiple of the target are cut off.
@@ -327,7 +327,8 @@ class _State:
             total = self._apply(change, vf)
             residual = total - target
             error = float(np.abs(residual).max())
-            if error <= 1e-14 or error > 0.5 * last:
+            # The predictor only suggests how much to centre; it needs no more digits.
+            if not corrected or error <= 1e-14 or error > 0.5 * last:
                 break
             last = error
             change = cho_solve(self.factor, residual, check_finite=False)
