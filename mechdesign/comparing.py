@@ -116,6 +116,12 @@ def compare(
     epsilons : levels in nats
     prior, utility, outputs, solver, jobs, progress : as in :func:`sweep`
 
+    Raises
+    ------
+    LevelError
+        For no notion, no level, or what is neither a class nor a function; and what :func:`sweep`
+        raises.
+
     Examples
     --------
     >>> import mechdesign as md

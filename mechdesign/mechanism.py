@@ -36,6 +36,12 @@ class Mechanism:
     normalise : bool
         Accept rows with any positive sum, for numbers printed with few digits.
 
+    Raises
+    ------
+    KernelError
+        For entries that are negative or not finite, rows off by more than 1e-6, or labels that are
+        not distinct. Methods that take a prior raise it when the prior is over other symbols.
+
     Examples
     --------
     >>> flip = Mechanism([[.75, .25], [.25, .75]], inputs=["no", "yes"], outputs=["no", "yes"])

@@ -35,6 +35,12 @@ class Prior:
     labels : sequence of N distinct hashable values, optional
         Names of the symbols; ``0 … N-1`` when left out.
 
+    Raises
+    ------
+    PriorError
+        For numbers that are negative or not finite, a sum off by more than 1e-6, or labels that are
+        not distinct.
+
     Notes
     -----
     A symbol of zero mass stays in the alphabet and is named in a :class:`ZeroMassWarning`. Designs
@@ -91,6 +97,8 @@ class Prior:
     def uniform(cls, symbols: int | Iterable[Any]) -> Prior:
         """Equal masses on N symbols (an integer) or on the given labels.
 
+        Raises :class:`PriorError` for no symbols or repeated labels.
+
         >>> Prior.uniform(4).probabilities
         array([0.25, 0.25, 0.25, 0.25])
         """
@@ -119,6 +127,8 @@ class Prior:
     ) -> Prior:
         """Masses proportional to counts or other non-negative weights.
 
+        Raises :class:`PriorError` for negative numbers, or none that is positive.
+
         Parameters
         ----------
         counts : mapping from label to count, pandas series with labels as index, or N counts
@@ -134,6 +144,8 @@ class Prior:
     @classmethod
     def from_data(cls, column: Any, *, missing: str = "error") -> Prior:
         """Relative frequencies in a column of data.
+
+        Raises :class:`DataError` for missing values (unless dropped) or what is no column.
 
         Parameters
         ----------
@@ -157,6 +169,9 @@ class Prior:
         missing: str = "error",
     ) -> Prior:
         """Relative frequencies of one column of a CSV file with a header line.
+
+        Raises :class:`DataError` for a file that cannot be read or missing values (unless dropped),
+        and :class:`UnknownNameError` for a column that is not there.
 
         Parameters
         ----------

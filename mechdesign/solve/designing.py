@@ -189,7 +189,10 @@ def design(
 def explain(
     prior: Prior, utility: Utility, privacy: Any, outputs: Any = None, solver: str = "auto"
 ) -> Choice:
-    """Which method :func:`design` would use for the same arguments, and why, without solving."""
+    """Which method :func:`design` would use for the same arguments, and why, without solving.
+
+    Raises what :func:`design` raises for input, and :class:`NoMethodError` with every reason.
+    """
     return choose(state_problem(prior, utility, privacy, outputs), solver)
 
 

@@ -42,6 +42,12 @@ def sweep(
     progress : bool
         Show a progress bar on standard error.
 
+    Raises
+    ------
+    InputError
+        For ``solver="all"``, an impossible number of jobs, or a path that is no list of notions;
+        and what :func:`design` raises for each point.
+
     Examples
     --------
     >>> import mechdesign as md

@@ -194,6 +194,11 @@ class BayesGain(Matrix):
         ``g[x, w]``, the gain of action w when the secret is x.
     actions : W labels
         Needed with a function; ``0 … W-1`` or the prior's labels otherwise.
+
+    Raises
+    ------
+    UtilityError
+        For gains that are no finite matrix, or a function without actions.
     """
 
     references: ClassVar = ("Alvim2012",)
