@@ -129,6 +129,15 @@ def compare(
     >>> table.notions, len(table)
     (('PML', 'LDP'), 4)
     """
+    if isinstance(notions, type):
+        notions = [notions]
+    if not isinstance(epsilons, Iterable) or isinstance(epsilons, str):
+        raise LevelError(
+            "levels of a comparison",
+            expected="a list of levels",
+            got=repr(epsilons),
+            remedy="pass for example [0.1, 0.5, 1]",
+        )
     levels = [check_level(epsilon, "level of a comparison") for epsilon in epsilons]
     families = list(notions)
     if not levels or not families:

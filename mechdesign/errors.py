@@ -23,6 +23,8 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -113,6 +115,15 @@ class CertificateError(MechdesignError):
 
 class StorageError(MechdesignError):
     """A saved file with an unknown schema, missing parts, or contents that were altered."""
+
+
+def warn(message: str, category: type[MechdesignWarning]) -> None:
+    """Issue a warning that points at the first line outside this package."""
+    package = __name__.partition(".")[0]
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 class MechdesignWarning(UserWarning):

@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import KernelError
 from .exact import dyadic, fraction
+from .kernels import ROW_TOLERANCE, check_kernel, frame_index
 from .labels import Label, check_labels, shorten
 from .prior import Prior
 
-ROW_TOLERANCE = 1e-6
-NEGATIVE_TOLERANCE = 1e-9
 _MOST_BITS = 1 << 20
 
 
@@ -67,9 +66,9 @@ class Mechanism:
         *,
         normalise: bool = False,
     ) -> None:
-        matrix = _checked(kernel, normalise)
+        matrix = check_kernel(kernel, normalise)
         if inputs is None:
-            inputs = _frame_index(kernel)
+            inputs = frame_index(kernel)
         if outputs is None and hasattr(kernel, "columns"):
             outputs = list(kernel.columns)
         self._fill(*dyadic(matrix), inputs, outputs)
@@ -210,6 +209,7 @@ class Mechanism:
 
         The outputs here must be the inputs of ``channel``, in the same order. Also ``a @ b``.
         """
+        _check_mechanism(channel)
         if self.outputs != channel.inputs:
             raise KernelError(
                 "cascade",
@@ -227,6 +227,7 @@ class Mechanism:
 
     def product(self, other: Mechanism) -> Mechanism:
         """Two secrets, released independently: inputs and outputs are pairs (Kronecker product)."""
+        _check_mechanism(other)
         return Mechanism.from_weights(
             np.kron(self.weights.astype(object), other.weights.astype(object)),
             self.bits + other.bits,
@@ -237,6 +238,7 @@ class Mechanism:
 
     def parallel(self, other: Mechanism) -> Mechanism:
         """Two independent reports about the same secret: outputs are pairs."""
+        _check_mechanism(other)
         if self.inputs != other.inputs:
             raise KernelError(
                 "parallel composition",
@@ -269,12 +271,26 @@ class Mechanism:
         >>> m.merge([["b", "c"]]).outputs
         ('a', ('b', 'c'))
         """
+        if not callable(groups) and not isinstance(groups, Iterable):
+            raise KernelError(
+                "groups of outputs",
+                expected="lists of output labels, or a function of a label",
+                got=repr(groups),
+                remedy="write [['a', 'b']] to merge a and b",
+            )
         if callable(groups):
             target = {label: groups(label) for label in self.outputs}
         else:
             target = {label: label for label in self.outputs}
             named: set[Label] = set()
             for group in groups:
+                if isinstance(group, (str, bytes)) or not isinstance(group, Iterable):
+                    raise KernelError(
+                        "groups of outputs",
+                        expected="lists of output labels",
+                        got=repr(group),
+                        remedy="write [['a', 'b']] to merge a and b",
+                    )
                 for label in group:
                     if not isinstance(label, Hashable) or label not in target or label in named:
                         raise KernelError(
@@ -303,6 +319,7 @@ class Mechanism:
 
     def mix(self, other: Mechanism, weight: Any) -> Mechanism:
         """With probability ``1 - weight`` run this mechanism, else ``other`` (same labels)."""
+        _check_mechanism(other)
         if self.inputs != other.inputs or self.outputs != other.outputs:
             raise KernelError(
                 "mixture",
@@ -401,6 +418,13 @@ class Mechanism:
 
     def check_prior(self, prior: Prior) -> None:
         """Raise a :class:`KernelError` unless the prior is over this mechanism's inputs."""
+        if not isinstance(prior, Prior):
+            raise KernelError(
+                "prior of a mechanism",
+                expected="a Prior",
+                got=type(prior).__name__,
+                remedy="wrap it: md.Prior(probabilities, mechanism.inputs)",
+            )
         if prior.labels != self.inputs:
             if len(prior) != len(self.inputs):
                 expected, got = f"a prior over {len(self.inputs)} symbols", str(len(prior))
@@ -415,63 +439,11 @@ class Mechanism:
             )
 
 
-def _frame_index(kernel: Any) -> list[Label] | None:
-    """Row labels of a pandas frame, unless they are just 0 … N-1."""
-    index = getattr(kernel, "index", None)
-    if not hasattr(kernel, "columns") or index is None:
-        return None
-    labels = list(index)
-    return None if labels == list(range(len(labels))) else labels
-
-
-def _checked(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
-    try:
-        if np.iscomplexobj(kernel):
-            raise TypeError
-        matrix = np.array(kernel, dtype=np.float64)
-    except (TypeError, ValueError):
+def _check_mechanism(other: Any) -> None:
+    if not isinstance(other, Mechanism):
         raise KernelError(
-            "kernel",
-            expected="an N×M array of numbers",
-            got=f"a {type(kernel).__name__} that cannot be read as one",
-            remedy="give rows of equal length that hold numbers only; of a design, its .mechanism",
-        ) from None
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise KernelError(
-            "kernel",
-            expected="an N×M array",
-            got=f"shape {matrix.shape}",
-            remedy="give one row per input",
+            "second mechanism",
+            expected="a Mechanism",
+            got=type(other).__name__,
+            remedy="wrap it: md.Mechanism(kernel, inputs, outputs)",
         )
-    matrix = np.where((matrix < 0) & (matrix >= -NEGATIVE_TOLERANCE), 0.0, matrix)
-    if not np.isfinite(matrix).all() or (matrix < 0).any():
-        i, j = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))[0]
-        raise KernelError(
-            "kernel",
-            expected="non-negative finite probabilities",
-            got=f"{matrix[i, j]} in row {i}, column {j}",
-            remedy="correct the entry",
-        )
-    if normalise and matrix.max() > 1:
-        # A power of two that keeps the sums of rows finite.
-        matrix = np.ldexp(matrix, -int(np.frexp(matrix.max())[1]))
-    with np.errstate(over="ignore"):
-        sums = matrix.sum(axis=1)
-    if normalise:
-        if (sums <= 0).any():
-            raise KernelError(
-                "kernel",
-                expected="rows with a positive sum",
-                got=f"row {int(np.argmin(sums))} of zeros",
-                remedy="correct the row",
-            )
-        return matrix / sums[:, None]
-    worst = int(np.argmax(np.abs(sums - 1)))
-    if abs(sums[worst] - 1) > ROW_TOLERANCE:
-        raise KernelError(
-            "kernel",
-            expected="rows with sum 1 (within 1e-6)",
-            got=f"sum {sums[worst]:.9g} in row {worst}",
-            remedy="correct the row, or pass normalise=True (--normalise) for rounded numbers",
-        )
-    return matrix

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import PriorError, ZeroMassWarning
+from .errors import PriorError, ZeroMassWarning, warn
 from .exact import common_integers, fraction
 from .labels import Label, check_labels, listing, shorten, tidy
 
@@ -83,12 +83,11 @@ class Prior:
         self.labels = check_labels(labels, len(masses), "prior labels", PriorError)
         empty = [self.labels[i] for i, n in enumerate(self.weights) if n == 0]
         if empty:
-            warnings.warn(
+            warn(
                 f"prior: {len(empty)} of {len(masses)} symbols have zero mass "
-                f"({listing(empty)}); designs are made on the others, and these symbols get a "
+                f"({listing(empty)}); a design is made on the others, and these symbols get a "
                 "copy of the row that serves them best",
                 ZeroMassWarning,
-                stacklevel=3,
             )
 
     # Ways to get one

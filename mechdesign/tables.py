@@ -210,8 +210,8 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
 
 @contextmanager
 def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
-    file = example_path(path) or Path(path)
     try:
+        file = example_path(path) or Path(path)
         handle = open(file, newline="", encoding="utf-8-sig")
     except FileNotFoundError:
         raise DataError(
@@ -219,6 +219,13 @@ def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
             expected="an existing file or the name of a shipped table",
             got=str(path),
             remedy="check the path; 'mechdesign data' lists the shipped tables",
+        ) from None
+    except (TypeError, ValueError):
+        raise DataError(
+            "table",
+            expected="the name of a file or of a shipped table",
+            got=repr(path),
+            remedy="pass a path",
         ) from None
     except OSError as problem:
         raise DataError(

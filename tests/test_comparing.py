@@ -108,3 +108,17 @@ def test_command_line_refuses(capsys, monkeypatch, tmp_path, words):
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("error: ")
+
+
+def test_one_notion_will_do_and_levels_are_a_list():
+    assert len(md.compare(PRIOR, md.utility.Hamming(), md.PML, [0.5])) == 1
+    with pytest.raises(LevelError, match="list of levels"):
+        md.compare(PRIOR, md.utility.Hamming(), [md.PML], 0.5)
+
+
+@pytest.mark.parametrize("spec", ["pml:1_0", "alip:1,,2", "pml:", "pml:1,"])
+def test_spellings_that_are_no_levels(spec):
+    from mechdesign.privacy import parse_notion
+
+    with pytest.raises(LevelError):
+        parse_notion(spec)

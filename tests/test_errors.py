@@ -246,3 +246,17 @@ def test_notions_are_read_whatever_the_case_and_spaces():
     assert parse_notion("alip: 1.0, 0.5") == md.ALIP(1.0, 0.5)
     assert parse_notion("pml:inf") == md.PML(math.inf)
     assert parse_notion(md.ALIP(1.25, math.inf).spec) == md.ALIP(1.25, math.inf)
+
+
+def test_warnings_point_outside_the_package():
+    import warnings
+
+    import mechdesign as md
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        md.Prior([1.0, 0.0])
+        md.Prior.from_counts({"a": 1, "b": 0})
+        md.audit([[1.0], [1.0]], [1.0, 0.0])
+    assert len(caught) == 3
+    assert {w.filename for w in caught} == {__file__}

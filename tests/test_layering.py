@@ -16,7 +16,7 @@ PACKAGE = "mechdesign"
 
 # From the ground up. A module, or a folder with all in it, may import what lies lower.
 LAYERS = (
-    ("errors", "exact", "labels", "data", "tables", "progress", "registry", "files"),
+    ("errors", "exact", "labels", "data", "tables", "progress", "registry", "files", "kernels"),
     ("prior", "mechanism"),
     ("privacy", "utility"),
     ("solve", "theory", "noise"),
@@ -32,6 +32,8 @@ NEIGHBOURS = {
     ("labels", "errors"),
     ("registry", "errors"),
     ("files", "errors"),
+    ("kernels", "errors"),
+    ("kernels", "labels"),
     ("tables", "errors"),
     ("tables", "labels"),
     ("tables", "data"),

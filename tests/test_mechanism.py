@@ -588,3 +588,22 @@ def test_any_array_gives_a_stochastic_kernel_or_a_kernel_error(rows):
         return
     assert mechanism.kernel.min() >= 0
     np.testing.assert_allclose(mechanism.kernel.sum(axis=1), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("groups", [["bc"], [3], 3, None])
+def test_groups_that_are_no_lists_are_refused(groups):
+    with pytest.raises(KernelError, match="groups of outputs"):
+        Mechanism([[0.5, 0.25, 0.25]], outputs=["a", "b", "c"]).merge(groups)
+
+
+def test_what_is_no_mechanism_or_prior_is_named():
+    flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+    for call in (
+        lambda: flip @ np.eye(2),
+        lambda: flip.product(np.eye(2)),
+        lambda: flip.parallel(None),
+        lambda: flip.mix(np.eye(2), 0.5),
+        lambda: flip.posterior([0.5, 0.5]),
+    ):
+        with pytest.raises(KernelError, match="wrap it"):
+            call()

@@ -370,3 +370,20 @@ def test_matrix_with_labels(write):
 )
 def test_bad_matrices_name_line_and_cell(write, text, words):
     refused(lambda: read_matrix(write(text)), *words)
+
+
+@pytest.mark.parametrize("path", [None, 3, "a\0b"])
+def test_what_is_no_path_is_named(path):
+    from mechdesign import Prior
+
+    with pytest.raises(DataError):
+        Prior.from_csv(path, "x")
+
+
+def test_a_header_with_a_name_twice_is_refused(tmp_path):
+    from mechdesign import Prior
+
+    table = tmp_path / "t.csv"
+    table.write_text("x,x\n1,2\n")
+    with pytest.raises(DataError, match="more than once"):
+        Prior.from_csv(table, "x")

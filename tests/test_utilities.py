@@ -290,3 +290,18 @@ def test_a_utility_can_stay_out_of_the_registry():
 
     assert "quiet" not in UTILITIES
     assert Quiet().value(Mechanism(np.eye(2)), Prior([0.5, 0.5])) == 0
+
+
+@pytest.mark.parametrize("make", [lambda f: Distance(f), lambda f: BayesGain(f, ["a", "b"])])
+def test_functions_that_fail_are_named(make):
+    def broken(x, y):
+        raise KeyError(x)
+
+    with pytest.raises(UtilityError, match="KeyError"):
+        make(broken).gains(ABC, ["a", "b"])
+
+
+@pytest.mark.parametrize("actions", [3, "ab"])
+def test_actions_are_a_list(actions):
+    with pytest.raises(UtilityError, match="list of actions"):
+        BayesGain(lambda x, w: 1.0, actions)

@@ -263,7 +263,7 @@ def parse_notion(spec: str) -> PrivacyNotion:
     name, colon, rest = spec.strip().partition(":")
     cls = find_notion(name)
     count = len(cls.level_fields)
-    words = [w for w in rest.split(",") if w.strip()]
+    words = [w.strip() for w in rest.split(",")] if rest.strip() else []
     if not colon or len(words) != count:
         example = f"{name}:{','.join(['0.5'] * count)}"
         raise LevelError(
@@ -275,6 +275,8 @@ def parse_notion(spec: str) -> PrivacyNotion:
     levels = []
     for word in words:
         try:
+            if "_" in word:
+                raise ValueError
             levels.append(float(word))
         except ValueError:
             raise LevelError(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import html
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import GapWarning, SolverError
+from ..errors import GapWarning, SolverError, warn
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
@@ -239,16 +238,15 @@ def _run_choice(
     return found, candidate
 
 
-def warn_of_gap(found: Design, stacklevel: int = 3) -> None:
+def warn_of_gap(found: Design) -> None:
     """Issue a :class:`GapWarning` for a design whose optimality is not tight."""
     if not found.certificate.is_optimal:
         asked = ", ".join(str(notion) for notion in found.notions)
-        warnings.warn(
+        warn(
             f"{asked}: the kernel is certified private, but its optimality is only proved up to "
             f"{found.gap:.2g} of the utility range (bound {found.bound:.9g}, value "
             f"{found.value:.9g}); another solver may do better",
             GapWarning,
-            stacklevel=stacklevel,
         )
 
 

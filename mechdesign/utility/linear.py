@@ -103,6 +103,24 @@ class Matrix(LinearUtility):
         return f"{type(self).__name__}({self.u.shape[0]}×{self.u.shape[1]})"
 
 
+def tabulate(
+    function: Callable[[Any, Any], float],
+    rows: Sequence[Label],
+    columns: Sequence[Label],
+    name: str,
+) -> list[list[float]]:
+    """A user's function of two labels as a table; its own errors become :class:`UtilityError`."""
+    try:
+        return [[function(x, y) for y in columns] for x in rows]
+    except Exception as problem:
+        raise UtilityError(
+            name,
+            expected="a number for every symbol and output",
+            got=f"{type(problem).__name__}: {problem}",
+            remedy="let the function take the labels of the prior and of the outputs",
+        ) from problem
+
+
 _DISTANCES: dict[str, Callable[[Any, Any], float]] = {
     "absolute": lambda x, y: abs(x - y),
     "squared": lambda x, y: (x - y) ** 2,
@@ -158,7 +176,7 @@ class Distance(LinearUtility):
             if self._name in ("absolute", "squared"):
                 table: Any = self._numeric(prior, outputs)
             else:
-                table = [[self._function(x, y) for y in outputs] for x in prior.labels]
+                table = tabulate(self._function, prior.labels, outputs, "distance function")
         except (TypeError, OverflowError):
             raise UtilityError(
                 f"distance {self._name!r}",
@@ -217,6 +235,10 @@ class BayesGain(Matrix):
                 got="none",
                 remedy="name the actions that the function can be asked about",
             )
+        if isinstance(actions, (str, bytes)) or not isinstance(actions, Iterable):
+            raise UtilityError(
+                "actions", expected="a list of actions", got=repr(actions), remedy="name them"
+            )
         listed = list(actions)
         self._outputs = check_labels(listed, len(listed), "actions", UtilityError)
 
@@ -224,7 +246,7 @@ class BayesGain(Matrix):
         """``g[x, w]`` over the prior's symbols and the actions."""
         if self._function is None:
             return super().gains(prior, outputs)
-        table = [[self._function(x, w) for w in outputs] for x in prior.labels]
+        table = tabulate(self._function, prior.labels, outputs, "gain function")
         return checked_matrix(table, (len(prior), len(outputs)), "gain function")
 
     @property
