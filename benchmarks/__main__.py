@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import json
-import os
-import platform
 import statistics
 from pathlib import Path
 from typing import Annotated, Any
@@ -57,7 +54,7 @@ def run(
 
         rows: list[dict[str, Any]] = []
         try:
-            rows = run_all(group, drivers, repeat, limit, output, select, tick)
+            run_all(group, drivers, repeat, limit, output, select, tick, rows)
         except KeyboardInterrupt:
             typer.echo(f"cut short; finished rows are in {output}", err=True)
     print_rows(rows)
@@ -68,15 +65,16 @@ def summarise(rows: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for row in rows:
         entry = found.setdefault(row["case"], {}).setdefault(
-            row["driver"], {"times": [], "note": "", "gap": None, "finished": True}
+            row["driver"],
+            {"times": [], "note": "", "gap": None, "finished": True, "megabytes": 0.0},
         )
         if row["seconds"] is not None:
             entry["times"].append(row["seconds"])
-            entry["gap"] = row.get("gap")
-        entry["certified"] = row.get("certified", False)
-        entry["finished"] = row["seconds"] is not None and row.get("finished", True)
+            if row.get("gap") is not None:
+                entry["gap"] = max(entry["gap"] or 0.0, row["gap"])
+        entry["finished"] &= row["seconds"] is not None and row.get("finished", True)
         entry["note"] = row.get("note", "")
-        entry["megabytes"] = row.get("megabytes")
+        entry["megabytes"] = max(entry["megabytes"], row.get("megabytes") or 0.0)
     for drivers in found.values():
         for entry in drivers.values():
             entry["median"] = statistics.median(entry["times"]) if entry["times"] else None
@@ -137,23 +135,27 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     """The table as Markdown: ratios to our median, in one run."""
     summary = summarise(rows)
     others = [d for d in DRIVERS if d != "ours" and any(row["driver"] == d for row in rows)]
-    date = datetime.date.today().isoformat()
-    machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    dates = sorted({row["date"] for row in rows})
+    period = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    machines = " and ".join(sorted({row["machine"] for row in rows}))
     lines = [
-        f"Measured {date} on a machine with {machine}; one thread each, medians, ours with repair, "
-        "exact check and bound. Figures for the others are multiples of our time in the same run; "
-        "“>” means stopped at the limit, an empty cell not run.",
+        f"Measured {period} on a machine with {machines}; "
+        "one thread each, medians, ours with repair, exact check and bound. Figures for the others "
+        "are multiples of our time in the same run; “>” means stopped at the limit, an empty cell "
+        "not run.",
         "",
-        "| case | ours | certified gap | " + " | ".join(others) + " |",
-        "| --- | --- | --- | " + " | ".join("---" for _ in others) + " |",
+        "| case | ours | certified gap | memory | " + " | ".join(others) + " |",
+        "| --- | --- | --- | --- | " + " | ".join("---" for _ in others) + " |",
     ]
     for case, found in summary.items():
         ours = found.get("ours")
         if not ours:
             continue
-        gap = "not certified" if ours["gap"] is None else f"{ours['gap']:.0e}"
+        gap = "none" if ours["gap"] is None else f"{ours['gap']:.0e}"
+        gap += "" if ours["gap"] is not None and ours["gap"] <= 1e-6 else " (not certified)"
         cells = [_ratio(found.get(d), ours) or _short(found.get(d)) for d in others]
-        lines.append(f"| {case} | {_time(ours)} | {gap} | " + " | ".join(cells) + " |")
+        memory = f"{ours['megabytes']:.0f} MB" if ours["megabytes"] else ""
+        lines.append(f"| {case} | {_time(ours)} | {gap} | {memory} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

@@ -55,8 +55,8 @@ def ours(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
     """``design`` or ``sweep``, certified."""
     import mechdesign as md
 
-    prior, utility, notions = _stated(case)
     start = time.perf_counter()
+    prior, utility, notions = _stated(case)
     found = (
         [md.design(prior, utility, notions[0])]
         if len(notions) == 1
@@ -70,6 +70,40 @@ def ours(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
         "certified": all(d.certificate.is_optimal for d in found),
         "note": found[0].method,
     }
+
+
+def _forced(case: Case, solver: str) -> dict[str, Any]:
+    import mechdesign as md
+
+    _one_level(case)
+    start = time.perf_counter()
+    prior, utility, notions = _stated(case)
+    found = md.design(prior, utility, notions[0], solver=solver)
+    return {
+        "seconds": time.perf_counter() - start,
+        "value": found.value,
+        "gap": found.gap,
+        "certified": found.certificate.is_optimal,
+        "note": found.method,
+    }
+
+
+@driver("ours-simplex")
+def ours_simplex(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
+    """``design`` made to use the simplex method, to check the rule of choice."""
+    return _forced(case, "highs-simplex")
+
+
+@driver("ours-structured")
+def ours_structured(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
+    """``design`` made to use the structured method, to check the rule of choice."""
+    return _forced(case, "structured")
+
+
+@driver("ours-clarabel")
+def ours_clarabel(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
+    """``design`` made to use direct Clarabel, to check the rule of choice."""
+    return _forced(case, "clarabel")
 
 
 @driver("clarabel")

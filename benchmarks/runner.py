@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -46,10 +48,14 @@ def run(
     output: Path,
     select: str,
     tick: Callable[[str], None],
-) -> list[dict[str, Any]]:
-    """Every case with every driver, ``repeat`` times, interleaved; rows are kept as they come."""
+    rows: list[dict[str, Any]],
+) -> None:
+    """Every case with every driver, ``repeat`` times, interleaved.
+
+    Rows are appended to ``rows`` and to the file as they come, so a run cut short keeps them.
+    """
     cases = [c for g in groups for c in GROUPS[g]() if select in c.name]
-    rows: list[dict[str, Any]] = []
+    stamp = {"date": datetime.date.today().isoformat(), "machine": machine()}
     slow: set[tuple[str, str]] = set()
     with output.open("a", encoding="utf-8") as file:
         for number in range(repeat):
@@ -58,10 +64,18 @@ def run(
                     tick(f"{case.name}: {driver}")
                     if (case.name, driver) in slow:
                         continue
-                    row = {**run_one(case, driver, limit), "repetition": number}
+                    row = {**run_one(case, driver, limit), "repetition": number, **stamp}
                     if row["seconds"] is None:
                         slow.add((case.name, driver))
                     rows.append(row)
                     file.write(json.dumps(row) + "\n")
                     file.flush()
-    return rows
+
+
+def machine() -> str:
+    """The machine in words: cores, memory, system, Python."""
+    pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return (
+        f"{os.cpu_count()} cores, {pages / 2**30:.0f} GiB, {platform.system()}, "
+        f"Python {platform.python_version()}"
+    )

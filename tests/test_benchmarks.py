@@ -62,9 +62,13 @@ def test_summary_and_table():
     rows.append({"case": "a", "driver": "clarabel", "seconds": 40.0, "finished": True})
     rows.append({"case": "a", "driver": "highs-simplex", "seconds": 60.0, "finished": False})
     rows.append({"case": "a", "driver": "highs-ipm", "seconds": None, "note": "over 60 s"})
+    rows.append({"case": "b", "driver": "ours", "seconds": 1.0, "gap": 1e-3, "megabytes": 12.3})
+    rows = [{**row, "date": "2026-01-01", "machine": "one core"} for row in rows]
     assert summarise(rows)["a"]["ours"]["median"] == 2.0
     text = markdown(rows)
-    assert "| a | 2 s | 1e-09 | 20× | > 30× | over 60 s |" in text
+    assert "| a | 2 s | 1e-09 |  | 20× | > 30× | over 60 s |" in text
+    assert "| b | 1 s | 1e-03 (not certified) | 12 MB |" in text
+    assert "Measured 2026-01-01 on a machine with one core" in text
 
 
 @pytest.mark.slow

@@ -162,7 +162,7 @@ def stress_priors(n):
         "uniform": np.ones(n),
         "zipf": 1 / np.arange(1, n + 1),
         "zipf 2": 1 / np.arange(1, n + 1) ** 2.0,
-        "dirichlet .1": np.maximum(rng.dirichlet(np.full(n, 0.1)), 1e-12),
+        "dirichlet .1": np.maximum(rng.dirichlet(np.full(n, 0.1)), 1e-150),
         "dirichlet 1": rng.dirichlet(np.ones(n)),
         "atom 1e-9": atom,
         "atom .99": large,
@@ -194,6 +194,19 @@ def test_stress_at_a_hundred_symbols(kind, goal):
                 found = md.design(prior, utility, privacy)
                 assert found.gap <= 1e-6, str(privacy)
                 assert found.certificate.repair_loss <= 1e-7, str(privacy)
+
+
+@pytest.mark.parametrize("atom", [1e-15, 1e-20, 1e-40, 1e-120])
+@pytest.mark.parametrize("privacy", [md.LDP(1), md.PML(1), md.LIP(1)], ids=str)
+def test_atoms_of_hardly_any_mass_do_not_spoil_the_bound(privacy, atom):
+    n = 80
+    p = np.ones(n)
+    p[0] = atom
+    gains = np.random.default_rng(0).random((n, n))
+    found = md.design(
+        md.Prior.from_counts(p), md.utility.Matrix(gains), privacy, solver="structured"
+    )
+    assert found.gap <= 1e-7
 
 
 @pytest.mark.slow

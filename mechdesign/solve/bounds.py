@@ -26,8 +26,21 @@ def upper_bound(problem: Problem, duals: Duals) -> tuple[float, str]:
         found.append((multiplier_bound(problem, duals.multipliers), "multipliers"))
     sides = two_sided(problem.bounds, problem.inner, inner=False)
     if duals.prices is not None and sides is not None and np.isfinite(duals.prices).all():
-        found.append((price_bound(problem, duals.prices, sides), "prices"))
+        for prices in (duals.prices, clamped_prices(problem, duals.prices)):
+            found.append((price_bound(problem, prices, sides), "prices"))
     return min(found)
+
+
+def clamped_prices(problem: Problem, prices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Prices kept within what a row can be worth, give or take the utility range.
+
+    A solver leaves an absolute error on every price; on a symbol of mass 1e-20 that is a price per
+    mass of 1e8, and the bound would have to allow for the rounding of such numbers.
+    """
+    p, width = problem.inner.probabilities, problem.gain_range
+    low = p * (problem.gains.min(axis=1) - width)
+    high = p * (problem.gains.max(axis=1) + width)
+    return np.clip(prices, low, high)
 
 
 def trivial_bound(problem: Problem) -> float:

@@ -6,6 +6,8 @@ import html
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from ..errors import GapWarning, SolverError, warn
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -16,9 +18,11 @@ from .choice import Choice, choose, find_method, ordered_methods
 from .methods import Candidate
 from .problem import Problem, state_problem
 
-# Gaps and repair losses above this are worth another method, on at most so many entries.
+# Gaps and repair losses above this are worth another method on at most so many entries, and on
+# more where the design would not count as optimal.
 _SHARP = 1e-8
-_RETRY_ENTRIES = 20_000
+_SHARPEN_ENTRIES = 20_000
+_RETRY_ENTRIES = 60_000
 
 
 @dataclass(frozen=True)
@@ -260,7 +264,9 @@ def _improved(problem: Problem, found: Design) -> Design:
     n, m = problem.shape
     for name in found.choice.also:
         certificate = found.certificate
-        if max(certificate.gap, certificate.repair_loss) <= _SHARP or n * m > _RETRY_ENTRIES:
+        shortfall = max(certificate.gap, certificate.repair_loss)
+        entries = _RETRY_ENTRIES if shortfall > GAP_TOLERANCE else _SHARPEN_ENTRIES
+        if shortfall <= max(_SHARP, _attainable(problem)) or n * m > entries:
             break
         try:
             other, _ = _run_choice(problem, replace(found.choice, method=find_method(name)))
@@ -269,6 +275,14 @@ def _improved(problem: Problem, found: Design) -> Design:
             continue
         found = _together(problem, found, other)
     return found
+
+
+def _attainable(problem: Problem) -> float:
+    """The gap that the rounding of the gains alone may leave, as a share of their range."""
+    if problem.gain_range == 0:
+        return 0.0
+    size = float(np.abs(problem.gains).max()) / problem.gain_range
+    return 16 * np.finfo(float).eps * (problem.shape[0] + 8) * size
 
 
 def _together(problem: Problem, first: Design, second: Design) -> Design:

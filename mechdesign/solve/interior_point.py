@@ -42,6 +42,8 @@ Array = NDArray[np.float64]
 _BLOCK = 32768
 _ITERATIONS = 200
 _STALLED = 25
+# Steps shorter than this lead nowhere.
+_STUCK = 1e-8
 # Second-order terms beyond this multiple of the target are cut off.
 _CLIP = 5.0
 # An output with less than this share of the average mass has vanished; below this gap none is
@@ -82,7 +84,9 @@ class InteriorPoint:
     columns : ``(m, N)`` columns of the outputs that were kept
     outputs : their positions
     prices : ``(N,)`` prices of the rows
-    iterations, gap : how it ended; ``gap`` is the sum of all complementarity products
+    iterations : Newton steps taken
+    gap : sum of all complementarity products at the end
+    converged : whether gap and dual residual reached the tolerance
     """
 
     columns: Array
@@ -90,6 +94,7 @@ class InteriorPoint:
     prices: Array
     iterations: int
     gap: float
+    converged: bool
 
 
 def solve_columns(
@@ -113,10 +118,11 @@ def solve_columns(
     screen : whether outputs that vanish may be left out
     """
     state = _State(p, c, sides, outputs)
-    best, since = math.inf, 0
+    best, since, converged, taken = math.inf, 0, False, 0
     for iteration in range(_ITERATIONS):
         gap = state.gap()
-        if gap <= tolerance and state.residual <= tolerance:
+        converged = gap <= tolerance and state.residual <= tolerance
+        if converged:
             break
         if gap < 0.7 * best:
             best, since = gap, 0
@@ -127,14 +133,15 @@ def solve_columns(
             moved = state.iterate(gap)
         except np.linalg.LinAlgError:
             break
-        if moved < 1e-8:
+        taken = iteration + 1
+        if moved < _STUCK:
             break
         # Late, there is no room left to make up for what a dropped output carried.
         if screen and iteration >= 3 and gap > _LATE:
             state.drop_vanished(gap)
     state.restore_rows()
     columns = np.maximum(state.s1 + state.lower * state.t[:, None], 0.0)
-    return InteriorPoint(columns, state.outputs, state.prices, iteration, state.gap())
+    return InteriorPoint(columns, state.outputs, state.prices, taken, state.gap(), converged)
 
 
 def _cholesky(system: Array) -> tuple[Array, bool]:
@@ -212,9 +219,8 @@ class _State:
         mu = gap / (2 * m * n)
         self._factorise()
         self._direction(corrected=False)
-        reach, centring = self._predict(mu)
-        self._correct(mu, centring)
-        return min(self._step(mu), max(reach, 1e-7))
+        self._correct(mu, self._predict(mu))
+        return self._step(mu)
 
     def restore_rows(self) -> None:
         """Pure centring steps until the rows sum to one again: the last steps lose digits."""
@@ -363,8 +369,8 @@ class _State:
     def _row_residual(self) -> Array:
         return 1.0 - self.s1.sum(axis=0) - self.lower * self.t.sum()
 
-    def _predict(self, mu: float) -> tuple[float, float]:
-        """Step length of the affine direction, and the centring it suggests.
+    def _predict(self, mu: float) -> float:
+        """The centring that the affine direction suggests.
 
         Leaves s z q (1 + q), the second-order term, in e1 and e2.
         """
@@ -391,7 +397,7 @@ class _State:
         after = (
             total + primal * linear - dual * (total + linear) - primal * dual * (linear + square)
         )
-        return min(primal, dual), max(after / total, 0.0) ** 3
+        return max(after / total, 0.0) ** 3
 
     def _correct(self, mu: float, centring: float) -> None:
         """Corrected targets, divided by the slacks: (σμ + second order)/s, in e1 and e2."""

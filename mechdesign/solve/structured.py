@@ -116,7 +116,7 @@ class _Run:
             kernel,
             Duals(found.prices * self.width + self.shift),
             "structured interior point",
-            {"iterations": str(iterations)},
+            {"iterations": str(iterations), "converged": str(found.converged)},
         )
 
 
