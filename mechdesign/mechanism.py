@@ -145,7 +145,8 @@ class Mechanism:
         self.outputs = check_labels(outputs, weights.shape[1], "kernel outputs", KernelError)
         fits = weights.dtype != object and int(weights.max()) < (1 << 62) // weights.shape[1]
         sums = weights.sum(axis=1) if fits else weights.astype(object).sum(axis=1)
-        self.row_error = max(abs(Fraction(int(s), 1 << bits) - 1) for s in sums)
+        one = 1 << bits
+        self.row_error = Fraction(max(abs(int(s) - one) for s in sums), one)
 
     @property
     def is_exact(self) -> bool:
