@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 
 import numpy as np
 
 from .errors import DataError, InputError, UnknownNameError, ZeroMassWarning
+from .files import read_text
 from .labels import Label, parse_labels
 from .prior import Prior
 from .tables import csv_header, read_matrix
@@ -17,7 +19,7 @@ from .utility import Distance, Hamming, LinearUtility, Matrix
 def read_prior(
     table: str | None, column: str | None, weights: str | None, missing: str, text: str | None
 ) -> Prior:
-    """The prior of a column of a table, or of a text such as ``a=0.5,b=0.3,c=0.2``."""
+    """The prior of a column of a table, or of a text: ``a=0.5,b=0.3,c=0.2`` or a JSON file."""
     if (table is None) == (text is None):
         raise InputError(
             "prior",
@@ -25,6 +27,8 @@ def read_prior(
             got="neither" if table is None else "both",
             remedy="give TABLE with --column, or --prior 0.5,0.3,0.2",
         )
+    if text is not None and text.lower().endswith(".json"):
+        return _prior_from_json(text)
     if text is not None:
         return _parse_prior(text)
     assert table is not None
@@ -55,6 +59,23 @@ def read_levels(text: str) -> list[float]:
             got=repr(text),
             remedy="write for example 0.1:2:20",
         ) from None
+
+
+def _prior_from_json(path: str) -> Prior:
+    """A file with an object of label and mass, or with a list of masses."""
+    try:
+        content = json.loads(read_text(path))
+    except ValueError as problem:
+        raise DataError(
+            f"prior {path}",
+            expected="a JSON object of labels and masses, or a list of masses",
+            got=f"text that is no JSON ({problem})",
+            remedy='write for example {"a": 0.5, "b": 0.5}',
+        ) from None
+    if isinstance(content, dict):
+        labels = parse_labels(list(content))
+        return Prior(list(content.values()), labels)
+    return Prior(content)
 
 
 def _parse_prior(text: str) -> Prior:

@@ -57,7 +57,10 @@ Weights = Annotated[
 Missing = Annotated[str, typer.Option(help="What to do with missing values: error or drop.")]
 PriorText = Annotated[
     str | None,
-    typer.Option("--prior", help="Prior in place of a table: 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2."),
+    typer.Option(
+        "--prior",
+        help="Prior in place of a table: 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2 or a JSON file.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]

@@ -889,3 +889,19 @@ def test_the_readme_shows_what_is_printed(run):
         return [re.sub(r"\d\.?\d*e-1\d", "tiny", line) for line in lines]
 
     assert tidy(printed) == tidy(shown)
+
+
+@pytest.mark.parametrize("text", ['{"a": 0.5, "b": 0.3, "c": 0.2}', "[0.5, 0.3, 0.2]"])
+def test_priors_come_as_json(run, tmp_path, text):
+    (tmp_path / "prior.json").write_text(text)
+    found = run("design", "--prior", "prior.json", "-p", "ldp:1", "--json")
+    assert found.code == 0
+    assert found.json["prior"]["probabilities"] == [0.5, 0.3, 0.2]
+    assert found.json["prior"]["labels"] == (["a", "b", "c"] if text[0] == "{" else [0, 1, 2])
+
+
+@pytest.mark.parametrize("text", ["{", '{"a": "x"}', "3", "[0.5, 0.6]", "[NaN, 1]", '"ab"'])
+def test_json_that_is_no_prior_is_refused(run, tmp_path, text):
+    (tmp_path / "prior.json").write_text(text)
+    refused(run("design", "--prior", "prior.json", "-p", "ldp:1"), "prior")
+    refused(run("design", "--prior", "nowhere.json", "-p", "ldp:1"), "existing file")
