@@ -66,15 +66,17 @@ def load(path: str | Path) -> Design | Mechanism:
     Raises :class:`StorageError` for an unknown schema version, a damaged file, or one whose
     contents do not bear out what it says.
     """
-    text = read_text(path)
+    return from_json(_parse(read_text(path), path), str(path))
+
+
+def _parse(text: str, path: str | Path) -> Any:
     try:
-        content = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise StorageError(
             f"file {path}: expected JSON written by mechdesign, got text that is no JSON "
             f"({problem}); pass a saved design, or a kernel as .csv."
         ) from None
-    return from_json(content, str(path))
 
 
 def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechanism:
@@ -83,11 +85,9 @@ def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechan
     What :func:`save` wrote; a JSON array of rows; a JSON object with ``kernel`` and optionally
     ``inputs`` and ``outputs``; or a CSV matrix with labels.
     """
-    if not str(path).lower().endswith(".csv") and read_text(path).lstrip()[:1] in ("{", "["):
-        try:
-            content = json.loads(read_text(path))
-        except (ValueError, RecursionError):
-            return load(path)  # says what is wrong with the file
+    text = "" if str(path).lower().endswith(".csv") else read_text(path)
+    if text.lstrip()[:1] in ("{", "["):
+        content = _parse(text, path)
         if isinstance(content, list):
             return Mechanism(content, normalise=normalise)
         if "kernel" in content and content.get("format") != FORMAT:
@@ -97,7 +97,7 @@ def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechan
                 content.get("outputs"),
                 normalise=normalise,
             )
-        return load(path)
+        return from_json(content, str(path))
     matrix, inputs, outputs = read_matrix(path)
     return Mechanism(matrix, inputs, outputs, normalise=normalise)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import math
 from fractions import Fraction
+from functools import partial
 
+import checks
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mechdesign import Prior
-from mechdesign.errors import DataError, InputError, UnknownNameError, ZeroMassWarning
+from mechdesign.errors import DataError, UnknownNameError, ZeroMassWarning
 from mechdesign.tables import count_csv, count_values, csv_header, read_matrix
 
 pd = pytest.importorskip("pandas")
@@ -50,22 +52,7 @@ EMPTY_CATEGORY = {
 }
 
 
-def refused(make, *words, error=DataError):
-    with pytest.raises(error) as caught:
-        make()
-    found = caught.value
-    assert isinstance(found, InputError)
-    assert found.expected
-    assert found.got
-    assert found.remedy
-    text = str(found)
-    assert "\n" not in text
-    assert found.expected in text
-    assert found.got in text
-    assert found.remedy in text
-    for word in words:
-        assert word in text, text
-    return found
+refused = partial(checks.refused, error=DataError)
 
 
 @pytest.fixture

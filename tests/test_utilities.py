@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
+import checks
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mechdesign import Mechanism, Prior, utility
-from mechdesign.errors import InputError, UnknownNameError, UtilityError
+from mechdesign.errors import UnknownNameError, UtilityError
 from mechdesign.utility import UTILITIES, BayesGain, Distance, Hamming, LinearUtility, Matrix
 
 ABC = Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
@@ -19,20 +21,7 @@ STEPS = Prior([0.5, 0.3, 0.2], [0, 1, 10])
 WORTH = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 
 
-def refused(make, *words, error=UtilityError):
-    with pytest.raises(error) as caught:
-        make()
-    found = caught.value
-    assert isinstance(found, InputError)
-    assert found.expected
-    assert found.got
-    assert found.remedy
-    text = str(found)
-    assert "\n" not in text
-    assert f"expected {found.expected}, got {found.got}; {found.remedy}" in text
-    for word in words:
-        assert word in text, text
-    return found
+refused = partial(checks.refused, error=UtilityError)
 
 
 # Hamming

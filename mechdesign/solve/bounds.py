@@ -26,8 +26,10 @@ def upper_bound(problem: Problem, duals: Duals) -> tuple[float, str]:
         found.append((multiplier_bound(problem, duals.multipliers), "multipliers"))
     sides = two_sided(problem.bounds, problem.inner, inner=False)
     if duals.prices is not None and sides is not None and np.isfinite(duals.prices).all():
-        for prices in (duals.prices, clamped_prices(problem, duals.prices)):
-            found.append((price_bound(problem, prices, sides), "prices"))
+        found.append((price_bound(problem, duals.prices, sides), "prices"))
+        clamped = clamped_prices(problem, duals.prices)
+        if not np.array_equal(clamped, duals.prices):
+            found.append((price_bound(problem, clamped, sides), "prices"))
     return min(found)
 
 

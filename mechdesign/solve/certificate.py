@@ -79,12 +79,14 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
     """
     weights, repair = repair_kernel(candidate.kernel, problem.inner, problem.bounds)
     mechanism = _with_zero_mass(problem, weights)
-    if kernel_value(problem, mechanism) < problem.constant_value:
+    value = kernel_value(problem, mechanism)
+    if value < problem.constant_value:
         # Noise made it worse than telling nothing, which is always private.
         weights = to_weights(constant_kernel(problem))
         mechanism, repair = _with_zero_mass(problem, weights), Repair((), 1.0, 1, constant=True)
+        value = kernel_value(problem, mechanism)
     solved = total_worth(problem, clean_kernel(candidate.kernel))
-    loss = max(solved - kernel_value(problem, mechanism), 0.0)
+    loss = max(solved - value, 0.0)
     share = loss / problem.gain_range if problem.gain_range > 0 else 0.0
     certificate = examine(problem, mechanism, candidate.duals, repair, share, candidate.solver)
     return mechanism, certificate

@@ -11,13 +11,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .cones import TwoSided, inner_factors, two_sided
+from .cones import inner_factors
 from .methods import Candidate, Duals, Method, Multipliers, constant_kernel
 from .problem import Problem
-
-
-def _sides(problem: Problem) -> TwoSided | None:
-    return two_sided(problem.bounds, problem.inner, inner=True)
 
 
 class Unconstrained(Method):
@@ -55,7 +51,7 @@ class Constant(Method):
         """Applies when some bound of level 0 has all point masses on a side."""
         if problem.others:
             return problem.not_a_bound
-        sides = _sides(problem)
+        sides = problem.sides
         if sides is None or min(sides.upper, sides.ratio, 1 / max(sides.lower, 1e-300)) > 1:
             return "every level is above zero"
         return None
@@ -83,7 +79,7 @@ class HighPrivacyPML(Method):
 
     def refusal(self, problem: Problem) -> str | None:
         """Applies to two-sided cones whose upper side implies all others."""
-        sides = _sides(problem)
+        sides = problem.sides
         if sides is None or problem.others:
             return "the notions are not bounds on the lift"
         h, pmin = sides.upper, problem.inner.pmin
@@ -104,7 +100,7 @@ class HighPrivacyPML(Method):
         The extreme posterior of symbol j is h·p − (h−1)·δ_j: the outcome under which j is *least*
         likely. Prices: λ_j = p_j (h ḡ − g_j)/(h − 1), with g_j the worth of that posterior.
         """
-        sides = _sides(problem)
+        sides = problem.sides
         assert sides is not None
         h = sides.upper
         return _simplex(problem, h, h - 1, "closed form (simplex of posteriors)")
@@ -121,7 +117,7 @@ class AnyPMC(Method):
 
     def refusal(self, problem: Problem) -> str | None:
         """Applies to two-sided cones whose lower side implies all others."""
-        sides = _sides(problem)
+        sides = problem.sides
         if sides is None or problem.others:
             return "the notions are not bounds on the lift"
         low, pmin = sides.lower, problem.inner.pmin
@@ -141,7 +137,7 @@ class AnyPMC(Method):
 
         The extreme posterior of symbol j is l·p + (1−l)·δ_j. Prices: λ_j = p_j (g_j − l ḡ)/(1−l).
         """
-        sides = _sides(problem)
+        sides = problem.sides
         assert sides is not None
         return _simplex(
             problem, sides.lower, sides.lower - 1, "closed form (simplex of posteriors)"
@@ -174,7 +170,7 @@ class SymmetricHamming(Method):
 
     def refusal(self, problem: Problem) -> str | None:
         """Applies to two-sided cones, a uniform prior and gains a·I + b with a > 0."""
-        sides = _sides(problem)
+        sides = problem.sides
         if sides is None or problem.others:
             return "the notions are not bounds on the lift or between all symbols"
         n, m = problem.shape
@@ -190,7 +186,7 @@ class SymmetricHamming(Method):
 
     def solve(self, problem: Problem) -> Candidate:
         """Diagonal a = min(1, h/n, 1 − (n−1) l/n, r/(r+n−1)), the rest equal."""
-        sides = _sides(problem)
+        sides = problem.sides
         assert sides is not None
         n = problem.shape[0]
         diagonal = min(1.0, sides.upper / n, 1 - (n - 1) * sides.lower / n)

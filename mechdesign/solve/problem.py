@@ -15,6 +15,7 @@ from ..prior import Prior
 from ..privacy.hypotheses import Bound
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from ..utility.base import LinearUtility, Utility, checked_matrix
+from .cones import TwoSided, two_sided
 
 #: Smallest positive mass of a symbol that floats can work with beside others.
 SMALLEST_MASS = 1e-200
@@ -61,6 +62,11 @@ class Problem:
     def not_a_bound(self) -> str:
         """Why methods for bounds on likelihood ratios refuse, where there are other notions."""
         return f"{self.others[0]} is not a bound on likelihood ratios"
+
+    @cached_property
+    def sides(self) -> TwoSided | None:
+        """The two-sided cone that the bounds amount to, with factors for design."""
+        return two_sided(self.bounds, self.inner, inner=True)
 
     @cached_property
     def objective(self) -> NDArray[np.float64]:

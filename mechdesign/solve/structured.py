@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import SolverError
 from .bounds import supports
-from .cones import TwoSided, two_sided
+from .cones import TwoSided
 from .interior_point import one_thread, solve_columns
 from .methods import Candidate, Duals, Method
 from .problem import Problem
@@ -40,7 +40,7 @@ class Structured(Method):
             return problem.not_a_bound
         if problem.shape[0] < 2:
             return "there is only one symbol"
-        sides = two_sided(problem.bounds, problem.inner, inner=True)
+        sides = problem.sides
         if sides is None:
             return "the bounds are of another kind than one two-sided cone"
         if sides.has_lift_sides and sides.ratio < math.inf:
@@ -79,7 +79,7 @@ class _Run:
     """One problem in the units of the interior point: worth per unit of kernel over the range."""
 
     def __init__(self, problem: Problem) -> None:
-        sides = two_sided(problem.bounds, problem.inner, inner=True)
+        sides = problem.sides
         assert sides is not None
         self.problem, self.sides = problem, sides
         self.p = problem.inner.probabilities
