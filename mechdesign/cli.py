@@ -50,6 +50,11 @@ Privacy = Annotated[
         "(lower, upper). Repeat it: all must hold.",
     ),
 ]
+Table = Annotated[
+    str | None,
+    typer.Argument(help="CSV file with a header, or a shipped table (see 'mechdesign data')."),
+]
+Outputs = Annotated[str | None, typer.Option(help="Output labels, separated by commas.")]
 Column = Annotated[str | None, typer.Option(help="Column of TABLE that holds the secret.")]
 Weights = Annotated[
     str | None, typer.Option(help="Column of counts, for tables with one line per group.")
@@ -77,10 +82,7 @@ def _root(
 
 @app.command()
 def design(
-    table: Annotated[
-        str | None,
-        typer.Argument(help="CSV file with a header, or a shipped table (see 'mechdesign data')."),
-    ] = None,
+    table: Table = None,
     column: Column = None,
     weights: Weights = None,
     missing: Missing = "error",
@@ -95,7 +97,7 @@ def design(
             "with symbols as rows and outputs as columns.",
         ),
     ] = "hamming",
-    outputs: Annotated[str | None, typer.Option(help="Output labels, separated by commas.")] = None,
+    outputs: Outputs = None,
     solver: Annotated[
         str,
         typer.Option(help="auto, all (every method that applies), a method, or a cvxpy solver."),
@@ -228,10 +230,7 @@ def audit(
 
 @app.command()
 def compare(
-    table: Annotated[
-        str | None,
-        typer.Argument(help="CSV file with a header, or a shipped table (see 'mechdesign data')."),
-    ] = None,
+    table: Table = None,
     column: Column = None,
     weights: Weights = None,
     missing: Missing = "error",
@@ -245,7 +244,7 @@ def compare(
     utility: Annotated[
         str, typer.Option("--utility", "-u", help="As for 'mechdesign design'.")
     ] = "hamming",
-    outputs: Annotated[str | None, typer.Option(help="Output labels, separated by commas.")] = None,
+    outputs: Outputs = None,
     plot: Annotated[
         Path | None, typer.Option(help="Save the plot (png, pdf or svg; needs matplotlib).")
     ] = None,
