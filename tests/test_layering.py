@@ -19,9 +19,11 @@ LAYERS = (
     ("errors", "exact", "labels", "data", "tables", "progress", "registry", "files", "kernels"),
     ("prior", "mechanism"),
     ("privacy", "utility"),
-    ("solve", "theory", "noise"),
+    ("solve",),
+    ("theory", "noise"),
     ("auditing", "comparing", "release"),
     ("storage", "reporting", "plotting", "arguments"),
+    ("commands",),
     ("cli",),
     ("__main__",),
 )
@@ -42,7 +44,7 @@ NEIGHBOURS = {
     ("reporting", "plotting"),  # a report on a comparison may be a plot
 }
 # Base files that the other files of their folder build on.
-BASES = {"privacy": {"hypotheses", "notion"}, "utility": {"base"}}
+BASES = {"commands": {"options"}, "privacy": {"hypotheses", "notion"}, "utility": {"base"}}
 
 
 def module_name(path):
@@ -96,8 +98,8 @@ def test_the_reader_of_imports_sees_imports():
     assert ("prior", "Prior") in IMPORTS["mechanism"]
     assert ("privacy.notion", "LikelihoodBound") in IMPORTS["privacy.pointwise"]
     assert ("tables", "count_csv") in IMPORTS["prior"]  # inside a function
-    assert ("solve.designing", "design") in IMPORTS["cli"]  # inside a function
-    assert ("reporting", None) in IMPORTS["cli"]
+    assert ("solve.designing", "design") in IMPORTS["commands.designs"]  # inside a function
+    assert ("reporting", None) in IMPORTS["commands.designs"]
     assert ("", "__version__") in IMPORTS["storage"]
     assert ("cli", "main") in IMPORTS["__main__"]
     assert sum(map(len, IMPORTS.values())) > 100

@@ -1,0 +1,1 @@
+"""One function for each command of the command line; ``cli`` puts them together."""

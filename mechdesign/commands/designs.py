@@ -1,0 +1,137 @@
+"""``mechdesign design`` and ``mechdesign show``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..arguments import read_outputs, read_prior, read_utility
+from ..errors import InputError, StorageError
+from .options import (
+    AsJson,
+    Column,
+    Force,
+    Missing,
+    Outputs,
+    PriorText,
+    Privacy,
+    Table,
+    Weights,
+    note,
+    plain,
+    print_json,
+)
+
+
+def design(
+    table: Table = None,
+    column: Column = None,
+    weights: Weights = None,
+    missing: Missing = "error",
+    prior: PriorText = None,
+    privacy: Privacy = None,
+    utility: Annotated[
+        str,
+        typer.Option(
+            "--utility",
+            "-u",
+            help="hamming, absolute, squared (losses on numeric labels), or a CSV matrix of gains "
+            "with symbols as rows and outputs as columns.",
+        ),
+    ] = "hamming",
+    outputs: Outputs = None,
+    solver: Annotated[
+        str,
+        typer.Option(help="auto, all (every method that applies), a method, or a cvxpy solver."),
+    ] = "auto",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say which method would be used and why; no solving.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Save the design as JSON.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Save the kernel as CSV.")] = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Design the best mechanism for a column, certify it, and say what it leaks."""
+    from .. import reporting
+    from ..auditing import audit as run_audit
+    from ..files import check_writable
+    from ..privacy.notion import parse_notion
+    from ..solve.designing import design as run_design
+    from ..solve.designing import explain as run_explain
+    from ..storage import save, seal, to_json, write_csv
+
+    if not privacy:
+        raise InputError(
+            "--privacy",
+            expected="at least one notion with a level",
+            got="none",
+            remedy="add for example --privacy pml:0.5",
+        )
+    notions = [parse_notion(spec) for spec in privacy]
+    known = read_prior(table, column, weights, missing, prior)
+    goal = read_utility(utility, known)
+    labels = read_outputs(outputs)
+    if explain and (output is not None or csv is not None):
+        raise InputError(
+            "--explain",
+            expected="no --output and no --csv, as nothing is solved",
+            got="one of them",
+            remedy="leave out --explain to design and save",
+        )
+    if explain:
+        choice = run_explain(known, goal, notions, labels, solver)
+        if as_json:
+            print_json(
+                {
+                    "method": choice.method.name,
+                    "why": choice.method.reason,
+                    "source": choice.method.source,
+                    "refused": choice.refusals,
+                    "also": choice.also,
+                }
+            )
+        else:
+            typer.echo(str(choice))
+        return
+    for path in (output, csv):
+        if path is not None:
+            check_writable(path, overwrite=force)
+    if output is not None and output == csv:
+        raise StorageError(f"output {output}: expected two names, got the same one twice.")
+    found = run_design(known, goal, notions, labels, solver)
+    report = run_audit(found.mechanism, known, notions)
+    if output is not None:
+        save(found, output, overwrite=force)
+    if csv is not None:
+        write_csv(found.mechanism, csv, overwrite=force)
+    if as_json:
+        print_json(seal({**to_json(found), "audit": plain(report.summary())}))
+        return
+    reporting.print_design(found, report)
+    for path in (output, csv):
+        if path is not None:
+            note(f"saved {path}")
+
+
+def show(
+    file: Annotated[str, typer.Argument(help="A file written by 'mechdesign design --output'.")],
+    as_json: AsJson = False,
+) -> None:
+    """Check a saved design again and print it."""
+    from .. import reporting
+    from ..auditing import audit as run_audit
+    from ..solve.designing import Design
+    from ..storage import load, to_json
+
+    item = load(file)
+    if as_json:
+        print_json(to_json(item))
+    elif isinstance(item, Design):
+        reporting.print_design(item, run_audit(item.mechanism, item.prior, list(item.notions)))
+    else:
+        typer.echo(repr(item))

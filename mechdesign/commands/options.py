@@ -1,0 +1,63 @@
+"""What the commands share: options, exit codes and ways to print."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import Annotated, Any
+
+import typer
+
+OK, NOT_MET, BAD_INPUT, FAILED = 0, 1, 2, 3
+
+Privacy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--privacy",
+        "-p",
+        metavar="NOTION:LEVEL",
+        help="Privacy notion and level in nats, such as pml:0.5, ldp:1 or alip:1.0,0.5 "
+        "(lower, upper). Repeat it: all must hold.",
+    ),
+]
+Table = Annotated[
+    str | None,
+    typer.Argument(help="CSV file with a header, or a shipped table (see 'mechdesign data')."),
+]
+Outputs = Annotated[str | None, typer.Option(help="Output labels, separated by commas.")]
+Column = Annotated[str | None, typer.Option(help="Column of TABLE that holds the secret.")]
+Weights = Annotated[
+    str | None, typer.Option(help="Column of counts, for tables with one line per group.")
+]
+Missing = Annotated[str, typer.Option(help="What to do with missing values: error or drop.")]
+PriorText = Annotated[
+    str | None,
+    typer.Option(
+        "--prior",
+        help="Prior in place of a table: 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2 or a JSON file.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
+
+
+def print_json(value: Any) -> None:
+    """Write a value as JSON to standard output."""
+    typer.echo(json.dumps(plain(value), indent=1, allow_nan=False))
+
+
+def note(message: str) -> None:
+    """Say something to a person, on standard error."""
+    print(message, file=sys.stderr)
+
+
+def plain(value: Any) -> Any:
+    """JSON has no infinity: write it as text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(key): plain(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    return value
