@@ -13,7 +13,7 @@ from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
 from .designing import Design, run_solver, warn_of_gap
 from .methods import Candidate
-from .problem import Problem, state_problem
+from .problem import AnyProblem, state_problem
 
 
 def sweep(
@@ -76,7 +76,9 @@ def sweep(
             got=repr(privacies),
             remedy="pass one notion for each point",
         )
-    problems = [state_problem(prior, utility, privacy, outputs) for privacy in privacies]
+    problems: list[AnyProblem] = [
+        state_problem(prior, utility, privacy, outputs) for privacy in privacies
+    ]
     pieces = _pieces(problems, jobs)
     if len(pieces) == 1:
         found = _run_piece(pieces[0], solver, progress)
@@ -92,7 +94,7 @@ def sweep(
     return found
 
 
-def _pieces(problems: list[Problem], jobs: int) -> list[list[Problem]]:
+def _pieces(problems: list[AnyProblem], jobs: int) -> list[list[AnyProblem]]:
     if jobs == 1 or len(problems) < 2:
         return [problems]
     from joblib import effective_n_jobs
@@ -102,7 +104,7 @@ def _pieces(problems: list[Problem], jobs: int) -> list[list[Problem]]:
     return [[problems[i] for i in cut] for cut in cuts]
 
 
-def _run_piece(problems: list[Problem], solver: str, progress: bool) -> list[Design]:
+def _run_piece(problems: list[AnyProblem], solver: str, progress: bool) -> list[Design]:
     from ..progress import track
 
     found: list[Design] = []
