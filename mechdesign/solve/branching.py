@@ -32,14 +32,12 @@ class Found:
     columns, values : columns worth more than the floor, best first
     upper : proven upper bound on the worth of every column (at least the floor)
     complete : whether the whole tree was searched, so that ``upper`` is the floor or the best value
-    left : some of the most promising nodes that were not searched
     """
 
     columns: Columns | None
     values: NDArray[np.float64]
     upper: float
     complete: bool
-    left: Nodes | None = None
 
     @property
     def count(self) -> int:
@@ -53,6 +51,11 @@ class Budget:
 
     nodes: float = math.inf
     deadline: float = math.inf
+
+    def moment(self, share: float) -> float:
+        """The moment at which a share of the time that is left has passed."""
+        now = time.monotonic()
+        return now + share * max(self.deadline - now, 0.0)
 
     @property
     def is_over(self) -> bool:
@@ -135,10 +138,9 @@ class Search(ABC):
                 block = tuple(part[chosen] for part in joined)
                 heapq.heappush(heap, (-float(bounds[chosen[0]]), ticks, block))
         upper = max([floor, *(-key for key, _, _ in heap[:1])])
-        left = heap[0][2] if heap else None
         if not met:
-            return Found(None, np.empty(0), upper, not heap, left)
+            return Found(None, np.empty(0), upper, not heap)
         values = np.concatenate([v for _, v in met])
         order = np.argsort(-values, kind="stable")
         columns_met = Columns.join([c for c, _ in met]).take(order)
-        return Found(columns_met, values[order], max(upper, float(values.max())), not heap, left)
+        return Found(columns_met, values[order], max(upper, float(values.max())), not heap)

@@ -13,11 +13,12 @@ from .methods import Method
 from .problem import AnyProblem, Problem
 from .simplex import SIMPLICES
 from .structured import Structured
+from .vertices import Vertices
 
 SIMPLEX, INTERIOR = HighsSimplex(), HighsInteriorPoint()
 STRUCTURED, CLARABEL = Structured(), Clarabel()
 #: Methods for sub-convex utilities, in the order of preference.
-SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, ColumnGeneration())
+SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, ColumnGeneration(), Vertices())
 #: Solvers that cvxpy may have.
 CVXPY_SOLVERS = frozenset(
     {

@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SolverError
 from ..utility.sublinear import FInformation
 from .branching import Budget
 from .columns import Columns, Family, make_family
 from .methods import Candidate, Duals, Method
 from .pricing import Pricer, make_pricer
 from .problem import SublinearProblem
+from .restricted import add_columns, exact_shares, new_model, run_model
 from .seeding import first_columns
 
 Vector = NDArray[np.float64]
@@ -33,6 +32,8 @@ Vector = NDArray[np.float64]
 TOLERANCE, FINE = 8e-7, 2e-10
 _SEED = 7
 _NEGLIGIBLE = 1e-14
+# Rounds with next to no progress after which the exact search is asked.
+_PATIENCE = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +59,10 @@ class Master:
     """The restricted program, warm from one call to the next."""
 
     def __init__(self, family: Family, unit: float) -> None:
-        import highspy
-
         self.family, self.unit = family, unit
         self.columns: list[Columns] = []
+        self.shares = np.ones(1)
         self.model = new_model(len(family.groups))
-        self.model.changeObjectiveSense(highspy.ObjSense.kMaximize)
         one = np.array([0], dtype=np.int32)
         self.model.addCol(0.0, 0.0, np.inf, 1, one, np.ones(1))  # the constant kernel
 
@@ -75,13 +74,13 @@ class Master:
 
     def solve(self) -> tuple[float, float, Vector]:
         """Value, price of output mass, and prices of deviations."""
-        duals, value = run_model(self.model)
+        duals, value, self.shares = run_model(self.model)
         prices = duals[1:] * self.unit / self.family.reach / self.family.groups.sizes
         return value * self.unit, float(duals[0]) * self.unit, prices
 
     def active(self) -> tuple[Columns, Vector, float]:
         """Columns of positive share, their shares, and the share of the constant column."""
-        shares = np.array(self.model.getSolution().col_value)
+        shares = self.shares
         used = np.flatnonzero(shares[1:] > _NEGLIGIBLE)
         return Columns.join(self.columns).take(used), shares[1:][used], float(shares[0])
 
@@ -97,28 +96,46 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = TOLERANCE) -> G
     master.add(first_columns(family, np.random.default_rng(_SEED)))
     wanted = max(64, 2 * len(family.groups))
     upper, best = flat, nothing
-    started, aim, rounds = time.monotonic(), tolerance, 0
+    started, reached, values = time.monotonic(), False, []
     while True:
-        value, mass_price, prices = master.solve()
-        rounds += 1
+        value, _, prices = master.solve()
+        values.append(value)
         if upper - value <= FINE * value or time.monotonic() > deadline:
             break
-        if aim == tolerance and upper - value <= tolerance * value:
-            aim, deadline = FINE, _later(started, deadline)
-        level = max(mass_price, value) + 0.9 * aim * value
-        nodes = np.inf if aim == tolerance else 200_000
-        found = pricer.price(prices, level, wanted, Budget(nodes, deadline))
+        if not reached and upper - value <= tolerance * value:
+            reached, deadline = True, _later(started, deadline)
+        found = pricer.improve(prices, value + FINE * value, wanted, Budget(deadline=deadline))
         if found.upper < upper:
             upper, best = found.upper, prices
-        if found.columns is None:
-            if not found.complete or aim == FINE:
-                break
+        if found.columns is not None:
+            master.add(found.columns)
+        stuck = found.columns is None or _is_stuck(values, upper)
+        if stuck and (found.complete or reached):
+            break
+        if not stuck:
             continue
-        master.add(found.columns)
+        limit = Budget(deadline=deadline)
+        more = pricer.settle(prices, value + FINE * value, Budget(deadline=limit.moment(0.3)))
+        if not more.complete and more.columns is None:
+            more = pricer.prove(prices, value + 0.9 * tolerance * value, limit)
+        if more.upper < upper:
+            upper, best = more.upper, prices
+        if more.columns is not None:
+            master.add(more.columns)
+        elif found.columns is None:
+            break
+    rounds = len(values)
     columns, shares, constant = master.active()
     deviations, shares = _unfold(family, columns, shares, constant)
     facts = {"rounds": str(rounds), "columns": str(master.model.getNumCol())}
     return Generated(deviations, shares, best, upper, facts)
+
+
+def _is_stuck(values: list[float], upper: float) -> bool:
+    """Whether the last rounds brought next to nothing of what is missing."""
+    if len(values) < _PATIENCE:
+        return False
+    return values[-1] - values[-_PATIENCE] < 0.02 * (upper - values[-1])
 
 
 def _later(started: float, deadline: float) -> float:
@@ -143,83 +160,19 @@ def _unfold(
     table, guess = np.array(rows), np.array(weights)
     if len(table) > n:
         table, guess = _fewer(family, table)
-    return table, _exact_shares(table, guess)
+    return table, exact_shares(table, guess)
 
 
 def _fewer(family: Family, table: Vector) -> tuple[Vector, Vector]:
     """A basic solution over the columns found: no more columns than symbols."""
-    import highspy
-
     reach = family.groups.spread(family.reach)
     p = family.groups.spread(family.groups.masses)
     worth = family.curve(table) @ p
     model = new_model(table.shape[1])
-    model.changeObjectiveSense(highspy.ObjSense.kMaximize)
     add_columns(model, worth / max(float(np.abs(worth).max()), 1e-300), table / reach)
-    run_model(model)
-    shares = np.array(model.getSolution().col_value)
+    _, _, shares = run_model(model)
     used = np.flatnonzero(shares > _NEGLIGIBLE)
     return table[used], shares[used]
-
-
-def _exact_shares(table: Vector, guess: Vector) -> Vector:
-    """Shares corrected so that Σ q = 1 and Σ q d = 0 hold to the last digits."""
-    scale = np.maximum(np.abs(table).max(axis=0), 1e-300)
-    rows = np.vstack([np.ones(len(table)), (table / scale).T])
-    target = np.zeros(len(rows))
-    target[0] = 1.0
-    shares = guess
-    for _ in range(3):
-        missing = target - rows @ shares
-        if float(np.abs(missing).max()) < 1e-15:
-            break
-        step, *_ = np.linalg.lstsq(rows, missing, rcond=None)
-        shares = np.maximum(shares + step, 0.0)
-    return np.asarray(shares)
-
-
-def new_model(rows: int) -> Any:
-    """A program with the row Σ q = 1 and ``rows`` rows Σ q d = 0."""
-    import highspy
-
-    model = highspy.Highs()
-    model.setOptionValue("output_flag", False)
-    model.setOptionValue("threads", 1)
-    for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
-        model.setOptionValue(name, 1e-10)
-    empty, none = np.array([], dtype=np.int32), np.array([], dtype=float)
-    model.addRow(1.0, 1.0, 0, empty, none)
-    for _ in range(rows):
-        model.addRow(0.0, 0.0, 0, empty, none)
-    return model
-
-
-def add_columns(model: Any, worth: Vector, rows: Vector) -> None:
-    """Columns with the given worths and ``(C, rows)`` entries, below a one."""
-    count, width = rows.shape
-    entries = np.concatenate([np.ones((count, 1)), rows], axis=1)
-    model.addCols(
-        count,
-        worth,
-        np.zeros(count),
-        np.full(count, np.inf),
-        entries.size,
-        np.arange(count, dtype=np.int32) * (width + 1),
-        np.tile(np.arange(width + 1, dtype=np.int32), count),
-        entries.ravel(),
-    )
-
-
-def run_model(model: Any) -> tuple[Vector, float]:
-    """Duals and value. Raises :class:`SolverError` unless solved."""
-    import highspy
-
-    model.run()
-    status = model.getModelStatus()
-    if status != highspy.HighsModelStatus.kOptimal:
-        raise SolverError(f"HiGHS stopped on the restricted program with status {status}")
-    solution = model.getSolution()
-    return np.array(solution.row_dual), float(model.getInfo().objective_function_value)
 
 
 class ColumnGeneration(Method):

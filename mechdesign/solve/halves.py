@@ -94,7 +94,7 @@ class Halves:
         curves : what to add for the joint mass; each is searched on its own
         per_curve : sets to bring back for each
         """
-        fill = _Knapsack(self.masses, worth)
+        fill = Knapsack(self.masses, worth)
         sums = [m @ worth[side] for m, side in zip(self.member, self.sides, strict=True)]
         picks: list[Pick] = []
         upper = floor
@@ -111,7 +111,7 @@ class Halves:
         return picks, upper, True
 
     def _search_one(
-        self, curved: Curved, fill: _Knapsack, sums: list[Vector], floor: float, wanted: int
+        self, curved: Curved, fill: Knapsack, sums: list[Vector], floor: float, wanted: int
     ) -> tuple[list[tuple[float, float, int, int]], float]:
         (mass_a, _), (mass_b, _) = self.lists
         allowed = [self._without(curved.without, side) for side in (0, 1)]
@@ -167,8 +167,8 @@ class Halves:
         return np.asarray(self.member[side][:, place[0]] == 0)
 
 
-class _Knapsack:
-    """The relaxation in which items may be raised in part, as a function of the mass raised."""
+class Knapsack:
+    """The relaxation in which items may be raised in part, by the mass raised."""
 
     def __init__(self, masses: Vector, worth: Vector) -> None:
         density = worth / masses

@@ -15,8 +15,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .branching import Budget, Found, Nodes, Search
+from .branching import Budget, Found, Nodes, Relaxed, Search
 from .columns import Columns, Family, LiftFamily, StaircaseFamily
+from .exhausting import Exhaustion
 from .halves import Curved, Halves, Pick
 from .lift_search import LiftSearch
 from .staircase_search import StaircaseSearch
@@ -24,10 +25,11 @@ from .staircase_search import StaircaseSearch
 Vector = NDArray[np.float64]
 
 _QUICK = 30_000
-_NEAR = 24
-_NODES = 6
+_LISTED = 24
+_DEPTH, _NODES = 3, 4
 _PER_CURVE = 6
 _CUTS = 4097
+_SEED = 11
 
 
 class Pricer(ABC):
@@ -36,13 +38,14 @@ class Pricer(ABC):
     def __init__(self, family: Family, units: Vector, capacity: float) -> None:
         """``units`` is the mass that raising a symbol takes, ``capacity`` all there is."""
         self.family, self.units, self.capacity = family, units, capacity
+        self.rng = np.random.default_rng(_SEED)
         groups = family.groups
         items = np.repeat(np.arange(len(groups)), groups.sizes.astype(int))
         #: One item for each symbol that can be raised.
         self.items = items[units[items] <= capacity * (1 + 1e-12)]
 
-    def price(self, prices: Vector, level: float, wanted: int, budget: Budget) -> Found:
-        """Columns with F − ⟨prices, d⟩ above ``level``, and a bound on all columns.
+    def improve(self, prices: Vector, level: float, wanted: int, budget: Budget) -> Found:
+        """Columns with F − ⟨prices, d⟩ above ``level`` by quick means, and a bound on all columns.
 
         Parameters
         ----------
@@ -56,14 +59,50 @@ class Pricer(ABC):
         if found.complete or found.count >= max(wanted // 2, 1):
             return self.as_worth(found, level)
         if self.halves.is_short:
-            return self._all_halves(search, level, budget)
-        parts = [found, *self._near_critical(search, level, found.left, budget)]
+            nothing = np.zeros(len(self.family.groups))
+            found = self._by_halves(search, self.halves, self.items, nothing, None, level, budget)
+            return self.as_worth(found, level)
+        parts = [found, *self._near_critical(search, level, budget)]
         parts = [part for part in parts if part.columns is not None]
         if not parts:
-            return self.as_worth(search.run(self.floor(level), wanted, budget), level)
+            return self.as_worth(found, level)
         columns = Columns.join([part.columns for part in parts if part.columns is not None])
         values = np.concatenate([part.values for part in parts])
         return self.as_worth(Found(columns, values, found.upper, False), level)
+
+    def settle(self, prices: Vector, level: float, budget: Budget) -> Found:
+        """The columns above ``level`` that are worth most, with every symbol as the partial one.
+
+        Exact where the lists of sets are short once a few large symbols are settled; else
+        incomplete, with what was found.
+        """
+        search = self.make_search(prices, level)
+        nothing = np.zeros(len(self.family.groups))
+        worth, curves, parts = self.curves(search, self.items, nothing, None)
+        exhaustion = Exhaustion(self.units[self.items], worth, self.floor(level), _PER_CURVE)
+        picks: list[Pick] = []
+        complete = True
+        for number, curve in enumerate(curves):
+            found = exhaustion.search(curve, number, budget)
+            if found is None:
+                complete = False
+                break
+            picks += found
+        upper = max([exhaustion.upper, *(pick.value for pick in picks)]) if complete else np.inf
+        found_columns = self._as_found(picks, curves, parts, self.items, nothing, upper, complete)
+        return self.as_worth(found_columns, level)
+
+    def prove(self, prices: Vector, level: float, budget: Budget) -> Found:
+        """Prove that no column is worth more than ``level``, or find one that is."""
+        found = self.improve(prices, level, 1, budget)
+        if found.complete or found.count:
+            return found
+        quarter = Budget(deadline=min(budget.deadline, budget.moment(0.25)))
+        settled = self.settle(prices, level, quarter)
+        if settled.complete or settled.count:
+            return settled
+        search = self.make_search(prices, level)
+        return self.as_worth(search.run(self.floor(level), 1, budget), level)
 
     @cached_property
     def halves(self) -> Halves:
@@ -97,41 +136,65 @@ class Pricer(ABC):
         found = self._by_halves(search, self.halves, self.items, nothing, None, level, budget)
         return self.as_worth(found, level)
 
-    def _near_critical(
-        self, search: Search, level: float, nodes: Nodes | None, budget: Budget
-    ) -> list[Found]:
-        """Columns near the relaxations of some nodes.
+    def _near_critical(self, search: Search, level: float, budget: Budget) -> list[Found]:
+        """Columns near the relaxations of the first few nodes of the tree.
 
         Symbols far from the critical one in worth per mass stay as the relaxation has them; among
-        the nearest the best set is found by halves.
+        the nearest, and a few others for variety, the best set is found by halves.
         """
-        if nodes is None:
-            return []
-        few = tuple(part[:_NODES] for part in nodes)
-        relaxed = search.relax(few)
-        found = []
-        for b in np.flatnonzero(relaxed.possible):
-            if budget.is_over:
-                break
-            least, most = few[0][b], few[1][b]
-            k = min(int(relaxed.critical[b]), len(search.order) - 1)
-            free = np.repeat(np.arange(len(most)), (most - least).astype(int))
-            distance = np.abs(search.density[free] - search.density[k]) * search.units[free]
-            chosen = free[np.sort(np.argsort(distance, kind="stable")[:_NEAR])]
-            if not chosen.size:
-                continue
-            listed = np.bincount(chosen, minlength=len(most))
-            raised = np.empty(len(most))
-            # Of what is raised in a group, the symbols that are not listed stay raised.
-            raised[search.order] = np.clip(relaxed.counts[b], least, most - listed)
-            items = search.order[chosen]
-            room = self.capacity - float(raised @ self.units)
-            if room <= 0:
-                continue
-            halves = Halves(self.units[items], room)
-            part = search.settled(few, int(b))
-            found.append(self._by_halves(search, halves, items, raised, part, level, budget))
+        found: list[Found] = []
+        nodes = search.root()
+        for depth in range(_DEPTH):
+            relaxed = search.relax(nodes)
+            for b in np.flatnonzero(relaxed.possible):
+                for near in (_LISTED, _LISTED // 2):
+                    if budget.is_over:
+                        return found
+                    part = self._around(search, nodes, relaxed, int(b), near, level, budget)
+                    if part is not None:
+                        found.append(part)
+            if depth + 1 < _DEPTH:
+                children = search.expand(nodes, self.floor(level))[1]
+                if not children:
+                    break
+                bounds = np.concatenate([bound for _, bound in children])
+                best = np.argsort(-bounds, kind="stable")[:_NODES]
+                nodes = tuple(
+                    np.concatenate([child[i] for child, _ in children])[best]
+                    for i in range(len(nodes))
+                )
         return found
+
+    def _around(
+        self,
+        search: Search,
+        nodes: Nodes,
+        relaxed: Relaxed,
+        b: int,
+        near: int,
+        level: float,
+        budget: Budget,
+    ) -> Found | None:
+        least, most = nodes[0][b], nodes[1][b]
+        k = min(int(relaxed.critical[b]), len(search.order) - 1)
+        free = np.repeat(np.arange(len(most)), (most - least).astype(int))
+        if not free.size:
+            return None
+        distance = np.abs(search.density[free] - search.density[k]) * search.units[free]
+        ranked = np.argsort(distance, kind="stable")
+        others = self.rng.permutation(ranked[near:])[: _LISTED - near]
+        chosen = free[np.sort(np.concatenate([ranked[:near], others]))]
+        listed = np.bincount(chosen, minlength=len(most))
+        raised = np.empty(len(most))
+        # Of what is raised in a group, the symbols that are not listed stay raised.
+        raised[search.order] = np.clip(relaxed.counts[b], least, most - listed)
+        items = search.order[chosen]
+        room = self.capacity - float(raised @ self.units)
+        if room <= 0:
+            return None
+        halves = Halves(self.units[items], room)
+        part = search.settled(nodes, b)
+        return self._by_halves(search, halves, items, raised, part, level, budget)
 
     def _by_halves(
         self,
@@ -146,6 +209,18 @@ class Pricer(ABC):
         worth, curves, parts = self.curves(search, items, raised, part)
         per_curve = _PER_CURVE if len(curves) > 1 else 20 * _PER_CURVE
         picks, upper, complete = halves.search(worth, curves, self.floor(level), per_curve, budget)
+        return self._as_found(picks, curves, parts, items, raised, upper, complete)
+
+    def _as_found(
+        self,
+        picks: list[Pick],
+        curves: Sequence[Curved],
+        parts: Sequence[int],
+        items: NDArray[np.intp],
+        raised: Vector,
+        upper: float,
+        complete: bool,
+    ) -> Found:
         if not picks:
             return Found(None, np.empty(0), upper, complete)
         counts = np.array([raised + _count(items, pick, len(raised)) for pick in picks])

@@ -19,6 +19,7 @@ from .methods import Duals
 from .pricing import make_pricer
 from .problem import SublinearProblem
 from .simplex import simplex_kernel
+from .vertices import too_large, vertex_bound
 
 _UNIT = 2.0**-52
 # Gaps to prove, the finest that succeeds counts; nodes spent on each.
@@ -33,9 +34,14 @@ def sublinear_bound(problem: SublinearProblem, duals: Duals, value: float) -> tu
         worths = problem.worths(simplex[0])
         rounding = 8 * _UNIT * (len(problem.inner) + 8) * float(np.abs(worths).sum())
         return min([*found, (math.fsum(worths) + rounding, "vertices of a simplex")])
+    searched: list[tuple[float, str]] = []
     if isinstance(problem.utility, FInformation):
-        found += _searched_bounds(problem, duals, value)
-    return min(found)
+        searched = _searched_bounds(problem, duals, value)
+    if not searched and duals.prices is not None and too_large(problem) is None:
+        bound, size = vertex_bound(problem, duals.prices)
+        rounding = 8 * _UNIT * (len(problem.inner) + 8) * size
+        searched = [(bound + rounding, "prices, over all extreme columns")]
+    return min([*found, *searched])
 
 
 def _revealed_bound(problem: SublinearProblem) -> float:
@@ -64,7 +70,7 @@ def _searched_bounds(
         if flat <= value + step * abs(value):
             break
         level = value + step * abs(value)
-        proof = pricer.price(prices, level, 1, Budget(nodes, deadline))
+        proof = pricer.prove(prices, level, Budget(nodes, deadline))
         found.append((proof.upper + slack, "prices, by exhaustive search"))
         if proof.complete and not proof.count:
             break
