@@ -1,5 +1,7 @@
 """What the papers prove, checked: results, conversions between guarantees, errata."""
 
+from .conversions import Implication, Implications, Step, convert, implications
+from .reports import TightnessReport, TightnessRow, tightness_report
 from .theorems import (
     Claim,
     Outcome,
@@ -13,17 +15,29 @@ from .theorems import (
     known_theorems,
     theorem,
 )
+from .tight import TightConversion, TightLevel, tight_conversion
 
 __all__ = [
     "Claim",
+    "Implication",
+    "Implications",
     "Outcome",
+    "Step",
     "Theorem",
+    "TightConversion",
+    "TightLevel",
+    "TightnessReport",
+    "TightnessRow",
     "at_least",
     "at_most",
     "check_theorems",
+    "convert",
     "equal",
     "find_theorem",
     "holds",
+    "implications",
     "known_theorems",
     "theorem",
+    "tight_conversion",
+    "tightness_report",
 ]

@@ -16,8 +16,8 @@ from .columns import Cone, factor
 
 Column = list[Fraction]
 
-#: Witnesses are integer weights over two to this power.
-BITS = 160
+# Bits that the smallest positive entry of a witness has, at least.
+_BITS = 160
 
 
 def complete(column: Column, cone: Cone) -> Mechanism | None:
@@ -35,8 +35,10 @@ def complete(column: Column, cone: Cone) -> Mechanism | None:
         return None
     column = [(v + missing) / (1 + missing) for v in column]
     size = _room(column, cone)
-    weights = [int(v * size * (1 << BITS)) for v in column]
-    return _mechanism(weights, cone) if max(weights) else None
+    least = min(v for v in column if v > 0) * size
+    bits = _BITS + max(0, least.denominator.bit_length() - least.numerator.bit_length())
+    weights = [int(v * size * (1 << bits)) for v in column]
+    return _mechanism(weights, bits, cone)
 
 
 def _missing(column: Column, cone: Cone) -> Fraction | None:
@@ -53,15 +55,13 @@ def _missing(column: Column, cone: Cone) -> Fraction | None:
     return added
 
 
-def _mechanism(weights: list[int], cone: Cone) -> Mechanism | None:
-    one = 1 << BITS
-    if max(weights) > one:
-        return None
+def _mechanism(weights: list[int], bits: int, cone: Cone) -> Mechanism | None:
+    one = 1 << bits
     # Symbols that no hypothesis names get the row of the first one that matters.
     place = dict(zip(cone.symbols, weights, strict=True))
     column = [place.get(x, weights[0]) for x in range(len(cone.prior))]
     rows = np.array([[w, one - w] for w in column], dtype=object)
-    found = Mechanism.from_weights(rows, BITS, cone.prior.labels, ("witness", "else"))
+    found = Mechanism.from_weights(rows, bits, cone.prior.labels, ("witness", "else"))
     checks = (notion.check(found, cone.prior).verdict for notion in cone.notions)
     return found if all(verdict is Verdict.YES for verdict in checks) else None
 
