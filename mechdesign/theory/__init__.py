@@ -1,6 +1,7 @@
 """What the papers prove, checked: results, conversions between guarantees, errata."""
 
 from .conversions import Implication, Implications, Step, convert, implications
+from .mistakes import Counterexample, Erratum, errata, find_erratum
 from .reports import TightnessReport, TightnessRow, tightness_report
 from .theorems import (
     Claim,
@@ -19,6 +20,8 @@ from .tight import TightConversion, TightLevel, tight_conversion
 
 __all__ = [
     "Claim",
+    "Counterexample",
+    "Erratum",
     "Implication",
     "Implications",
     "Outcome",
@@ -33,6 +36,8 @@ __all__ = [
     "check_theorems",
     "convert",
     "equal",
+    "errata",
+    "find_erratum",
     "find_theorem",
     "holds",
     "implications",

@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import Any
 
@@ -69,7 +70,7 @@ class Implication:
         return cls.at(*self.levels)
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(f'{level:.6g}' for level in self.levels)})"
+        return f"{self.name}({', '.join(rounded_up(level, 6) for level in self.levels)})"
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class _Fact:
     premises: tuple[_Fact, ...]
 
     def __str__(self) -> str:
-        shown = ", ".join(f"{_float(level):.6g}" for level in self.levels)
+        shown = ", ".join(rounded_up(_float(level), 6) for level in self.levels)
         return f"{QUANTITIES.get(self.name, self.name)}({shown})"
 
     def steps(self) -> Iterator[Step]:
@@ -135,6 +136,18 @@ class _Fact:
             starts = tuple(map(str, self.premises))
             seen[Step(self.rule, self.source, starts, str(self))] = None
         return iter(seen)
+
+
+def rounded_up(level: float, digits: int) -> str:
+    """A level in words, with a number of significant digits, rounded up so that it still holds.
+
+    >>> rounded_up(0.1000000001, 6), rounded_up(0.1, 6)
+    ('0.100001', '0.1')
+    """
+    if not math.isfinite(level):
+        return str(level)
+    context = Context(prec=digits, rounding=ROUND_CEILING)
+    return f"{float(context.create_decimal(repr(level))):.{digits}g}"
 
 
 def implications(privacy: Any, prior: Prior) -> Implications:
