@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..errors import SolverError
 from ..exact import log_bounds
-from .columns import Cone, Group, Hypothesis, factor
+from .columns import Cone, Group, Hypothesis, outer_factor
 
 Column = list[Fraction]
 Multipliers = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
@@ -205,20 +205,22 @@ class ConeProgram:
         """A row c with target·k ≤ c·k on the cone: the demands added with their multipliers."""
         combined = [*target]
         for group, (over, under) in zip(self.cone.demands, multipliers, strict=True):
-            total = Fraction(0)
+            before, total = [*combined], Fraction(0)
             for mu, weight in zip(group.over, over, strict=True):
                 if weight:
                     share = Fraction(float(weight))
                     total += share
                     for x, m in zip(mu.support, mu.masses, strict=True):
                         combined[x] -= share * m
-            if not total:
+            above = outer_factor(group.level)
+            if not total or above is None:
+                combined = before
                 continue
             parts = [Fraction(float(v)) for v in under]
             whole = sum(parts, Fraction(0))
             if not whole:
                 parts, whole = [Fraction(1)] * len(parts), Fraction(len(parts))
-            scale = total * factor(group.level) / whole
+            scale = total * above / whole
             for nu, part in zip(group.under, parts, strict=True):
                 if part:
                     for x, m in zip(nu.support, nu.masses, strict=True):
