@@ -1,8 +1,8 @@
 """The command line: ``mechdesign design``, ``audit``, ``compare``, ``convert`` and the others.
 
 Reports go to standard output, everything else to standard error. Exit codes: 0 done; 1 an audited
-kernel does not (provably) meet an asked level, or a checked result fails; 2 the input cannot be used; 3 a solver or an exact
-check failed.
+kernel does not (provably) meet an asked level, or a checked result fails; 2 the input cannot be
+used; 3 a solver or an exact check failed.
 """
 
 from __future__ import annotations

@@ -267,6 +267,20 @@ def test_chains_of_neighbours_add_up():
     assert scaled.target.epsilon == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("masses", [[1e-12, 0.3, 0.7 - 1e-12], [0.2, 0.3, 0.5]])
+@pytest.mark.parametrize("level", [1e-4, 1.0, 30.0, 200.0])
+def test_levels_too_extreme_for_a_solver_have_a_bound_all_the_same(level, masses):
+    """A demand of another kind leaves a linear program, and the two-sided cone around it."""
+    prior = md.Prior(masses)
+    extra = Pairs(2 * level, ((1.0, 0.0, 0.0),), ((0.0, 1.0, 0.0),))
+    found = tight_conversion([md.LIP(level), extra], md.LDP, prior).levels[0]
+    around = tight_conversion(md.LIP(level), md.LDP, prior).levels[0]
+    assert found.method == "linear program"
+    assert found.level <= around.level
+    assert found.witness is not None
+    assert found.gap <= 1e-7 * found.level
+
+
 def test_scale_zero_asks_for_equal_likelihoods():
     prior = md.Prior([0.5, 0.5])
     asked_for = Pairs(1.0, ((1.0, 0.0),), ((0.0, 1.0),), "matched", (0.0,))

@@ -163,17 +163,29 @@ class Cone:
     @cached_property
     def sides(self) -> Sides | None:
         """The two-sided cone that the demands amount to, ``None`` when they are of another kind."""
+        part, whole = self._recognised
+        return part if whole else None
+
+    @cached_property
+    def part(self) -> Sides | None:
+        """The two-sided cone that some of the demands amount to: the cone lies inside it."""
+        return self._recognised[0]
+
+    @cached_property
+    def _recognised(self) -> tuple[Sides | None, bool]:
         masses = tuple(self.prior.mass(x) for x in self.symbols)
         if not all(masses):
-            return None
+            return None, False
         sides: dict[str, Fraction] = {}
+        whole = True
         for group in self.demands:
-            kinds = _kind(group.over, masses), _kind(group.under, masses)
-            name = _SIDES.get(kinds)
+            name = _SIDES.get((_kind(group.over, masses), _kind(group.under, masses)))
             if name is None:
-                return None
-            sides[name] = min(sides.get(name, group.level), group.level)
-        return Sides(masses, sides.get("lower"), sides.get("upper"), sides.get("ratio"))
+                whole = False
+            else:
+                sides[name] = min(sides.get(name, group.level), group.level)
+        found = Sides(masses, sides.get("lower"), sides.get("upper"), sides.get("ratio"))
+        return found, whole
 
 
 _SIDES: dict[tuple[str, str], str] = {
