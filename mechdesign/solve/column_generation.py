@@ -23,13 +23,15 @@ from .columns import Columns, Family, make_family
 from .methods import Candidate, Duals, Method
 from .pricing import Pricer, make_pricer
 from .problem import SublinearProblem
-from .restricted import add_columns, exact_shares, new_model, run_model
+from .restricted import add_columns, exact_shares, merged, new_model, run_model
 from .seeding import first_columns
 
 Vector = NDArray[np.float64]
 
 #: Gap that a search must reach, and the one it tries for while that is cheap.
 TOLERANCE, FINE = 8e-7, 2e-10
+#: Share of a time limit for the search; the rest is for proving its bound afresh.
+SEARCHING = 0.7
 _SEED = 7
 _NEGLIGIBLE = 1e-14
 # Rounds with next to no progress after which the exact search is asked.
@@ -157,7 +159,7 @@ def _unfold(
     if constant > _NEGLIGIBLE:
         rows.append(np.zeros(n))
         weights.append(constant)
-    table, guess = np.array(rows), np.array(weights)
+    table, guess = merged(np.array(rows), np.array(weights))
     if len(table) > n:
         table, guess = _fewer(family, table)
     return table, exact_shares(table, guess)
@@ -204,7 +206,7 @@ class ColumnGeneration(Method):
         assert problem.sides is not None
         family = make_family(problem.inner, problem.sides, problem.utility.excess)
         assert family is not None
-        deadline = time.monotonic() + problem.time_limit
+        deadline = time.monotonic() + SEARCHING * problem.time_limit
         found = generate(make_pricer(family), deadline)
         kernel = (found.shares[:, None] * (1 + found.deviations)).T
         prices = family.groups.spread(found.prices)

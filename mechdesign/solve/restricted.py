@@ -58,6 +58,19 @@ def run_model(model: Any) -> tuple[Vector, float, Vector]:
     return np.array(solution.row_dual), value, np.array(solution.col_value)
 
 
+def merged(table: Vector, shares: Vector) -> tuple[Vector, Vector]:
+    """Columns that are the same to working precision, as one with their joint share."""
+    reach = np.maximum(np.abs(table).max(axis=0), 1e-300)
+    _, first, place = np.unique(
+        np.round(table / reach, 12), axis=0, return_index=True, return_inverse=True
+    )
+    order = np.argsort(first, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    joint = np.bincount(rank[place.ravel()], weights=shares)
+    return table[first[order]], joint.astype(float)
+
+
 def exact_shares(table: Vector, guess: Vector) -> Vector:
     """Shares of ``(C, n)`` columns of deviations, corrected so that Σ q = 1 and Σ q d = 0 hold to
     the last digits.

@@ -1,7 +1,7 @@
 """The window mechanism: near-optimal columns for any number of symbols, without a search.
 
 Symbols are arcs of length p_x on a circle of length one. Lifts are high inside a window and low
-outside, and the window moves around. A symbol that an end of the window cuts gets a lift in between.
+outside, and the window moves around. A symbol cut by an end of the window gets a lift in between.
 With many small symbols nearly nothing is lost against the universal bound.
 """
 
@@ -14,6 +14,7 @@ from ..utility.sublinear import FInformation
 from .columns import Family, LiftFamily, StaircaseFamily, make_family
 from .methods import Candidate, Duals, Method
 from .problem import SublinearProblem
+from .restricted import merged
 
 Vector = NDArray[np.float64]
 
@@ -40,7 +41,7 @@ def window_columns(family: Family) -> tuple[Vector, Vector]:
         overlap = np.minimum(end, ends[None, 1:]) - np.maximum(start, ends[None, :-1])
         inside += np.maximum(overlap, 0.0)
     inside = np.clip(inside / p, 0.0, 1.0)
-    return low + step * inside, shares
+    return merged(low + step * inside, shares)
 
 
 def _shape(family: Family, total: float) -> tuple[float, float, float]:
@@ -59,6 +60,7 @@ class Window(Method):
     """f-informations under one lift box or one ratio, at any size."""
 
     name = "window"
+    is_exact = False
     reason = (
         "many symbols of different mass: a window of high lifts moves around the symbols and comes "
         "close to the universal bound without any search"
