@@ -111,10 +111,10 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = TOLERANCE) -> G
             upper, best = found.upper, prices
         if found.columns is not None:
             master.add(found.columns)
-        stuck = found.columns is None or _is_stuck(values, upper)
-        if stuck and (found.complete or reached):
+        stuck = _is_stuck(values, upper)
+        if (found.columns is None and (found.complete or reached)) or (reached and stuck):
             break
-        if not stuck:
+        if found.columns is not None and not stuck:
             continue
         limit = Budget(deadline=deadline)
         more = pricer.settle(prices, value + FINE * value, Budget(deadline=limit.moment(0.3)))

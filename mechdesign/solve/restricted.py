@@ -67,8 +67,15 @@ def merged(table: Vector, shares: Vector) -> tuple[Vector, Vector]:
     order = np.argsort(first, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    joint = np.bincount(rank[place.ravel()], weights=shares)
-    return table[first[order]], joint.astype(float)
+    place = rank[place.ravel()]
+    joint = np.bincount(place, weights=shares).astype(float)
+    means = table[first[order]]
+    if len(joint) < len(shares):
+        sums = np.zeros_like(means)
+        np.add.at(sums, place, shares[:, None] * table)
+        several = (np.bincount(place) > 1) & (joint > 0)
+        means[several] = sums[several] / joint[several, None]
+    return means, joint
 
 
 def exact_shares(table: Vector, guess: Vector) -> Vector:
