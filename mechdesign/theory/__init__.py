@@ -1,0 +1,86 @@
+"""What the papers prove, callable and checked. Names are bound on first use."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "attacks": ("Attack",),
+    "costs": (
+        "alpha_leakage",
+        "alpha_loss",
+        "average_cost_leakage",
+        "cost_leakage",
+        "cost_of_feature",
+        "expected_cost",
+        "feature_of_cost",
+        "maximal_cost_leakage",
+        "maximal_realizable_cost",
+        "miss_leakage",
+        "power_leakage",
+        "power_loss",
+        "reduced_cost",
+        "worst_cost",
+        "worst_miss",
+    ),
+    "disclosure": (
+        "Disclosure",
+        "Exposure",
+        "cheapest_disclosure",
+        "compatible_symbols",
+        "dearest_disclosure",
+        "disclosing_mechanism",
+        "disclosure_price",
+        "disclosures",
+        "discloses",
+        "easier_feature",
+        "hidden_above",
+        "leakage_capacity",
+        "least_uncertainty",
+        "most_entropy_disclosed",
+        "remaining_entropy_bound",
+        "singles_out",
+        "uncertainty_bound",
+    ),
+    "features": (
+        "feature",
+        "feature_channel",
+        "feature_entropy",
+        "feature_leakage",
+        "feature_posterior",
+        "is_constant",
+        "is_deterministic",
+    ),
+    "gains": (
+        "feature_of_gain",
+        "gain_leakage",
+        "gain_of_feature",
+        "guess_leakage",
+        "worst_gain",
+        "worst_guess",
+    ),
+    "guessing": (
+        "guesswork",
+        "guesswork_cost",
+        "guesswork_error",
+        "guesswork_leakage",
+        "worst_guesswork",
+    ),
+    "observation": ("Observation", "condition", "observe", "pushforward"),
+}
+_PLACES = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_PLACES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_PLACES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
