@@ -1,10 +1,39 @@
-"""What the papers prove, callable and checked. Names are bound on first use."""
+"""What the papers prove, checked: results, conversions between guarantees, errata."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
+from .theorems import (
+    Claim,
+    Outcome,
+    Theorem,
+    at_least,
+    at_most,
+    check_theorems,
+    equal,
+    find_theorem,
+    holds,
+    known_theorems,
+    theorem,
+)
+
+__all__ = [
+    "Claim",
+    "Outcome",
+    "Theorem",
+    "at_least",
+    "at_most",
+    "check_theorems",
+    "equal",
+    "find_theorem",
+    "holds",
+    "known_theorems",
+    "theorem",
+]
+
+# Bound on first use, so that importing the package stays fast.
 _HOMES = {
     "attacks": ("Attack",),
     "costs": (
@@ -71,7 +100,7 @@ _HOMES = {
 }
 _PLACES = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_PLACES)
+__all__ += sorted(_PLACES)
 
 
 def __getattr__(name: str) -> Any:
