@@ -35,6 +35,7 @@ __all__ = [
 
 # Bound on first use, so that importing the package stays fast.
 _HOMES = {
+    "accounting": ("Account", "account", "account_product", "repeated"),
     "attacks": ("Attack",),
     "costs": (
         "alpha_leakage",
@@ -52,6 +53,25 @@ _HOMES = {
         "reduced_cost",
         "worst_cost",
         "worst_miss",
+    ),
+    "counting": (
+        "ThresholdQuery",
+        "answer_leakage",
+        "chernoff_bound",
+        "laplace_count_bound",
+        "laplace_count_leakage",
+        "laplace_count_simple_bound",
+        "person_leakage",
+        "threshold_query",
+    ),
+    "databases": (
+        "Database",
+        "conditional_leakage",
+        "dp_level",
+        "entry_leakage",
+        "free_lunch_leakage",
+        "free_lunch_level",
+        "neighbour_leakage",
     ),
     "disclosure": (
         "Disclosure",
@@ -96,6 +116,29 @@ _HOMES = {
         "guesswork_leakage",
         "worst_guesswork",
     ),
+    "limits": (
+        "Approach",
+        "Characterisation",
+        "CorrelatedDatabase",
+        "correlated_database",
+        "dp_as_pml",
+        "free_lunch_as_pml",
+    ),
+    "properties": (
+        "TwoSides",
+        "adaptive",
+        "additivity",
+        "composition",
+        "conditional_outcome_leakage",
+        "expected_exponential",
+        "mixed_prior",
+        "outcome_leakage",
+        "post_processing",
+        "pre_processing",
+        "prior_curvature",
+        "product_of",
+    ),
+    "picking": ("EpsilonChoice", "FeatureLine", "pick_epsilon", "quantised_mean"),
     "observation": ("Observation", "condition", "observe", "pushforward"),
 }
 _PLACES = {name: module for module, names in _HOMES.items() for name in names}

@@ -283,11 +283,11 @@ def disclosure_price(prior: Prior, feature: Mechanism, value: Any = None) -> flo
     >>> disclosure_price(Prior([.5, .25, .25]), Mechanism([[1, 0], [1, 0], [0, 1]]))
     0.2876820724517809
     """
-    mass = _event_mass(prior, feature, value)[1]
+    mass = event_mass(prior, feature, value)[1]
     return -math.log(mass) if mass > 0 else math.inf
 
 
-def _event_mass(prior: Prior, channel: Mechanism, value: Any) -> tuple[int, Fraction]:
+def event_mass(prior: Prior, channel: Mechanism, value: Any) -> tuple[int, Fraction]:
     """Position of the value that is cheapest to disclose, and the exact mass of its event."""
     found = check_feature(channel, prior.labels)
     sure = np.asarray(found.weights != 0).sum(axis=1) == 1
@@ -325,7 +325,7 @@ def disclosing_mechanism(prior: Prior, feature: Mechanism, value: Any = None) ->
     Raises :class:`KernelError` when no symbol fixes the value, or every symbol does.
     """
     found = check_feature(feature, prior.labels)
-    u, mass = _event_mass(prior, found, value)
+    u, mass = event_mass(prior, found, value)
     if mass == 0 or mass == 1:
         raise KernelError(
             "feature",
