@@ -48,6 +48,7 @@ _HOMES = {
         "maximal_cost_leakage",
         "maximal_realizable_cost",
         "miss_leakage",
+        "partition_cost",
         "power_leakage",
         "power_loss",
         "reduced_cost",

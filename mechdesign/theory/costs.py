@@ -62,6 +62,31 @@ def worst_cost(seen: Observation) -> NDArray[np.float64]:
     return cost
 
 
+def partition_cost(seen: Observation, step: float) -> NDArray[np.float64]:
+    """The cost 1{x in D_w}/P(D_w), D_w the symbols with P(x)/P(x|y) from e^{w·step} to a step more.
+
+    The construction in the proof of [SaeidianPMC] Theorem 3, which carries over to secrets of any
+    kind: it comes within ``step`` nats of Λ(X→y). An infinite ratio is a cell of its own. Raises
+    :class:`UtilityError` unless the step is positive.
+    """
+    if isinstance(step, (bool, str)) or not 0 < step < math.inf:
+        raise UtilityError(
+            "step of a partition",
+            expected="a positive finite number of nats",
+            got=repr(step),
+            remedy="a smaller step comes nearer to Λ(X→y)",
+        )
+    lift = seen.lift
+    cells: dict[float, list[int]] = {}
+    for x in seen.support:
+        ratio = math.inf if lift[x] == 0 else -math.log(lift[x]) / step
+        cells.setdefault(ratio if ratio == math.inf else math.floor(ratio), []).append(int(x))
+    cost = np.zeros((len(seen.prior), len(cells)))
+    for w, members in enumerate(cells.values()):
+        cost[members, w] = 1 / seen.prior[members].sum()
+    return cost
+
+
 def miss_leakage(seen: Observation, feature: Mechanism) -> float:
     """Λ_U: log P(guess U wrong) − log P(guess U wrong | y), for the best guesses, in nats.
 

@@ -19,6 +19,7 @@ from .features import check_feature
 from .observation import Observation
 
 _LARGEST_ALPHABET = 7
+_MOST_SUMMED = 1_000_000
 
 
 def guesswork(distribution: ArrayLike, moment: float = 1.0) -> float:
@@ -103,7 +104,8 @@ def worst_guesswork(
 def guesswork_error(seen: Observation, splits: int, moment: float = 1.0) -> float:
     """How far the guesswork construction with k splits stays below Λ(X→y), in nats.
 
-    ``inf`` where Λ(X→y) is infinite, or k is too small for the value 0 to be guessed first.
+    ``inf`` where Λ(X→y) is infinite, or k is too small for the value 0 to be guessed first. Above
+    a million splits, an upper bound on it.
     """
     k = check_count(splits, "number of splits")
     star = int(seen.support[seen.lift[seen.support].argmin()])
@@ -113,7 +115,12 @@ def guesswork_error(seen: Observation, splits: int, moment: float = 1.0) -> floa
         return 0.0
     if after == 0 or p / k > rest:
         return math.inf
-    h = float(_ranks(k + 1, moment)[1:].mean() - 1)
+    if k <= _MOST_SUMMED:
+        h = float(_ranks(k + 1, moment)[1:].mean() - 1)
+    else:
+        # An integral below the sum; a smaller h makes the stated error larger.
+        _ranks(1, moment)
+        h = (float(k + 1) ** (moment + 1) - 1) / ((moment + 1) * k) - 1
     return math.log1p(1 / (h * after)) - math.log1p(1 / (h * p))
 
 
