@@ -231,7 +231,25 @@ def power_loss(distribution: ArrayLike, values: ArrayLike, power: float) -> floa
     The mean is best at power 2, the median at 1. Raises :class:`UtilityError` for a power below
     one or values that do not fit.
     """
-    p, v = np.asarray(distribution, dtype=float), np.asarray(values, dtype=float)
+    p = np.asarray(distribution, dtype=float)
+    unit, span = _unit_values(p, values, power)
+    with np.errstate(over="ignore"):
+        return _unit_loss(p, unit, power) * float(np.float64(span) ** power)
+
+
+def power_leakage(seen: Observation, values: ArrayLike, power: float = 2.0) -> float:
+    """Log of the least E|X − w|^power before y over that after; never more than Λ(X→y)."""
+    # The unit of the values does not matter; between 0 and 1 no power of them overflows.
+    unit, _ = _unit_values(seen.prior, values, power)
+    before, after = (_unit_loss(d, unit, power) for d in (seen.prior, seen.posterior))
+    return log_ratio(before, after, "distance")
+
+
+def _unit_values(
+    p: NDArray[np.float64], values: ArrayLike, power: float
+) -> tuple[NDArray[np.float64], float]:
+    """Values moved and scaled to [0, 1] on the support, and how long the unit was."""
+    v = np.asarray(values, dtype=float)
     if v.shape != p.shape or not np.isfinite(v).all():
         raise UtilityError(
             "values of the symbols",
@@ -246,39 +264,29 @@ def power_loss(distribution: ArrayLike, values: ArrayLike, power: float) -> floa
             got=repr(power),
             remedy="use 2 for squared error",
         )
+    halves = np.where(p > 0, v, v[p > 0][0]) / 2
+    span = float(halves.max() - halves.min())
+    unit = (halves - halves.min()) / span if span > 0 else np.zeros(len(p))
+    return unit, 2 * span
+
+
+def _unit_loss(p: NDArray[np.float64], v: NDArray[np.float64], power: float) -> float:
+    from scipy.optimize import brentq
+
     p, v = p[p > 0], v[p > 0]
-    if len(v) == 1:
+    if len(set(v)) == 1:
         return 0.0
     if power == 1:
         return float(min(p @ np.abs(v - w) for w in v))
     if power == 2:
         return float(p @ (v - p @ v) ** 2)
-    return _least_power(p, v, power)
-
-
-def _least_power(p: NDArray[np.float64], v: NDArray[np.float64], power: float) -> float:
-    from scipy.optimize import brentq
 
     def slope(w: float) -> float:
         away = w - v
         return float(p @ (np.sign(away) * np.abs(away) ** (power - 1)))
 
-    low, high = float(v.min()), float(v.max())
-    if low == high:
-        return 0.0
-    best = brentq(slope, low, high, xtol=1e-14 * max(1.0, high - low))
+    best = brentq(slope, float(v.min()), float(v.max()), xtol=1e-15)
     return float(p @ np.abs(v - best) ** power)
-
-
-def power_leakage(seen: Observation, values: ArrayLike, power: float = 2.0) -> float:
-    """Log of the least E|X − w|^power before y over that after; never more than Λ(X→y)."""
-    power_loss(seen.prior, values, power)  # refuses what does not fit
-    v = np.asarray(values, dtype=float)
-    low, high = v[seen.support].min(), v[seen.support].max()
-    # The unit of the values does not matter; between 0 and 1 no power of them overflows.
-    unit = np.where(seen.prior > 0, v / 2 - low / 2, 0) / max(high / 2 - low / 2, 5e-324)
-    before, after = (power_loss(d, unit, power) for d in (seen.prior, seen.posterior))
-    return log_ratio(before, after, "distance")
 
 
 # On average over outcomes, and for the worst of them
