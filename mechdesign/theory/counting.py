@@ -126,8 +126,11 @@ def chernoff_bound(people: int, fraction: float, share: float) -> float:
     The bound of [SaeidianDisclosure] Example 3.11 on the leakage of an answer whose opposite is
     that the count is at most a·n: what its Figure 1 shows.
     """
-    n, a, p = people, float(fraction), float(share)
-    if not 0 <= a < p:
+    n, a, p = _count("people", people, 1), fraction, share
+    for value in (a, p):
+        if isinstance(value, (bool, str)) or not math.isfinite(value):
+            raise _outside("fraction or share", "a finite number", repr(value))
+    if not 0 <= a < p <= 1:
         return math.inf
     if p == 1:
         return 0.0
@@ -138,7 +141,9 @@ def chernoff_bound(people: int, fraction: float, share: float) -> float:
 
 def person_leakage(people: int, threshold: int, share: float, answer: bool) -> float:
     """ℓ(S_i→y): what the exact answer to "more than m of n?" tells about one person, in nats."""
-    n, m, p = people, threshold, share
+    n, m, p = _count("people", people, 1), _count("threshold", threshold, 0), _shares(share)[0]
+    if m >= n:
+        raise _outside("threshold", f"a whole number below {n}", repr(threshold))
     whole = _log_tail(n, m, p, above=answer)
     # A yes is most likely when the person has the property, a no when not.
     most = _log_tail(n - 1, m - 1, p, above=True) if answer else _log_tail(n - 1, m, p, above=False)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import KernelError, LevelError, PriorError
-from ..exact import fraction, log_bounds
+from ..exact import fraction, log_bounds, log_upper
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -263,7 +263,8 @@ class Exposure:
     feature : channel P(U|X)
     mechanism : an exact kernel that discloses the value with its first outcome
     value : the value disclosed
-    epsilon : its PML level in nats, −log P(X in the event); the smallest for this value
+    epsilon : its PML level in nats, −log P(X in the event), rounded up; no mechanism that
+        discloses this value has a smaller one
     """
 
     feature: Mechanism
@@ -273,18 +274,18 @@ class Exposure:
 
 
 def disclosure_price(prior: Prior, feature: Mechanism, value: Any = None) -> float:
-    """The smallest ε at which some ε-PML mechanism discloses a feature, in nats.
+    """The smallest float ε at which some ε-PML mechanism discloses a feature, in nats.
 
     −log P(E_u), E_u the symbols for which U = u for certain; the cheapest value when none is named.
     For a deterministic feature that is its min-entropy, so the condition of [SaeidianDisclosure]
     Theorem 3.5 cannot be weakened; for a randomised one it may be more, and ``inf`` when no symbol
     fixes the value. :func:`disclosing_mechanism` attains it.
 
-    >>> disclosure_price(Prior([.5, .25, .25]), Mechanism([[1, 0], [1, 0], [0, 1]]))
-    0.2876820724517809
+    >>> round(disclosure_price(Prior([.5, .25, .25]), Mechanism([[1, 0], [1, 0], [0, 1]])), 6)
+    0.287682
     """
     mass = event_mass(prior, feature, value)[1]
-    return -math.log(mass) if mass > 0 else math.inf
+    return log_upper(1 / mass) if mass > 0 else math.inf
 
 
 def event_mass(prior: Prior, channel: Mechanism, value: Any) -> tuple[int, Fraction]:
@@ -343,7 +344,7 @@ def disclosing_mechanism(prior: Prior, feature: Mechanism, value: Any = None) ->
     loud = inside.astype(object)
     weights = np.column_stack([loud, (1 << bits) - loud])
     mechanism = Mechanism.from_weights(weights, bits, found.inputs, ["disclosed", "nothing"])
-    return Exposure(found, mechanism, found.outputs[u], -math.log(mass))
+    return Exposure(found, mechanism, found.outputs[u], log_upper(1 / mass))
 
 
 def cheapest_disclosure(prior: Prior) -> Exposure:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import LevelError, PriorError
-from ..exact import fraction, log_bounds
+from ..exact import fraction, log_upper
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -180,11 +180,9 @@ def _limit(prior: Prior, channel: Mechanism, remaining: float) -> tuple[float, f
     mass = event_mass(prior, channel, None)[1]
     if mass == 0:
         return math.inf, math.inf
-    low = log_bounds(1 / mass)[0]
-    near = float(low)
-    while fraction(near) >= low and near > 0:
-        near = math.nextafter(near, 0.0)
-    return -math.log(mass), near
+    price = log_upper(1 / mass)
+    # A logarithm is no float, except at mass one, so the float before it is below the price.
+    return price, math.nextafter(price, 0.0)
 
 
 def quantised_mean(prior: Prior, people: int, edges: Iterable[Any]) -> Prior:

@@ -79,6 +79,8 @@ def additivity(parts: list[tuple[Mechanism, Prior]], *, risk_averse: bool = Fals
     for part, own in parts:
         single = outcome_leakage(as_mechanism(part), own, risk_averse=risk_averse)
         total = (total[:, None] + single).ravel()
+    # A tuple that cannot occur teaches nothing, whatever its parts would.
+    total = np.where(mechanism.output_distribution(prior) > 0, total, 0.0)
     return TwoSides(outcome_leakage(mechanism, prior, risk_averse=risk_averse), total, "==")
 
 
@@ -123,9 +125,10 @@ def prior_curvature(
     """
     kind = {"risk_averse": risk_averse}
     mixed = outcome_leakage(mechanism, mixed_prior(first, second, share), **kind)
-    ends = share * outcome_leakage(mechanism, first, **kind)
-    if share < 1:
-        ends = ends + (1 - share) * outcome_leakage(mechanism, second, **kind)
+    ends = np.zeros(len(mixed))
+    for weight, prior in ((share, first), (1 - share, second)):
+        if weight > 0:
+            ends = ends + weight * outcome_leakage(mechanism, prior, **kind)
     return TwoSides(mixed, ends, ">=" if risk_averse else "<=")
 
 
