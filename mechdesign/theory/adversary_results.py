@@ -43,7 +43,7 @@ from .guessing import (
     guesswork_leakage,
     worst_guesswork,
 )
-from .instances import some_feature, some_masses, some_mechanism, some_prior, some_sight
+from .draws import some_feature, some_masses, some_mechanism, some_prior, some_sight
 from .observation import Observation, condition, observe, pushforward
 from .theorems import Claim, at_least, at_most, equal, holds, theorem
 
@@ -378,9 +378,10 @@ def _averages(rng: Generator) -> Iterator[Claim]:
 
 
 @theorem(
-    "PMC-Def-9",
-    statement="Maximal realizable cost is D∞(P_X×P_Y ‖ P_XY) = max_y Λ(X→y).",
-    source="Issa2020",
+    "PMC-Sec-III-C.2",
+    statement="Maximal realizable cost D∞(P_X×P_Y ‖ P_XY) = max_y Λ(X→y) is at least the average of "
+    "Λ(X→Y), and that at least maximal cost leakage.",
+    source="SaeidianPMC",
     conditions="finite alphabets",
     tight=True,
 )

@@ -18,7 +18,7 @@ from .databases import (
     free_lunch_level,
 )
 from .features import feature_leakage
-from .instances import some_kernel, some_masses
+from .draws import some_kernel, some_masses
 from .limits import Characterisation, correlated_database, dp_as_pml, free_lunch_as_pml
 from .properties import outcome_leakage
 from .theorems import Claim, at_least, at_most, equal, holds, theorem

@@ -28,7 +28,7 @@ from .disclosure import (
     uncertainty_bound,
 )
 from .features import feature, feature_entropy, feature_posterior, is_constant
-from .instances import some_feature, some_kernel, some_masses, some_mechanism, some_prior
+from .draws import some_feature, some_kernel, some_masses, some_mechanism, some_prior
 from .observation import pushforward
 from .picking import pick_epsilon, quantised_mean
 from .properties import outcome_leakage

@@ -13,7 +13,7 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy import LDP, PMC, PML
 from .accounting import account, account_product, repeated
-from .instances import some_feature, some_kernel, some_masses, some_mechanism, some_prior
+from .draws import some_feature, some_kernel, some_masses, some_mechanism, some_prior
 from .observation import condition, quiet_prior
 from .properties import (
     TwoSides,
