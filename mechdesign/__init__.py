@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from .solve.sweeping import sweep as sweep
     from .storage import load as load
     from .storage import save as save
+    from .theory.conversions import convert as convert
+    from .theory.conversions import implications as implications
 
 _HOMES = {
     "Prior": "prior",
@@ -66,6 +68,8 @@ _HOMES = {
     "AuditReport": "auditing",
     "compare": "comparing",
     "Comparison": "comparing",
+    "convert": "theory.conversions",
+    "implications": "theory.conversions",
     "plot_frontiers": "plotting",
     "save": "storage",
     "load": "storage",

@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from .conversions import Implication, Implications, Step, convert, implications
+from .mistakes import Counterexample, Erratum, errata, find_erratum
+from .reports import TightnessReport, TightnessRow, tightness_report
 from .theorems import (
     Claim,
     Outcome,
@@ -18,19 +21,35 @@ from .theorems import (
     known_theorems,
     theorem,
 )
+from .tight import TightConversion, TightLevel, tight_conversion
 
 __all__ = [
     "Claim",
+    "Counterexample",
+    "Erratum",
+    "Implication",
+    "Implications",
     "Outcome",
+    "Step",
     "Theorem",
+    "TightConversion",
+    "TightLevel",
+    "TightnessReport",
+    "TightnessRow",
     "at_least",
     "at_most",
     "check_theorems",
+    "convert",
     "equal",
+    "errata",
+    "find_erratum",
     "find_theorem",
     "holds",
+    "implications",
     "known_theorems",
     "theorem",
+    "tight_conversion",
+    "tightness_report",
 ]
 
 # Bound on first use, so that importing the package stays fast.

@@ -27,6 +27,7 @@ from .costs import (
     worst_cost,
     worst_miss,
 )
+from .draws import some_feature, some_masses, some_mechanism, some_prior, some_sight
 from .features import feature_channel
 from .gains import (
     feature_of_gain,
@@ -43,7 +44,6 @@ from .guessing import (
     guesswork_leakage,
     worst_guesswork,
 )
-from .draws import some_feature, some_masses, some_mechanism, some_prior, some_sight
 from .observation import Observation, condition, observe, pushforward
 from .theorems import Claim, at_least, at_most, equal, holds, theorem
 
@@ -379,8 +379,8 @@ def _averages(rng: Generator) -> Iterator[Claim]:
 
 @theorem(
     "PMC-Sec-III-C.2",
-    statement="Maximal realizable cost D∞(P_X×P_Y ‖ P_XY) = max_y Λ(X→y) is at least the average of "
-    "Λ(X→Y), and that at least maximal cost leakage.",
+    statement="Maximal realizable cost D∞(P_X×P_Y ‖ P_XY) = max_y Λ(X→y) is at least E[Λ(X→Y)], "
+    "and that at least maximal cost leakage.",
     source="SaeidianPMC",
     conditions="finite alphabets",
     tight=True,

@@ -17,8 +17,8 @@ from .databases import (
     entry_leakage,
     free_lunch_level,
 )
-from .features import feature_leakage
 from .draws import some_kernel, some_masses
+from .features import feature_leakage
 from .limits import Characterisation, correlated_database, dp_as_pml, free_lunch_as_pml
 from .properties import outcome_leakage
 from .theorems import Claim, at_least, at_most, equal, holds, theorem

@@ -27,8 +27,8 @@ from .disclosure import (
     singles_out,
     uncertainty_bound,
 )
-from .features import feature, feature_entropy, feature_posterior, is_constant
 from .draws import some_feature, some_kernel, some_masses, some_mechanism, some_prior
+from .features import feature, feature_entropy, feature_posterior, is_constant
 from .observation import pushforward
 from .picking import pick_epsilon, quantised_mean
 from .properties import outcome_leakage
