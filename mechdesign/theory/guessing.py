@@ -72,7 +72,7 @@ def worst_guesswork(
     The symbol x* of smallest lift is split evenly into k values, and the others share the value 0,
     which is guessed first. With h the mean of (i+1)^moment − 1 over i = 1 … k, the guesswork is
     1 + h·P(x*) before y and 1 + h·P(x*|y) after, from k ≥ P(x*)/(1 − P(x*)) on. The error is
-    then log(1 + 1/(h P(x*|y))) − log(1 + 1/(h P(x*))), which goes to zero as k grows.
+    then log(1 + (P(x*) − P(x*|y)) / (P(x*|y)·(1 + h·P(x*)))), which goes to zero as k grows.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def guesswork_error(seen: Observation, splits: int, moment: float = 1.0) -> floa
         # An integral below the sum; a smaller h makes the stated error larger.
         _ranks(1, moment)
         h = (float(k + 1) ** (moment + 1) - 1) / ((moment + 1) * k) - 1
-    return math.log1p(1 / (h * after)) - math.log1p(1 / (h * p))
+    return math.log1p(max(p - after, 0.0) / (after * (1 + h * p)))
 
 
 def guesswork_cost(size: int, moment: float = 1.0) -> NDArray[np.float64]:
