@@ -282,6 +282,23 @@ def test_a_design_at_the_picked_level_discloses_nothing_hidden():
     assert [line.possible for line in lungs.features] == [True, None]
 
 
+def test_a_single_value_can_be_hidden():
+    """That a visit was for cancer stays hidden, while that it was not may come out."""
+    prior = md.Prior([0.4, 0.3, 0.2, 0.1], ["flu", "cold", "asthma", "cancer"])
+    cancer = T.feature(prior, ["cancer"])
+    either, yes = T.pick_epsilon(prior, [cancer]), T.pick_epsilon(prior, [(cancer, True)])
+    assert either.below == pytest.approx(-math.log(0.9))
+    assert yes.below == pytest.approx(-math.log(0.1))
+    assert yes.features[0].entropy == pytest.approx(-math.log(0.1))
+    made = T.disclosing_mechanism(prior, cancer, True)
+    assert made.epsilon == yes.below
+    assert md.PML(yes.largest).check(made.mechanism, prior).verdict is md.Verdict.NO
+    allowed = T.pick_epsilon(prior, [(cancer, True)], {"no": (cancer, False)})
+    assert [line.possible for line in allowed.features] == [True, None]
+    refused(lambda: T.pick_epsilon(prior, [(cancer, "maybe")]), "'maybe'", error=KernelError)
+    refused(lambda: T.pick_epsilon(prior, [3]), "a Mechanism", error=KernelError)
+
+
 def test_a_remainder_can_be_asked_for():
     prior = md.Prior.uniform(8)
     secret = T.feature(prior, lambda s: s)

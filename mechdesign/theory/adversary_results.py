@@ -399,7 +399,7 @@ def _realizable(rng: Generator) -> Iterator[Claim]:
 
 @theorem(
     "PMC-Def-10",
-    statement="Pointwise maximal guesswork leakage is Λ(X→y): no feature's guesswork falls by more, "
+    statement="Pointwise maximal guesswork leakage is Λ(X→y): no feature's guesswork falls more, "
     "and k splits of x* come within log(1 + (P(x*)−P(x*|y))/(P(x*|y)(1+hP(x*)))) of it.",
     source="SaeidianPMC",
     conditions="finite secret, Λ(X→y) finite for the rate",

@@ -19,7 +19,7 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from .disclosure import disclosure_price, event_mass
 from .features import check_feature, feature_entropy
-from .observation import quiet_prior
+from .observation import pushforward, quiet_prior
 
 _MOST_SUMS = 200_000
 
@@ -31,7 +31,8 @@ class FeatureLine:
     Attributes
     ----------
     name : as given
-    entropy : H∞(P_U) in nats: no mechanism with ε-PML below it discloses the feature (Theorem 3.5)
+    entropy : H∞(P_U) in nats: no mechanism with ε-PML below it discloses the feature (Theorem 3.5);
+        −log P(U=u) for a single value u
     price : smallest ε at which some mechanism with ε-PML does; at least ``entropy``, equal for
         deterministic features
     hide : whether it was asked to stay hidden (otherwise it may be given away)
@@ -85,10 +86,14 @@ class EpsilonChoice:
         return "\n".join(lines)
 
 
+Wanted = Mechanism | tuple[Mechanism, Any]
+Features = Mapping[str, Wanted] | Iterable[Wanted]
+
+
 def pick_epsilon(
     prior: Prior,
-    hide: Mapping[str, Mechanism] | Iterable[Mechanism],
-    reveal: Mapping[str, Mechanism] | Iterable[Mechanism] = (),
+    hide: Features,
+    reveal: Features = (),
     *,
     remaining: float = 0.0,
 ) -> EpsilonChoice:
@@ -97,8 +102,10 @@ def pick_epsilon(
     Parameters
     ----------
     prior : over the symbols
-    hide : features that no outcome may settle, named by a mapping or numbered
-    reveal : features that one would like to be able to disclose
+    hide : features that no outcome may settle, named by a mapping or numbered. A pair (feature,
+        value) hides this value only: that a visit *was* for cancer, say, while that it was not may
+        come out.
+    reveal : features, or pairs, that one would like to be able to disclose
     remaining : nats of min-entropy that every hidden feature must keep after every outcome. With
         the default of 0 a feature only has to stay uncertain, and ε may come up to its price; else
         ε may be H∞(P_U) − remaining (the bound H∞(U|Y=y) ≥ H∞(U) − ε of Theorem 3.5's proof).
@@ -118,6 +125,11 @@ def pick_epsilon(
     >>> choice = pick_epsilon(prior, {"serious": serious})
     >>> round(choice.below, 4), choice.binding
     (0.3567, 'serious')
+
+    That level comes from the answer "not serious", which is likely. To hide a yes only:
+
+    >>> round(pick_epsilon(prior, {"serious": (serious, True)}).below, 4)
+    1.204
     """
     if isinstance(remaining, (bool, str)) or not 0 <= remaining < math.inf:
         raise LevelError(
@@ -134,23 +146,23 @@ def pick_epsilon(
             got="none",
             remedy="every ε hides nothing at all; name what must stay hidden",
         )
-    limits = {name: _limit(prior, f, remaining) for name, f in hidden.items()}
+    limits = {name: _limit(prior, *wanted, remaining) for name, wanted in hidden.items()}
     binding = min(limits, key=lambda name: limits[name][0])
     below, largest = limits[binding]
     if below <= 0:
         raise LevelError(
             f"feature {binding}",
             expected=f"more than {remaining:.6g} nats of min-entropy",
-            got=f"{feature_entropy(prior, hidden[binding]):.6g}",
+            got=f"{_entropy(prior, *hidden[binding]):.6g}",
             remedy="the prior alone tells that much; ask for less, or leave the feature out",
         )
     lines = [
-        FeatureLine(name, feature_entropy(prior, f), disclosure_price(prior, f), True, None)
+        FeatureLine(name, _entropy(prior, *f), disclosure_price(prior, *f), True, None)
         for name, f in hidden.items()
     ]
     for name, f in shown.items():
-        price = disclosure_price(prior, f)
-        lines.append(FeatureLine(name, feature_entropy(prior, f), price, False, price <= largest))
+        price = disclosure_price(prior, *f)
+        lines.append(FeatureLine(name, _entropy(prior, *f), price, False, price <= largest))
     lines.sort(key=lambda line: (line.price, line.entropy))
     return EpsilonChoice(
         largest,
@@ -163,21 +175,34 @@ def pick_epsilon(
     )
 
 
-def _named(features: Any, prior: Prior, kind: str) -> dict[str, Mechanism]:
+def _named(features: Any, prior: Prior, kind: str) -> dict[str, tuple[Mechanism, Any]]:
     if isinstance(features, Mapping):
-        pairs = [(str(name), f) for name, f in features.items()]
+        pairs = [(str(name), wanted) for name, wanted in features.items()]
     else:
         listed = [features] if isinstance(features, Mechanism) else list(features)
-        pairs = [(f"{kind} {i + 1}", f) for i, f in enumerate(listed)]
-    return {name: check_feature(f, prior.labels) for name, f in pairs}
+        pairs = [(f"{kind} {i + 1}", wanted) for i, wanted in enumerate(listed)]
+    found = {}
+    for name, wanted in pairs:
+        if not (isinstance(wanted, tuple) and len(wanted) == 2):
+            wanted = (wanted, None)
+        found[name] = (check_feature(wanted[0], prior.labels), wanted[1])
+        event_mass(prior, *found[name])  # refuses a value that the feature does not have
+    return found
 
 
-def _limit(prior: Prior, channel: Mechanism, remaining: float) -> tuple[float, float]:
+def _entropy(prior: Prior, channel: Mechanism, value: Any) -> float:
+    if value is None:
+        return feature_entropy(prior, channel)
+    mass = pushforward(prior, channel)[value]
+    return -math.log(mass) if mass > 0 else math.inf
+
+
+def _limit(prior: Prior, channel: Mechanism, value: Any, remaining: float) -> tuple[float, float]:
     """Below which ε a feature keeps what is asked, and a float that certainly is."""
     if remaining:
-        limit = feature_entropy(prior, channel) - remaining
+        limit = _entropy(prior, channel, value) - remaining
         return limit, math.nextafter(limit, -math.inf)
-    mass = event_mass(prior, channel, None)[1]
+    mass = event_mass(prior, channel, value)[1]
     if mass == 0:
         return math.inf, math.inf
     price = log_upper(1 / mass)
