@@ -204,8 +204,8 @@ def test_correlated_databases_expand_to_databases():
 
 
 def test_impossible_levels_are_told():
-    refused(lambda: T.correlated_database(0, 0.1), "positive", error=LevelError)
-    refused(lambda: T.correlated_database(1, math.nan), "positive", error=LevelError)
+    refused(lambda: T.correlated_database(0, 0.1), "above 0", error=LevelError)
+    refused(lambda: T.correlated_database(1, math.nan), "above 0", error=LevelError)
     refused(lambda: T.correlated_database(1e-7, 0.1), "100000 entries", error=LevelError)
     refused(lambda: T.correlated_database(1, 0.1, md.Prior([1.0])), "two symbols", error=LevelError)
 
@@ -243,7 +243,7 @@ def test_mistakes_are_told():
     four = md.Mechanism(np.eye(4))
     refused(lambda: T.dp_level(four, pairs), "database.prior.labels", error=KernelError)
     good = md.Mechanism(np.eye(4), pairs.prior.labels)
-    refused(lambda: T.dp_as_pml(good, pairs, 0), "one half", error=LevelError)
+    refused(lambda: T.dp_as_pml(good, pairs, 0), "0.5", error=LevelError)
     refused(lambda: T.Database([[0.5, math.nan], [0.2, 0.3]]), "finite")
 
 

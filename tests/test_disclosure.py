@@ -98,7 +98,7 @@ def test_the_comparison_with_the_entropy_is_exact():
     assert T.hidden_above(math.nextafter(math.log(2), 0), prior, [bit]) == [True]
     assert T.hidden_above(math.nextafter(math.log(2), 1), prior, [bit]) == [False]
     assert T.hidden_above(math.inf, prior, [bit]) == [False]
-    refused(lambda: T.hidden_above(math.nan, prior, [bit]), "non-negative", error=LevelError)
+    refused(lambda: T.hidden_above(math.nan, prior, [bit]), "at least 0", error=LevelError)
 
 
 @given(cases())
@@ -222,6 +222,9 @@ def test_features_are_made_from_functions_mappings_and_questions():
     refused(lambda: T.feature(prior, {"a": 1}), "'b'", error=KernelError)
     refused(lambda: T.feature(prior, "a"), "collection", error=KernelError)
     refused(lambda: T.feature(3, ["a"]), "list of symbols", error=KernelError)
+    refused(lambda: T.feature(prior, lambda s: [s]), "hashable", error=KernelError)
+    refused(lambda: T.feature(prior, lambda s: math.nan), "NaN", error=KernelError)
+    refused(lambda: T.feature_entropy([0.5, 0.5], by_question), "a Prior", error=PriorError)
     other = T.feature([0, 1, 2], [0])
     refused(lambda: T.feature_entropy(prior, other), "inputs", error=KernelError)
 
@@ -400,14 +403,14 @@ def test_quantised_means():
 
 
 def test_numbers_out_of_range_are_told():
-    refused(lambda: T.threshold_query(10, 10, 0.3), "below 10", error=LevelError)
+    refused(lambda: T.threshold_query(10, 10, 0.3), "at most 9", error=LevelError)
     refused(lambda: T.threshold_query(10, -1, 0.3), "at least 0", error=LevelError)
-    refused(lambda: T.threshold_query(10, 3, 1.0), "between 0 and 1", error=LevelError)
+    refused(lambda: T.threshold_query(10, 3, 1.0), "from 0 to 1", error=LevelError)
     refused(lambda: T.threshold_query(10, 3, (0.7, 0.3)), "rising", error=LevelError)
-    refused(lambda: T.threshold_query(10, 3, math.nan), "between", error=LevelError)
-    refused(lambda: T.laplace_count_bound(10, 0), "positive", error=LevelError)
-    refused(lambda: T.laplace_count_bound(10, 0.1, 0.5), "one half", error=LevelError)
-    refused(lambda: T.person_leakage(10, 3, math.nan, True), "between", error=LevelError)
+    refused(lambda: T.threshold_query(10, 3, math.nan), "from 0 to 1", error=LevelError)
+    refused(lambda: T.laplace_count_bound(10, 0), "above 0", error=LevelError)
+    refused(lambda: T.laplace_count_bound(10, 0.1, 0.5), "to 0.5", error=LevelError)
+    refused(lambda: T.person_leakage(10, 3, math.nan, True), "from 0 to 1", error=LevelError)
     refused(lambda: T.chernoff_bound(10, math.nan, 0.5), error=LevelError)
 
 

@@ -21,6 +21,7 @@ from ..prior import Prior
 from ..privacy import PMC, PML
 from ..privacy.notion import PrivacyNotion
 from .disclosure import leakage_capacity
+from .inputs import listed, whole
 from .observation import as_mechanism
 from .properties import product_of
 
@@ -99,7 +100,7 @@ def account(
     >>> [round(level, 3) for level in found.parts], round(found.level, 3), found.adds_up
     ([0.673, 0.673], 3.912, False)
     """
-    found = [as_mechanism(m) for m in mechanisms]
+    found = [as_mechanism(m) for m in listed(mechanisms, "accounting", "mechanisms", KernelError)]
     if not found:
         raise KernelError(
             "accounting",
@@ -134,9 +135,9 @@ def account_product(
 
     PML, PMC and LDP levels add up exactly ([SaeidianPMC] Lemma 1.3).
     """
-    listed = [(as_mechanism(m), p) for m, p in parts]
-    together, prior = product_of(listed)
-    levels = tuple(_level(m, p, notion) for m, p in listed)
+    pairs = listed(parts, "accounting", "pairs (mechanism, prior)", KernelError)
+    together, prior = product_of(pairs)
+    levels = tuple(_level(as_mechanism(m), p, notion) for m, p in pairs)
     level = _level(together, prior, notion)
     return Account(notion, level, levels, math.fsum(levels), together)
 
@@ -195,15 +196,9 @@ def repeated(mechanism: Mechanism, times: int) -> Mechanism:
     array([0.0625, 0.375 , 0.5625])
     """
     mechanism = as_mechanism(mechanism)
-    if not isinstance(times, (int, np.integer)) or isinstance(times, bool) or times < 1:
-        raise KernelError(
-            "number of runs",
-            expected="a whole number of at least 1",
-            got=repr(times),
-            remedy="pass how often the mechanism is run",
-        )
+    times = whole(times, "number of runs", 1, error=KernelError)
     outputs = mechanism.shape[1]
-    count = math.comb(int(times) + outputs - 1, outputs - 1)
+    count = math.comb(times + outputs - 1, outputs - 1)
     if count > _MOST_TYPES:
         raise KernelError(
             "repeated mechanism",
@@ -214,16 +209,16 @@ def repeated(mechanism: Mechanism, times: int) -> Mechanism:
     powers = [[[1] for _ in range(outputs)] for _ in range(mechanism.shape[0])]
     for x, row in enumerate(mechanism.weights.tolist()):
         for y, weight in enumerate(row):
-            for _ in range(int(times)):
+            for _ in range(times):
                 powers[x][y].append(powers[x][y][-1] * int(weight))
-    types = list(_types(int(times), outputs))
+    types = list(_types(times, outputs))
     table = np.empty((mechanism.shape[0], len(types)), dtype=object)
     for j, counts in enumerate(types):
         ways = _multinomial(counts)
         for x in range(mechanism.shape[0]):
             table[x, j] = ways * math.prod(powers[x][y][c] for y, c in enumerate(counts))
     return Mechanism.from_weights(
-        table, mechanism.bits * int(times), mechanism.inputs, types, check=False
+        table, mechanism.bits * times, mechanism.inputs, types, check=False
     )
 
 

@@ -11,9 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import KernelError, UtilityError
 from ..mechanism import Mechanism
+from .inputs import whole
+from .observation import Observation, as_observation
 
 #: Features with more values than this are not built unless asked for.
 MOST_VALUES = 10_000
+# Features with more values than this are not built at all.
+_MOST_ASKED = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,20 +50,14 @@ def shortfall(supremum: float, attained: float) -> float:
     return math.inf if supremum == math.inf > attained else max(0.0, supremum - attained)
 
 
-def check_count(value: Any, subject: str, least: int = 1) -> int:
-    """A whole number of at least ``least``, or a :class:`UtilityError`."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise UtilityError(
-            subject,
-            expected=f"a whole number of at least {least}",
-            got=repr(value),
-            remedy="pass an integer",
-        )
-    return int(value)
+def check_values(value: Any, subject: str) -> int:
+    """How many values a constructed feature has: 1 up to a million, or a :class:`UtilityError`."""
+    return whole(value, subject, 1, _MOST_ASKED, error=UtilityError)
 
 
-def check_payoff(matrix: ArrayLike, size: int, subject: str) -> NDArray[np.float64]:
+def check_payoff(matrix: ArrayLike, seen: Observation | int, subject: str) -> NDArray[np.float64]:
     """An ``(N, W)`` array of finite non-negative numbers, or a :class:`UtilityError`."""
+    size = seen if isinstance(seen, int) else len(as_observation(seen).prior)
     try:
         found = np.array(matrix, dtype=np.float64)
     except (TypeError, ValueError):

@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import UtilityError
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .attacks import Attack, check_count, check_payoff, log_ratio, shortfall
+from .attacks import Attack, check_payoff, check_values, log_ratio, shortfall
 from .features import check_feature, shannon_or_zero
 from .gains import mixture
-from .observation import Observation, as_mechanism
+from .inputs import masses, number
+from .observation import Observation, as_mechanism, as_observation
 
 
 def cost_leakage(seen: Observation, cost: ArrayLike) -> float:
@@ -45,7 +46,7 @@ def cost_leakage(seen: Observation, cost: ArrayLike) -> float:
     >>> round(cost_leakage(seen, [[0, 1], [1, 0]]), 6) == round(seen.cost, 6)
     True
     """
-    c = check_payoff(cost, len(seen.prior), "cost function")
+    c = check_payoff(cost, seen, "cost function")
     before, after = float((seen.prior @ c).min()), float((seen.posterior @ c).min())
     return log_ratio(before, after, "cost function")
 
@@ -56,7 +57,7 @@ def worst_cost(seen: Observation) -> NDArray[np.float64]:
     Before y every guess costs 1, after y the cheapest costs the smallest lift: it attains Λ(X→y)
     for every outcome y at once, and the maximal cost leakage on average over Y.
     """
-    live = seen.support
+    live = as_observation(seen).support
     cost = np.zeros((len(seen.prior), len(live)))
     cost[live, np.arange(len(live))] = 1 / seen.prior[live]
     return cost
@@ -69,14 +70,8 @@ def partition_cost(seen: Observation, step: float) -> NDArray[np.float64]:
     kind: it comes within ``step`` nats of Λ(X→y). An infinite ratio is a cell of its own. Raises
     :class:`UtilityError` unless the step is positive.
     """
-    if isinstance(step, (bool, str)) or not 0 < step < math.inf:
-        raise UtilityError(
-            "step of a partition",
-            expected="a positive finite number of nats",
-            got=repr(step),
-            remedy="a smaller step comes nearer to Λ(X→y)",
-        )
-    lift = seen.lift
+    step = number(step, "step of a partition", 0, math.inf, ends="()", error=UtilityError)
+    lift = as_observation(seen).lift
     cells: dict[float, list[int]] = {}
     for x in seen.support:
         ratio = math.inf if lift[x] == 0 else -math.log(lift[x]) / step
@@ -92,7 +87,7 @@ def miss_leakage(seen: Observation, feature: Mechanism) -> float:
 
     Raises :class:`UtilityError` for a feature that is constant before and after y.
     """
-    return cost_leakage(seen, cost_of_feature(check_feature(feature, seen.symbols)))
+    return cost_leakage(seen, cost_of_feature(check_feature(feature, as_observation(seen))))
 
 
 def worst_miss(seen: Observation, splits: int | None = None) -> Attack:
@@ -117,7 +112,7 @@ def worst_miss(seen: Observation, splits: int | None = None) -> Attack:
     >>> worst_miss(seen, 1)
     Attack(2 values, attained 0 of 1.09861 nats)
     """
-    n = len(seen.prior)
+    n = len(as_observation(seen).prior)
     if len(seen.support) == 1:
         constant = Mechanism(np.ones((n, 1)), seen.symbols)
         return Attack(constant, 0.0, seen.cost, 0.0)
@@ -127,7 +122,7 @@ def worst_miss(seen: Observation, splits: int | None = None) -> Attack:
         table[:, 0] = 1
         table[star] = 0.5
     else:
-        k = check_count(splits, "number of splits")
+        k = check_values(splits, "number of splits")
         table = np.zeros((n, k + 1))
         table[:, k] = 1
         table[star] = [*[1 / k] * k, 0]
@@ -157,7 +152,7 @@ def feature_of_cost(seen: Observation, cost: ArrayLike) -> Mechanism:
     Raises :class:`UtilityError` as :func:`cost_leakage` does, and where the cost is zero before y
     but not after it: then Λ_c is minus infinity.
     """
-    c = check_payoff(cost, len(seen.prior), "cost function")
+    c = check_payoff(cost, seen, "cost function")
     target = cost_leakage(seen, c)
     if target == -math.inf:
         raise UtilityError(
@@ -182,6 +177,7 @@ def reduced_cost(feature: Mechanism, cost: ArrayLike) -> NDArray[np.float64]:
     It has the same expectations before and after every outcome, so features add nothing to the
     cost-function view ([SaeidianPMC] Proposition 2).
     """
+    feature = as_mechanism(feature, "feature")
     c = check_payoff(cost, feature.shape[1], "cost function of the feature")
     reduced: NDArray[np.float64] = feature.kernel @ c
     return reduced
@@ -199,14 +195,8 @@ def alpha_loss(distribution: ArrayLike, alpha: float) -> float:
     >>> alpha_loss([.5, .5], math.inf), round(alpha_loss([.5, .5], 2), 6)
     (0.5, 0.585786)
     """
-    p = np.asarray(distribution, dtype=float)
-    if isinstance(alpha, (bool, str)) or not alpha >= 1:
-        raise UtilityError(
-            "order of an α-loss",
-            expected="a number from 1 to infinity",
-            got=repr(alpha),
-            remedy="use 1 for log-loss and math.inf for 0-1 loss",
-        )
+    p = masses(distribution)
+    alpha = number(alpha, "order of an α-loss", 1, math.inf, error=UtilityError)
     top = float(p.max())
     missing = float(np.delete(p, p.argmax()).sum())
     if alpha == math.inf:
@@ -221,7 +211,7 @@ def alpha_loss(distribution: ArrayLike, alpha: float) -> float:
 
 def alpha_leakage(seen: Observation, alpha: float) -> float:
     """Log of the least expected α-loss before y over that after; never more than Λ(X→y)."""
-    before, after = alpha_loss(seen.prior, alpha), alpha_loss(seen.posterior, alpha)
+    before, after = alpha_loss(as_observation(seen).prior, alpha), alpha_loss(seen.posterior, alpha)
     return log_ratio(before, after, "α-loss")
 
 
@@ -231,7 +221,7 @@ def power_loss(distribution: ArrayLike, values: ArrayLike, power: float) -> floa
     The mean is best at power 2, the median at 1. Raises :class:`UtilityError` for a power below
     one or values that do not fit.
     """
-    p = np.asarray(distribution, dtype=float)
+    p = masses(distribution)
     unit, span = _unit_values(p, values, power)
     with np.errstate(over="ignore"):
         return _unit_loss(p, unit, power) * float(np.float64(span) ** power)
@@ -240,7 +230,7 @@ def power_loss(distribution: ArrayLike, values: ArrayLike, power: float) -> floa
 def power_leakage(seen: Observation, values: ArrayLike, power: float = 2.0) -> float:
     """Log of the least E|X − w|^power before y over that after; never more than Λ(X→y)."""
     # The unit of the values does not matter; between 0 and 1 no power of them overflows.
-    unit, _ = _unit_values(seen.prior, values, power)
+    unit, _ = _unit_values(as_observation(seen).prior, values, power)
     before, after = (_unit_loss(d, unit, power) for d in (seen.prior, seen.posterior))
     return log_ratio(before, after, "distance")
 
@@ -249,7 +239,10 @@ def _unit_values(
     p: NDArray[np.float64], values: ArrayLike, power: float
 ) -> tuple[NDArray[np.float64], float]:
     """Values moved and scaled to [0, 1] on the support, and how long the unit was."""
-    v = np.asarray(values, dtype=float)
+    try:
+        v = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        v = np.zeros(0)
     if v.shape != p.shape or not np.isfinite(v).all():
         raise UtilityError(
             "values of the symbols",
@@ -257,13 +250,7 @@ def _unit_values(
             got=f"shape {v.shape}" if v.shape != p.shape else "numbers that are not finite",
             remedy="give one number per symbol",
         )
-    if isinstance(power, (bool, str)) or not 1 <= power < math.inf:
-        raise UtilityError(
-            "power of a distance",
-            expected="a finite number of at least 1",
-            got=repr(power),
-            remedy="use 2 for squared error",
-        )
+    number(power, "power of a distance", 1, math.inf, ends="[)", error=UtilityError)
     halves = np.where(p > 0, v, v[p > 0][0]) / 2
     span = float(halves.max() - halves.min())
     unit = (halves - halves.min()) / span if span > 0 else np.zeros(len(p))

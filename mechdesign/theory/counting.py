@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import LevelError
+from .inputs import number, whole
+
+_MOST_PEOPLE = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,8 @@ def threshold_query(
     >>> query.no_discloses
     False
     """
-    n, m = _count("people", people, 1), _count("threshold", threshold, 0)
-    if m >= n:
-        raise _outside("threshold", f"a whole number below {n}", repr(threshold))
+    n = _people(people)
+    m = _threshold(threshold, n)
     low, high = _shares(share)
     return ThresholdQuery(
         n,
@@ -126,11 +127,9 @@ def chernoff_bound(people: int, fraction: float, share: float) -> float:
     The bound of [SaeidianDisclosure] Example 3.11 on the leakage of an answer whose opposite is
     that the count is at most a·n: what its Figure 1 shows.
     """
-    n, a, p = _count("people", people, 1), fraction, share
-    for value in (a, p):
-        if isinstance(value, (bool, str)) or not math.isfinite(value):
-            raise _outside("fraction or share", "a finite number", repr(value))
-    if not 0 <= a < p <= 1:
+    n, a = _people(people), number(fraction, "fraction", -math.inf, math.inf, ends="()")
+    p = number(share, "share", 0, 1)
+    if not 0 <= a < p:
         return math.inf
     if p == 1:
         return 0.0
@@ -141,13 +140,12 @@ def chernoff_bound(people: int, fraction: float, share: float) -> float:
 
 def person_leakage(people: int, threshold: int, share: float, answer: bool) -> float:
     """ℓ(S_i→y): what the exact answer to "more than m of n?" tells about one person, in nats."""
-    n, m, p = _count("people", people, 1), _count("threshold", threshold, 0), _shares(share)[0]
-    if m >= n:
-        raise _outside("threshold", f"a whole number below {n}", repr(threshold))
-    whole = _log_tail(n, m, p, above=answer)
+    n, p = _people(people), _shares(share)[0]
+    m = _threshold(threshold, n)
+    every = _log_tail(n, m, p, above=answer)
     # A yes is most likely when the person has the property, a no when not.
     most = _log_tail(n - 1, m - 1, p, above=True) if answer else _log_tail(n - 1, m, p, above=False)
-    return max(0.0, most - whole)
+    return max(0.0, most - every)
 
 
 def _minus_log1mexp(x: float) -> float:
@@ -189,8 +187,7 @@ def laplace_count_bound(people: int, scale: float, margin: float = 0.0) -> float
     >>> round(laplace_count_bound(100, .02, .0), 6), round(laplace_count_bound(100, .02, .4), 6)
     (0.5, 0.269294)
     """
-    n, b = _count("people", people, 1), _positive("scale", scale)
-    c = _margin(margin)
+    n, b, c = _people(people), _scale(scale), _margin(margin)
     level = 1 / (n * b)
     # −log((1 − c)·e^{−level} + c), which neither overflows nor cancels.
     return -math.log1p((1 - c) * math.expm1(-level))
@@ -198,7 +195,7 @@ def laplace_count_bound(people: int, scale: float, margin: float = 0.0) -> float
 
 def laplace_count_simple_bound(people: int, scale: float, margin: float = 0.0) -> float:
     """(1 − c)/(nb) + c²/(2n²b²): a simpler, weaker form of :func:`laplace_count_bound`."""
-    n, b, c = _count("people", people, 1), _positive("scale", scale), _margin(margin)
+    n, b, c = _people(people), _scale(scale), _margin(margin)
     return (1 - c) / (n * b) + c**2 / (2 * (n * b) ** 2)
 
 
@@ -213,9 +210,8 @@ def laplace_count_leakage(
     from scipy.special import logsumexp
     from scipy.stats import binom
 
-    n, b = _count("people", people, 1), _positive("scale", scale)
-    p = _shares(share)[0]
-    y = np.atleast_1d(np.asarray(answers, dtype=float))
+    n, b, p = _people(people), _scale(scale), _shares(share)[0]
+    y = np.array([number(v, "answer", -math.inf, math.inf, ends="()") for v in np.ravel(answers)])
 
     def log_density(size: int, extra: int) -> NDArray[np.float64]:
         """Log of E exp(−|y − (extra + S)/n|/b) for S binomial (size, p)."""
@@ -225,37 +221,28 @@ def laplace_count_leakage(
         return found
 
     ones, zeros = log_density(n - 1, 1), log_density(n - 1, 0)
-    whole = np.logaddexp(math.log(p) + ones, math.log1p(-p) + zeros)
-    return np.maximum(np.maximum(ones, zeros) - whole, 0.0)
+    either = np.logaddexp(math.log(p) + ones, math.log1p(-p) + zeros)
+    return np.maximum(np.maximum(ones, zeros) - either, 0.0)
 
 
-def _outside(subject: str, expected: str, got: str) -> LevelError:
-    return LevelError(subject, expected=expected, got=got, remedy="correct the number")
+def _people(value: Any) -> int:
+    return whole(value, "people", 1, _MOST_PEOPLE)
 
 
-def _count(subject: str, value: Any, least: int) -> int:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise _outside(subject, f"a whole number of at least {least}", repr(value))
-    return int(value)
+def _threshold(value: Any, people: int) -> int:
+    return whole(value, "threshold", 0, people - 1)
 
 
-def _positive(subject: str, value: Any) -> float:
-    if isinstance(value, (bool, str)) or not 0 < value < math.inf:
-        raise _outside(subject, "a positive finite number", repr(value))
-    return float(value)
+def _scale(value: Any) -> float:
+    return number(value, "scale", 0, math.inf, ends="()")
 
 
 def _margin(value: Any) -> float:
-    if isinstance(value, (bool, str)) or not 0 <= value < 0.5:
-        raise _outside("margin", "a number from 0 to below one half", repr(value))
-    return float(value)
+    return number(value, "margin", 0, 0.5, ends="[)")
 
 
 def _shares(share: Any) -> tuple[float, float]:
-    ends = share if isinstance(share, (tuple, list)) else (share, share)
-    good = len(ends) == 2 and not any(isinstance(p, (bool, str)) for p in ends)
-    if not good or not 0 < ends[0] <= ends[1] < 1:
-        raise _outside(
-            "share", "a probability between 0 and 1, or two in rising order", repr(share)
-        )
-    return float(ends[0]), float(ends[1])
+    ends = share if isinstance(share, (tuple, list)) and len(share) == 2 else (share, share)
+    remedy = "give a probability, or two of them in rising order"
+    low = number(ends[0], "share", 0, 1, ends="()", remedy=remedy)
+    return low, number(ends[1], "share", low, 1, ends="[)", remedy=remedy)

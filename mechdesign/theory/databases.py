@@ -20,6 +20,7 @@ from ..labels import Label, check_labels, listing, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
 from .features import feature
+from .inputs import listed, whole
 from .observation import as_mechanism, quiet_prior
 
 _MOST_DATABASES = 1 << 16
@@ -91,7 +92,7 @@ class Database:
     @classmethod
     def independent(cls, marginals: Sequence[Prior]) -> Database:
         """Independent entries, each with its own distribution over one alphabet; exact."""
-        found = list(marginals)
+        found = listed(marginals, "database", "a list of priors", DataError)
         if not found or not all(isinstance(m, Prior) for m in found):
             raise _bad("at least one Prior per entry", repr(marginals)[:60])
         if len({m.labels for m in found}) != 1:
@@ -103,7 +104,9 @@ class Database:
     @classmethod
     def iid(cls, entry: Prior, entries: int) -> Database:
         """Independent entries with one distribution."""
-        return cls.independent([entry] * _number(entries))
+        return cls.independent(
+            [entry] * whole(entries, "number of entries", 1, 60, error=DataError)
+        )
 
     @classmethod
     def _of(cls, alphabet: tuple[Label, ...], entries: int, prior: Prior) -> Database:
@@ -172,12 +175,6 @@ def _rows(alphabet: tuple[Label, ...], entries: int) -> list[tuple[Label, ...]]:
     if len(alphabet) ** entries > _MOST_DATABASES:
         raise _bad(f"at most {_MOST_DATABASES} databases", f"{len(alphabet)}^{entries} of them")
     return list(product(alphabet, repeat=entries))
-
-
-def _number(entries: Any) -> int:
-    if not isinstance(entries, (int, np.integer)) or isinstance(entries, bool) or entries < 1:
-        raise _bad("a number of entries of at least 1", repr(entries))
-    return int(entries)
 
 
 def _bad(expected: str, got: str) -> DataError:

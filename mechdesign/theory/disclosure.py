@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import KernelError, LevelError, PriorError
+from ..errors import KernelError, PriorError
 from ..exact import fraction, log_bounds, log_upper
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
 from .features import check_feature, feature
+from .inputs import as_prior, listed, number
 from .observation import as_mechanism, possible, pushforward
 
 # The share of a feature's entropy-lowering mixture lies between the threshold and one.
@@ -59,7 +60,7 @@ def disclosures(mechanism: Mechanism, prior: Prior, feature: Mechanism) -> tuple
     (Disclosure(outcome='y', value=True),)
     """
     mechanism = as_mechanism(mechanism)
-    found = check_feature(feature, prior.labels)
+    found = check_feature(feature, prior)
     pairs = possible(mechanism, prior).astype(np.int64)
     values = np.asarray(found.weights != 0, dtype=np.int64)
     # (U, M): how many symbols are compatible with value u and outcome y.
@@ -80,7 +81,7 @@ def singles_out(mechanism: Mechanism, prior: Prior) -> tuple[Disclosure, ...]:
 
     Empty for every mechanism with ε-PML at ε < H∞(P_X) (Corollary 3.10).
     """
-    return disclosures(mechanism, prior, feature(prior, lambda symbol: symbol))
+    return disclosures(mechanism, prior, feature(as_prior(prior), lambda symbol: symbol))
 
 
 def leakage_capacity(mechanism: Mechanism, prior: Prior | None = None) -> float:
@@ -113,13 +114,7 @@ def uncertainty_bound(prior: Prior, capacity: float) -> float:
     Raises :class:`PriorError` when only one symbol has mass (no feature varies), and
     :class:`LevelError` for a capacity that is negative or not a number.
     """
-    if isinstance(capacity, (bool, str)) or not capacity >= 0:
-        raise LevelError(
-            "leakage capacity",
-            expected="a non-negative number of nats",
-            got=repr(capacity),
-            remedy="use theory.leakage_capacity(mechanism)",
-        )
+    capacity = number(capacity, "leakage capacity", 0, math.inf)
     low = _varied(prior)
     return math.log1p(math.exp(-capacity) * float(low / (1 - low)))
 
@@ -147,7 +142,7 @@ def most_entropy_disclosed(mechanism: Mechanism, prior: Prior) -> float:
     """
     mechanism = as_mechanism(mechanism)
     left = [mass for mass in _left_masses(mechanism, prior) if mass > 0]
-    return -math.log(min(left))
+    return max(0.0, -math.log(min(left)))
 
 
 def _left_masses(mechanism: Mechanism, prior: Prior) -> list[Fraction]:
@@ -165,10 +160,11 @@ def hidden_above(epsilon: float, prior: Prior, features: list[Mechanism]) -> lis
     [SaeidianDisclosure] Theorem 3.5. The comparison is exact. See :func:`disclosure_price` for the
     level at which a feature can first be disclosed, which for randomised features may be higher.
     """
-    from ..privacy.notion import check_level
-
-    level = check_level(epsilon, "PML level")
-    return [_above(_top_mass(prior, check_feature(f, prior.labels)), level) for f in features]
+    level = number(epsilon, "PML level", 0, math.inf)
+    found = (
+        [features] if isinstance(features, Mechanism) else listed(features, "features", "a list")
+    )
+    return [_above(_top_mass(prior, check_feature(f, prior)), level) for f in found]
 
 
 def _top_mass(prior: Prior, channel: Mechanism) -> Fraction:
@@ -185,7 +181,7 @@ def _above(mass: Fraction, level: float) -> bool:
 
 def remaining_entropy_bound(epsilon: float, entropy: float) -> float:
     """H∞(U|Y=y) ≥ H∞(U) − ε after every outcome of an ε-PML mechanism (Theorem 3.5's proof)."""
-    return max(0.0, entropy - epsilon)
+    return max(0.0, entropy - number(epsilon, "PML level", 0, math.inf))
 
 
 def easier_feature(
@@ -216,7 +212,7 @@ def easier_feature(
     >>> md.theory.feature_entropy(prior, u) > md.theory.feature_entropy(prior, w)
     True
     """
-    found = check_feature(feature, prior.labels)
+    found = check_feature(feature, prior)
     masses = pushforward(prior, found)
     if tidy(value) not in found.outputs:
         raise KernelError(
@@ -241,7 +237,7 @@ def easier_feature(
         if lam <= threshold:
             lam = (threshold + 1) / 2
     else:
-        lam = fraction(share)
+        lam = fraction(number(share, "share of the disclosed value", 0, 1, error=KernelError))
     if not threshold < lam < 1:
         raise KernelError(
             "share of the disclosed value",
@@ -290,7 +286,7 @@ def disclosure_price(prior: Prior, feature: Mechanism, value: Any = None) -> flo
 
 def event_mass(prior: Prior, channel: Mechanism, value: Any) -> tuple[int, Fraction]:
     """Position of the value that is cheapest to disclose, and the exact mass of its event."""
-    found = check_feature(channel, prior.labels)
+    found = check_feature(channel, prior)
     sure = np.asarray(found.weights != 0).sum(axis=1) == 1
     masses = [
         Fraction(
@@ -325,7 +321,7 @@ def disclosing_mechanism(prior: Prior, feature: Mechanism, value: Any = None) ->
 
     Raises :class:`KernelError` when no symbol fixes the value, or every symbol does.
     """
-    found = check_feature(feature, prior.labels)
+    found = check_feature(feature, prior)
     u, mass = event_mass(prior, found, value)
     if mass == 0 or mass == 1:
         raise KernelError(
@@ -373,7 +369,7 @@ def dearest_disclosure(prior: Prior) -> Exposure:
 
 def _varied(prior: Prior) -> Fraction:
     """Exact pmin of a prior with at least two symbols of positive mass."""
-    if len(prior.support) < 2:
+    if len(as_prior(prior).support) < 2:
         raise PriorError(
             "prior",
             expected="at least two symbols of positive mass",

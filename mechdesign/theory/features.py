@@ -17,7 +17,8 @@ from ..errors import KernelError
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .observation import as_mechanism, pushforward
+from .inputs import as_prior
+from .observation import Observation, as_mechanism, pushforward
 
 
 def feature(
@@ -53,13 +54,13 @@ def feature(
     values: list[Label]
     if callable(what):
         values = [tidy(what(label)) for label in labels]
-        names = list(dict.fromkeys(values))
+        names = _distinct(values)
     elif isinstance(what, Mapping):
         missing = [label for label in labels if label not in what]
         if missing:
             raise _unusable(f"a value for each of {listing(labels)}", f"none for {missing[0]!r}")
         values = [tidy(what[label]) for label in labels]
-        names = list(dict.fromkeys(values))
+        names = _distinct(values)
     elif isinstance(what, Iterable) and not isinstance(what, (str, bytes)):
         chosen = [tidy(label) for label in what]
         strange = [label for label in chosen if label not in labels]
@@ -68,6 +69,8 @@ def feature(
         values, names = [label in chosen for label in labels], [True, False]
     else:
         raise _unusable("a function, a mapping or a collection of symbols", repr(what))
+    if any(value != value for value in values):
+        raise _unusable("a value for every symbol", "NaN, which equals nothing")
     table = np.zeros((len(labels), len(names)), dtype=np.int64)
     table[np.arange(len(labels)), [names.index(v) for v in values]] = 1
     return Mechanism.from_weights(table, 0, labels, names)
@@ -83,6 +86,13 @@ def _symbols(symbols: Any) -> tuple[Label, ...]:
     return tuple(tidy(s) for s in symbols)
 
 
+def _distinct(values: list[Label]) -> list[Label]:
+    try:
+        return list(dict.fromkeys(values))
+    except TypeError:
+        raise _unusable("hashable values such as text or numbers", repr(values[0])) from None
+
+
 def _unusable(expected: str, got: str) -> KernelError:
     return KernelError(
         "feature",
@@ -92,8 +102,12 @@ def _unusable(expected: str, got: str) -> KernelError:
     )
 
 
-def check_feature(value: Any, symbols: tuple[Label, ...]) -> Mechanism:
-    """A feature of these symbols, or a :class:`KernelError`."""
+def check_feature(value: Any, secret: Prior | Observation) -> Mechanism:
+    """A feature of the secret that a prior or an observation is about, or an error.
+
+    Raises :class:`KernelError` for other symbols, :class:`PriorError` for what is no prior.
+    """
+    symbols = secret.symbols if isinstance(secret, Observation) else as_prior(secret).labels
     found = as_mechanism(value, "feature")
     if found.inputs != symbols:
         raise KernelError(
@@ -111,25 +125,25 @@ def feature_entropy(prior: Prior, feature: Mechanism) -> float:
     >>> feature_entropy(Prior([.5, .25, .25]), Mechanism([[1, 0], [1, 0], [0, 1]]))
     0.2876820724517809
     """
-    return pushforward(prior, check_feature(feature, prior.labels)).min_entropy()
+    return max(0.0, pushforward(prior, check_feature(feature, prior)).min_entropy())
 
 
 def is_constant(prior: Prior, feature: Mechanism) -> bool:
     """Whether the feature has one value with probability one, decided exactly."""
-    masses = pushforward(prior, check_feature(feature, prior.labels)).weights
+    masses = pushforward(prior, check_feature(feature, prior)).weights
     return sum(m > 0 for m in masses) == 1
 
 
 def is_deterministic(prior: Prior, feature: Mechanism) -> bool:
     """Whether each symbol of positive mass has one value, decided exactly."""
-    rows = check_feature(feature, prior.labels).weights[prior.support]
+    rows = check_feature(feature, prior).weights[prior.support]
     return bool((np.asarray(rows != 0).sum(axis=1) == 1).all())
 
 
 def feature_posterior(mechanism: Mechanism, prior: Prior, feature: Mechanism) -> NDArray[Any]:
     """P(U|Y), a ``(U, M)`` array with one distribution per outcome."""
     mechanism = as_mechanism(mechanism)
-    found = check_feature(feature, prior.labels)
+    found = check_feature(feature, prior)
     posterior: NDArray[np.float64] = found.kernel.T @ mechanism.posterior(prior)
     return posterior
 
@@ -141,7 +155,7 @@ def feature_channel(mechanism: Mechanism, prior: Prior, feature: Mechanism) -> M
     feature)`` as prior, to an audit to see what leaks about the feature.
     """
     mechanism = as_mechanism(mechanism)
-    found = check_feature(feature, prior.labels)
+    found = check_feature(feature, prior)
     p = prior.probabilities
     masses = p @ found.kernel
     given = np.where(masses > 0, p[:, None] * found.kernel / np.where(masses > 0, masses, 1), 0)
@@ -160,7 +174,7 @@ def feature_leakage(
     """
     mechanism = as_mechanism(mechanism)
     channel = feature_channel(mechanism, prior, feature).kernel
-    masses = prior.probabilities @ check_feature(feature, prior.labels).kernel
+    masses = prior.probabilities @ check_feature(feature, prior).kernel
     rows, q = channel[masses > 0], mechanism.output_distribution(prior)
     live = np.where(q > 0, q, 1.0)
     if risk_averse:

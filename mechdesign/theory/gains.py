@@ -18,14 +18,14 @@ from ..mechanism import Mechanism
 from .attacks import (
     MOST_VALUES,
     Attack,
-    check_count,
     check_payoff,
+    check_values,
     log_ratio,
     shortfall,
     too_many,
 )
 from .features import check_feature
-from .observation import Observation
+from .observation import Observation, as_observation
 
 
 def gain_leakage(seen: Observation, gain: ArrayLike) -> float:
@@ -48,7 +48,7 @@ def gain_leakage(seen: Observation, gain: ArrayLike) -> float:
     >>> round(gain_leakage(seen, [[1, 0], [0, 1]]), 6) == round(seen.leakage, 6)
     True
     """
-    g = check_payoff(gain, len(seen.prior), "gain function")
+    g = check_payoff(gain, seen, "gain function")
     after, before = float((seen.posterior @ g).max()), float((seen.prior @ g).max())
     return log_ratio(after, before, "gain function")
 
@@ -58,6 +58,7 @@ def worst_gain(seen: Observation) -> NDArray[np.float64]:
 
     Before y every guess is worth 1; after y the best is worth the largest lift.
     """
+    seen = as_observation(seen)
     gain = np.zeros((len(seen.prior), len(seen.prior)))
     live = seen.support
     gain[live, live] = 1 / seen.prior[live]
@@ -69,7 +70,7 @@ def guess_leakage(seen: Observation, feature: Mechanism) -> float:
 
     Never more than ℓ(X→y); negative where y makes U harder to guess.
     """
-    table = check_feature(feature, seen.symbols).kernel
+    table = check_feature(feature, as_observation(seen)).kernel
     after, before = (seen.posterior @ table).max(), (seen.prior @ table).max()
     return log_ratio(float(after), float(before), "feature")
 
@@ -99,6 +100,7 @@ def worst_guess(seen: Observation, values: int | None = None) -> Attack:
     >>> worst_guess(seen, 2)
     Attack(2 values, attained 0.510826 of 1.09861 nats)
     """
+    seen = as_observation(seen)
     lift = seen.lift
     top = np.isclose(lift, lift[seen.support].max(), rtol=1e-12, atol=0) & (seen.prior > 0)
     if values is None:
@@ -107,7 +109,7 @@ def worst_guess(seen: Observation, values: int | None = None) -> Attack:
             raise too_many(need)
         # Rounding must not ask for one value more than the mass allows.
         values = max(1, math.ceil(need * (1 - 1e-12)))
-    count = check_count(values, "number of values")
+    count = check_values(values, "number of values")
     share = _greedy(seen.prior, lift, 1 / count)
     table = np.empty((len(share), count))
     table[:, 0] = share
@@ -149,7 +151,7 @@ def feature_of_gain(seen: Observation, gain: ArrayLike) -> Mechanism:
     KernelError
         When the spread needs more than 10,000 values.
     """
-    g = check_payoff(gain, len(seen.prior), "gain function")
+    g = check_payoff(gain, seen, "gain function")
     target = gain_leakage(seen, g)
     if target == -math.inf:
         raise UtilityError(

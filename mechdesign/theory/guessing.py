@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import UtilityError
 from ..mechanism import Mechanism
-from .attacks import MOST_VALUES, Attack, check_count, log_ratio, shortfall, too_many
+from .attacks import MOST_VALUES, Attack, check_values, log_ratio, shortfall, too_many
 from .features import check_feature
-from .observation import Observation
+from .inputs import masses, number, whole
+from .observation import Observation, as_observation
 
 _LARGEST_ALPHABET = 7
 _MOST_SUMMED = 1_000_000
@@ -30,18 +31,12 @@ def guesswork(distribution: ArrayLike, moment: float = 1.0) -> float:
     >>> guesswork([.25, .5, .25])
     1.75
     """
-    p = np.sort(np.asarray(distribution, dtype=float))[::-1]
+    p = np.sort(masses(distribution))[::-1]
     return float(p @ _ranks(len(p), moment))
 
 
 def _ranks(size: int, moment: float) -> NDArray[np.float64]:
-    if isinstance(moment, (bool, str)) or not 0 < moment < math.inf:
-        raise UtilityError(
-            "moment of guesswork",
-            expected="a positive finite number",
-            got=repr(moment),
-            remedy="use 1 for the expected number of guesses",
-        )
+    moment = number(moment, "moment of guesswork", 0, math.inf, ends="()", error=UtilityError)
     ranks: NDArray[np.float64] = np.arange(1, size + 1, dtype=float) ** moment
     return ranks
 
@@ -53,9 +48,9 @@ def guesswork_leakage(
 
     The secret itself when no feature is named. Never more than Λ(X→y).
     """
-    before, after = seen.prior, seen.posterior
+    before, after = as_observation(seen).prior, seen.posterior
     if feature is not None:
-        table = check_feature(feature, seen.symbols).kernel
+        table = check_feature(feature, as_observation(seen)).kernel
         before, after = before @ table, after @ table
     return log_ratio(guesswork(before, moment), guesswork(after, moment), "guesswork")
 
@@ -81,7 +76,7 @@ def worst_guesswork(
         whose error is at most ``tolerance``; raises :class:`KernelError` when that is more than
         10,000, as for an infinite Λ(X→y).
     """
-    n = len(seen.prior)
+    n = len(as_observation(seen).prior)
     if len(seen.support) == 1:
         return Attack(Mechanism(np.ones((n, 1)), seen.symbols), 0.0, seen.cost, 0.0)
     star = int(seen.support[seen.lift[seen.support].argmin()])
@@ -92,7 +87,7 @@ def worst_guesswork(
             if k > MOST_VALUES:
                 raise too_many(k)
     else:
-        k = check_count(splits, "number of splits")
+        k = check_values(splits, "number of splits")
     table = np.zeros((n, k + 1))
     table[:, 0] = 1
     table[star] = [0, *[1 / k] * k]
@@ -107,7 +102,7 @@ def guesswork_error(seen: Observation, splits: int, moment: float = 1.0) -> floa
     ``inf`` where Λ(X→y) is infinite, or k is too small for the value 0 to be guessed first. Above
     a million splits, an upper bound on it.
     """
-    k = check_count(splits, "number of splits")
+    k = whole(splits, "number of splits", 1, error=UtilityError)
     star = int(seen.support[seen.lift[seen.support].argmin()])
     p, after = float(seen.prior[star]), float(seen.posterior[star])
     rest = float(np.delete(seen.prior, star).sum())
@@ -130,7 +125,7 @@ def guesswork_cost(size: int, moment: float = 1.0) -> NDArray[np.float64]:
     Its least expected cost is the guesswork, which makes guesswork a case of the cost-function view
     ([SaeidianPMC] Section III-D). For at most 7 values; raises :class:`UtilityError` above.
     """
-    size = check_count(size, "number of values")
+    size = whole(size, "number of values", 1, error=UtilityError)
     if size > _LARGEST_ALPHABET:
         raise UtilityError(
             "guesswork as a cost matrix",

@@ -29,6 +29,7 @@ from .databases import (
     free_lunch_level,
     neighbour_leakage,
 )
+from .inputs import number
 from .observation import as_mechanism
 
 _MOST_ENTRIES = 100_000
@@ -174,13 +175,7 @@ def _kernel(mechanism: Mechanism, database: Database) -> tuple[NDArray[np.float6
 
 
 def _small(kernel: NDArray[np.float64], shrink: float) -> float:
-    if isinstance(shrink, (bool, str)) or not 0 < shrink < 0.5:
-        raise LevelError(
-            "shrink",
-            expected="a number between 0 and one half",
-            got=repr(shrink),
-            remedy="use for example 1e-9",
-        )
+    shrink = number(shrink, "shrink", 0, 0.5, ends="()")
     return float(shrink * kernel[kernel > 0].min())
 
 
@@ -294,11 +289,8 @@ def correlated_database(
     >>> found.entries, round(found.leakage, 4), round(found.ceiling, 4)
     (14, 2.2944, 2.3026)
     """
-    for name, value in (("epsilon", epsilon), ("delta", delta)):
-        if isinstance(value, (bool, str)) or not 0 < value < math.inf:
-            raise LevelError(
-                name, expected="a positive finite number", got=repr(value), remedy="use e.g. 0.1"
-            )
+    epsilon = number(epsilon, "epsilon", 0, math.inf, ends="()")
+    delta = number(delta, "delta", 0, math.inf, ends="()")
     entry = Prior.uniform(2) if entry is None else entry
     if not isinstance(entry, Prior) or len(entry.support) < 2:
         raise LevelError(

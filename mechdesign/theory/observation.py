@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import KernelError, ZeroMassWarning
+from ..errors import KernelError, UtilityError, ZeroMassWarning
 from ..exact import dot
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
@@ -98,6 +98,13 @@ def observe(
     mechanism = as_mechanism(mechanism)
     mechanism.check_prior(prior)
     if given is not None:
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise KernelError(
+                "side fact",
+                expected="a channel and one of its outcomes",
+                got=type(given).__name__,
+                remedy="write given=(channel, z)",
+            )
         prior = condition(prior, *given)
     y = output_position(mechanism, outcome)
     p = prior.probabilities
@@ -138,6 +145,18 @@ def quiet_prior(weights: Any, labels: Any) -> Prior:
         return Prior.from_counts(weights, labels)
 
 
+def as_observation(value: Any) -> Observation:
+    """An observation; raises :class:`UtilityError` for anything else."""
+    if not isinstance(value, Observation):
+        raise UtilityError(
+            "what is seen",
+            expected="an Observation",
+            got=type(value).__name__,
+            remedy="use theory.observe(mechanism, prior, outcome)",
+        )
+    return value
+
+
 def as_mechanism(value: Any, subject: str = "mechanism") -> Mechanism:
     """A mechanism, or that of a design; raises :class:`KernelError` for anything else."""
     found = getattr(value, "mechanism", value)
@@ -166,6 +185,7 @@ def output_position(mechanism: Mechanism, outcome: Any) -> int:
 
 def pushforward(prior: Prior, channel: Mechanism) -> Prior:
     """P(U) of a feature U with channel P(U|X), exact where the channel's rows are."""
+    channel = as_mechanism(channel, "feature")
     channel.check_prior(prior)
     return quiet_prior(dot(prior.weights, channel.weights), channel.outputs)
 

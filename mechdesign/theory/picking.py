@@ -19,6 +19,7 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from .disclosure import disclosure_price, event_mass
 from .features import check_feature, feature_entropy
+from .inputs import as_prior, listed, number, whole
 from .observation import pushforward, quiet_prior
 
 _MOST_SUMS = 200_000
@@ -131,13 +132,8 @@ def pick_epsilon(
     >>> round(pick_epsilon(prior, {"serious": (serious, True)}).below, 4)
     1.204
     """
-    if isinstance(remaining, (bool, str)) or not 0 <= remaining < math.inf:
-        raise LevelError(
-            "remaining uncertainty",
-            expected="a finite non-negative number of nats",
-            got=repr(remaining),
-            remedy="use 0 to ask only that features stay uncertain",
-        )
+    prior = as_prior(prior)
+    remaining = number(remaining, "remaining uncertainty", 0, math.inf, ends="[)")
     hidden, shown = _named(hide, prior, "hidden"), _named(reveal, prior, "revealed")
     if not hidden:
         raise LevelError(
@@ -179,13 +175,14 @@ def _named(features: Any, prior: Prior, kind: str) -> dict[str, tuple[Mechanism,
     if isinstance(features, Mapping):
         pairs = [(str(name), wanted) for name, wanted in features.items()]
     else:
-        listed = [features] if isinstance(features, Mechanism) else list(features)
-        pairs = [(f"{kind} {i + 1}", wanted) for i, wanted in enumerate(listed)]
+        one = isinstance(features, Mechanism)
+        named = [features] if one else listed(features, f"{kind} features", "a list or a mapping")
+        pairs = [(f"{kind} {i + 1}", wanted) for i, wanted in enumerate(named)]
     found = {}
     for name, wanted in pairs:
         if not (isinstance(wanted, tuple) and len(wanted) == 2):
             wanted = (wanted, None)
-        found[name] = (check_feature(wanted[0], prior.labels), wanted[1])
+        found[name] = (check_feature(wanted[0], prior), wanted[1])
         event_mass(prior, *found[name])  # refuses a value that the feature does not have
     return found
 
@@ -237,13 +234,15 @@ def quantised_mean(prior: Prior, people: int, edges: Iterable[Any]) -> Prior:
     >>> [round(quantised_mean(coin, n, [0, .5, 1.5]).min_entropy(), 4) for n in (1, 11, 101)]
     [0.3567, 0.0815, 0.0]
     """
-    cells = [fraction(e) for e in edges]
+    try:
+        cells = [fraction(e) for e in edges]
+    except (TypeError, ValueError, OverflowError):
+        raise _bad_mean("edges that are finite numbers", repr(edges)) from None
     if len(cells) < 2 or any(a >= b for a, b in itertools.pairwise(cells)):
         raise _bad_mean("at least two edges in rising order", str([float(c) for c in cells]))
-    if not isinstance(people, int) or isinstance(people, bool) or people < 1:
-        raise _bad_mean("a number of entries of at least 1", repr(people))
+    people = whole(people, "number of entries", 1, error=PriorError)
     try:
-        values = [fraction(label) for label in prior.labels]
+        values = [fraction(label) for label in as_prior(prior).labels]
     except (TypeError, ValueError, OverflowError):
         raise _bad_mean("symbols that are finite numbers", str(prior.labels[:4])) from None
     total: dict[Fraction, int] = {Fraction(0): 1}

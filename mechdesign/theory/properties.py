@@ -19,6 +19,7 @@ from ..errors import KernelError, LevelError
 from ..mechanism import Mechanism
 from ..prior import Prior
 from .features import feature_leakage
+from .inputs import as_prior, listed, number
 from .observation import as_mechanism, condition, quiet_prior
 
 
@@ -86,13 +87,16 @@ def additivity(parts: list[tuple[Mechanism, Prior]], *, risk_averse: bool = Fals
 
 def product_of(parts: list[tuple[Mechanism, Prior]]) -> tuple[Mechanism, Prior]:
     """The mechanism and the prior of independent secrets, exact; symbols are nested pairs."""
-    if not parts:
+    parts = listed(parts, "product of mechanisms", "pairs (mechanism, prior)", KernelError)
+    if not parts or not all(isinstance(part, tuple) and len(part) == 2 for part in parts):
         raise KernelError(
             "product of mechanisms",
-            expected="at least one mechanism with its prior",
-            got="none",
+            expected="at least one mechanism, each with its prior",
+            got="none" if not parts else type(parts[0]).__name__,
             remedy="pass [(mechanism, prior), …]",
         )
+    for part, own in parts:
+        as_mechanism(part).check_prior(own)
     mechanism, prior = as_mechanism(parts[0][0]), parts[0][1]
     for other, own in parts[1:]:
         weights = [a * b for a in prior.weights for b in own.weights]
@@ -103,11 +107,12 @@ def product_of(parts: list[tuple[Mechanism, Prior]]) -> tuple[Mechanism, Prior]:
 
 def mixed_prior(first: Prior, second: Prior, share: float) -> Prior:
     """θ·first + (1 − θ)·second, over the same symbols."""
-    if first.labels != second.labels or not 0 <= share <= 1:
+    share = number(share, "share", 0, 1)
+    if as_prior(first).labels != as_prior(second).labels:
         raise LevelError(
             "mixture of priors",
-            expected="two priors over the same symbols and a share from 0 to 1",
-            got=f"share {share!r}, labels {first.labels[:3]} and {second.labels[:3]}",
+            expected="two priors over the same symbols",
+            got=f"{first.labels[:3]} and {second.labels[:3]}",
             remedy="give both the same labels in the same order",
         )
     masses = share * first.probabilities + (1 - share) * second.probabilities
