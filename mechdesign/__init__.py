@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .privacy import Hypotheses as Hypotheses
     from .privacy import LikelihoodBound as LikelihoodBound
     from .privacy import PrivacyNotion as PrivacyNotion
+    from .regions import plot_regions as plot_regions
     from .solve.designing import Design as Design
     from .solve.designing import design as design
     from .solve.designing import explain as explain
@@ -71,6 +72,7 @@ _HOMES = {
     "convert": "theory.conversions",
     "implications": "theory.conversions",
     "plot_frontiers": "plotting",
+    "plot_regions": "regions",
     "save": "storage",
     "load": "storage",
 }

@@ -107,17 +107,21 @@ class Sides:
 
     def factors(self, *, inner: bool = False) -> tuple[Fraction, Fraction | None, Fraction | None]:
         """l, h and r as rationals: outside the true ones, or a little inside."""
-        least = Fraction(0) if self.lower is None else 1 / factor(self.lower, inner=inner)
-        most = None if self.upper is None else factor(self.upper, inner=inner)
-        spread = None if self.ratio is None else factor(self.ratio, inner=inner)
-        return least, most, spread
+        factor = inner_factor if inner else outer_factor
+        least = None if self.lower is None else factor(self.lower)
+        most = None if self.upper is None else factor(self.upper)
+        spread = None if self.ratio is None else factor(self.ratio)
+        return Fraction(0) if least is None else 1 / least, most, spread
 
 
-def factor(level: Fraction, *, inner: bool = False) -> Fraction:
-    """A rational at or above e^level, or a little inside it (1 at level zero)."""
-    low, high = exp_bounds(min(level, Fraction(LARGEST_LEVEL)))
-    if not inner:
-        return high
+def outer_factor(level: Fraction) -> Fraction | None:
+    """A rational at or above e^level; beyond the largest level ``None``, which asks nothing."""
+    return exp_bounds(level)[1] if level <= LARGEST_LEVEL else None
+
+
+def inner_factor(level: Fraction) -> Fraction:
+    """A rational a little below e^level, and 1 at level zero."""
+    low, _ = exp_bounds(min(level, Fraction(LARGEST_LEVEL)))
     return 1 + (low - 1) * (1 - SLACK)
 
 
@@ -159,17 +163,29 @@ class Cone:
     @cached_property
     def sides(self) -> Sides | None:
         """The two-sided cone that the demands amount to, ``None`` when they are of another kind."""
+        part, whole = self._recognised
+        return part if whole else None
+
+    @cached_property
+    def part(self) -> Sides | None:
+        """The two-sided cone that some of the demands amount to: the cone lies inside it."""
+        return self._recognised[0]
+
+    @cached_property
+    def _recognised(self) -> tuple[Sides | None, bool]:
         masses = tuple(self.prior.mass(x) for x in self.symbols)
         if not all(masses):
-            return None
+            return None, False
         sides: dict[str, Fraction] = {}
+        whole = True
         for group in self.demands:
-            kinds = _kind(group.over, masses), _kind(group.under, masses)
-            name = _SIDES.get(kinds)
+            name = _SIDES.get((_kind(group.over, masses), _kind(group.under, masses)))
             if name is None:
-                return None
-            sides[name] = min(sides.get(name, group.level), group.level)
-        return Sides(masses, sides.get("lower"), sides.get("upper"), sides.get("ratio"))
+                whole = False
+            else:
+                sides[name] = min(sides.get(name, group.level), group.level)
+        found = Sides(masses, sides.get("lower"), sides.get("upper"), sides.get("ratio"))
+        return found, whole
 
 
 _SIDES: dict[tuple[str, str], str] = {

@@ -20,17 +20,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SolverError
 from ..exact import log_bounds
-from .columns import Cone, Group, Hypothesis, factor
+from .columns import Cone, Group, Hypothesis, outer_factor
 
 Column = list[Fraction]
+
+_UNBOUNDED = ("Unbounded", "Primal infeasible or unbounded", "Infeasible")
 Multipliers = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """Multipliers and column of one program; ``column`` is None when it is unbounded."""
+    """Multipliers and column of one program; ``column`` is None when there is no optimum."""
 
     multipliers: Multipliers
     column: NDArray[np.float64] | None
@@ -100,10 +101,8 @@ class ConeProgram:
         cost = np.zeros(columns)
         cost[: len(target)] = [float(v) for v in target]
         highs.changeColsCost(columns, np.arange(columns, dtype=np.int32), cost)
-        status = None
         for solver in ("simplex", "ipm"):
             highs.setOptionValue("solver", solver)
-            highs.clearSolver()
             highs.run()
             status = highs.getModelStatus()
             if status == highspy.HighsModelStatus.kOptimal:
@@ -111,16 +110,10 @@ class ConeProgram:
                 duals = np.array(solution.row_dual)[1:]
                 point = np.array(solution.col_value)[: self.cone.size]
                 return _Answer(self._split(duals, share), point)
-            if status in (
-                highspy.HighsModelStatus.kUnbounded,
-                highspy.HighsModelStatus.kUnboundedOrInfeasible,
-                highspy.HighsModelStatus.kInfeasible,
-            ):
-                return _Answer([], None)
-        raise SolverError(
-            f"HiGHS found no tight level for {', '.join(map(str, self.cone.notions))} "
-            f"({highs.modelStatusToString(status)}); ask for the published conversions instead"
-        )
+            if highs.modelStatusToString(status) in _UNBOUNDED:
+                break
+        # Numbers too extreme for the solver: no answer, so no bound.
+        return _Answer([], None)
 
     def _model(
         self, norm: NDArray[np.float64], zeros: tuple[int, ...], share: float
@@ -205,20 +198,22 @@ class ConeProgram:
         """A row c with target·k ≤ c·k on the cone: the demands added with their multipliers."""
         combined = [*target]
         for group, (over, under) in zip(self.cone.demands, multipliers, strict=True):
-            total = Fraction(0)
+            before, total = [*combined], Fraction(0)
             for mu, weight in zip(group.over, over, strict=True):
                 if weight:
                     share = Fraction(float(weight))
                     total += share
                     for x, m in zip(mu.support, mu.masses, strict=True):
                         combined[x] -= share * m
-            if not total:
+            above = outer_factor(group.level)
+            if not total or above is None:
+                combined = before
                 continue
             parts = [Fraction(float(v)) for v in under]
             whole = sum(parts, Fraction(0))
             if not whole:
                 parts, whole = [Fraction(1)] * len(parts), Fraction(len(parts))
-            scale = total * factor(group.level) / whole
+            scale = total * above / whole
             for nu, part in zip(group.under, parts, strict=True):
                 if part:
                     for x, m in zip(nu.support, nu.masses, strict=True):

@@ -127,6 +127,11 @@ class _Fact:
         shown = ", ".join(rounded_up(_float(level), 6) for level in self.levels)
         return f"{QUANTITIES.get(self.name, self.name)}({shown})"
 
+    @property
+    def is_from_given(self) -> bool:
+        """Whether it rests on what was given, and not only on what always holds."""
+        return self.rule == _GIVEN or any(premise.is_from_given for premise in self.premises)
+
     def steps(self) -> Iterator[Step]:
         """The steps that lead here, premises first, each once."""
         seen: dict[Step, None] = {}
@@ -192,7 +197,7 @@ def implications(privacy: Any, prior: Prior) -> Implications:
         if NOTIONS.get(name) is type(notion) and name in QUANTITIES:
             exact = tuple(None if v == math.inf else Fraction(v) for v in notion.levels)
             _learn(facts, _Fact(name, exact, _GIVEN, "", ()))
-    refusals = _chain(facts, Setting(prior))
+    refusals = _chain(facts, Setting(prior), frozenset(facts))
     found = []
     for name, shown in QUANTITIES.items():
         fact = facts.get(name)
@@ -281,8 +286,13 @@ def _check_prior(prior: Any) -> None:
         )
 
 
-def _chain(facts: dict[str, _Fact], setting: Setting) -> dict[str, list[str]]:
-    """Apply the rules until nothing improves; what each refused conclusion was refused for."""
+def _chain(
+    facts: dict[str, _Fact], setting: Setting, given: frozenset[str]
+) -> dict[str, list[str]]:
+    """Apply the rules until nothing improves; what each refused conclusion was refused for.
+
+    That a rule cannot start from what holds for every mechanism is no reason worth telling.
+    """
     refusals: dict[str, list[str]] = {}
     improved = True
     while improved:
@@ -295,6 +305,8 @@ def _chain(facts: dict[str, _Fact], setting: Setting) -> dict[str, list[str]]:
             try:
                 levels = rule.apply(setting, *(fact.levels for fact in premises))
             except Refused as refusal:
+                if not any(fact.name in given or fact.is_from_given for fact in premises):
+                    continue
                 refusals.setdefault(rule.conclusion, []).append(f"{rule.id}: {refusal}")
                 continue
             if any(level is not None for level in levels):
@@ -304,7 +316,11 @@ def _chain(facts: dict[str, _Fact], setting: Setting) -> dict[str, list[str]]:
 
 
 def _learn(facts: dict[str, _Fact], fact: _Fact) -> bool:
-    """Keep a fact that improves on what is known; two that cross hold both at once."""
+    """Keep a fact that improves on what is known.
+
+    Where two facts on ALIP cross, the new one counts by what it says of PMC and of PML; joining
+    those is a rule of its own.
+    """
     known = facts.get(fact.name)
     if known is None:
         facts[fact.name] = fact
@@ -314,9 +330,14 @@ def _learn(facts: dict[str, _Fact], fact: _Fact) -> bool:
         return False
     if best == fact.levels:
         facts[fact.name] = fact
-    else:
-        facts[fact.name] = _Fact(fact.name, best, "PMC-Def-5.3", "SaeidianPMC", (known, fact))
-    return True
+        return True
+    low, high = fact.levels
+    parts = (
+        _Fact("pmc", (low,), "PMC-Def-5.2", "SaeidianPMC", (fact,)),
+        _Fact("pml", (high,), "PMC-Def-5.1", "SaeidianPMC", (fact,)),
+    )
+    improved = [_learn(facts, part) for part in parts if None not in part.levels]
+    return any(improved)
 
 
 def _least(a: Level, b: Level) -> Level:

@@ -22,7 +22,7 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from .closed_levels import ClosedForm, Knapsack
-from .columns import Cone, Group, Hypothesis, groups, make_cone
+from .columns import Cone, Group, Hypothesis, Sides, groups, make_cone
 from .cone_programs import ConeProgram
 from .witnesses import complete
 
@@ -160,11 +160,11 @@ def _answer(
     cone: Cone, template: LikelihoodBound, questions: Iterable[Group], parameter: int
 ) -> TightLevel:
     best: tuple[Fraction | None, Hypothesis, Hypothesis, Any] | None = None
-    program = ConeProgram(cone)
     closed = None if cone.sides is None else ClosedForm(cone.sides)
     knapsack = None if cone.sides is None else Knapsack(cone.sides)
+    general = _General(ConeProgram(cone), cone.part)
     for group in questions:
-        method: Any = program
+        method: Any = general
         over, under = group.over, group.under
         if closed is not None and all(map(closed.knows, (*over, *under))):
             method, over, under = closed, closed.shortlist(over), closed.shortlist(under)
@@ -182,6 +182,40 @@ def _answer(
     witness = complete(method.column(mu, nu), cone)
     attained = 0.0 if witness is None else _attained(template, witness, cone.prior, parameter)
     return TightLevel(upper, min(attained, upper), mu.name, nu.name, method.name, witness)
+
+
+@dataclass(frozen=True)
+class _General:
+    """A linear program, and beside it the bound of the two-sided cone around this one.
+
+    The latter stays finite where levels are too extreme for a solver's floats.
+    """
+
+    program: ConeProgram
+    part: Sides | None
+    name = "linear program"
+
+    def level(self, mu: Hypothesis, nu: Hypothesis) -> Fraction | None:
+        """The smaller of the two bounds."""
+        around = self._around(mu, nu)
+        found = [self.program.level(mu, nu), None if around is None else around.level(mu, nu)]
+        return min((v for v in found if v is not None), default=None)
+
+    def column(self, mu: Hypothesis, nu: Hypothesis) -> list[Fraction]:
+        """The program's column; that of the cone around where the program has none."""
+        around = self._around(mu, nu)
+        known = around is not None and around.level(mu, nu) is not None
+        if around is not None and known and self.program.level(mu, nu) is None:
+            return around.column(mu, nu)
+        return self.program.column(mu, nu)
+
+    def _around(self, mu: Hypothesis, nu: Hypothesis) -> ClosedForm | Knapsack | None:
+        if self.part is None:
+            return None
+        closed, knapsack = ClosedForm(self.part), Knapsack(self.part)
+        if closed.knows(mu) and closed.knows(nu):
+            return closed
+        return knapsack if knapsack.applies else None
 
 
 def _level(cone: Cone, method: Any, mu: Hypothesis, nu: Hypothesis) -> Fraction | None:

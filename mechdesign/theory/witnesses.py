@@ -12,7 +12,7 @@ import numpy as np
 
 from ..exact import Verdict
 from ..mechanism import Mechanism
-from .columns import Cone, factor
+from .columns import Cone, inner_factor
 
 Column = list[Fraction]
 
@@ -45,7 +45,7 @@ def _missing(column: Column, cone: Cone) -> Fraction | None:
     """The constant c for which column + c lies a little inside the cone."""
     added = Fraction(0)
     for group in cone.demands:
-        inner = factor(group.level, inner=True)
+        inner = inner_factor(group.level)
         over = max(mu.dot(column) for mu in group.over)
         excess = over - inner * min(nu.dot(column) for nu in group.under)
         if excess > 0:
@@ -70,10 +70,10 @@ def _room(column: Column, cone: Cone) -> Fraction:
     """A size c such that 1 − c·k lies well inside the cone, at most a half."""
     size = Fraction(1, 2)
     for group in cone.demands:
-        spare = factor(group.level, inner=True) - 1
-        pull = factor(group.level) * max(nu.dot(column) for nu in group.under) - min(
-            mu.dot(column) for mu in group.over
-        )
+        inner = inner_factor(group.level)
+        spare = inner - 1
+        most = max(nu.dot(column) for nu in group.under)
+        pull = inner * most - min(mu.dot(column) for mu in group.over)
         if pull > 0 and spare > 0:
             size = min(size, spare / pull / 2)
     return size
