@@ -295,7 +295,7 @@ def test_mistakes_are_told():
     refused(lambda: T.alpha_loss([0.5, 0.5], 0.5), "at least 1", error=UtilityError)
     refused(lambda: T.power_loss([0.5, 0.5], [1], 2), "2 finite numbers", error=UtilityError)
     refused(lambda: T.power_loss([0.5, 0.5], [1, 2], 0.5), "at least 1", error=UtilityError)
-    refused(lambda: T.partition_cost(seen, 0), "positive", error=UtilityError)
+    refused(lambda: T.partition_cost(seen, 0), "above 0", error=UtilityError)
     refused(lambda: T.observe([[1, 0]], md.Prior([1.0]), 0), "a Mechanism", error=KernelError)
     three = md.Mechanism([[1], [1], [1]])
     refused(lambda: T.guess_leakage(seen, three), "inputs", error=KernelError)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -310,6 +311,16 @@ def test_a_remainder_can_be_asked_for():
     refused(lambda: T.pick_epsilon(prior, [secret], remaining=3.0), "more than 3", error=LevelError)
     refused(lambda: T.pick_epsilon(prior, [secret], remaining=-1), "remaining", error=LevelError)
     refused(lambda: T.pick_epsilon(prior, []), "at least one", error=LevelError)
+
+
+def test_the_example_in_the_readme_runs():
+    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    block = text.split("## What a level hides")[1].split("```python")[1].split("```")[0]
+    names = {"md": md}
+    exec(block.replace("print(choice)", ""), names)
+    assert names["choice"].below == pytest.approx(math.log(2))
+    assert T.disclosures(names["found"], names["prior"], names["lungs"]) == ()
+    assert names["seen"].leakage > 0
 
 
 # Counting queries
