@@ -203,10 +203,20 @@ def test_correlated_databases_expand_to_databases():
     assert T.conditional_leakage(mechanism, database).max() == 0
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e7, 1e-3), (0.5, 1e6), (30.0, 1e-300), (1e-3, 1)])
+def test_extreme_levels_of_correlated_databases(epsilon, delta):
+    found = T.correlated_database(epsilon, delta, md.Prior([1e-12, 1 - 1e-12]))
+    assert found.mechanism.is_exact
+    assert found.ceiling >= found.leakage
+    assert found.leakage > found.ceiling - delta or delta < 1e-12
+    assert found.entries == 1 or epsilon < 100
+
+
 def test_impossible_levels_are_told():
     refused(lambda: T.correlated_database(0, 0.1), "above 0", error=LevelError)
     refused(lambda: T.correlated_database(1, math.nan), "above 0", error=LevelError)
     refused(lambda: T.correlated_database(1e-7, 0.1), "100000 entries", error=LevelError)
+    refused(lambda: T.correlated_database(1e-300, 0.1), "100000 entries", error=LevelError)
     refused(lambda: T.correlated_database(1, 0.1, md.Prior([1.0])), "two symbols", error=LevelError)
 
 

@@ -8,6 +8,7 @@ leakage is measured under them. Source: [SaeidianDisclosure] Theorems 4.2, 4.3 a
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,7 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LevelError
-from ..exact import exp_lower, log_bounds
+from ..exact import (
+    LARGEST_LEVEL,
+    Verdict,
+    compare_with_exp,
+    exp_lower,
+    log_bounds,
+    log_upper,
+)
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -33,6 +41,8 @@ from .inputs import number
 from .observation import as_mechanism
 
 _MOST_ENTRIES = 100_000
+# Everything leaks less than this many nats: 1/min P is not above e to it.
+_LARGEST_DELTA = 700.0
 
 
 @dataclass(frozen=True)
@@ -176,7 +186,7 @@ def _kernel(mechanism: Mechanism, database: Database) -> tuple[NDArray[np.float6
 
 def _small(kernel: NDArray[np.float64], shrink: float) -> float:
     shrink = number(shrink, "shrink", 0, 0.5, ends="()")
-    return float(shrink * kernel[kernel > 0].min())
+    return max(float(shrink * kernel[kernel > 0].min()), sys.float_info.min)
 
 
 def _worst_entry(column: NDArray[np.float64]) -> tuple[int, int]:
@@ -269,7 +279,7 @@ def correlated_database(
     [SaeidianDisclosure] Theorem 4.3, constructed: all n entries are equal, and the mechanism says
     "many" with probability e^{−ε(n−c)}/2 when c of them have the least likely value. A single entry
     moves both probabilities by a factor of at most e^ε; all of them together by e^{εn}, so that
-    "many" leaves no doubt. The number of entries is the smallest that does.
+    "many" leaves no doubt. The number of entries is the smallest for which this mechanism does it.
 
     Parameters
     ----------
@@ -300,21 +310,22 @@ def correlated_database(
             remedy="leave it out for fair bits",
         )
     rare = entry.mass(_rarest(entry))
-    odds = float((1 - rare) / rare)
-    needed = max(1, math.ceil((math.log(odds) - math.log(math.expm1(delta))) / epsilon))
-    while needed <= _MOST_ENTRIES:
-        mechanism = _rising(needed, epsilon)
-        top, low = (int(mechanism.weights[c, 0]) for c in (needed, 0))
-        # ℓ = log of top / (rare·top + (1 − rare)·low), rounded down.
-        ratio = Fraction(top) / (rare * top + (1 - rare) * low)
-        leakage = float(log_bounds(ratio)[0])
-        leakage = (
-            leakage if Fraction(leakage) <= log_bounds(ratio)[0] else math.nextafter(leakage, 0.0)
-        )
-        if log_bounds(ratio)[0] + Fraction(delta) > log_bounds(1 / rare)[1]:
-            ceiling = float(log_bounds(1 / rare)[1])
-            return CorrelatedDatabase(needed, entry, mechanism, epsilon, leakage, ceiling)
-        needed += 1
+    # From n on, log(1 + (1−p)/p·e^{−εn}) < δ.
+    log_odds = float(log_bounds((1 - rare) / rare)[1])
+    least = (log_odds - math.log(math.expm1(min(delta, _LARGEST_DELTA)))) / epsilon
+    entries = max(1, math.ceil(min(least, _MOST_ENTRIES + 1)))
+    while entries <= _MOST_ENTRIES:
+        mechanism = _rising(entries, epsilon)
+        top, low = (int(mechanism.weights[c, 0]) for c in (entries, 0))
+        # log(1 + odds·low/top) is what the leakage lacks.
+        lacking = 1 + (1 - rare) / rare * Fraction(low, top)
+        if compare_with_exp(lacking, Fraction(delta)) is Verdict.YES:
+            exact = log_bounds(1 / (rare * lacking))[0]
+            leakage, ceiling = float(exact), log_upper(1 / rare)
+            if Fraction(leakage) > exact:
+                leakage = math.nextafter(leakage, 0.0)
+            return CorrelatedDatabase(entries, entry, mechanism, epsilon, leakage, ceiling)
+        entries += 1
     raise LevelError(
         "correlated database",
         expected=f"levels for which {_MOST_ENTRIES} entries are enough",
@@ -330,7 +341,8 @@ def _rarest(entry: Prior) -> int:
 def _rising(entries: int, epsilon: float) -> Mechanism:
     """Exact weights w_c ≤ e^ε·w_{c−1} with w_n one half: both outcomes keep to the factor e^ε."""
     factor = exp_lower(Fraction(epsilon))
-    bits = 64 + math.ceil(entries * epsilon / math.log(2))
+    # exp_lower stops at the largest level, so larger ones need no more bits.
+    bits = 64 + math.ceil(entries * min(epsilon, LARGEST_LEVEL) / math.log(2))
     weights = [1 << (bits - 1)]
     for _ in range(entries):
         weights.append(-(-weights[-1] * factor.denominator // factor.numerator))
