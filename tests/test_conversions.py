@@ -272,6 +272,9 @@ def test_mistakes_are_named():
     refused(lambda: md.convert(md.PML(0.1), md.LDP, 3, tight=True), "a Prior", error=LevelError)
     refused(lambda: md.implications(md.PML(0.1), prior)["ldpp"], "'LDP'", error=UnknownNameError)
     refused(lambda: tightness_report(prior, math.nan), error=LevelError)
+    refused(lambda: tightness_report([0.5, 0.5], 0.1), "a Prior", error=LevelError)
+    refused(lambda: md.convert(md.PML(0.1), prior, md.LDP), "md.LDP", error=LevelError)
+    refused(lambda: md.plot_regions([0.5, 0.5]), "a Prior", error=LevelError)
 
 
 def test_implications_read_as_a_mapping_and_as_text():

@@ -87,6 +87,13 @@ def test_results_are_found_by_name_in_any_case():
     refused(lambda: theorems.find_theorem("PMC-Thm-44"), error=UnknownNameError)
 
 
+def test_names_are_distinct_and_there_are_many():
+    names = [name for result in RESULTS for name in (result.id, *result.also)]
+    assert len(set(names)) == len(names)
+    assert len(RESULTS) >= 45
+    assert sum(result.tight for result in RESULTS) >= 30
+
+
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.id)
 def test_every_result_says_what_it_is(result):
     assert len(result.statement) > 15

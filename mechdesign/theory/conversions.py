@@ -190,14 +190,14 @@ def implications(privacy: Any, prior: Prior) -> Implications:
     rule a symbol out
     """
     given = as_notions(privacy)
-    _check_prior(prior)
+    setting = Setting(prior)
     facts: dict[str, _Fact] = {}
     for notion in given:
         name = type(notion).__name__.lower()
         if NOTIONS.get(name) is type(notion) and name in QUANTITIES:
             exact = tuple(None if v == math.inf else Fraction(v) for v in notion.levels)
             _learn(facts, _Fact(name, exact, _GIVEN, "", ()))
-    refusals = _chain(facts, Setting(prior), frozenset(facts))
+    refusals = _chain(facts, setting, frozenset(facts))
     found = []
     for name, shown in QUANTITIES.items():
         fact = facts.get(name)
@@ -274,16 +274,6 @@ def convert(privacy: Any, to: Any, prior: Prior, tight: bool = False) -> Privacy
         source = ", ".join(map(str, as_notions(privacy)))
         warn(f"{source} gives {result}: {reason}", NoGuaranteeWarning)
     return result
-
-
-def _check_prior(prior: Any) -> None:
-    if not isinstance(prior, Prior):
-        raise LevelError(
-            "prior of a conversion",
-            expected="a Prior",
-            got=type(prior).__name__,
-            remedy="wrap it: md.Prior(probabilities)",
-        )
 
 
 def _chain(

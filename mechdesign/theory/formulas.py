@@ -14,13 +14,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
-from ..errors import MechdesignError
+from ..errors import LevelError, MechdesignError
 from ..exact import LARGEST_LEVEL, exp_bounds, log_bounds
 from ..prior import Prior
 
 Level = Fraction | None
 Levels = tuple[Level, ...]
+
+
+def check_prior(prior: Any) -> None:
+    """Raise a :class:`LevelError` for anything else than a prior."""
+    if not isinstance(prior, Prior):
+        raise LevelError(
+            "prior of a conversion",
+            expected="a Prior",
+            got=type(prior).__name__,
+            remedy="wrap it: md.Prior(probabilities)",
+        )
 
 
 class Refused(MechdesignError):  # noqa: N818
@@ -29,9 +41,12 @@ class Refused(MechdesignError):  # noqa: N818
 
 @dataclass(frozen=True)
 class Setting:
-    """What the rules need to know of a prior."""
+    """What the rules need to know of a prior; anything else is a :class:`LevelError`."""
 
     prior: Prior
+
+    def __post_init__(self) -> None:
+        check_prior(self.prior)
 
     @cached_property
     def pmin(self) -> Fraction:

@@ -172,7 +172,7 @@ RULES: tuple[Rule, ...] = (
         "ε-PML in the high-privacy regime implies (ε_l*(ε), ε)-ALIP.",
         _HIGH,
         tight=True,
-        also=("PMC-Cor-3.1",),
+        also=("PMC-Cor-3.1a",),
     ),
     Rule(
         "ID-Cor-2",
@@ -183,6 +183,7 @@ RULES: tuple[Rule, ...] = (
         "ε-PML in the high-privacy regime implies ε_l*(ε)-LIP.",
         _HIGH,
         tight=True,
+        also=("PMC-Cor-3.1b",),
     ),
     Rule(
         "ID-Cor-3",
@@ -193,6 +194,7 @@ RULES: tuple[Rule, ...] = (
         "ε-PML in the high-privacy regime implies (ε_l*(ε) + ε)-LDP.",
         _HIGH + ", every symbol of positive mass",
         tight=True,
+        also=("PMC-Cor-3.1c",),
     ),
     Rule(
         "PMC-Cor-3.2a",

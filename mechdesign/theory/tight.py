@@ -24,6 +24,7 @@ from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from .closed_levels import ClosedForm, Knapsack
 from .columns import Cone, Group, Hypothesis, Sides, groups, make_cone
 from .cone_programs import ConeProgram
+from .formulas import check_prior
 from .witnesses import complete
 
 
@@ -117,13 +118,7 @@ def tight_conversion(privacy: Any, to: Any, prior: Prior) -> TightConversion:
     >>> found.gap < 1e-12
     True
     """
-    if not isinstance(prior, Prior):
-        raise LevelError(
-            "prior of a conversion",
-            expected="a Prior",
-            got=type(prior).__name__,
-            remedy="wrap it: md.Prior(probabilities)",
-        )
+    check_prior(prior)
     source = as_notions(privacy)
     template = as_template(to)
     cone, questions = make_cone(source, prior, groups(template.checked_bounds(prior)))
