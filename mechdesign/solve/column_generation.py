@@ -98,7 +98,7 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = TOLERANCE) -> G
     master.add(first_columns(family, np.random.default_rng(_SEED)))
     wanted = max(64, 2 * len(family.groups))
     upper, best = flat, nothing
-    started, reached, values = time.monotonic(), False, []
+    started, reached, values, failures = time.monotonic(), False, [], 0
     while True:
         value, _, prices = master.solve()
         values.append(value)
@@ -117,15 +117,19 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = TOLERANCE) -> G
         if found.columns is not None and not stuck:
             continue
         limit = Budget(deadline=deadline)
-        more = pricer.settle(prices, value + FINE * value, Budget(deadline=limit.moment(0.3)))
+        share = min(0.05 * 2**failures, 0.5)
+        more = pricer.settle(prices, value + FINE * value, Budget(deadline=limit.moment(share)))
         if not more.complete and more.columns is None:
-            more = pricer.prove(prices, value + 0.9 * tolerance * value, limit)
+            level, some = value + 0.9 * tolerance * value, Budget(deadline=limit.moment(share))
+            more = pricer.branch(prices, level, wanted, some)
         if more.upper < upper:
             upper, best = more.upper, prices
         if more.columns is not None:
             master.add(more.columns)
-        elif found.columns is None:
+        elif more.complete:
             break
+        elif found.columns is None:
+            failures += 1
     rounds = len(values)
     columns, shares, constant = master.active()
     deviations, shares = _unfold(family, columns, shares, constant)

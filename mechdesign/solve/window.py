@@ -68,9 +68,8 @@ def _around(masses: Vector, width: float) -> NDArray[np.intp]:
         if laid < width:
             place = (place + every - 1) % len(ranked) if ranked else 0
         else:
-            while next_behind < len(behind) and behind[next_behind] + width <= laid + 1e-12:
-                next_behind += 1
-            aim = behind[next_behind] + width - laid if next_behind < len(behind) else 0.0
+            aim = behind[next_behind] + width - laid
+            next_behind += 1
             place = bisect_left(sorted_masses, aim)
             if place == len(ranked) or (
                 place > 0 and aim - sorted_masses[place - 1] < sorted_masses[place] - aim
