@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from .privacy import Hypotheses as Hypotheses
     from .privacy import LikelihoodBound as LikelihoodBound
     from .privacy import PrivacyNotion as PrivacyNotion
+    from .release.accounting import compose as compose
+    from .release.frames import privatize as privatize
+    from .release.sampler import Sampler as Sampler
     from .solve.designing import Design as Design
     from .solve.designing import design as design
     from .solve.designing import explain as explain
@@ -66,6 +69,9 @@ _HOMES = {
     "compare": "comparing",
     "Comparison": "comparing",
     "plot_frontiers": "plotting",
+    "Sampler": "release.sampler",
+    "privatize": "release.frames",
+    "compose": "release.accounting",
     "save": "storage",
     "load": "storage",
 }

@@ -17,7 +17,9 @@
 
     MechdesignWarning (UserWarning)
     ├── ZeroMassWarning                 symbols of zero mass are left out of the design
-    └── GapWarning                      the kernel is certified private, its optimality is not tight
+    ├── GapWarning                      the kernel is certified private, its optimality is not tight
+    ├── RepeatWarning                   several reports about one person leak more than one
+    └── PrecisionWarning                there are too few reports to say much
 """
 
 from __future__ import annotations
@@ -136,3 +138,11 @@ class ZeroMassWarning(MechdesignWarning):
 
 class GapWarning(MechdesignWarning):
     """The returned kernel is certified private, but the gap to the bound is large."""
+
+
+class RepeatWarning(MechdesignWarning):
+    """Several reports about the same person leak more than each alone."""
+
+
+class PrecisionWarning(MechdesignWarning):
+    """An estimate whose error is as large as what it estimates can be."""
