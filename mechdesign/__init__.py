@@ -37,7 +37,12 @@ if TYPE_CHECKING:
     from .privacy import LikelihoodBound as LikelihoodBound
     from .privacy import PrivacyNotion as PrivacyNotion
     from .release.accounting import compose as compose
+    from .release.estimating import Estimate as Estimate
+    from .release.estimating import estimate as estimate
     from .release.frames import privatize as privatize
+    from .release.identify import identifiability as identifiability
+    from .release.joint import estimate_joint as estimate_joint
+    from .release.planning import plan as plan
     from .release.sampler import Sampler as Sampler
     from .solve.designing import Design as Design
     from .solve.designing import design as design
@@ -72,6 +77,11 @@ _HOMES = {
     "Sampler": "release.sampler",
     "privatize": "release.frames",
     "compose": "release.accounting",
+    "estimate": "release.estimating",
+    "Estimate": "release.estimating",
+    "estimate_joint": "release.joint",
+    "identifiability": "release.identify",
+    "plan": "release.planning",
     "save": "storage",
     "load": "storage",
 }

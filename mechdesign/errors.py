@@ -19,7 +19,8 @@
     ├── ZeroMassWarning                 symbols of zero mass are left out of the design
     ├── GapWarning                      the kernel is certified private, its optimality is not tight
     ├── RepeatWarning                   several reports about one person leak more than one
-    └── PrecisionWarning                there are too few reports to say much
+    ├── PrecisionWarning                there are too few reports to say much
+    └── MisfitWarning                   reports that the mechanism hardly makes
 """
 
 from __future__ import annotations
@@ -146,3 +147,7 @@ class RepeatWarning(MechdesignWarning):
 
 class PrecisionWarning(MechdesignWarning):
     """An estimate whose error is as large as what it estimates can be."""
+
+
+class MisfitWarning(MechdesignWarning):
+    """Reports that are very unlikely from the mechanism that is said to have made them."""

@@ -18,7 +18,7 @@ GAP = 1e-9
 _ITERATIONS = 100
 _EM_ITERATIONS = 20_000
 _MOST_NUMBERS = 4_000_000
-_TINY = 1e-300
+_TINY = 1e-150
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ def maximise(
     A primal-dual Newton method on all rows at once. Returns also the gap of each row and the
     number of steps. Every report must be possible.
     """
+    used = kernel.any(axis=0)
+    kernel, frequencies = kernel[:, used], frequencies[:, used]
     n, m = kernel.shape
     size = max(1, _MOST_NUMBERS // (n * max(n, m)))
     parts = [
@@ -76,7 +78,7 @@ def gradient(
 def gaps(
     kernel: NDArray[np.float64], frequencies: NDArray[np.float64], p: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """log max_x g_x for each row: how far its likelihood per report can be from the maximum."""
+    """Log max_x g_x for each row: how far its likelihood per report can be from the maximum."""
     return np.log(np.maximum(gradient(kernel, frequencies, p).max(axis=-1), 1.0))
 
 
@@ -88,8 +90,9 @@ def _newton(
     p = np.full((len(f), n), 1 / n)
     s = np.maximum(1 - gradient(kernel, f, p), 0.1)
     best, best_gap = p.copy(), gaps(kernel, f, p)
-    step = 0
-    for step in range(1, _ITERATIONS + 1):
+    steps = 0
+    while steps < _ITERATIONS and (best_gap > GAP / 10).any():
+        steps += 1
         q = np.maximum(p @ kernel, _TINY)
         curvature = np.matmul(kernel * (f / q**2)[:, None, :], kernel.T)
         slope = 1 - (f / q) @ kernel.T
@@ -104,9 +107,7 @@ def _newton(
         gap = gaps(kernel, f, whole)
         better = gap < best_gap
         best[better], best_gap[better] = whole[better], gap[better]
-        if (best_gap <= GAP / 10).all():
-            break
-    return _settled(kernel, f, best, best_gap, step)
+    return _settled(kernel, f, best, best_gap, steps)
 
 
 def _to_edge(x: NDArray[np.float64], move: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -138,17 +139,15 @@ def _settled(
 def expectation_maximisation(
     kernel: NDArray[np.float64], f: NDArray[np.float64], p: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float, int]:
-    """p ← p ∘ g until the gap is small; each step raises the likelihood."""
+    """Multiply p by g until the gap is small; each step raises the likelihood."""
     p = np.maximum(p, 1e-12)
     p /= p.sum()
-    gap, step = float(np.inf), 0
-    for step in range(1, _EM_ITERATIONS + 1):
+    for step in range(_EM_ITERATIONS):
         g = gradient(kernel, f, p)
-        gap = float(np.log(max(g.max(), 1.0)))
-        if gap <= GAP:
-            break
-        p = p * g
-    return p / p.sum(), gap, step
+        if g.max() <= 1 + GAP / 2:
+            return p, float(gaps(kernel, f, p)), step
+        p = p * g / (p * g).sum()
+    return p, float(gaps(kernel, f, p)), _EM_ITERATIONS
 
 
 def maximise_pair(
@@ -169,18 +168,17 @@ def maximise_pair(
         return left @ (table / q) @ right.T
 
     p = np.full(n, 1 / (n[0] * n[1]))
-    gap, step = float("inf"), 0
-    for step in range(1, _EM_ITERATIONS + 1):
+    steps, top = 0, float(ratio(p).max())
+    while steps < _EM_ITERATIONS and top > 1 + GAP / 2:
+        steps += 1
         first = p * ratio(p)
         second = first * ratio(first)
         r, v = first - p, second - 2 * first + p
-        length = min(-1.0, -float(np.linalg.norm(r) / max(np.linalg.norm(v), _TINY)))
-        jump = p - 2 * length * r + length**2 * v
-        p = _better(left, right, table, jump, second)
-        gap = float(np.log(max(ratio(p).max(), 1.0)))
-        if gap <= GAP:
-            break
-    return p, Convergence(step, gap)
+        length = float(np.linalg.norm(r)) / max(float(np.linalg.norm(v)), _TINY)
+        length = max(length, 1.0)
+        p = _better(left, right, table, p + 2 * length * r + length**2 * v, second)
+        top = float(ratio(p).max())
+    return p, Convergence(steps, float(np.log(max(top, 1.0))))
 
 
 def _better(
