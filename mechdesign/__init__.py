@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .release.joint import estimate_joint as estimate_joint
     from .release.planning import plan as plan
     from .release.sampler import Sampler as Sampler
+    from .release.streams import privatize_file as privatize_file
     from .solve.designing import Design as Design
     from .solve.designing import design as design
     from .solve.designing import explain as explain
@@ -76,6 +77,7 @@ _HOMES = {
     "plot_frontiers": "plotting",
     "Sampler": "release.sampler",
     "privatize": "release.frames",
+    "privatize_file": "release.streams",
     "compose": "release.accounting",
     "estimate": "release.estimating",
     "Estimate": "release.estimating",

@@ -1,4 +1,4 @@
-"""The command line: ``mechdesign design``, ``audit``, ``compare``, ``show`` and ``data``.
+"""The command line: ``mechdesign design``, ``apply``, ``estimate`` and so on, one file for each.
 
 Reports go to standard output, everything else to standard error. Exit codes: 0 done; 1 an audited
 kernel does not (provably) meet an asked level; 2 the input cannot be used; 3 a solver or an exact
@@ -18,9 +18,13 @@ import typer
 from . import __version__
 from .commands.audits import audit
 from .commands.comparisons import compare
+from .commands.compositions import compose
 from .commands.designs import design, show
+from .commands.estimates import estimate
 from .commands.examples import data
 from .commands.options import BAD_INPUT, FAILED, OK
+from .commands.plans import plan
+from .commands.releases import apply
 from .errors import InputError, MechdesignError, NoMethodError, StorageError
 
 app = typer.Typer(
@@ -43,7 +47,7 @@ def _root(
         raise typer.Exit(OK)
 
 
-for command in (design, audit, compare, show, data):
+for command in (design, audit, compare, show, data, apply, estimate, plan, compose):
     app.command()(command)
 
 

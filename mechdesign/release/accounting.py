@@ -227,7 +227,11 @@ def largest_ratios(mechanism: Mechanism) -> NDArray[np.float64]:
 
 def warn_of_repeats(frame: Any, person: str, item: Any) -> None:
     """Warn when a table holds several rows about one person, with what they add up to."""
-    most = most_rows_of_one(frame, person)
+    warn_of_rows(most_rows_of_one(frame, person), person, item)
+
+
+def warn_of_rows(most: int, person: str, item: Any) -> None:
+    """Warn when one person has more than one row."""
     if most > 1:
         warn(
             f"column {person!r}: one person has {most} rows; {compose(item, times=most)}, where "

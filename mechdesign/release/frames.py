@@ -81,6 +81,13 @@ def privatize(
     convert, lazy = _find(frame)
     words = repeatable_words(rng, str(column)) if lazy else words_from(rng, str(column))
     release = ColumnRelease(mechanism, column, words, Policy(missing, unseen, replacement))
+    if str(column) in receipts_of(frame):
+        raise DataError(
+            f"column {column!r}",
+            expected="the secret itself",
+            got="reports, by the receipt that the table carries",
+            remedy="privatise the original column once, and keep these reports",
+        )
     if person is not None:
         warn_of_repeats(frame, person, mechanism)
     return convert(frame, release)

@@ -83,7 +83,7 @@ def _feature(mechanism: Mechanism, feature: Mapping[Any, Any] | Callable[[Any], 
     numeric = [isinstance(v, (int, float)) and not isinstance(v, bool) for v in values]
     if all(numeric):
         numbers = np.array(values, dtype=float)
-        if not np.isfinite(numbers).all():
+        if not bool(np.isfinite(numbers).all()):
             raise DataError(
                 "feature",
                 expected="finite numbers",
@@ -107,11 +107,11 @@ def report_weights(
     a little of the uniform distribution, so that symbols it rules out keep a finite variance.
     """
     kernel = mechanism.kernel
-    used = kernel.any(axis=0)
+    used = np.asarray(kernel.any(axis=0), dtype=bool)
     mixed = (1 - _SHARE) * reference + _SHARE / len(kernel)
     root = np.sqrt(np.where(used, mixed @ kernel, 1.0))
     found = np.linalg.pinv(kernel / root, rcond=_RANK) @ question.weights
-    return np.where(used[:, None], found / root[:, None], 0.0)
+    return np.asarray(np.where(used[:, None], found / root[:, None], 0.0))
 
 
 def _check_answerable(mechanism: Mechanism, question: Question) -> None:
@@ -121,11 +121,12 @@ def _check_answerable(mechanism: Mechanism, question: Question) -> None:
     hidden = left[:, rank:]
     if hidden.shape[1] == 0:
         return
-    size = np.abs(hidden.T @ question.weights).max(axis=0)
-    scale = np.maximum(np.abs(question.weights).max(axis=0), 1)
-    lost = np.asarray(size > 1e-6 * scale, dtype=bool)
-    if lost.any():
-        names = [label for label, gone in zip(question.labels, lost, strict=True) if gone]
+    names = [
+        label
+        for label, v in zip(question.labels, question.weights.T, strict=True)
+        if np.abs(hidden.T @ v).max() > 1e-6 * max(np.abs(v).max(), 1)
+    ]
+    if names:
         raise DataError(
             "mechanism",
             expected=f"one whose reports tell {listing(names)}",

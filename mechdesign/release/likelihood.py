@@ -160,7 +160,7 @@ def maximise_pair(
     """
     n = len(left), len(right)
     if n[0] * n[1] <= 600:
-        p, gap, steps = maximise(np.kron(left, right), table.reshape(1, -1))
+        p, gap, steps = maximise(np.asarray(np.kron(left, right), float), table.reshape(1, -1))
         return p[0].reshape(n), Convergence(steps, float(gap[0]))
 
     def ratio(p: NDArray[np.float64]) -> NDArray[np.float64]:
