@@ -12,7 +12,7 @@ from .engines import privatize_dask, privatize_spark
 from .entropy import repeatable_words, words_from
 from .pandas_frames import privatize_pandas
 from .polars_frames import privatize_lazy, privatize_polars
-from .receipts import KEY, receipts_of, receipts_to_text
+from .receipts import receipts_of, with_receipt
 
 
 def privatize(
@@ -149,9 +149,7 @@ def _arrow(table: Any, release: ColumnRelease) -> Any:
     release.find_among(table.schema.names)
     _check_rows(table.num_rows)
     made = release(table)
-    carried = {**receipts_of(table), release.column: release.receipt()}
-    metadata = {**(made.schema.metadata or {}), KEY: receipts_to_text(carried)}
-    return made.replace_schema_metadata(metadata)
+    return made.replace_schema_metadata(with_receipt(made.schema, release.receipt()).metadata)
 
 
 def _reader(reader: Any, release: ColumnRelease) -> Any:

@@ -22,12 +22,12 @@ def privatize_pandas(frame: Any, release: ColumnRelease) -> Any:
     if isinstance(series.dtype, pd.CategoricalDtype):
         ordered = bool(series.dtype.ordered) and outputs == release.mechanism.inputs
         labels = pd.Index(list(outputs), tupleize_cols=False)
-        values: Any = pd.Categorical.from_codes(drawn, categories=labels, ordered=ordered)
+        values = pd.Series(pd.Categorical.from_codes(drawn, categories=labels, ordered=ordered))
     else:
         # Positions that are not there become null.
-        values = pd.Series(_labels(outputs, series.dtype)).reindex(drawn).array
+        values = _labels(outputs, series.dtype).reindex(drawn)
     made = frame.copy(deep=False)
-    made[release.column] = pd.Series(values, index=frame.index)
+    made[release.column] = values.set_axis(frame.index)
     carried = {**receipts_of(frame), str(release.column): release.receipt()}
     made.attrs = {**frame.attrs, KEY: receipts_to_text(carried)}
     return made
@@ -44,15 +44,15 @@ def _codes(series: Any, release: ColumnRelease) -> NDArray[np.int64]:
 
 
 def _labels(outputs: tuple[Any, ...], dtype: Any) -> Any:
-    """Labels as a pandas array of the dtype where they fit it, else of their own."""
+    """Labels as a series of the dtype where they fit it, else of their own."""
     import pandas as pd
 
     plain = np.empty(len(outputs), dtype=object)
     plain[:] = outputs
     try:
-        found = pd.array(plain, dtype=dtype)
+        found = pd.Series(plain, dtype=dtype)
         if same_labels(found.tolist(), outputs):
             return found
     except (ValueError, TypeError, OverflowError):
         pass
-    return pd.Series(plain).infer_objects().array
+    return pd.Series(plain).infer_objects()

@@ -140,10 +140,10 @@ def with_receipt(schema: Any, receipt: Receipt) -> Any:
 
 def receipts_of(data: Any) -> dict[str, Receipt]:
     """The receipts that a table carries, by column; empty where it carries none."""
-    if hasattr(data, "attrs") and isinstance(data.attrs, dict):
+    if isinstance(getattr(data, "attrs", None), dict):
         text = data.attrs.get(KEY)
         return {} if text is None else receipts_from_text(text)
-    if hasattr(data, "schema") and hasattr(data.schema, "metadata"):
+    if type(data).__module__.startswith("pyarrow") and hasattr(data, "schema"):
         return schema_receipts(data.schema)
     return {}
 
