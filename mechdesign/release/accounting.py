@@ -8,21 +8,23 @@ likelihood ratios of single reports, which multiply.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, RepeatWarning, UnknownNameError, warn
+from ..errors import InputError, RepeatWarning, warn
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy import LDP, PML, Bound, LikelihoodBound, PrivacyNotion
+from ..tables import is_missing
+from .counting import count_rows
 from .sampler import mechanism_of
 
-# Product kernels with more entries are bounded, not built.
-_MOST_ENTRIES = 200_000
+# Product kernels with more entries times reports are bounded, not built.
+_MOST_WORK = 100_000
 # Relative rounding of a product of ratios and of a sum of masses, generously.
 _SLACK = 1e-11
 
@@ -147,69 +149,83 @@ def _notions_of(items: Sequence[Any]) -> list[PrivacyNotion]:
 
 def _product(kernels: list[Mechanism]) -> Mechanism | None:
     """The kernel of all reports together, with reports in any order merged; ``None`` if large."""
-    names: dict[int, int] = {}
-    numbers: list[int] = []
+    groups: list[tuple[Mechanism, int]] = []
     for kernel in kernels:
-        same = next((names[id(k)] for k in kernels[: len(numbers)] if k is kernel), None)
-        if same is None:
-            same = next(
-                (n for k, n in zip(kernels, numbers, strict=False) if k == kernel), len(numbers)
-            )
-        names[id(kernel)] = same
-        numbers.append(same)
+        place = next((i for i, (k, _) in enumerate(groups) if k is kernel or k == kernel), None)
+        if place is None:
+            groups.append((kernel, 1))
+        else:
+            groups[place] = (kernel, groups[place][1] + 1)
     rows = len(kernels[0].inputs)
+    size = math.prod(
+        math.comb(int(kernel.weights.any(axis=0).sum()) + times - 1, times)
+        for kernel, times in groups
+    )
+    if size * rows * len(kernels) > _MOST_WORK:
+        return None
     columns: dict[tuple[Any, ...], NDArray[Any]] = {(): np.array([1] * rows, dtype=object)}
-    for kernel, number in zip(kernels, numbers, strict=True):
-        weights = kernel.weights.astype(object)
-        used = [y for y in range(kernel.shape[1]) if weights[:, y].any()]
-        grown: dict[tuple[Any, ...], NDArray[Any]] = {}
-        for key, column in columns.items():
-            for y in used:
-                longer = tuple(sorted((*key, (number, y))))
-                added = column * weights[:, y]
-                grown[longer] = grown[longer] + added if longer in grown else added
-            if len(grown) * rows > _MOST_ENTRIES:
-                return None
-        columns = {key: column for key, column in grown.items() if column.any()}
+    for kernel, times in groups:
+        parts = _repeated(kernel, times)
+        columns = {
+            (*key, outcome): column * part
+            for key, column in columns.items()
+            for outcome, part in parts.items()
+        }
     matrix = np.stack(list(columns.values()), axis=1)
     bits = sum(kernel.bits for kernel in kernels)
     return Mechanism.from_weights(matrix, bits, kernels[0].inputs, list(columns), check=False)
+
+
+def _repeated(kernel: Mechanism, times: int) -> dict[tuple[int, ...], NDArray[Any]]:
+    """Weights of how often each outcome occurs in several reports of one mechanism."""
+    weights = kernel.weights.astype(object)
+    used = [y for y in range(kernel.shape[1]) if weights[:, y].any()]
+    start = np.array([1] * len(weights), dtype=object)
+    found: dict[tuple[int, ...], NDArray[Any]] = {(0,) * len(used): start}
+    for _ in range(times):
+        grown: dict[tuple[int, ...], NDArray[Any]] = {}
+        for counts, column in found.items():
+            for k, y in enumerate(used):
+                key = (*counts[:k], counts[k] + 1, *counts[k + 1 :])
+                added = column * weights[:, y]
+                grown[key] = grown[key] + added if key in grown else added
+        found = grown
+    return found
 
 
 def _bounded(notion: LikelihoodBound, kernels: list[Mechanism], prior: Prior) -> tuple[float, ...]:
     """Upper bounds on the levels: P(y|x)/P(y|x') of all reports is at most the product of ratios.
 
     With R that product, (δ_x K)(y)/(νK)(y) ≤ 1/Σ_x' ν_x'/R[x,x'] for every outcome y, and a mixture
-    μ lies below the largest of its parts.
+    μ lies below the largest of its parts. All in logarithms, which do not overflow.
     """
-    ratios = np.ones((len(prior), len(prior)))
-    for kernel in kernels:
-        ratios = ratios * largest_ratios(kernel)
-    with np.errstate(divide="ignore"):
-        inverse = 1 / ratios
+    logs = sum(np.log(largest_ratios(kernel)) for kernel in kernels)
     levels = [0.0] * len(notion.levels)
     for bound in notion.checked_bounds(prior):
-        level = _bound_level(bound, inverse)
+        level = _bound_level(bound, np.asarray(logs))
         levels[bound.parameter] = max(levels[bound.parameter], level)
     return tuple(levels)
 
 
-def _bound_level(bound: Bound, inverse: NDArray[np.float64]) -> float:
+def _bound_level(bound: Bound, logs: NDArray[np.float64]) -> float:
+    from scipy.special import logsumexp
+
     over, under = bound.over.matrix.toarray() > 0, bound.under.matrix.toarray()
-    # against[x, j]: largest likelihood ratio of the symbol x against the hypothesis j.
     with np.errstate(divide="ignore"):
-        against = 1 / (inverse @ under.T)
+        masses = np.log(under)
+    # against[x, j]: log of the largest likelihood ratio of the symbol x against hypothesis j.
+    against = np.stack([-logsumexp(masses - row, axis=1) for row in logs])
     worst = np.stack([against[part].max(axis=0) for part in over])
     if bound.pairing == "matched":
         found = np.diagonal(worst).copy()
         scales = np.ones(len(found)) if bound.scales is None else np.array(bound.scales)
     else:
         found, scales = np.array([worst.max()]), np.ones(1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.maximum(np.log(found * (1 + _SLACK)), 0) * (1 + _SLACK)
-        each = np.where(
-            scales > 0, logs / np.where(scales > 0, scales, 1), np.where(logs > 0, math.inf, 0)
-        )
+    found = np.maximum(found, 0)
+    found = np.where(found > _SLACK, found * (1 + _SLACK) + _SLACK, found + 2 * _SLACK)
+    free = scales == 0
+    each = found / np.where(free, 1, scales)
+    each[free & (found > 4 * _SLACK)] = math.inf
     return float(each.max())
 
 
@@ -243,20 +259,12 @@ def warn_of_rows(most: int, person: str, item: Any) -> None:
 
 def most_rows_of_one(frame: Any, person: str) -> int:
     """The largest number of rows with the same value in a column of any table."""
-    import narwhals.stable.v1 as nw
-
-    try:
-        table = nw.from_native(frame).lazy()
-    except TypeError:
+    if isinstance(frame, Iterator) or hasattr(frame, "read_all"):
         raise InputError(
             "person",
             expected="a table that can be read twice",
             got=f"a {type(frame).__name__}",
             remedy="count the rows of each person first, and see md.compose",
-        ) from None
-    names = table.collect_schema().names()
-    if person not in names:
-        raise UnknownNameError("column of persons", person, names)
-    counts = table.group_by(person).agg(nw.len().alias("rows")).select(nw.col("rows").max())
-    most = counts.collect().to_dict(as_series=False)["rows"]
-    return int(most[0] or 0) if most else 0
+        )
+    counts = count_rows(frame, [person])
+    return max((n for who, n in counts.items() if not is_missing(who)), default=0)

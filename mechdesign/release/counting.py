@@ -131,19 +131,26 @@ def count_columns(table: Any, columns: list[str], *mechanisms: Mechanism) -> dic
 
     Receipts that the columns carry must name the mechanisms.
     """
-    import narwhals.stable.v1 as nw
-
     receipts = receipts_of(table)
     for column, mechanism in zip(columns, mechanisms, strict=True):
         if column in receipts:
             check_receipt(receipts[column], mechanism)
+    return count_rows(table, columns)
+
+
+def count_rows(table: Any, columns: list[str]) -> dict[Any, int]:
+    """How often each value (or tuple of values) occurs in columns of any table."""
+    import narwhals.stable.v1 as nw
+
     if hasattr(table, "read_all"):
         table = table.read_all()
+    if type(table).__module__.startswith("dask"):
+        return _count_dask(table, columns)
     try:
         lazy = nw.from_native(table).lazy()
     except TypeError:
         if isinstance(table, Iterable) and not isinstance(table, (str, bytes)):
-            return _count_batches(table, columns, mechanisms)
+            return _count_batches(table, columns)
         raise DataError(
             "reports",
             expected="a table, a column, or counts by output",
@@ -165,12 +172,20 @@ def count_columns(table: Any, columns: list[str], *mechanisms: Mechanism) -> dic
     return counts
 
 
-def _count_batches(
-    batches: Iterable[Any], columns: list[str], mechanisms: tuple[Mechanism, ...]
-) -> dict[Any, int]:
+def _count_dask(table: Any, columns: list[str]) -> dict[Any, int]:
+    from dask import compute, delayed
+
+    for column in columns:
+        if column not in table.columns:
+            raise UnknownNameError("column", column, map(str, table.columns))
+    parts = [delayed(count_rows)(part, columns) for part in table[columns].to_delayed()]
+    return _sum(compute(*parts))
+
+
+def _count_batches(batches: Iterable[Any], columns: list[str]) -> dict[Any, int]:
     import pyarrow as pa
 
-    total: dict[Any, int] = {}
+    parts = []
     for batch in batches:
         table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
         if not isinstance(table, pa.Table):
@@ -180,6 +195,13 @@ def _count_batches(
                 got=f"an iterable of {type(batch).__name__}",
                 remedy="leave out column= for a list of reports",
             )
-        for key, count in count_columns(table, columns, *mechanisms).items():
+        parts.append(count_rows(table, columns))
+    return _sum(parts)
+
+
+def _sum(parts: Iterable[dict[Any, int]]) -> dict[Any, int]:
+    total: dict[Any, int] = {}
+    for part in parts:
+        for key, count in part.items():
             total[key] = total.get(key, 0) + count
     return total

@@ -4,11 +4,15 @@ Each partition is drawn where it lies. Row ``i`` of a partition takes word ``i``
 partition's words, from one secret key, so that a task that is repeated gives the same reports.
 With a seed, the rows before each partition are counted first and the words are those that the same
 rows would get in any other library.
+
+That the same row is the i-th of the same partition again is up to the table: a Spark plan that
+shuffles may deal its rows anew each time it runs, and then it draws anew. Cache such a table, or
+write the reports to a file once and read them from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
@@ -21,14 +25,6 @@ from .pandas_frames import privatize_pandas
 _APART = 1 << 48
 
 
-def _starts(words: Any, sizes: Callable[[], list[int]], count: int) -> list[int]:
-    """Position of the first word of each partition."""
-    if isinstance(words, KeyedWords):
-        return [number * _APART for number in range(count)]
-    assert isinstance(words, SeededWords)
-    return [0, *accumulate(sizes())][:count]
-
-
 def privatize_dask(frame: Any, release: ColumnRelease) -> Any:
     """The Dask data frame with the column privatised when it is computed."""
     from dask import delayed
@@ -37,7 +33,10 @@ def privatize_dask(frame: Any, release: ColumnRelease) -> Any:
     release.find_among(list(frame.columns))
     words = release.words
     assert isinstance(words, (KeyedWords, SeededWords))
-    starts = _starts(words, lambda: frame.map_partitions(len).compute().tolist(), frame.npartitions)
+    if isinstance(words, KeyedWords):
+        starts = [number * _APART for number in range(frame.npartitions)]
+    else:
+        starts = [0, *accumulate(frame.map_partitions(len).compute().tolist())][:-1]
     parts = [
         delayed(_dask_part)(part, release, words, start)
         for part, start in zip(frame.to_delayed(), starts, strict=True)
@@ -59,16 +58,14 @@ def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
     release.find_among(frame.columns)
     words = release.words
     assert isinstance(words, (KeyedWords, SeededWords))
-    starts: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     if isinstance(words, SeededWords):
         number = functions.spark_partition_id().alias("number")
         rows = frame.select(number).groupBy("number").count().collect()
         sizes = {row["number"]: row["count"] for row in rows}
-        count = max(sizes, default=-1) + 1
-        listed = [sizes.get(i, 0) for i in range(count)]
-        starts = dict(enumerate(_starts(words, lambda: listed, count)))
-    before = to_arrow_schema(frame.schema)
-    after = release.schema(before).remove_metadata()
+    listed = [sizes.get(i, 0) for i in range(max(sizes, default=-1) + 1)]
+    starts = dict(enumerate([0, *accumulate(listed)]))
+    after = release.schema(to_arrow_schema(frame.schema)).remove_metadata()
 
     def part(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
@@ -78,13 +75,14 @@ def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
         keyed = isinstance(words, KeyedWords)
         mine = release.starting_at(words.at(number * _APART if keyed else starts.get(number, 0)))
         for batch in batches:
-            if batch.num_rows and not keyed and number not in starts:
-                raise DataError(
-                    "Spark table",
-                    expected="the partitions that were counted",
-                    got=f"a partition {number} that was empty then",
-                    remedy="cache the table before it is privatised with a seed",
-                )
             yield mine(batch)
+        if not keyed and mine.rows != sizes.get(number, 0):
+            raise DataError(
+                "Spark table",
+                expected=f"the {sizes.get(number, 0)} rows that partition {number} had when they "
+                "were counted",
+                got=str(mine.rows),
+                remedy="cache the table before it is privatised with a seed",
+            )
 
     return frame.mapInArrow(part, from_arrow_schema(after))

@@ -329,4 +329,5 @@ def _warn_of_persons(source: str | Path, person: str, mechanism: Any) -> None:
             for entry in compute.value_counts(batch.column(0)):
                 key = entry["values"].as_py()
                 counts[key] = counts.get(key, 0) + entry["counts"].as_py()
-    warn_of_rows(max(counts.values(), default=0), person, mechanism)
+    known = (count for who, count in counts.items() if who not in (None, ""))
+    warn_of_rows(max(known, default=0), person, mechanism)
