@@ -62,7 +62,7 @@ class TableEstimate:
             ).rstrip()
             for i, row in enumerate(self.rows)
         ]
-        return "\n".join([head.rstrip(), *lines])
+        return "\n".join(["frequencies ± one standard error", head.rstrip(), *lines])
 
 
 @dataclass(frozen=True, repr=False)
