@@ -51,7 +51,8 @@ def write_text(text: str, path: str | Path, *, overwrite: bool) -> None:
     """Write a file whole or not at all."""
     try:
         with new_file(path, overwrite=overwrite) as name:
-            name.write_text(text, encoding="utf-8")
+            with os.fdopen(os.open(name, os.O_WRONLY), "w", encoding="utf-8") as file:
+                file.write(text)
     except UnicodeEncodeError:
         raise StorageError(
             f"output {path}: a label holds characters that UTF-8 has no code for; relabel."

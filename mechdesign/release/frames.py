@@ -76,7 +76,7 @@ def privatize(
     >>> found = md.design(md.Prior([.5, .3, .2], ["a", "b", "c"]), md.utility.Hamming(), md.LDP(2))
     >>> table = pd.DataFrame({"id": [7, 8, 9], "x": ["a", "b", "a"]})
     >>> md.privatize(table, "x", found, rng=1)["x"].tolist()
-    ['a', 'b', 'c']
+    ['a', 'b', 'a']
     """
     convert, lazy = _find(frame)
     words = repeatable_words(rng, str(column)) if lazy else words_from(rng, str(column))

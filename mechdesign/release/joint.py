@@ -236,13 +236,13 @@ def estimate_joint(
     --------
     >>> import mechdesign as md
     >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
-    >>> table = {("no", "no"): 500, ("no", "yes"): 200, ("yes", "no"): 200, ("yes", "yes"): 300}
+    >>> table = {("no", "no"): 540, ("no", "yes"): 340, ("yes", "no"): 340, ("yes", "yes"): 380}
     >>> found = md.estimate_joint(table, [flip, flip])
     >>> found.values.round(4)
-    array([[0.6333, 0.0667],
-           [0.0667, 0.2333]])
+    array([[0.5, 0.1],
+           [0.1, 0.3]])
     >>> found.conditional("first").values[1].round(4)
-    array([0.2222, 0.7778])
+    array([0.25, 0.75])
     """
     if len(mechanisms) != 2 or len(columns) != 2 or len(features) != 2:
         raise InputError(

@@ -54,7 +54,7 @@ class Sampler:
     >>> import mechdesign as md
     >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
     >>> md.Sampler(flip, rng=1).draw(["no", "yes", "yes", "no"])
-    ['no', 'yes', 'no', 'yes']
+    ['yes', 'yes', 'no', 'no']
     >>> md.Sampler(flip).for_production
     True
     """
