@@ -156,7 +156,8 @@ def _variances(
     if assumed is not None:
         p = np.asarray(assumed.probabilities)
         mean = p @ v
-        return p @ second - mean**2, p @ v**2 - mean**2
+        # Rounding may leave a variance of nothing slightly below zero.
+        return np.maximum(p @ second - mean**2, 0), np.maximum(p @ v**2 - mean**2, 0)
     private = np.array([_largest(second[:, k], v[:, k]) for k in range(v.shape[1])])
     plain = (v.max(axis=0) - v.min(axis=0)) ** 2 / 4
     return private, plain
@@ -167,7 +168,7 @@ def _largest(second: NDArray[np.float64], v: NDArray[np.float64]) -> float:
 
     At a given mean the first part is largest on at most two symbols, so pairs suffice.
     """
-    best = float((second - v**2).max())
+    best = max(float((second - v**2).max()), 0.0)
     for i in range(len(v)):
         step = v - v[i]
         slope = second - second[i] - 2 * v[i] * step

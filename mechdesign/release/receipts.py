@@ -80,7 +80,7 @@ def make_receipt(item: Any, column: str, words: Any, **more: Any) -> Receipt:
     """The receipt of a column drawn from a design or a mechanism."""
     certificate = getattr(item, "certificate", None)
     return Receipt(
-        column,
+        str(column),
         kernel_fingerprint(mechanism_of(item)),
         None if certificate is None else certificate.fingerprint,
         tuple(str(notion) for notion in getattr(item, "notions", ())),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, UnknownNameError
-from ..files import check_writable, new_file, write_text
+from ..files import check_writable, new_file, noticed_interrupts, write_text
 from ..progress import counter
 from ..tables import csv_header
 from .accounting import warn_of_rows
@@ -106,6 +106,7 @@ def privatize_file(
     if person is not None:
         _warn_of_persons(source, person, mechanism)
     with (
+        noticed_interrupts() as stop_if_asked,
         open_batches(source) as (schema, batches, total),
         new_file(target, overwrite=overwrite) as name,
     ):
@@ -119,6 +120,7 @@ def privatize_file(
             for batch in batches:
                 write(release(batch))
                 advance(batch.num_rows)
+                stop_if_asked()
         if release.rows == 0:
             raise DataError(
                 f"table {Path(source).name}",
