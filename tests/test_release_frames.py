@@ -122,6 +122,24 @@ def test_lazy_frames_give_the_same_reports_each_time(table):
     assert not lazy.collect().equals(other.collect())
 
 
+def test_a_part_of_a_lazy_frame_is_a_part_of_the_whole(table):
+    """Filters and slices must not reach below the draws, or rows would get other words."""
+    lazy = md.privatize(pl.from_pandas(table).lazy(), "x", FOUND)
+    whole = lazy.collect()
+    chosen = pl.col("id") % 7 == 3
+    assert lazy.filter(chosen).collect().equals(whole.filter(chosen))
+    assert lazy.filter(pl.col("x") == "b").collect().equals(whole.filter(pl.col("x") == "b"))
+    assert lazy.slice(1234, 50).collect().equals(whole.slice(1234, 50))
+    assert (
+        lazy.sort("z", "id", descending=True)
+        .tail(9)
+        .collect()
+        .equals(whole.sort("z", "id", descending=True).tail(9))
+    )
+    assert lazy.select("x").collect().equals(whole.select("x"))
+    assert lazy.collect(engine="streaming").equals(whole)
+
+
 def test_everything_else_is_as_it_was(table):
     made = md.privatize(table, "x", FOUND, rng=1)
     assert list(made.columns) == ["id", "x", "z"]
