@@ -24,6 +24,7 @@ from mechdesign.errors import (
     UnknownNameError,
     ZeroMassWarning,
 )
+from mechdesign.release.estimating import fit_of
 from mechdesign.release.functionals import ask, report_weights
 from mechdesign.release.intervals import covariance, whole_numbers
 from mechdesign.release.likelihood import expectation_maximisation, gaps, maximise, maximise_pair
@@ -474,6 +475,27 @@ def test_impossible_and_empty_reports_are_warned_of():
     weak = md.Mechanism([[0.51, 0.49], [0.49, 0.51]])
     with pytest.warns(PrecisionWarning, match="next to nothing"):
         md.estimate({0: 10, 1: 10}, weak)
+
+
+@pytest.mark.parametrize(("n", "m", "reports"), [(2, 2, 10), (3, 4, 40), (20, 20, 20), (4, 40, 30)])
+def test_alarms_about_the_mechanism_are_as_rare_as_they_say(n, m, reports):
+    """Many outcomes with few reports each are where the usual tests fail."""
+    rng = np.random.default_rng(n * m)
+    kernel = random_kernel(rng, n, m)
+    truth = rng.dirichlet(np.ones(n)) @ kernel
+    f = rng.multinomial(reports, truth, 2000) / reports
+    p = maximise(kernel, f)[0]
+    values = np.array([fit_of(kernel, *pair, reports) for pair in zip(f, p, strict=True)])
+    for level in (0.2, 0.05, 0.01):
+        assert (values <= level).mean() <= level
+
+
+def test_an_alarm_is_raised_by_reports_of_another_kernel():
+    """A control for the test above."""
+    rng = np.random.default_rng(2)
+    kernel, other = random_kernel(rng, 3, 8), random_kernel(rng, 3, 8)
+    f = rng.multinomial(3000, other.mean(axis=0))[None, :] / 3000
+    assert fit_of(kernel, f[0], maximise(kernel, f)[0][0], 3000) < 1e-6
 
 
 def test_nothing_is_said_given_what_is_not_seen():

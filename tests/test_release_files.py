@@ -192,6 +192,26 @@ def test_persons_with_several_rows(people):
     md.privatize_file("people.csv", "once.csv", "class", FOUND, person="id")
 
 
+def test_progress_is_shown_on_standard_error(people):
+    script = """
+import mechdesign as md
+md.privatize_file("people.csv", "out.csv", "class", md.load("design.json"), progress=True)
+"""
+    shown = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={
+            **os.environ,
+            "FORCE_COLOR": "1",
+            "PYTHONPATH": os.pathsep.join([str(Path(md.__file__).parents[1]), *sys.path]),
+        },
+    )
+    assert "privatising" in shown.stderr
+    assert shown.stdout == ""
+
+
 # Large files
 
 
