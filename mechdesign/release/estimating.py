@@ -88,7 +88,7 @@ class Estimate:
     def __repr__(self) -> str:
         lines = [f"{self.describe()}; ± one standard error"]
         lines += [
-            f"{shorten(label):<18}  {value:9.5f}  ± {error:.5f}  [{low:.5f}, {high:.5f}]"
+            f"{shorten(label, 28):<28}  {value:9.5f}  ± {error:.5f}  [{low:.5f}, {high:.5f}]"
             for label, value, error, low, high in zip(
                 self.labels, self.values, self.errors, self.lower, self.upper, strict=True
             )

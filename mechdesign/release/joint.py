@@ -53,9 +53,9 @@ class TableEstimate:
         ]
 
     def __repr__(self) -> str:
-        head = " " * 14 + "".join(f"{shorten(c, 15):>18}" for c in self.columns)
+        head = " " * 26 + "".join(f"{shorten(c, 15):>18}" for c in self.columns)
         lines = [
-            f"{shorten(row, 12):<14}"
+            f"{shorten(row, 24):<26}"
             + "".join(
                 f"{value:9.4f} ±{error:.4f} "
                 for value, error in zip(self.values[i], self.errors[i], strict=True)

@@ -59,7 +59,7 @@ class Plan:
             f"an open survey needs {self.without_privacy} (privacy costs {self.cost:.3g} times)"
         ]
         lines += [
-            f"{shorten(label):<18}  ± {error:.5f}"
+            f"{shorten(label, 28):<28}  ± {error:.5f}"
             for label, error in zip(self.labels, self.errors, strict=True)
         ]
         return "\n".join(lines)

@@ -212,12 +212,17 @@ def open_batches(
         else:
             from pyarrow.parquet import ParquetFile
 
-            with ParquetFile(path) as file:
+            # Without these, the reader keeps what it has read until the end of the file.
+            with ParquetFile(path, buffer_size=_CHUNK, pre_buffer=False) as file:
                 schema = file.schema_arrow
                 for column in columns or []:
                     if column not in schema.names:
                         raise UnknownNameError("column", column, schema.names)
-                batches = file.iter_batches(_ROWS, columns=columns)
+                batches = (
+                    batch
+                    for number in range(file.num_row_groups)
+                    for batch in file.iter_batches(_ROWS, row_groups=[number], columns=columns)
+                )
                 yield schema, batches, file.metadata.num_rows
     except pa.ArrowInvalid as problem:
         raise DataError(
