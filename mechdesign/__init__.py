@@ -28,14 +28,24 @@ if TYPE_CHECKING:
     from .plotting import plot_frontiers as plot_frontiers
     from .prior import Prior as Prior
     from .privacy import ALIP as ALIP
+    from .privacy import DP as DP
     from .privacy import LDP as LDP
     from .privacy import LIP as LIP
     from .privacy import PMC as PMC
     from .privacy import PML as PML
     from .privacy import Bound as Bound
+    from .privacy import ConditionalPMC as ConditionalPMC
+    from .privacy import ConditionalPML as ConditionalPML
+    from .privacy import EntryPML as EntryPML
+    from .privacy import FeaturePMC as FeaturePMC
+    from .privacy import FeaturePML as FeaturePML
+    from .privacy import FreeLunch as FreeLunch
     from .privacy import Hypotheses as Hypotheses
     from .privacy import LikelihoodBound as LikelihoodBound
+    from .privacy import MetricPrivacy as MetricPrivacy
     from .privacy import PrivacyNotion as PrivacyNotion
+    from .privacy import Pufferfish as Pufferfish
+    from .privacy import RobustPML as RobustPML
     from .solve.designing import Design as Design
     from .solve.designing import design as design
     from .solve.designing import explain as explain
@@ -53,6 +63,16 @@ _HOMES = {
     "LIP": "privacy",
     "ALIP": "privacy",
     "LDP": "privacy",
+    "DP": "privacy",
+    "FreeLunch": "privacy",
+    "MetricPrivacy": "privacy",
+    "ConditionalPMC": "privacy",
+    "ConditionalPML": "privacy",
+    "FeaturePMC": "privacy",
+    "FeaturePML": "privacy",
+    "Pufferfish": "privacy",
+    "RobustPML": "privacy",
+    "EntryPML": "privacy",
     "Bound": "privacy",
     "Hypotheses": "privacy",
     "LikelihoodBound": "privacy",

@@ -216,6 +216,8 @@ def _number_out(value: Any) -> Any:
         return value
     if isinstance(value, tuple):
         return [_number_out(v) for v in value]
+    if isinstance(value, Fraction):
+        return {"fraction": str(value)}
     raise StorageError(
         f"parameter of a notion: expected numbers, text or tuples of these, got "
         f"{type(value).__name__}; save the mechanism alone, found.mechanism."
@@ -423,6 +425,8 @@ def _sparse_in(part: dict[str, Any]) -> NDArray[np.float64]:
 def _number_in(value: Any) -> Any:
     if value == "inf":
         return math.inf
+    if isinstance(value, dict):
+        return Fraction(value["fraction"])
     return tuple(_number_in(v) for v in value) if isinstance(value, list) else value
 
 

@@ -44,7 +44,11 @@ NEIGHBOURS = {
     ("reporting", "plotting"),  # a report on a comparison may be a plot
 }
 # Base files that the other files of their folder build on.
-BASES = {"commands": {"options"}, "privacy": {"hypotheses", "notion"}, "utility": {"base"}}
+BASES = {
+    "commands": {"options"},
+    "privacy": {"hypotheses", "notion", "relations", "features", "prior_sets", "theta"},
+    "utility": {"base"},
+}
 
 
 def module_name(path):

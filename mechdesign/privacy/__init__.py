@@ -5,11 +5,16 @@
 from .hypotheses import Bound, Hypotheses
 from .notion import NOTIONS, Check, LikelihoodBound, PrivacyNotion, as_notions, parse_notion
 from .pointwise import ALIP, LIP, PMC, PML
-from .differential import LDP
+from .differential import DP, LDP, FreeLunch, MetricPrivacy
+from .feature import ConditionalPMC, ConditionalPML, FeaturePMC, FeaturePML
+from .databases import EntryPML
+from .pufferfish import Pufferfish
+from .robust import RobustPML
 # isort: on
 
 __all__ = [
     "ALIP",
+    "DP",
     "LDP",
     "LIP",
     "NOTIONS",
@@ -17,9 +22,18 @@ __all__ = [
     "PML",
     "Bound",
     "Check",
+    "ConditionalPMC",
+    "ConditionalPML",
+    "EntryPML",
+    "FeaturePMC",
+    "FeaturePML",
+    "FreeLunch",
     "Hypotheses",
     "LikelihoodBound",
+    "MetricPrivacy",
     "PrivacyNotion",
+    "Pufferfish",
+    "RobustPML",
     "as_notions",
     "parse_notion",
 ]

@@ -142,7 +142,7 @@ def examine(
 
 def kernel_value(problem: Problem, mechanism: Mechanism) -> float:
     """Expected utility of a kernel over all symbols of the problem."""
-    return total_worth(problem, mechanism.kernel[problem.prior.support])
+    return total_worth(problem, mechanism.kernel[problem.kept])
 
 
 def total_worth(problem: Problem, kernel: NDArray[np.float64]) -> float:
@@ -165,7 +165,7 @@ def _compare(problem: Problem, measured: tuple[tuple[float, ...], ...]) -> None:
 def _with_zero_mass(problem: Problem, weights: NDArray[np.int64]) -> Mechanism:
     """All symbols back in: one of zero mass gets a copy of the support row that serves it best."""
     prior = problem.prior
-    if not prior.has_full_support:
+    if len(problem.inner) < len(prior):
         gains = problem.utility.gains(prior, problem.outputs)  # type: ignore[attr-defined]
         full = np.empty((len(prior), weights.shape[1]), dtype=np.int64)
         full[prior.support] = weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,10 +37,10 @@ class Problem:
     Attributes
     ----------
     prior : the prior as given
-    inner : the prior on its support, n symbols
+    inner : the prior on the symbols designed for: its support, or all where a notion needs that
     utility, notions : what is maximised, what must hold
     outputs : M output labels
-    gains : ``(n, M)`` gains on the support
+    gains : ``(n, M)`` gains on these symbols
     bounds : every bound of every notion on the inner prior that asks something
     others : notions outside the likelihood family
     """
@@ -59,6 +60,12 @@ class Problem:
         return self.gains.shape[0], self.gains.shape[1]
 
     @property
+    def kept(self) -> NDArray[np.intp]:
+        """Positions of the symbols designed for."""
+        whole = len(self.inner) == len(self.prior)
+        return np.arange(len(self.prior)) if whole else self.prior.support
+
+    @property
     def not_a_bound(self) -> str:
         """Why methods for bounds on likelihood ratios refuse, where there are other notions."""
         return f"{self.others[0]} is not a bound on likelihood ratios"
@@ -76,7 +83,8 @@ class Problem:
     @cached_property
     def gain_range(self) -> float:
         """Max u − min u over support symbols and outputs."""
-        return float(self.gains.max() - self.gains.min())
+        gains = self.gains[self.inner.support]
+        return float(gains.max() - gains.min())
 
     @cached_property
     def constant_value(self) -> float:
@@ -132,7 +140,8 @@ def state_problem(prior: Prior, utility: Utility, privacy: Any, outputs: Any = N
             got=f"{largest:.3g}",
             remedy="divide the gains by a constant",
         )
-    inner = prior.restricted()
+    whole = any(n.covers_zero_mass for n in notions if min(n.levels) < math.inf)
+    inner = prior if whole else prior.restricted()
     if inner.pmin < SMALLEST_MASS:
         rare = prior.labels[min(prior.support, key=lambda i: prior.weights[i])]
         raise PriorError(
@@ -151,7 +160,7 @@ def state_problem(prior: Prior, utility: Utility, privacy: Any, outputs: Any = N
         utility,
         notions,
         labels,
-        gains[prior.support],
+        gains if whole else gains[prior.support],
         tuple(bounds),
         tuple(n for n in notions if not isinstance(n, LikelihoodBound)),
     )

@@ -1,0 +1,236 @@
+"""Pufferfish privacy: secrets, pairs of them that must look alike, and the priors that may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LevelError
+from ..labels import Label, tidy
+from ..mechanism import Mechanism
+from ..prior import Prior
+from .hypotheses import Bound, Hypotheses
+from .notion import Check, LikelihoodBound
+from .theta import checked_priors, thetas_over
+
+Function = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Pufferfish(LikelihoodBound):
+    """(ε, 0)-Pufferfish privacy: P(y|s, θ) ≤ e^ε P(y|s', θ) for pairs (s, s') and priors θ.
+
+    Parameters
+    ----------
+    epsilon : float
+        Level in nats.
+    secrets : mapping from name to a collection of labels
+        Each secret is an event: the database is one of these symbols.
+    pairs : list of pairs of names, optional
+        Which secrets must not be told apart, both ways; every two of them when left out.
+    priors : list of Prior, optional
+        The set Θ; the prior of the design alone when left out. A secret without mass under θ is
+        left out for that θ. Guarantees for a finite Θ hold for each θ in it (not for mixtures of
+        them, which may correlate the secret with which θ holds).
+
+    Notes
+    -----
+    The pairs of hypotheses are (P_θ(X|s), P_θ(X|s')). :meth:`specialised` builds the framework of
+    functions with public information of [NuradhaGoldfeld2023] Definition 2, and with no public
+    functions attribute privacy ([Zhang2020]). Source: [KiferMachanavajjhala2014].
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> flu = md.Prior([.1, .15, .5, .15, .1])              # how many of a household of four
+    >>> half = md.Pufferfish(.5, {"few": [0, 1], "many": [3, 4]})
+    >>> found = md.design(flu, md.utility.Distance("absolute"), half)
+    >>> str(found.certificate.checks[0].verdict)
+    'yes'
+    """
+
+    epsilon: float
+    secrets: Any
+    pairs: Any = None
+    priors: Any = None
+    needs: ClassVar = ("secrets",)
+    references: ClassVar = ("KiferMachanavajjhala2014", "NuradhaGoldfeld2023", "Zhang2020")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        secrets = _checked_secrets(self.secrets)
+        names = [name for name, _ in secrets]
+        object.__setattr__(self, "secrets", secrets)
+        object.__setattr__(self, "pairs", _checked_pairs(self.pairs, names))
+        object.__setattr__(self, "priors", checked_priors(self.priors))
+
+    @classmethod
+    def specialised(
+        cls,
+        epsilon: float,
+        labels: Iterable[Label],
+        functions: Iterable[tuple[Function, Function | None]],
+        priors: Iterable[Prior] | None = None,
+    ) -> Self:
+        """Secrets {g(X) = a, w(X) = c}, pairs that share w and c and differ in a.
+
+        Parameters
+        ----------
+        labels : the symbols to tabulate over
+        functions : pairs (g, w) of functions of a label: g is private, w public
+            ``None`` for w is the constant function; attribute privacy is a list of
+            ``(attribute, None)``.
+        """
+        known = list(labels)
+        secrets: dict[str, list[Label]] = {}
+        pairs: list[tuple[str, str]] = []
+        for number, (private, public) in enumerate(functions):
+            groups: dict[Any, dict[str, list[Label]]] = {}
+            for label in known:
+                c = None if public is None else public(label)
+                name = f"g{number}={private(label)!r}"
+                name += "" if public is None else f", w{number}={c!r}"
+                groups.setdefault(c, {}).setdefault(name, []).append(label)
+            for group in groups.values():
+                secrets.update(group)
+                pairs.extend(combinations(group, 2))
+        return cls(epsilon, secrets, pairs, None if priors is None else list(priors))
+
+    @property
+    def covers_zero_mass(self) -> bool:
+        """Other priors than that of the design give mass to other symbols."""
+        return self.priors is not None
+
+    def check(self, mechanism: Mechanism, prior: Prior) -> Check:
+        """As for every notion, once each secret is known to name symbols of the prior.
+
+        Raises :class:`LevelError` for a secret that names another symbol.
+        """
+        known = set(prior.labels)
+        for name, labels in self.secrets:
+            strange = [label for label in labels if label not in known]
+            if strange:
+                raise LevelError(
+                    f"secret {name!r}",
+                    expected="symbols of the prior",
+                    got=repr(strange[0]),
+                    remedy="use the labels of the prior (text and numbers differ)",
+                )
+        return super().check(mechanism, prior)
+
+    def hypotheses(self, prior: Prior) -> Iterator[tuple[str, str, list[Fraction], list[Fraction]]]:
+        """Names and masses of each pair P_θ(X, s), P_θ(X, s') of positive probability."""
+        members = {name: set(labels) for name, labels in self.secrets}
+        thetas = thetas_over(self.priors, prior)
+        for number, theta in enumerate(thetas):
+            tail = "" if len(thetas) == 1 else f" under prior {number}"
+            for a, b in self.pairs:
+                rows = [
+                    [
+                        m if label in members[s] else Fraction(0)
+                        for label, m in zip(prior.labels, theta, strict=True)
+                    ]
+                    for s in (a, b)
+                ]
+                if any(rows[0]) and any(rows[1]):
+                    yield f"{a}{tail}", f"{b}{tail}", rows[0], rows[1]
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """(P_θ(X|s), P_θ(X|s')) for every pair and every θ, both ways."""
+        over: list[Sequence[Any]] = []
+        under: list[Sequence[Any]] = []
+        names: list[str] = []
+        others: list[str] = []
+        for first, second, mine, theirs in self.hypotheses(prior):
+            over += [mine, theirs]
+            under += [theirs, mine]
+            names += [first, second]
+            others += [second, first]
+        if not over:
+            whole = Hypotheses.prior(prior)
+            return [Bound(whole, whole, self.epsilon)]
+        return [
+            Bound(
+                Hypotheses.mixtures(over, names),
+                Hypotheses.mixtures(under, others),
+                self.epsilon,
+                pairing="matched",
+            )
+        ]
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """Max |log P(y|s,θ) − log P(y|s',θ)| over pairs and priors, an ``(M,)`` array in nats."""
+        tables = [prior.probabilities]
+        if self.priors is not None:
+            tables = [
+                np.array([float(dict(theta).get(label, 0)) for label in prior.labels])
+                for theta in self.priors
+            ]
+        inside = {
+            name: np.isin(np.arange(len(prior)), [prior.index(s) for s in labels if s in known])
+            for known in [set(prior.labels)]
+            for name, labels in self.secrets
+        }
+        worst = np.zeros(kernel.shape[1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for p in tables:
+                given = {
+                    name: (p * mask) @ kernel / (p * mask).sum()
+                    for name, mask in inside.items()
+                    if (p * mask).sum() > 0
+                }
+                for a, b in self.pairs:
+                    if a in given and b in given:
+                        apart = np.abs(np.log(given[a]) - np.log(given[b]))
+                        worst = np.maximum(worst, np.where(np.isnan(apart), 0.0, apart))
+        return worst
+
+
+def _checked_secrets(secrets: Any) -> tuple[tuple[str, tuple[Label, ...]], ...]:
+    pairs = secrets.items() if isinstance(secrets, Mapping) else secrets
+    found = []
+    try:
+        for name, labels in pairs:
+            if isinstance(labels, (str, bytes)):
+                raise TypeError
+            members = tuple(tidy(label) for label in labels)
+            if not members:
+                raise TypeError
+            hash(members)
+            found.append((str(name), members))
+    except (TypeError, ValueError):
+        found = []
+    if not found or len({name for name, _ in found}) != len(found):
+        raise LevelError(
+            "secrets",
+            expected="a mapping from the name of each secret to a list of its symbols",
+            got=repr(secrets)[:80],
+            remedy="write {'few': [0, 1], 'many': [3, 4]}",
+        )
+    return tuple(found)
+
+
+def _checked_pairs(pairs: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
+    if pairs is None:
+        return tuple(combinations(names, 2))
+    found = []
+    for pair in pairs:
+        try:
+            a, b = (str(name) for name in pair)
+        except (TypeError, ValueError):
+            a = b = ""
+        if a == b or a not in names or b not in names:
+            raise LevelError(
+                "pair of secrets",
+                expected="two different names among " + ", ".join(names[:8]),
+                got=repr(pair),
+                remedy="name each secret in secrets=",
+            )
+        found.append((a, b))
+    return tuple(found)
