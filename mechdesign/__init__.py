@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from . import noise as noise
     from . import utility as utility
     from .auditing import AuditReport as AuditReport
     from .auditing import audit as audit
@@ -89,7 +90,7 @@ _HOMES = {
     "save": "storage",
     "load": "storage",
 }
-_ROOMS = ("utility", "privacy", "errors")
+_ROOMS = ("utility", "privacy", "noise", "errors")
 
 __all__ = sorted([*_HOMES, *_ROOMS, "__version__"])
 

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LevelError
+from ..exact import fraction
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
+from .features import checked_feature
 from .hypotheses import Bound, Hypotheses
 from .notion import Check, LikelihoodBound
 from .theta import checked_priors, thetas_over
@@ -30,8 +32,9 @@ class Pufferfish(LikelihoodBound):
     ----------
     epsilon : float
         Level in nats.
-    secrets : mapping from name to a collection of labels
-        Each secret is an event: the database is one of these symbols.
+    secrets : mapping from name to a collection of labels, or to a mapping of labels to chances
+        Each secret is an event: the database is one of these symbols; or, with chances, something
+        that holds with probability P(s|x) when the database is x.
     pairs : list of pairs of names, optional
         Which secrets must not be told apart, both ways; every two of them when left out.
     priors : list of Prior, optional
@@ -102,6 +105,21 @@ class Pufferfish(LikelihoodBound):
                 pairs.extend(combinations(group, 2))
         return cls(epsilon, secrets, pairs, None if priors is None else list(priors))
 
+    @classmethod
+    def of_feature(
+        cls, epsilon: float, feature: Any, priors: Iterable[Prior] | None = None
+    ) -> Self:
+        """Secrets {U = u} for the values of a feature U, every two of them a pair.
+
+        ``feature`` is what :class:`FeaturePML` takes, such as ``databases.entry_of(n)``.
+        """
+        secrets: dict[str, dict[Label, Any]] = {}
+        for label, row in checked_feature(feature):
+            total = sum((fraction(mass) for _, mass in row), Fraction(0))
+            for value, mass in row:
+                secrets.setdefault(repr(value), {})[label] = fraction(mass) / total
+        return cls(epsilon, secrets, None, None if priors is None else list(priors))
+
     @property
     def covers_zero_mass(self) -> bool:
         """Other priors than that of the design give mass to other symbols."""
@@ -113,8 +131,8 @@ class Pufferfish(LikelihoodBound):
         Raises :class:`LevelError` for a secret that names another symbol.
         """
         known = set(prior.labels)
-        for name, labels in self.secrets:
-            strange = [label for label in labels if label not in known]
+        for name, content in self.secrets:
+            strange = [label for label, _ in content if label not in known]
             if strange:
                 raise LevelError(
                     f"secret {name!r}",
@@ -126,14 +144,14 @@ class Pufferfish(LikelihoodBound):
 
     def hypotheses(self, prior: Prior) -> Iterator[tuple[str, str, list[Fraction], list[Fraction]]]:
         """Names and masses of each pair P_θ(X, s), P_θ(X, s') of positive probability."""
-        members = {name: set(labels) for name, labels in self.secrets}
+        chances = {name: dict(content) for name, content in self.secrets}
         thetas = thetas_over(self.priors, prior)
         for number, theta in enumerate(thetas):
             tail = "" if len(thetas) == 1 else f" under prior {number}"
             for a, b in self.pairs:
                 rows = [
                     [
-                        m if label in members[s] else Fraction(0)
+                        m * fraction(chances[s].get(label, 0))
                         for label, m in zip(prior.labels, theta, strict=True)
                     ]
                     for s in (a, b)
@@ -173,9 +191,8 @@ class Pufferfish(LikelihoodBound):
                 for theta in self.priors
             ]
         inside = {
-            name: np.isin(np.arange(len(prior)), [prior.index(s) for s in labels if s in known])
-            for known in [set(prior.labels)]
-            for name, labels in self.secrets
+            name: np.array([float(dict(content).get(label, 0)) for label in prior.labels])
+            for name, content in self.secrets
         }
         worst = np.zeros(kernel.shape[1])
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -192,24 +209,30 @@ class Pufferfish(LikelihoodBound):
         return worst
 
 
-def _checked_secrets(secrets: Any) -> tuple[tuple[str, tuple[Label, ...]], ...]:
+def _checked_secrets(secrets: Any) -> tuple[tuple[str, tuple[tuple[Label, Any], ...]], ...]:
     pairs = secrets.items() if isinstance(secrets, Mapping) else secrets
     found = []
     try:
-        for name, labels in pairs:
-            if isinstance(labels, (str, bytes)):
+        for name, content in pairs:
+            if isinstance(content, (str, bytes)):
                 raise TypeError
-            members = tuple(tidy(label) for label in labels)
-            if not members:
+            if isinstance(content, Mapping):
+                items = [(tidy(label), chance) for label, chance in content.items()]
+            elif not isinstance(secrets, Mapping):
+                items = [(tidy(label), chance) for label, chance in content]
+            else:
+                items = [(tidy(label), 1) for label in content]
+            if not items or not all(0 <= fraction(chance) <= 1 for _, chance in items):
                 raise TypeError
-            hash(members)
-            found.append((str(name), members))
-    except (TypeError, ValueError):
+            hash(tuple(items))
+            found.append((str(name), tuple(items)))
+    except (TypeError, ValueError, OverflowError):
         found = []
     if not found or len({name for name, _ in found}) != len(found):
         raise LevelError(
             "secrets",
-            expected="a mapping from the name of each secret to a list of its symbols",
+            expected="a mapping from the name of each secret to a list of its symbols, or to a "
+            "mapping of symbols to chances from 0 to 1",
             got=repr(secrets)[:80],
             remedy="write {'few': [0, 1], 'many': [3, 4]}",
         )
