@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .privacy import LIP as LIP
     from .privacy import PMC as PMC
     from .privacy import PML as PML
+    from .privacy import ApproximateLDP as ApproximateLDP
+    from .privacy import ApproximatePufferfish as ApproximatePufferfish
     from .privacy import Bound as Bound
     from .privacy import ConditionalPMC as ConditionalPMC
     from .privacy import ConditionalPML as ConditionalPML
@@ -43,7 +45,11 @@ if TYPE_CHECKING:
     from .privacy import FreeLunch as FreeLunch
     from .privacy import Hypotheses as Hypotheses
     from .privacy import LikelihoodBound as LikelihoodBound
+    from .privacy import MaximalCostLeakage as MaximalCostLeakage
+    from .privacy import MaximalLeakage as MaximalLeakage
     from .privacy import MetricPrivacy as MetricPrivacy
+    from .privacy import MIPrivacy as MIPrivacy
+    from .privacy import MIPufferfish as MIPufferfish
     from .privacy import PrivacyNotion as PrivacyNotion
     from .privacy import Pufferfish as Pufferfish
     from .privacy import RobustPML as RobustPML
@@ -74,6 +80,12 @@ _HOMES = {
     "Pufferfish": "privacy",
     "RobustPML": "privacy",
     "EntryPML": "privacy",
+    "ApproximateLDP": "privacy",
+    "MaximalCostLeakage": "privacy",
+    "MaximalLeakage": "privacy",
+    "MIPrivacy": "privacy",
+    "MIPufferfish": "privacy",
+    "ApproximatePufferfish": "privacy",
     "Bound": "privacy",
     "Hypotheses": "privacy",
     "LikelihoodBound": "privacy",

@@ -196,7 +196,10 @@ def _duals_out(duals: Duals) -> dict[str, Any]:
     multipliers = None
     if duals.multipliers is not None:
         multipliers = [[_sparse_out(part) for part in parts] for parts in duals.multipliers]
-    return {"prices": prices, "multipliers": multipliers}
+    found = {"prices": prices, "multipliers": multipliers}
+    if duals.averages is not None:
+        found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.averages]
+    return found
 
 
 def _sparse_out(matrix: NDArray[np.float64]) -> dict[str, Any]:
@@ -410,7 +413,10 @@ def _duals_in(part: dict[str, Any]) -> Duals:
         multipliers = tuple(
             tuple(_sparse_in(matrix) for matrix in parts) for parts in part["multipliers"]
         )
-    return Duals(prices, multipliers)
+    averages: tuple[Multipliers, ...] | None = None
+    if part.get("averages") is not None:
+        averages = tuple(tuple(_sparse_in(m) for m in parts) for parts in part["averages"])
+    return Duals(prices, multipliers, averages)
 
 
 def _sparse_in(part: dict[str, Any]) -> NDArray[np.float64]:

@@ -8,7 +8,8 @@ from .pointwise import ALIP, LIP, PMC, PML
 from .differential import DP, LDP, FreeLunch, MetricPrivacy
 from .feature import ConditionalPMC, ConditionalPML, FeaturePMC, FeaturePML
 from .databases import EntryPML
-from .pufferfish import Pufferfish
+from .pufferfish import ApproximatePufferfish, Pufferfish
+from .average import ApproximateLDP, MaximalCostLeakage, MaximalLeakage, MIPrivacy, MIPufferfish
 from .robust import RobustPML
 # isort: on
 
@@ -20,6 +21,8 @@ __all__ = [
     "NOTIONS",
     "PMC",
     "PML",
+    "ApproximateLDP",
+    "ApproximatePufferfish",
     "Bound",
     "Check",
     "ConditionalPMC",
@@ -30,6 +33,10 @@ __all__ = [
     "FreeLunch",
     "Hypotheses",
     "LikelihoodBound",
+    "MIPrivacy",
+    "MIPufferfish",
+    "MaximalCostLeakage",
+    "MaximalLeakage",
     "MetricPrivacy",
     "PrivacyNotion",
     "Pufferfish",

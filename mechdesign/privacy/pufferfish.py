@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +17,8 @@ from ..exact import fraction
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
+from .averaging import AverageNotion, checked_delta, least_level
+from .budgets import Budget, Excess
 from .features import checked_feature
 from .hypotheses import Bound, Hypotheses
 from .notion import Check, LikelihoodBound
@@ -126,10 +129,12 @@ class Pufferfish(LikelihoodBound):
         return self.priors is not None
 
     def check(self, mechanism: Mechanism, prior: Prior) -> Check:
-        """As for every notion, once each secret is known to name symbols of the prior.
+        """As for every notion, once each secret is known to name symbols of the prior."""
+        self.check_secrets(prior)
+        return super().check(mechanism, prior)
 
-        Raises :class:`LevelError` for a secret that names another symbol.
-        """
+    def check_secrets(self, prior: Prior) -> None:
+        """Raise :class:`LevelError` for a secret that names no symbol of the prior."""
         known = set(prior.labels)
         for name, content in self.secrets:
             strange = [label for label, _ in content if label not in known]
@@ -140,7 +145,6 @@ class Pufferfish(LikelihoodBound):
                     got=repr(strange[0]),
                     remedy="use the labels of the prior (text and numbers differ)",
                 )
-        return super().check(mechanism, prior)
 
     def hypotheses(self, prior: Prior) -> Iterator[tuple[str, str, list[Fraction], list[Fraction]]]:
         """Names and masses of each pair P_θ(X, s), P_θ(X, s') of positive probability."""
@@ -207,6 +211,72 @@ class Pufferfish(LikelihoodBound):
                         apart = np.abs(np.log(given[a]) - np.log(given[b]))
                         worst = np.maximum(worst, np.where(np.isnan(apart), 0.0, apart))
         return worst
+
+
+@dataclass(frozen=True)
+class ApproximatePufferfish(AverageNotion):
+    """(ε, δ)-Pufferfish privacy: P(Y∈A|s,θ) ≤ e^ε P(Y∈A|s',θ) + δ for pairs (s, s'), priors θ.
+
+    Parameters are those of :class:`Pufferfish`, with δ after the level. The level of a kernel is
+    the least ε at its δ. Source: [NuradhaGoldfeld2023] Definition 1.
+    """
+
+    epsilon: float
+    delta: float
+    secrets: Any
+    pairs: Any = None
+    priors: Any = None
+    needs: ClassVar = ("delta", "secrets")
+    references: ClassVar = ("NuradhaGoldfeld2023",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "delta", checked_delta(self.delta))
+        for name in ("secrets", "pairs", "priors"):
+            object.__setattr__(self, name, getattr(self.framework, name))
+
+    @property
+    def framework(self) -> Pufferfish:
+        """The same secrets, pairs and priors at δ = 0."""
+        return Pufferfish(self.epsilon, self.secrets, self.pairs, self.priors)
+
+    @property
+    def covers_zero_mass(self) -> bool:
+        """Other priors than that of the design give mass to other symbols."""
+        return self.priors is not None
+
+    def budgets(self, prior: Prior) -> list[Budget]:
+        """Every pair of secrets and every prior, both ways."""
+        (bound,) = self.framework.bounds(prior)
+        return [Excess(bound.over, bound.under, self.epsilon, self.delta)]
+
+    def check(self, mechanism: Mechanism, prior: Prior) -> Check:
+        """As for every notion, once each secret is known to name symbols of the prior."""
+        self.framework.check_secrets(prior)
+        return super().check(mechanism, prior)
+
+    def _given(
+        self, kernel: NDArray[np.float64], prior: Prior
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """P(y|s,θ) and P(y|s',θ) for every pair and prior, both ways."""
+        for _, _, mine, theirs in self.framework.hypotheses(prior):
+            rows = [np.array(part, dtype=float) for part in (mine, theirs)]
+            first, second = (row @ kernel / row.sum() for row in rows)
+            yield first, second
+            yield second, first
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """Largest P(y|s,θ) − e^ε P(y|s',θ) of each outcome, at the asked ε (at 0 when infinite)."""
+        factor = math.exp(self.epsilon) if self.epsilon < 700 else 1.0
+        worst = np.zeros(kernel.shape[1])
+        for first, second in self._given(kernel, prior):
+            worst = np.maximum(worst, first - factor * second)
+        return worst
+
+    def measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
+        """The least ε at δ over all pairs and priors."""
+        pairs = self._given(mechanism.kernel, prior)
+        return (max((least_level(a, b, self.delta) for a, b in pairs), default=0.0),)
 
 
 def _checked_secrets(secrets: Any) -> tuple[tuple[str, tuple[tuple[Label, Any], ...]], ...]:

@@ -62,6 +62,13 @@ def multiplier_bound(problem: Problem, multipliers: tuple[Multipliers, ...]) -> 
     a multiple of one of them. What is left of the
     problem is Σ_y K_xy = 1, K ≥ 0, whose optimum is the maximum of each row.
     """
+    return rows_bound(problem, *multiplier_pull(problem, multipliers))
+
+
+def multiplier_pull(
+    problem: Problem, multipliers: tuple[Multipliers, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """What the priced bounds take off the gains, ``(n, M)``, its size, and the number of terms."""
     n, m = problem.shape
     pull = np.zeros((n, m))
     size = np.abs(problem.objective)
@@ -85,8 +92,14 @@ def multiplier_bound(problem: Problem, multipliers: tuple[Multipliers, ...]) -> 
         plus, minus = over.T @ a, b if is_set else under.matrix.T @ b
         pull += plus - minus
         size += plus + minus
+    return pull, size, sum(len(b.over) + len(b.under) for b in problem.bounds) + n + 8
+
+
+def rows_bound(
+    problem: Problem, pull: NDArray[np.float64], size: NDArray[np.float64], terms: int
+) -> float:
+    """Σ_x max_y (c_xy − pull_xy), with room for the rounding of sums of so many terms."""
     rows = (problem.objective - pull).max(axis=1)
-    terms = sum(len(b.over) + len(b.under) for b in problem.bounds) + n + 8
     return math.fsum(rows) + _UNIT * terms * float(size.max(axis=1).sum())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..errors import CertificateError
 from ..exact import DENOMINATOR_BITS, Verdict
 from ..mechanism import Mechanism
 from ..privacy.notion import Check, notion_fields
+from .average import average_bound, keep_budgets
 from .bounds import upper_bound
 from .methods import Candidate, Duals, constant_kernel
 from .problem import Problem
@@ -78,6 +79,8 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
     Raises :class:`CertificateError` with the evidence if a check does not say yes.
     """
     weights, repair = repair_kernel(candidate.kernel, problem.inner, problem.bounds)
+    weights, share = keep_budgets(problem, weights)
+    repair = replace(repair, mixed=max(repair.mixed, share), constant=repair.constant or share == 1)
     mechanism = _with_zero_mass(problem, weights)
     value = kernel_value(problem, mechanism)
     if value < problem.constant_value:
@@ -87,8 +90,8 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
         value = kernel_value(problem, mechanism)
     solved = total_worth(problem, clean_kernel(candidate.kernel))
     loss = max(solved - value, 0.0)
-    share = loss / problem.gain_range if problem.gain_range > 0 else 0.0
-    certificate = examine(problem, mechanism, candidate.duals, repair, share, candidate.solver)
+    lost = loss / problem.gain_range if problem.gain_range > 0 else 0.0
+    certificate = examine(problem, mechanism, candidate.duals, repair, lost, candidate.solver)
     return mechanism, certificate
 
 
@@ -116,6 +119,9 @@ def examine(
     _compare(problem, measured)
     value = kernel_value(problem, mechanism)
     bound, source = upper_bound(problem, duals)
+    average = average_bound(problem, duals)
+    if average is not None and average < bound:
+        bound, source = average, "multipliers"
     width = problem.gain_range
     if bound < value - _ROUNDING * (abs(value) + width):
         raise CertificateError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import NoMethodError, SolverError, UnknownNameError
+from .average import EpigraphClarabel, EpigraphHighs
 from .closed_form import CLOSED_FORMS
 from .conic import Clarabel
 from .linear_program import SIMPLEX_ENTRIES, Cvxpy, HighsInteriorPoint, HighsSimplex
@@ -14,6 +15,8 @@ from .structured import Structured
 
 SIMPLEX, INTERIOR = HighsSimplex(), HighsInteriorPoint()
 STRUCTURED, CLARABEL = Structured(), Clarabel()
+#: For notions that limit a sum over outcomes.
+BUDGETS: tuple[Method, ...] = (EpigraphHighs(), EpigraphClarabel())
 #: Solvers that cvxpy may have.
 CVXPY_SOLVERS = frozenset(
     {
@@ -77,8 +80,8 @@ def ordered_methods(problem: Problem) -> tuple[Method, ...]:
     """Every method in the order of preference for a problem of this size."""
     n, m = problem.shape
     if n * m <= SIMPLEX_ENTRIES:
-        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, CLARABEL, INTERIOR)
-    return (*CLOSED_FORMS, STRUCTURED, CLARABEL, INTERIOR, SIMPLEX)
+        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, CLARABEL, INTERIOR, *BUDGETS)
+    return (*CLOSED_FORMS, STRUCTURED, CLARABEL, INTERIOR, SIMPLEX, *BUDGETS)
 
 
 def choose(problem: Problem, solver: str = "auto") -> Choice:
@@ -119,7 +122,7 @@ def find_method(name: str) -> Method:
     Raises :class:`UnknownNameError`, and :class:`SolverError` for a solver that needs cvxpy where
     it is not installed.
     """
-    known = {m.name: m for m in (*CLOSED_FORMS, STRUCTURED, CLARABEL, SIMPLEX, INTERIOR)}
+    known = {m.name: m for m in (*CLOSED_FORMS, STRUCTURED, CLARABEL, SIMPLEX, INTERIOR, *BUDGETS)}
     if not isinstance(name, str):
         raise UnknownNameError("solver", name, [*known, "auto", "all"])
     if name.lower() in known:

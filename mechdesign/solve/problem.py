@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -140,7 +139,7 @@ def state_problem(prior: Prior, utility: Utility, privacy: Any, outputs: Any = N
             got=f"{largest:.3g}",
             remedy="divide the gains by a constant",
         )
-    whole = any(n.covers_zero_mass for n in notions if min(n.levels) < math.inf)
+    whole = not prior.has_full_support and any(n.covers_zero_mass for n in notions)
     inner = prior if whole else prior.restricted()
     if inner.pmin < SMALLEST_MASS:
         rare = prior.labels[min(prior.support, key=lambda i: prior.weights[i])]
