@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import NoMethodError, SolverError, UnknownNameError
-from .average import EpigraphClarabel, EpigraphHighs
 from .closed_form import CLOSED_FORMS
 from .conic import Clarabel
+from .epigraphs import EpigraphClarabel, EpigraphHighs
 from .linear_program import SIMPLEX_ENTRIES, Cvxpy, HighsInteriorPoint, HighsSimplex
 from .methods import Method
 from .problem import Problem
@@ -79,9 +79,10 @@ class Choice:
 def ordered_methods(problem: Problem) -> tuple[Method, ...]:
     """Every method in the order of preference for a problem of this size."""
     n, m = problem.shape
+    budgets = BUDGETS if problem.others else ()
     if n * m <= SIMPLEX_ENTRIES:
-        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, CLARABEL, INTERIOR, *BUDGETS)
-    return (*CLOSED_FORMS, STRUCTURED, CLARABEL, INTERIOR, SIMPLEX, *BUDGETS)
+        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, CLARABEL, INTERIOR, *budgets)
+    return (*CLOSED_FORMS, STRUCTURED, CLARABEL, INTERIOR, SIMPLEX, *budgets)
 
 
 def choose(problem: Problem, solver: str = "auto") -> Choice:
