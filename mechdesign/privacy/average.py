@@ -258,6 +258,9 @@ class ApproximateLDP(AverageNotion):
         super().__post_init__()
         object.__setattr__(self, "delta", checked_delta(self.delta))
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.epsilon:.6g}, delta={self.delta:.6g})"
+
     def budgets(self, prior: Prior) -> list[Budget]:
         """Every ordered pair of symbols."""
         n = len(prior)

@@ -245,6 +245,9 @@ class ApproximatePufferfish(AverageNotion):
         """Other priors than that of the design give mass to other symbols."""
         return self.priors is not None
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.epsilon:.6g}, delta={self.delta:.6g})"
+
     def budgets(self, prior: Prior) -> list[Budget]:
         """Every pair of secrets and every prior, both ways."""
         (bound,) = self.framework.bounds(prior)
