@@ -38,7 +38,10 @@ def _stated(case: Case) -> tuple[Any, Any, list[Any]]:
     import mechdesign as md
 
     p, u = case.arrays()
-    notions = [getattr(md, case.notion)(level) for level in _levels(case)]
+    if case.notion in ("Line", "Grid"):
+        notions: list[Any] = [md.MetricPrivacy(e, case.distances()) for e in _levels(case)]
+    else:
+        notions = [getattr(md, case.notion)(level) for level in _levels(case)]
     return md.Prior.from_counts(p), md.utility.Matrix(u), notions
 
 
@@ -231,24 +234,27 @@ def qif_peer(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
     import qif
 
     _one_level(case)
-    if case.notion != "LDP" or case.utility != "hamming":
-        raise ValueError("qif is run on LDP with the 0-1 loss only")
-    p, _ = case.arrays()
+    if case.notion in ("Line", "Grid"):
+        d = case.distances()
+    elif case.notion == "LDP" and case.utility == "hamming":
+        d = 1.0 - np.eye(case.n)
+    else:
+        raise ValueError("qif is run on LDP with the 0-1 loss, and on metrics")
+    p, u = case.arrays()
     start = time.perf_counter()
     kernel = np.asarray(
         qif.mechanism.d_privacy.min_loss_given_d(
-            p,
-            case.n,
-            lambda a, b: case.level * float(a != b),
-            lambda a, b: float(a != b),
+            p, case.n, lambda a, b: case.level * d[a, b], lambda a, b: u.max() - u[a, b]
         )
     )
-    found = _plain(start, float(p @ np.diag(kernel)), "", True)
-    low, top = kernel.min(axis=0), kernel.max(axis=0)
-    used = top > 0
-    with np.errstate(divide="ignore"):
-        achieved = float(np.log(top[used] / low[used]).max())
-    found["note"] = f"achieved level {achieved:.12g}"
+    found = _plain(start, float((p[:, None] * u * kernel).sum()), "", True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(kernel)
+        apart = np.abs(logs[:, None, :] - logs[None, :, :])
+        # Outcomes that rule out both symbols tell them not apart.
+        apart = np.where(np.isnan(apart), 0.0, apart).max(axis=2)
+        rates = np.where(d > 0, apart / d, 0.0).max()
+    found["note"] = f"achieved level {float(rates):.12g}"
     return found
 
 

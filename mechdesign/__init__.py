@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from . import noise as noise
     from . import theory as theory
     from . import utility as utility
     from .auditing import AuditReport as AuditReport
@@ -29,14 +30,30 @@ if TYPE_CHECKING:
     from .plotting import plot_frontiers as plot_frontiers
     from .prior import Prior as Prior
     from .privacy import ALIP as ALIP
+    from .privacy import DP as DP
     from .privacy import LDP as LDP
     from .privacy import LIP as LIP
     from .privacy import PMC as PMC
     from .privacy import PML as PML
+    from .privacy import ApproximateLDP as ApproximateLDP
+    from .privacy import ApproximatePufferfish as ApproximatePufferfish
     from .privacy import Bound as Bound
+    from .privacy import ConditionalPMC as ConditionalPMC
+    from .privacy import ConditionalPML as ConditionalPML
+    from .privacy import EntryPML as EntryPML
+    from .privacy import FeaturePMC as FeaturePMC
+    from .privacy import FeaturePML as FeaturePML
+    from .privacy import FreeLunch as FreeLunch
     from .privacy import Hypotheses as Hypotheses
     from .privacy import LikelihoodBound as LikelihoodBound
+    from .privacy import MaximalCostLeakage as MaximalCostLeakage
+    from .privacy import MaximalLeakage as MaximalLeakage
+    from .privacy import MetricPrivacy as MetricPrivacy
+    from .privacy import MIPrivacy as MIPrivacy
+    from .privacy import MIPufferfish as MIPufferfish
     from .privacy import PrivacyNotion as PrivacyNotion
+    from .privacy import Pufferfish as Pufferfish
+    from .privacy import RobustPML as RobustPML
     from .privacy.ruling_out import PMLRegions as PMLRegions
     from .privacy.ruling_out import pml_regions as pml_regions
     from .regions import plot_regions as plot_regions
@@ -73,6 +90,22 @@ _HOMES = {
     "LIP": "privacy",
     "ALIP": "privacy",
     "LDP": "privacy",
+    "DP": "privacy",
+    "FreeLunch": "privacy",
+    "MetricPrivacy": "privacy",
+    "ConditionalPMC": "privacy",
+    "ConditionalPML": "privacy",
+    "FeaturePMC": "privacy",
+    "FeaturePML": "privacy",
+    "Pufferfish": "privacy",
+    "RobustPML": "privacy",
+    "EntryPML": "privacy",
+    "ApproximateLDP": "privacy",
+    "MaximalCostLeakage": "privacy",
+    "MaximalLeakage": "privacy",
+    "MIPrivacy": "privacy",
+    "MIPufferfish": "privacy",
+    "ApproximatePufferfish": "privacy",
     "Bound": "privacy",
     "Hypotheses": "privacy",
     "LikelihoodBound": "privacy",
@@ -108,7 +141,7 @@ _HOMES = {
     "save": "storage",
     "load": "storage",
 }
-_ROOMS = ("utility", "privacy", "theory", "errors")
+_ROOMS = ("utility", "privacy", "theory", "noise", "errors")
 
 __all__ = sorted([*_HOMES, *_ROOMS, "__version__"])
 

@@ -189,7 +189,7 @@ def audit(
     asked = () if privacy is None else as_notions(privacy)
     leakages = {}
     for name, cls in NOTIONS.items():
-        if not cls.needs:
+        if cls.by_default and not cls.needs:
             leakages[name] = _leakage(cls.at(math.inf), mechanism, known)
     for notion in asked:
         name = type(notion).__name__.lower()

@@ -220,7 +220,10 @@ def _duals_out(duals: Duals) -> dict[str, Any]:
     multipliers = None
     if duals.multipliers is not None:
         multipliers = [[_sparse_out(part) for part in parts] for parts in duals.multipliers]
-    return {"prices": prices, "multipliers": multipliers}
+    found = {"prices": prices, "multipliers": multipliers}
+    if duals.averages is not None:
+        found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.averages]
+    return found
 
 
 def _sparse_out(matrix: NDArray[np.float64]) -> dict[str, Any]:
@@ -240,6 +243,8 @@ def _number_out(value: Any) -> Any:
         return value
     if isinstance(value, tuple):
         return [_number_out(v) for v in value]
+    if isinstance(value, Fraction):
+        return {"fraction": str(value)}
     raise StorageError(
         f"parameter of a notion: expected numbers, text or tuples of these, got "
         f"{type(value).__name__}; save the mechanism alone, found.mechanism."
@@ -443,7 +448,10 @@ def _duals_in(part: dict[str, Any]) -> Duals:
         multipliers = tuple(
             tuple(_sparse_in(matrix) for matrix in parts) for parts in part["multipliers"]
         )
-    return Duals(prices, multipliers)
+    averages: tuple[Multipliers, ...] | None = None
+    if part.get("averages") is not None:
+        averages = tuple(tuple(_sparse_in(m) for m in parts) for parts in part["averages"])
+    return Duals(prices, multipliers, averages)
 
 
 def _sparse_in(part: dict[str, Any]) -> NDArray[np.float64]:
@@ -458,6 +466,8 @@ def _sparse_in(part: dict[str, Any]) -> NDArray[np.float64]:
 def _number_in(value: Any) -> Any:
     if value == "inf":
         return math.inf
+    if isinstance(value, dict):
+        return Fraction(value["fraction"])
     return tuple(_number_in(v) for v in value) if isinstance(value, list) else value
 
 

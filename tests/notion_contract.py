@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 from strategies import exact_mechanism, random_gains, random_mechanism
 
 import mechdesign as md
@@ -90,8 +91,11 @@ def relabelling_changes_nothing(make: Make) -> None:
     for rng, prior, m in instances(4):
         mechanism, notion = random_mechanism(rng, len(prior), m), at(make, math.inf)
         rows, columns = rng.permutation(len(prior)), rng.permutation(m)
-        moved = md.Mechanism.from_weights(mechanism.weights[rows][:, columns], mechanism.bits)
-        other = md.Prior.from_counts([prior.weights[i] for i in rows])
+        labels = [prior.labels[i] for i in rows]
+        moved = md.Mechanism.from_weights(
+            mechanism.weights[rows][:, columns], mechanism.bits, labels
+        )
+        other = md.Prior.from_counts([prior.weights[i] for i in rows], labels)
         np.testing.assert_allclose(
             np.atleast_2d(notion.leakage(moved.kernel, other)),
             np.atleast_2d(notion.leakage(mechanism.kernel, prior))[:, columns],
@@ -186,7 +190,7 @@ def methods_agree(make: Make) -> None:
     """Every method that applies finds the same optimum.
 
     Formulas and vertices agree within 1e-9. Methods that stop at a gap of 1e-9 or so come within
-    1e-8 of the utility range, and their value and bound still bracket the optimum.
+    1e-7 of the utility range, and their value and bound still bracket the optimum.
     """
     for rng, prior, m in instances(9):
         gains = random_gains(rng, len(prior), m)
@@ -196,7 +200,7 @@ def methods_agree(make: Make) -> None:
         for row in found.agreement:
             assert row.value is not None, row
             exact = find_method(row.method) in CLOSED_FORMS or row.method.startswith("highs-")
-            within = 1e-9 if exact else 1e-8 * max(1.0, float(np.ptp(gains)))
+            within = 1e-9 if exact else 1e-7 * max(1.0, float(np.ptp(gains)))
             assert abs(row.value - found.value) < within, found.agreement
             assert abs(row.bound - found.bound) < within, found.agreement
             assert row.value - ROUNDING < found.value < row.bound + ROUNDING
@@ -218,13 +222,15 @@ CONTRACT = (
 def satisfies(program: LinearProgram, kernel: NDArray[np.float64]) -> bool:
     """Whether auxiliaries exist with which a kernel satisfies the compiled inequalities.
 
-    Each row holds at most one auxiliary t, so the rows bound t from below or above.
+    Where each row holds at most one auxiliary t, the rows bound t from below or above; else a
+    linear program per output says how far the rows must be violated.
     """
     n, m = program.problem.shape
     height = program.below.shape[0] // m
     block: Any = program.below[:height, : program.block].toarray()
     fixed, free = block[:, :n] @ kernel, block[:, n:]
-    assert ((free != 0).sum(axis=1) <= 1).all()
+    if ((free != 0).sum(axis=1) > 1).any():
+        return all(_violation(column, free) < ROUNDING for column in fixed.T)
     alone = (free == 0).all(axis=1)
     if (fixed[alone] > ROUNDING).any():
         return False
@@ -234,3 +240,13 @@ def satisfies(program: LinearProgram, kernel: NDArray[np.float64]) -> bool:
         if (np.maximum(lower, 0.0) > upper * (1 + ROUNDING)).any():
             return False
     return True
+
+
+def _violation(fixed: NDArray[np.float64], free: Any) -> float:
+    """Min over auxiliaries a ≥ 0 of the largest entry of ``fixed + free @ a``."""
+    slack = np.hstack([free, -np.ones((len(free), 1))])
+    cost = np.eye(slack.shape[1])[-1]
+    sign = [(0, None)] * free.shape[1] + [(None, None)]
+    found = linprog(cost, slack, -fixed, bounds=sign, method="highs-ds")
+    assert found.status == 0, found.message
+    return float(found.fun)

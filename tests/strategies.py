@@ -78,8 +78,10 @@ def exact_mechanism(
 
 
 def plain_notions() -> list[type[PrivacyNotion]]:
-    """Registered notions that levels alone define."""
-    return [cls for cls in NOTIONS.values() if not cls.needs]
+    """Registered notions of the likelihood family that levels alone define."""
+    return [
+        cls for cls in NOTIONS.values() if issubclass(cls, md.LikelihoodBound) and not cls.needs
+    ]
 
 
 # By Hypothesis

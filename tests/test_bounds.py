@@ -230,7 +230,7 @@ def test_two_sided_cones_are_recognised_by_their_pairs(notion):
     expected = TwoSided(
         math.exp(-notion.levels[0]) if name in ("PMC", "LIP", "ALIP") else 0.0,
         math.exp(top) if name in ("PML", "LIP", "ALIP") else math.inf,
-        math.exp(top) if name == "LDP" else math.inf,
+        math.exp(top) if name in ("LDP", "FreeLunch") else math.inf,
     )
     assert sides.lower == pytest.approx(expected.lower, rel=1e-14)
     assert sides.upper == pytest.approx(expected.upper, rel=1e-14)

@@ -32,7 +32,7 @@ from mechdesign.solve.certificate import fingerprint
 
 
 @dataclass(frozen=True)
-class FeaturePML(md.LikelihoodBound, register=False):
+class OutsideFeature(md.LikelihoodBound, register=False):
     """PML of a randomised feature U of the secret: ``feature[u][x] = P(U = u | X = x)``."""
 
     epsilon: float
@@ -120,7 +120,7 @@ def feature_instances(rounds=20):
         rng = np.random.default_rng([11, number])
         n = int(rng.integers(3, 7))
         prior = md.Prior.from_counts(rng.integers(1, 9, n).tolist())
-        notion = FeaturePML(random_level(rng, 0.01, 1.5), random_feature(rng, n))
+        notion = OutsideFeature(random_level(rng, 0.01, 1.5), random_feature(rng, n))
         yield rng, prior, notion, random_gains(rng, n, int(rng.integers(2, 6)))
 
 
@@ -128,8 +128,8 @@ def feature_instances(rounds=20):
 
 
 def test_feature_notion_is_not_registered():
-    assert "featurepml" not in NOTIONS
-    assert FeaturePML.needs
+    assert "outsidefeature" not in NOTIONS
+    assert OutsideFeature.needs
 
 
 @pytest.mark.parametrize("number", range(20))
@@ -163,11 +163,11 @@ def test_feature_in_an_audit():
         found = md.design(prior, md.utility.Matrix(gains), [notion, md.LDP(4.0)])
         report = md.audit(found.mechanism, prior, privacy=[notion, md.LDP(4.0)])
         assert report.verdict is Verdict.YES
-        assert report.featurepml == report.leakages["featurepml"].levels[0]
-        assert report.featurepml <= notion.epsilon
-        assert report.featurepml <= report.pml
-        stricter = notion.with_levels(report.featurepml * 0.9)
-        if report.featurepml > 1e-6:
+        assert report.outsidefeature == report.leakages["outsidefeature"].levels[0]
+        assert report.outsidefeature <= notion.epsilon
+        assert report.outsidefeature <= report.pml
+        stricter = notion.with_levels(report.outsidefeature * 0.9)
+        if report.outsidefeature > 1e-6:
             assert md.audit(found.mechanism, prior, privacy=stricter).verdict is Verdict.NO
         assert stricter.feature == notion.feature
 
@@ -178,7 +178,7 @@ def test_the_fingerprint_tells_features_apart():
     mechanism = md.Mechanism(np.full((3, 2), 0.5))
     first, last = (((1, 0, 0), (0, 1, 1)), ((1, 1, 0), (0, 0, 1)))
     features = [tuple(tuple(map(Fraction, row)) for row in table) for table in (first, last)]
-    prints = {fingerprint(prior, mechanism, (FeaturePML(level, f),)) for f in features}
+    prints = {fingerprint(prior, mechanism, (OutsideFeature(level, f),)) for f in features}
     assert len(prints) == 2
 
 
@@ -201,14 +201,14 @@ def test_feature_that_is_the_secret_is_pml():
     prior = md.Prior([0.5, 0.3, 0.2])
     identity = tuple(tuple(Fraction(int(i == j)) for j in range(3)) for i in range(3))
     utility = md.utility.Hamming()
-    same = md.design(prior, utility, FeaturePML(0.3, identity))
+    same = md.design(prior, utility, OutsideFeature(0.3, identity))
     assert same.value == pytest.approx(md.design(prior, utility, md.PML(0.3)).value, abs=1e-9)
 
 
 def test_independent_feature_asks_nothing():
     prior = md.Prior([0.5, 0.3, 0.2])
     coin = ((Fraction(1, 3),) * 3, (Fraction(2, 3),) * 3)
-    found = md.design(prior, md.utility.Hamming(), FeaturePML(0.0, coin))
+    found = md.design(prior, md.utility.Hamming(), OutsideFeature(0.0, coin))
     assert found.value == pytest.approx(1.0, abs=1e-9)
     assert found.certificate.checks[0].verdict is Verdict.YES
 
@@ -227,7 +227,7 @@ class FirstTwoSymbols(md.LikelihoodBound, register=False):
 
     def _full(self, prior):
         first = tuple(Fraction(int(x == 0)) for x in range(len(prior)))
-        return FeaturePML(self.epsilon, (*self._feature(prior), first))
+        return OutsideFeature(self.epsilon, (*self._feature(prior), first))
 
     def bounds(self, prior):
         return self._full(prior).bounds(prior)

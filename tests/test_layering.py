@@ -50,7 +50,16 @@ NEIGHBOURS = {
 # Base files that the other files of their folder build on.
 BASES = {
     "commands": {"options"},
-    "privacy": {"hypotheses", "notion"},
+    "privacy": {
+        "hypotheses",
+        "notion",
+        "relations",
+        "features",
+        "prior_sets",
+        "theta",
+        "budgets",
+        "averaging",
+    },
     "utility": {"base"},
 }
 

@@ -147,7 +147,7 @@ class Bound:
     under: Hypotheses
     epsilon: float
     pairing: Literal["all", "matched"] = "all"
-    scales: tuple[float, ...] | None = field(default=None)
+    scales: tuple[float | Fraction, ...] | None = field(default=None)
     parameter: int = 0
 
     def __post_init__(self) -> None:

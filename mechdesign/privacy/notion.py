@@ -95,6 +95,8 @@ class PrivacyNotion(ABC):
     references: ClassVar[tuple[str, ...]] = ()
     #: Whether further parameters than levels are needed (so audits cannot guess an instance).
     needs: ClassVar[tuple[str, ...]] = ()
+    #: Whether audits list the notion unasked.
+    by_default: ClassVar[bool] = True
 
     def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -147,6 +149,11 @@ class PrivacyNotion(ABC):
         """The levels a kernel has, in floating point (see :meth:`check` for exact ones)."""
         per_outcome = np.atleast_2d(self.leakage(mechanism.kernel, prior))
         return tuple(float(row.max()) for row in per_outcome)
+
+    @property
+    def covers_zero_mass(self) -> bool:
+        """Whether a symbol of zero mass needs a row of its own, not just a copy of another row."""
+        return False
 
     @property
     def spec(self) -> str:

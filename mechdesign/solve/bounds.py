@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ..privacy.prior_sets import PriorSet
 from .cones import TwoSided, outer_factors, two_sided
 from .methods import Duals, Multipliers
 from .problem import Problem
@@ -57,18 +58,28 @@ def multiplier_bound(problem: Problem, multipliers: tuple[Multipliers, ...]) -> 
     """Σ_x max_y (c_xy − pull_xy), the Lagrangian with every privacy bound priced.
 
     For a bound that pairs every μ with every ν, weights a_μ and b_ν with Σ b ≥ e^ε Σ a make
-    Σ a_μ μᵀk − Σ b_ν νᵀk ≤ 0 on the cone; a is scaled so that this holds. What is left of the
+    Σ a_μ μᵀk − Σ b_ν νᵀk ≤ 0 on the cone; a is scaled so that this holds. For a set of priors b is
+    a multiple of one of them. What is left of the
     problem is Σ_y K_xy = 1, K ≥ 0, whose optimum is the maximum of each row.
     """
+    return rows_bound(problem, *multiplier_pull(problem, multipliers))
+
+
+def multiplier_pull(
+    problem: Problem, multipliers: tuple[Multipliers, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """What the priced bounds take off the gains, ``(n, M)``, its size, and the number of terms."""
     n, m = problem.shape
     pull = np.zeros((n, m))
     size = np.abs(problem.objective)
     for bound, weights in zip(problem.bounds, multipliers, strict=True):
         factors = outer_factors(bound)
-        over, under = bound.over.matrix, bound.under.matrix
-        a = _clean(weights[0])
+        over, a = bound.over.matrix, _clean(weights[0])
+        under = bound.under
+        is_set = isinstance(under, PriorSet)
         if bound.pairing == "all":
             b = _clean(weights[1])
+            b = under.inside(b) if isinstance(under, PriorSet) else b
             allowed = b.sum(axis=0) / factors[0] * (1 - 8 * _UNIT * (len(a) + len(b)))
             total = a.sum(axis=0)
             uniform = np.full_like(a, 1 / len(a))
@@ -78,11 +89,17 @@ def multiplier_bound(problem: Problem, multipliers: tuple[Multipliers, ...]) -> 
                 a = np.where(np.isinf(factors)[:, None], 0.0, a)
                 factors = np.where(np.isinf(factors), 1.0, factors)
             b = a * np.broadcast_to(factors, len(a))[:, None]
-        plus, minus = over.T @ a, under.T @ b
+        plus, minus = over.T @ a, b if is_set else under.matrix.T @ b
         pull += plus - minus
         size += plus + minus
+    return pull, size, sum(len(b.over) + len(b.under) for b in problem.bounds) + n + 8
+
+
+def rows_bound(
+    problem: Problem, pull: NDArray[np.float64], size: NDArray[np.float64], terms: int
+) -> float:
+    """Σ_x max_y (c_xy − pull_xy), with room for the rounding of sums of so many terms."""
     rows = (problem.objective - pull).max(axis=1)
-    terms = sum(len(b.over) + len(b.under) for b in problem.bounds) + n + 8
     return math.fsum(rows) + _UNIT * terms * float(size.max(axis=1).sum())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..errors import CertificateError
 from ..exact import Verdict
 from ..mechanism import Mechanism
 from ..privacy.notion import Check, notion_fields
+from .average import average_bound, keep_budgets
 from .bounds import upper_bound
 from .methods import Candidate, Duals
 from .problem import AnyProblem, Problem, SublinearProblem
@@ -76,6 +77,8 @@ def certify(problem: AnyProblem, candidate: Candidate) -> tuple[Mechanism, Certi
     Raises :class:`CertificateError` with the evidence if a check does not say yes.
     """
     weights, repair = repair_kernel(candidate.kernel, problem.inner, problem.bounds)
+    weights, mixed = keep_budgets(problem, weights)
+    repair = replace(repair, mixed=max(repair.mixed, mixed), constant=repair.constant or mixed == 1)
     mechanism = problem.mechanism(weights)
     value = kernel_value(problem, mechanism)
     if value < problem.constant_value:
@@ -140,14 +143,18 @@ def examine(
 
 def kernel_value(problem: AnyProblem, mechanism: Mechanism) -> float:
     """Expected utility of a kernel over all symbols of the problem."""
-    return problem.worth(mechanism.kernel[problem.prior.support])
+    return problem.worth(mechanism.kernel[problem.kept])
 
 
 def _bound(problem: AnyProblem, duals: Duals, value: float) -> tuple[float, str]:
     if isinstance(problem, SublinearProblem):
         return sublinear_bound(problem, duals, value)
     assert isinstance(problem, Problem)
-    return upper_bound(problem, duals)
+    bound, source = upper_bound(problem, duals)
+    average = average_bound(problem, duals)
+    if average is not None and average < bound:
+        return average, "multipliers"
+    return bound, source
 
 
 def _compare(problem: AnyProblem, measured: tuple[tuple[float, ...], ...]) -> None:

@@ -8,6 +8,7 @@ from ..errors import NoMethodError, SolverError, UnknownNameError
 from .closed_form import CLOSED_FORMS
 from .column_generation import ColumnGeneration
 from .conic import Clarabel
+from .epigraphs import EpigraphClarabel, EpigraphHighs
 from .linear_program import SIMPLEX_ENTRIES, Cvxpy, HighsInteriorPoint, HighsSimplex
 from .methods import Method
 from .problem import AnyProblem, Problem
@@ -23,6 +24,8 @@ COLUMNS, WINDOW, VERTICES = ColumnGeneration(), Window(), Vertices()
 MANY_MASSES = 300
 #: Methods for sub-convex utilities, in the order of preference.
 SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, COLUMNS, WINDOW, VERTICES)
+#: For notions that limit a sum over outcomes.
+BUDGETS: tuple[Method, ...] = (EpigraphHighs(), EpigraphClarabel())
 #: Solvers that cvxpy may have.
 CVXPY_SOLVERS = frozenset(
     {
@@ -88,9 +91,10 @@ def ordered_methods(problem: AnyProblem) -> tuple[Method, ...]:
         many = len(set(problem.inner.weights)) > MANY_MASSES
         return (*SIMPLICES, WINDOW, COLUMNS, VERTICES) if many else SUBLINEAR_METHODS
     n, m = problem.shape
+    budgets = BUDGETS if problem.others else ()
     if n * m <= SIMPLEX_ENTRIES:
-        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, CLARABEL, INTERIOR)
-    return (*CLOSED_FORMS, STRUCTURED, CLARABEL, INTERIOR, SIMPLEX)
+        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, CLARABEL, INTERIOR, *budgets)
+    return (*CLOSED_FORMS, STRUCTURED, CLARABEL, INTERIOR, SIMPLEX, *budgets)
 
 
 def choose(problem: AnyProblem, solver: str = "auto") -> Choice:
@@ -137,10 +141,8 @@ def find_method(name: str) -> Method:
     Raises :class:`UnknownNameError`, and :class:`SolverError` for a solver that needs cvxpy where
     it is not installed.
     """
-    known = {
-        m.name: m
-        for m in (*CLOSED_FORMS, STRUCTURED, CLARABEL, SIMPLEX, INTERIOR, *SUBLINEAR_METHODS)
-    }
+    linear = (*CLOSED_FORMS, STRUCTURED, CLARABEL, SIMPLEX, INTERIOR, *BUDGETS)
+    known = {m.name: m for m in (*linear, *SUBLINEAR_METHODS)}
     if not isinstance(name, str):
         raise UnknownNameError("solver", name, [*known, "auto", "all"])
     if name.lower() in known:

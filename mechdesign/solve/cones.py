@@ -67,6 +67,8 @@ def two_sided(bounds: tuple[Bound, ...], prior: Prior, *, inner: bool) -> TwoSid
     Recognised by their pairs, not by the names of notions: (all points, prior), (prior, all
     points) and (all points, all points). ``inner`` chooses factors for design or for bounds.
     """
+    if not prior.has_full_support:
+        return None  # symbols without mass are tied to others by bounds of another kind
     lower, upper, ratio = 0.0, math.inf, math.inf
     for bound in bounds:
         if bound.pairing != "all":

@@ -8,6 +8,7 @@ every μ with every ν::
                 μᵀk ≤ t,   e^-ε t ≤ νᵀk       for every μ, every ν of such a bound
                 e^-ε μᵀk ≤ νᵀk                for every matched pair
 
+A set of priors in the place of the ν brings the rows and auxiliaries of its own dual.
 so the program has O(NM) non-zeros for point masses and the prior, never O(N²M). Multipliers a of
 the μ rows and b of the ν rows satisfy Σ a = e^-ε Σ b; they map back to the pairs as they are.
 """
@@ -21,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SolverError
+from ..privacy.hypotheses import Bound
+from ..privacy.prior_sets import PriorSet
 from .cones import inner_factors
 from .methods import Candidate, Duals, Method, Multipliers
 from .problem import Problem
@@ -55,7 +58,12 @@ class LinearProgram:
         start = 0
         for bound in self.problem.bounds:
             a, b = len(bound.over), len(bound.under)
-            if bound.pairing == "all":
+            if isinstance(bound.under, PriorSet):
+                b = bound.under.rows(1.0)[0].shape[0]
+                weights = bound.under.weights(rows[start + a : start + a + b])
+                multipliers.append((rows[start : start + a], weights))
+                start += a + b
+            elif bound.pairing == "all":
                 multipliers.append((rows[start : start + a], rows[start + a : start + a + b]))
                 start += a + b
             else:
@@ -73,12 +81,21 @@ def compile_program(problem: Problem) -> LinearProgram:
     from scipy import sparse
 
     n, m = problem.shape
-    auxiliaries = sum(b.pairing == "all" for b in problem.bounds)
+    auxiliaries = sum(_auxiliaries(bound) for bound in problem.bounds)
     block_rows = []
     column = 0
     for bound in problem.bounds:
-        over, under = bound.over.matrix, bound.under.matrix
-        factors = inner_factors(bound)
+        over, factors = bound.over.matrix, inner_factors(bound)
+        if isinstance(bound.under, PriorSet):
+            left, right = bound.under.rows(1 / factors[0])
+            aux_over = _auxiliary(len(bound.over), auxiliaries, column, -1.0)
+            before = sparse.csr_array((left.shape[0], column))
+            after = sparse.csr_array((left.shape[0], auxiliaries - column - right.shape[1]))
+            block_rows.append(sparse.hstack([over, aux_over]))
+            block_rows.append(sparse.hstack([left, before, right, after]))
+            column += right.shape[1]
+            continue
+        under = bound.under.matrix
         if bound.pairing == "all":
             aux_over = _auxiliary(len(bound.over), auxiliaries, column, -1.0)
             aux_under = _auxiliary(len(bound.under), auxiliaries, column, 1 / factors[0])
@@ -106,6 +123,12 @@ def compile_program(problem: Problem) -> LinearProgram:
         scale,
         shift,
     )
+
+
+def _auxiliaries(bound: Bound) -> int:
+    if isinstance(bound.under, PriorSet):
+        return int(bound.under.rows(1.0)[1].shape[1])
+    return int(bound.pairing == "all")
 
 
 def _auxiliary(rows: int, columns: int, column: int, value: float) -> Any:

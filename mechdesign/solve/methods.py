@@ -22,10 +22,12 @@ class Duals:
     ----------
     prices : ``(n,)`` dual of the row sums: what one more unit of row x would be worth
     multipliers : dual weights of each bound of the problem, in their order
+    averages : dual numbers of each budget of the notions outside the likelihood family
     """
 
     prices: NDArray[np.float64] | None = None
     multipliers: tuple[Multipliers, ...] | None = None
+    averages: tuple[Multipliers, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,7 +39,7 @@ class AnyProblem(ABC):
     Attributes
     ----------
     prior : the prior as given
-    inner : the prior on its support, n symbols
+    inner : the prior on the symbols designed for: its support, or all where a notion needs that
     utility, notions : what is maximised, what must hold
     bounds : every bound of every notion on the inner prior that asks something
     others : notions outside the likelihood family
@@ -53,6 +53,12 @@ class AnyProblem(ABC):
     bounds: tuple[Bound, ...]
     others: tuple[PrivacyNotion, ...]
     time_limit: float
+
+    @property
+    def kept(self) -> NDArray[np.intp]:
+        """Positions of the symbols designed for."""
+        whole = len(self.inner) == len(self.prior)
+        return np.arange(len(self.prior)) if whole else self.prior.support
 
     @property
     def not_a_bound(self) -> str:
@@ -119,7 +125,8 @@ class Problem(AnyProblem):
     @cached_property
     def gain_range(self) -> float:
         """Max u − min u over support symbols and outputs."""
-        return float(self.gains.max() - self.gains.min())
+        gains = self.gains[self.inner.support]
+        return float(gains.max() - gains.min())
 
     @cached_property
     def constant_value(self) -> float:
@@ -145,7 +152,7 @@ class Problem(AnyProblem):
     def mechanism(self, weights: NDArray[np.int64]) -> Mechanism:
         """All symbols back in: one of zero mass gets a copy of the row that serves it best."""
         prior = self.prior
-        if not prior.has_full_support:
+        if len(self.inner) < len(prior):
             gains = self.utility.gains(prior, self.outputs)  # type: ignore[attr-defined]
             full = np.empty((len(prior), weights.shape[1]), dtype=np.int64)
             full[prior.support] = weights
@@ -272,7 +279,15 @@ def state_problem(
     gains, labels = None, ()
     if isinstance(utility, LinearUtility):
         gains, labels = _checked_gains(prior, utility, outputs)
-    inner = prior.restricted()
+    whole = not prior.has_full_support and any(n.covers_zero_mass for n in notions)
+    inner = prior if whole else prior.restricted()
+    if whole and isinstance(utility, SublinearUtility):
+        raise PriorError(
+            f"prior of a design for {utility!r}",
+            expected="positive masses, as the notions tie symbols of zero mass to the others",
+            got=f"{int((prior.probabilities == 0).sum())} of {len(prior)} symbols with zero mass",
+            remedy="leave those symbols out, or give them a small mass",
+        )
     if inner.pmin < SMALLEST_MASS:
         rare = prior.labels[min(prior.support, key=lambda i: prior.weights[i])]
         raise PriorError(
@@ -288,7 +303,7 @@ def state_problem(
     others = tuple(n for n in notions if not isinstance(n, LikelihoodBound))
     asked = (prior, inner, utility, notions, tuple(bounds), others, limit)
     if gains is not None:
-        return Problem(*asked, labels, gains[prior.support])
+        return Problem(*asked, labels, gains if whole else gains[prior.support])
     assert isinstance(utility, SublinearUtility)
     if not isinstance(utility, FInformation):
         check_sublinear(utility, inner)

@@ -1,0 +1,289 @@
+"""Average and approximate notions: they limit a sum over outcomes, so a rare outcome may tell all.
+
+They are convex and keep under post-processing, but they are no bounds on likelihood ratios. There
+is no (ε, δ)-PML here on purpose: neither definition by analogy with differential privacy keeps
+under post-processing and bounds a probability of failure at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LevelError
+from ..labels import Label, tidy
+from ..mechanism import Mechanism
+from ..prior import Prior
+from .averaging import AverageNotion, checked_delta, least_level
+from .budgets import Budget, Excess, Information, Peak, Trough, information_of
+from .hypotheses import Hypotheses
+from .theta import checked_priors, thetas_over
+
+Function = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class MaximalLeakage(AverageNotion):
+    """ε-maximal leakage: log Σ_y max_x P(y|x) ≤ ε, x over the symbols of positive mass.
+
+    On average over outcomes, no adversary's chance of guessing any function of the secret grows by
+    more than a factor e^ε. Source: [Issa2020].
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> prior = md.Prior([.5, .3, .2])
+    >>> found = md.design(prior, md.utility.Hamming(), md.MaximalLeakage(math.log(1.5)))
+    >>> round(found.value, 9)                                    # .5 + (1.5 − 1) · .3
+    0.65
+    """
+
+    epsilon: float
+    references: ClassVar = ("Issa2020",)
+
+    def budgets(self, prior: Prior) -> list[Budget]:
+        """One sum of column maxima."""
+        return [Peak(Hypotheses.points(prior, prior.support), self.epsilon)]
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """Share of each outcome: its column maximum over the sum of them, times the level."""
+        top = kernel[prior.support].max(axis=0)
+        return top / top.sum() * max(0.0, math.log(math.fsum(top)))
+
+    def measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
+        """Log Σ_y max_x K[x,y]."""
+        top = mechanism.kernel[prior.support].max(axis=0)
+        return (max(0.0, math.log(math.fsum(top))),)
+
+
+@dataclass(frozen=True)
+class MaximalCostLeakage(AverageNotion):
+    """ε-maximal cost leakage: −log Σ_y min_x P(y|x) ≤ ε, x over the symbols of positive mass.
+
+    On average over outcomes, no adversary's least expected cost falls by more than a factor e^ε.
+    Source: [Issa2020].
+    """
+
+    epsilon: float
+    references: ClassVar = ("Issa2020",)
+
+    def budgets(self, prior: Prior) -> list[Budget]:
+        """One sum of column minima."""
+        return [Trough(Hypotheses.points(prior, prior.support), self.epsilon)]
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """What each outcome lacks: its mean entry less its least one."""
+        rows = kernel[prior.support]
+        return rows.mean(axis=0) - rows.min(axis=0)
+
+    def measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
+        """−Log Σ_y min_x K[x,y]."""
+        common = math.fsum(mechanism.kernel[prior.support].min(axis=0))
+        return (max(0.0, -math.log(common)) if common > 0 else math.inf,)
+
+
+class _InformationNotion(AverageNotion, register=False):
+    """What the notions by mutual information share."""
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """Share of each outcome in the largest of the informations, ``(M,)`` in nats."""
+        shares = [
+            information_of(b, kernel) for b in self.budgets(prior) if isinstance(b, Information)
+        ]
+        return np.maximum(max(shares, key=lambda s: float(s.sum())), 0.0)
+
+    def measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
+        """The largest of the informations."""
+        return (float(math.fsum(self.leakage(mechanism.kernel, prior))),)
+
+
+@dataclass(frozen=True)
+class MIPrivacy(_InformationNotion):
+    """ε-mutual-information privacy: I(X;Y) ≤ ε nats ([WangYingZhang2016])."""
+
+    epsilon: float
+    references: ClassVar = ("WangYingZhang2016",)
+
+    def budgets(self, prior: Prior) -> list[Budget]:
+        """One row per symbol, one group."""
+        n = len(prior)
+        rows = tuple(
+            tuple(prior.mass(x) if i == x else Fraction(0) for i in range(n))
+            for x in prior.support.tolist()
+        )
+        return [Information(rows, (0,) * len(rows), self.epsilon)]
+
+
+@dataclass(frozen=True)
+class MIPufferfish(_InformationNotion):
+    """ε-mutual-information Pufferfish privacy: I(g(X); Y | w(X)) ≤ ε for all (g, w) and priors.
+
+    Parameters
+    ----------
+    epsilon : float
+        Level in nats.
+    features : list of ``{label: (a, c)}``
+        For each pair of a private and a public function the values of both;
+        :meth:`of_functions` tabulates functions.
+    priors : list of Prior, optional
+        The set Θ; the prior of the design alone when left out.
+
+    Notes
+    -----
+    Source: [NuradhaGoldfeld2023] Definition 3. Without public functions take a constant one: an
+    empty set of them would ask nothing.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> rows = [(a, b) for a in "fm" for b in (0, 1)]
+    >>> prior = md.Prior([.4, .1, .3, .2], rows)
+    >>> sex = md.MIPufferfish.of_functions(.01, rows, [(lambda row: row[0], None)])
+    >>> found = md.design(prior, md.utility.Hamming(), sex)
+    >>> str(found.certificate.checks[0].verdict), found.status
+    ('yes', 'optimal')
+    """
+
+    epsilon: float
+    features: Any
+    priors: Any = None
+    needs: ClassVar = ("features",)
+    references: ClassVar = ("NuradhaGoldfeld2023", "CuffYu2016")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "features", _checked_features(self.features))
+        object.__setattr__(self, "priors", checked_priors(self.priors))
+
+    @classmethod
+    def of_functions(
+        cls,
+        epsilon: float,
+        labels: Iterable[Label],
+        functions: Iterable[tuple[Function, Function | None]],
+        priors: Iterable[Prior] | None = None,
+    ) -> Self:
+        """Pairs (g, w) of functions of a label, tabulated; ``None`` for w is the constant one."""
+        known = list(labels)
+        tables = [
+            {label: (g(label), None if w is None else w(label)) for label in known}
+            for g, w in functions
+        ]
+        return cls(epsilon, tables, None if priors is None else list(priors))
+
+    @property
+    def covers_zero_mass(self) -> bool:
+        """Other priors than that of the design give mass to other symbols."""
+        return self.priors is not None
+
+    def budgets(self, prior: Prior) -> list[Budget]:
+        """One for every pair of functions and every prior."""
+        found: list[Budget] = []
+        for theta in thetas_over(self.priors, prior):
+            for number, table in enumerate(self.features):
+                values = dict(table)
+                rows: dict[Any, list[Fraction]] = {}
+                for x, label in enumerate(prior.labels):
+                    if theta[x]:
+                        if label not in values:
+                            raise LevelError(
+                                "features of MIPufferfish",
+                                expected=f"values for every symbol of positive mass, {label!r} too",
+                                got=f"values for {[*values][:6]}",
+                                remedy="use the labels of the prior",
+                            )
+                        rows.setdefault(values[label], [Fraction(0)] * len(prior))[x] += theta[x]
+                publics = list(dict.fromkeys(c for _, c in rows))
+                found.append(
+                    Information(
+                        tuple(map(tuple, rows.values())),
+                        tuple(publics.index(c) for _, c in rows),
+                        self.epsilon,
+                        f"private function {number}",
+                    )
+                )
+        return found
+
+
+def _checked_features(features: Any) -> Any:
+    tables = []
+    try:
+        for table in features:
+            items = table.items() if hasattr(table, "items") else table
+            rows = []
+            for label, (a, c) in items:
+                rows.append((tidy(label), (tidy(a), tidy(c))))
+            hash(tuple(rows))
+            tables.append(tuple(rows))
+    except (TypeError, ValueError):
+        tables = []
+    if not tables or not all(tables):
+        raise LevelError(
+            "features of MIPufferfish",
+            expected="a list of mappings from label to a private and a public value",
+            got=repr(features)[:80],
+            remedy="use MIPufferfish.of_functions(epsilon, labels, [(g, w), ...])",
+        )
+    return tuple(tables)
+
+
+@dataclass(frozen=True)
+class ApproximateLDP(AverageNotion):
+    """(ε, δ)-local differential privacy: P(Y∈A|x) ≤ e^ε P(Y∈A|x') + δ for all x, x' and sets A.
+
+    The level of a kernel is the least ε at its δ. Symbols of zero mass count as well. Source:
+    [Dwork2006Our].
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> prior = md.Prior.uniform(2)
+    >>> found = md.design(prior, md.utility.Hamming(), md.ApproximateLDP(0, .3))
+    >>> round(found.value, 9)                                              # (1 + δ)/2
+    0.65
+    """
+
+    epsilon: float
+    delta: float
+    needs: ClassVar = ("delta",)
+    references: ClassVar = ("Dwork2006Our",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "delta", checked_delta(self.delta))
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.epsilon:.6g}, delta={self.delta:.6g})"
+
+    def budgets(self, prior: Prior) -> list[Budget]:
+        """Every ordered pair of symbols."""
+        n = len(prior)
+        pairs = [(x, z) for x in range(n) for z in range(n) if x != z] or [(0, 0)]
+        over = Hypotheses.points(prior, [x for x, _ in pairs])
+        under = Hypotheses.points(prior, [z for _, z in pairs])
+        return [Excess(over, under, self.epsilon, self.delta)]
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """Largest P(y|x) − e^ε P(y|x') of each outcome, at the asked ε (at 0 when infinite)."""
+        factor = math.exp(self.epsilon) if self.epsilon < 700 else 1.0
+        return np.maximum(kernel.max(axis=0) - factor * kernel.min(axis=0), 0.0)
+
+    def measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
+        """The least ε at δ over all pairs."""
+        kernel = mechanism.kernel
+        return (
+            max(
+                (
+                    least_level(a, b, self.delta)
+                    for i, a in enumerate(kernel)
+                    for b in np.delete(kernel, i, axis=0)
+                ),
+                default=0.0,
+            ),
+        )

@@ -1,0 +1,267 @@
+"""Databases of n entries, reduced to their counts, and what their entries give away.
+
+A database has n entries from k values: kⁿ symbols, which is out of reach. When prior, utility and
+neighbours treat entries alike, some best mechanism does as well (average a best one over the n!
+orders of the entries: every notion of the likelihood family is convex), so it depends on the
+counts of the values alone and the secret can be the counts: n + 1 symbols for k = 2. In terms of
+counts neighbours differ by one entry moved, and given counts t an entry has value v with
+probability t_v / n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, factorial, prod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LevelError, PriorError
+from ..exact import fraction
+from ..prior import Prior
+from .hypotheses import Bound, Hypotheses
+from .notion import LikelihoodBound
+
+
+def counts_of(entries: int, values: int = 2) -> list[Any]:
+    """The symbols of a reduced database: 0 … n for two values, else tuples of k counts.
+
+    For two values the count is that of the second one (entries with value 1).
+
+    >>> counts_of(2), counts_of(2, 3)[:3]
+    ([0, 1, 2], [(2, 0, 0), (1, 1, 0), (1, 0, 1)])
+    """
+    if not isinstance(entries, (int, np.integer)) or entries < 1 or values < 2:
+        raise PriorError(
+            "database",
+            expected="at least one entry and two values",
+            got=f"{entries} entries of {values} values",
+            remedy="give the number of rows and of values a row can have",
+        )
+    if values == 2:
+        return list(range(entries + 1))
+    return [tuple(t) for t in _splits(int(entries), values)]
+
+
+def _splits(total: int, parts: int) -> Iterator[list[int]]:
+    if parts == 1:
+        yield [total]
+        return
+    for first in range(total, -1, -1):
+        for rest in _splits(total - first, parts - 1):
+            yield [first, *rest]
+
+
+def counts_prior(entries: int, chances: Any) -> Prior:
+    """The law of the counts when entries are drawn independently, exact from the numbers given.
+
+    Parameters
+    ----------
+    entries : int
+        Number n of entries.
+    chances : float, or k masses
+        P(entry = 1), or the distribution of an entry over k values.
+
+    >>> counts_prior(2, .5).probabilities
+    array([0.25, 0.5 , 0.25])
+    """
+    if isinstance(chances, Iterable):
+        masses = [fraction(c) for c in chances]
+    else:
+        masses = [1 - fraction(chances), fraction(chances)]
+    total = sum(masses, Fraction(0))
+    if min(masses) < 0 or total <= 0 or (not isinstance(chances, Iterable) and min(masses) < 0):
+        raise PriorError(
+            "chances of an entry",
+            expected="a probability, or non-negative masses",
+            got=repr(chances),
+            remedy="give P(entry = 1), or one mass per value",
+        )
+    labels = counts_of(entries, len(masses))
+    n = int(entries)
+    weights = []
+    for label in labels:
+        t = (n - label, label) if len(masses) == 2 else label
+        ways = factorial(n) // prod(factorial(v) for v in t)
+        weights.append(ways * prod((m / total) ** v for m, v in zip(masses, t, strict=True)))
+    return Prior.from_counts(weights, labels)
+
+
+def neighbouring_counts(entries: int, values: int = 2) -> list[tuple[Any, Any]]:
+    """Pairs of counts that one changed entry takes to one another, for :class:`DP`.
+
+    >>> neighbouring_counts(3)
+    [(0, 1), (1, 2), (2, 3)]
+    """
+    labels = counts_of(entries, values)
+    if values == 2:
+        return [(t, t + 1) for t in range(entries)]
+    pairs = []
+    for t in labels:
+        for a in range(values):
+            for b in range(a + 1, values):
+                if t[a]:
+                    moved = list(t)
+                    moved[a], moved[b] = moved[a] - 1, moved[b] + 1
+                    pairs.append((t, tuple(moved)))
+    return pairs
+
+
+def entry_of(entries: int, values: int = 2) -> dict[Any, dict[int, Fraction]]:
+    """Any one entry of the database as a feature of its counts, P(entry = v | t) = t_v / n.
+
+    For :class:`FeaturePML` and :class:`FeaturePMC`: what an outcome tells about one individual,
+    the others drawn as the prior of the counts says.
+
+    >>> entry_of(2)[1]
+    {0: Fraction(1, 2), 1: Fraction(1, 2)}
+    """
+    labels = counts_of(entries, values)
+    table = {}
+    for label in labels:
+        t: Sequence[int] = (entries - label, label) if values == 2 else label
+        table[label] = {v: Fraction(c, entries) for v, c in enumerate(t) if c}
+    return table
+
+
+@dataclass(frozen=True)
+class EntryPML(LikelihoodBound):
+    """ε-PML of every entry of a 0-1 database, whatever the chances in [low, high] of its entries.
+
+    The secret is the count of ones among n independent entries, where entry i is 1 with a
+    probability p_i in [low, high] that may differ from entry to entry and is not known. For every
+    such choice, entry i, value d and outcome y: P(y | D_i = d) ≤ e^ε P(y).
+
+    Parameters
+    ----------
+    epsilon : float
+        Level in nats.
+    entries : int
+        Number n of entries; symbols are the counts 0 … n.
+    low, high : float
+        Range of the chances, ``high`` is 1 − low when left out.
+
+    Notes
+    -----
+    Contains the class of [SaeidianDisclosure] Proposition 4.6 (entries with equal chances in
+    (c, 1 − c)), at the same level for the Laplace mechanism. P(y | D_i = d) − e^ε P(y) is affine in
+    each p_j, so it is largest at ends of the range: with j of the other entries at ``high`` and
+    the rest at ``low``, 4n pairs of hypotheses decide.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> n, c = 10, .3
+    >>> counts = md.privacy.databases.counts_prior(n, .5)
+    >>> asked = md.privacy.databases.EntryPML(.3, n, c)
+    >>> loss = md.utility.Distance("absolute")
+    >>> best = md.design(counts, loss, asked)
+    >>> -best.value < -md.design(counts, loss, md.DP(.3, "adjacent")).value
+    True
+    """
+
+    epsilon: float
+    entries: int
+    low: float
+    high: float | None = None
+    needs: ClassVar = ("entries", "low")
+    references: ClassVar = ("SaeidianDisclosure",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.high is None and isinstance(self.low, (int, float, Fraction)):
+            object.__setattr__(self, "high", 1 - self.low)
+        numbers = (self.low, self.high)
+        good = all(isinstance(v, (int, float, Fraction)) for v in numbers)
+        if not good or not 0 <= self.low <= self.high <= 1:  # type: ignore[operator]
+            raise LevelError(
+                "chances of an entry",
+                expected="numbers 0 ≤ low ≤ high ≤ 1",
+                got=f"low {self.low!r}, high {self.high!r}",
+                remedy="give for example low=0.1",
+            )
+        counts_of(self.entries)
+
+    @property
+    def covers_zero_mass(self) -> bool:
+        """The entries' own chances reach every count."""
+        return True
+
+    def _range(self) -> list[Fraction]:
+        return [fraction(self.low), fraction(self.high)]
+
+    def _checked(self, prior: Prior) -> None:
+        if prior.labels != tuple(range(self.entries + 1)):
+            raise PriorError(
+                "prior of a count",
+                expected=f"the symbols 0 … {self.entries} in order",
+                got=f"{len(prior)} symbols such as {prior.labels[0]!r}",
+                remedy="use databases.counts_prior, or Prior.uniform(range(n + 1))",
+            )
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """(P(T | D_i = d), P(T)) with p_i and the other chances at ends of the range."""
+        self._checked(prior)
+        n, ends = self.entries, self._range()
+        over: list[list[Fraction]] = []
+        under: list[list[Fraction]] = []
+        names: list[str] = []
+        for j in range(n):
+            rest = _sum_law([ends[0]] * (n - 1 - j) + [ends[1]] * j)
+            given = [[*rest, Fraction(0)], [Fraction(0), *rest]]
+            for p in dict.fromkeys(ends):
+                whole = [(1 - p) * a + p * b for a, b in zip(*given, strict=True)]
+                for d in (0, 1):
+                    if (p if d else 1 - p) > 0:
+                        over.append(given[d])
+                        under.append(whole)
+                        names.append(f"an entry of {d}, {j} others at {float(ends[1]):g}")
+        everyone = [f"the prior with p_i at {float(ends[0]):g} or {float(ends[1]):g}"]
+        return [
+            Bound(
+                Hypotheses.mixtures(over, names),
+                Hypotheses.mixtures(under, everyone * len(under)),
+                self.epsilon,
+                pairing="matched",
+            )
+        ]
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """Largest log P(y | D_i = d)/P(y) over the ends of the range, ``(M,)`` in nats."""
+        self._checked(prior)
+        n = self.entries
+        low, high = (float(end) for end in self._range())
+        # likelihoods[j, t]: outcome given t ones so far and j of the entries seen at high,
+        # by conditioning on one entry after another.
+        worst = np.zeros(kernel.shape[1])
+        for j in range(n):
+            level = kernel
+            for chance in [low] * (n - 1 - j) + [high] * j:
+                level = (1 - chance) * level[:-1] + chance * level[1:]
+            for p in (low, high):
+                q = (1 - p) * level[0] + p * level[1]
+                for d in (0, 1):
+                    if (p if d else 1 - p) > 0:
+                        with np.errstate(divide="ignore", invalid="ignore"):
+                            log = np.where(level[d] > 0, np.log(level[d]) - np.log(q), 0.0)
+                        worst = np.maximum(worst, log)
+        return worst
+
+
+def _sum_law(chances: list[Fraction]) -> list[Fraction]:
+    """The law of a sum of independent 0-1 entries; equal chances by binomial formulas."""
+    law = [Fraction(1)]
+    for p in dict.fromkeys(chances):
+        m = chances.count(p)
+        part = [comb(m, t) * p**t * (1 - p) ** (m - t) for t in range(m + 1)]
+        law = [
+            sum(
+                (law[s] * part[t - s] for s in range(max(0, t - m), min(t, len(law) - 1) + 1)),
+                Fraction(0),
+            )
+            for t in range(len(law) + m)
+        ]
+    return law

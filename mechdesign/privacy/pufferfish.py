@@ -1,0 +1,332 @@
+"""Pufferfish privacy: secrets, pairs of them that must look alike, and the priors that may hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LevelError
+from ..exact import fraction
+from ..labels import Label, tidy
+from ..mechanism import Mechanism
+from ..prior import Prior
+from .averaging import AverageNotion, checked_delta, least_level
+from .budgets import Budget, Excess
+from .features import checked_feature
+from .hypotheses import Bound, Hypotheses
+from .notion import Check, LikelihoodBound
+from .theta import checked_priors, thetas_over
+
+Function = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Pufferfish(LikelihoodBound):
+    """(ε, 0)-Pufferfish privacy: P(y|s, θ) ≤ e^ε P(y|s', θ) for pairs (s, s') and priors θ.
+
+    Parameters
+    ----------
+    epsilon : float
+        Level in nats.
+    secrets : mapping from name to a collection of labels, or to a mapping of labels to chances
+        Each secret is an event: the database is one of these symbols; or, with chances, something
+        that holds with probability P(s|x) when the database is x.
+    pairs : list of pairs of names, optional
+        Which secrets must not be told apart, both ways; every two of them when left out.
+    priors : list of Prior, optional
+        The set Θ; the prior of the design alone when left out. A secret without mass under θ is
+        left out for that θ. Guarantees for a finite Θ hold for each θ in it (not for mixtures of
+        them, which may correlate the secret with which θ holds).
+
+    Notes
+    -----
+    The pairs of hypotheses are (P_θ(X|s), P_θ(X|s')). :meth:`specialised` builds the framework of
+    functions with public information of [NuradhaGoldfeld2023] Definition 2, and with no public
+    functions attribute privacy ([Zhang2020]). Source: [KiferMachanavajjhala2014].
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> flu = md.Prior([.1, .15, .5, .15, .1])              # how many of a household of four
+    >>> half = md.Pufferfish(.5, {"few": [0, 1], "many": [3, 4]})
+    >>> found = md.design(flu, md.utility.Distance("absolute"), half)
+    >>> str(found.certificate.checks[0].verdict)
+    'yes'
+    """
+
+    epsilon: float
+    secrets: Any
+    pairs: Any = None
+    priors: Any = None
+    needs: ClassVar = ("secrets",)
+    references: ClassVar = ("KiferMachanavajjhala2014", "NuradhaGoldfeld2023", "Zhang2020")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        secrets = _checked_secrets(self.secrets)
+        names = [name for name, _ in secrets]
+        object.__setattr__(self, "secrets", secrets)
+        object.__setattr__(self, "pairs", _checked_pairs(self.pairs, names))
+        object.__setattr__(self, "priors", checked_priors(self.priors))
+
+    @classmethod
+    def specialised(
+        cls,
+        epsilon: float,
+        labels: Iterable[Label],
+        functions: Iterable[tuple[Function, Function | None]],
+        priors: Iterable[Prior] | None = None,
+    ) -> Self:
+        """Secrets {g(X) = a, w(X) = c}, pairs that share w and c and differ in a.
+
+        Parameters
+        ----------
+        labels : the symbols to tabulate over
+        functions : pairs (g, w) of functions of a label: g is private, w public
+            ``None`` for w is the constant function; attribute privacy is a list of
+            ``(attribute, None)``.
+        """
+        known = list(labels)
+        secrets: dict[str, list[Label]] = {}
+        pairs: list[tuple[str, str]] = []
+        for number, (private, public) in enumerate(functions):
+            groups: dict[Any, dict[str, list[Label]]] = {}
+            for label in known:
+                c = None if public is None else public(label)
+                name = f"g{number}={private(label)!r}"
+                name += "" if public is None else f", w{number}={c!r}"
+                groups.setdefault(c, {}).setdefault(name, []).append(label)
+            for group in groups.values():
+                secrets.update(group)
+                pairs.extend(combinations(group, 2))
+        return cls(epsilon, secrets, pairs, None if priors is None else list(priors))
+
+    @classmethod
+    def of_feature(
+        cls, epsilon: float, feature: Any, priors: Iterable[Prior] | None = None
+    ) -> Self:
+        """Secrets {U = u} for the values of a feature U, every two of them a pair.
+
+        ``feature`` is what :class:`FeaturePML` takes, such as ``databases.entry_of(n)``.
+        """
+        secrets: dict[str, dict[Label, Any]] = {}
+        for label, row in checked_feature(feature):
+            total = sum((fraction(mass) for _, mass in row), Fraction(0))
+            for value, mass in row:
+                secrets.setdefault(repr(value), {})[label] = fraction(mass) / total
+        return cls(epsilon, secrets, None, None if priors is None else list(priors))
+
+    @property
+    def covers_zero_mass(self) -> bool:
+        """Other priors than that of the design give mass to other symbols."""
+        return self.priors is not None
+
+    def check(self, mechanism: Mechanism, prior: Prior) -> Check:
+        """As for every notion, once each secret is known to name symbols of the prior."""
+        self.check_secrets(prior)
+        return super().check(mechanism, prior)
+
+    def check_secrets(self, prior: Prior) -> None:
+        """Raise :class:`LevelError` for a secret that names no symbol of the prior."""
+        known = set(prior.labels)
+        for name, content in self.secrets:
+            strange = [label for label, _ in content if label not in known]
+            if strange:
+                raise LevelError(
+                    f"secret {name!r}",
+                    expected="symbols of the prior",
+                    got=repr(strange[0]),
+                    remedy="use the labels of the prior (text and numbers differ)",
+                )
+
+    def hypotheses(self, prior: Prior) -> Iterator[tuple[str, str, list[Fraction], list[Fraction]]]:
+        """Names and masses of each pair P_θ(X, s), P_θ(X, s') of positive probability."""
+        chances = {name: dict(content) for name, content in self.secrets}
+        thetas = thetas_over(self.priors, prior)
+        for number, theta in enumerate(thetas):
+            tail = "" if len(thetas) == 1 else f" under prior {number}"
+            for a, b in self.pairs:
+                rows = [
+                    [
+                        m * fraction(chances[s].get(label, 0))
+                        for label, m in zip(prior.labels, theta, strict=True)
+                    ]
+                    for s in (a, b)
+                ]
+                if any(rows[0]) and any(rows[1]):
+                    yield f"{a}{tail}", f"{b}{tail}", rows[0], rows[1]
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """(P_θ(X|s), P_θ(X|s')) for every pair and every θ, both ways."""
+        over: list[Sequence[Any]] = []
+        under: list[Sequence[Any]] = []
+        names: list[str] = []
+        others: list[str] = []
+        for first, second, mine, theirs in self.hypotheses(prior):
+            over += [mine, theirs]
+            under += [theirs, mine]
+            names += [first, second]
+            others += [second, first]
+        if not over:
+            whole = Hypotheses.prior(prior)
+            return [Bound(whole, whole, self.epsilon)]
+        return [
+            Bound(
+                Hypotheses.mixtures(over, names),
+                Hypotheses.mixtures(under, others),
+                self.epsilon,
+                pairing="matched",
+            )
+        ]
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """Max |log P(y|s,θ) − log P(y|s',θ)| over pairs and priors, an ``(M,)`` array in nats."""
+        tables = [prior.probabilities]
+        if self.priors is not None:
+            tables = [
+                np.array([float(dict(theta).get(label, 0)) for label in prior.labels])
+                for theta in self.priors
+            ]
+        inside = {
+            name: np.array([float(dict(content).get(label, 0)) for label in prior.labels])
+            for name, content in self.secrets
+        }
+        worst = np.zeros(kernel.shape[1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for p in tables:
+                given = {
+                    name: (p * mask) @ kernel / (p * mask).sum()
+                    for name, mask in inside.items()
+                    if (p * mask).sum() > 0
+                }
+                for a, b in self.pairs:
+                    if a in given and b in given:
+                        apart = np.abs(np.log(given[a]) - np.log(given[b]))
+                        worst = np.maximum(worst, np.where(np.isnan(apart), 0.0, apart))
+        return worst
+
+
+@dataclass(frozen=True)
+class ApproximatePufferfish(AverageNotion):
+    """(ε, δ)-Pufferfish privacy: P(Y∈A|s,θ) ≤ e^ε P(Y∈A|s',θ) + δ for pairs (s, s'), priors θ.
+
+    Parameters are those of :class:`Pufferfish`, with δ after the level. The level of a kernel is
+    the least ε at its δ. Source: [NuradhaGoldfeld2023] Definition 1.
+    """
+
+    epsilon: float
+    delta: float
+    secrets: Any
+    pairs: Any = None
+    priors: Any = None
+    needs: ClassVar = ("delta", "secrets")
+    references: ClassVar = ("NuradhaGoldfeld2023",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "delta", checked_delta(self.delta))
+        for name in ("secrets", "pairs", "priors"):
+            object.__setattr__(self, name, getattr(self.framework, name))
+
+    @property
+    def framework(self) -> Pufferfish:
+        """The same secrets, pairs and priors at δ = 0."""
+        return Pufferfish(self.epsilon, self.secrets, self.pairs, self.priors)
+
+    @property
+    def covers_zero_mass(self) -> bool:
+        """Other priors than that of the design give mass to other symbols."""
+        return self.priors is not None
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.epsilon:.6g}, delta={self.delta:.6g})"
+
+    def budgets(self, prior: Prior) -> list[Budget]:
+        """Every pair of secrets and every prior, both ways."""
+        (bound,) = self.framework.bounds(prior)
+        return [Excess(bound.over, bound.under, self.epsilon, self.delta)]
+
+    def check(self, mechanism: Mechanism, prior: Prior) -> Check:
+        """As for every notion, once each secret is known to name symbols of the prior."""
+        self.framework.check_secrets(prior)
+        return super().check(mechanism, prior)
+
+    def _given(
+        self, kernel: NDArray[np.float64], prior: Prior
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """P(y|s,θ) and P(y|s',θ) for every pair and prior, both ways."""
+        for _, _, mine, theirs in self.framework.hypotheses(prior):
+            rows = [np.array(part, dtype=float) for part in (mine, theirs)]
+            first, second = (row @ kernel / row.sum() for row in rows)
+            yield first, second
+            yield second, first
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """Largest P(y|s,θ) − e^ε P(y|s',θ) of each outcome, at the asked ε (at 0 when infinite)."""
+        factor = math.exp(self.epsilon) if self.epsilon < 700 else 1.0
+        worst = np.zeros(kernel.shape[1])
+        for first, second in self._given(kernel, prior):
+            worst = np.maximum(worst, first - factor * second)
+        return worst
+
+    def measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
+        """The least ε at δ over all pairs and priors."""
+        pairs = self._given(mechanism.kernel, prior)
+        return (max((least_level(a, b, self.delta) for a, b in pairs), default=0.0),)
+
+
+def _checked_secrets(secrets: Any) -> tuple[tuple[str, tuple[tuple[Label, Any], ...]], ...]:
+    pairs = secrets.items() if isinstance(secrets, Mapping) else secrets
+    found = []
+    try:
+        for name, content in pairs:
+            if isinstance(content, (str, bytes)):
+                raise TypeError
+            if isinstance(content, Mapping):
+                items = [(tidy(label), chance) for label, chance in content.items()]
+            elif not isinstance(secrets, Mapping):
+                items = [(tidy(label), chance) for label, chance in content]
+            else:
+                items = [(tidy(label), 1) for label in content]
+            if not items or not all(0 <= fraction(chance) <= 1 for _, chance in items):
+                raise TypeError
+            hash(tuple(items))
+            found.append((str(name), tuple(items)))
+    except (TypeError, ValueError, OverflowError):
+        found = []
+    if not found or len({name for name, _ in found}) != len(found):
+        raise LevelError(
+            "secrets",
+            expected="a mapping from the name of each secret to a list of its symbols, or to a "
+            "mapping of symbols to chances from 0 to 1",
+            got=repr(secrets)[:80],
+            remedy="write {'few': [0, 1], 'many': [3, 4]}",
+        )
+    return tuple(found)
+
+
+def _checked_pairs(pairs: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
+    if pairs is None:
+        return tuple(combinations(names, 2))
+    found = []
+    for pair in pairs:
+        try:
+            a, b = (str(name) for name in pair)
+        except (TypeError, ValueError):
+            a = b = ""
+        if a == b or a not in names or b not in names:
+            raise LevelError(
+                "pair of secrets",
+                expected="two different names among " + ", ".join(names[:8]),
+                got=repr(pair),
+                remedy="name each secret in secrets=",
+            )
+        found.append((a, b))
+    return tuple(found)

@@ -1,0 +1,479 @@
+"""Average and approximate notions: contract, naive programs, closed forms, exact checks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import cvxpy
+import naive
+import numpy as np
+import pytest
+from checks import refused
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from strategies import exact_mechanism, random_gains, random_level, random_mechanism
+
+import mechdesign as md
+from mechdesign.errors import GapWarning, LevelError
+from mechdesign.exact import Verdict
+from mechdesign.privacy import NOTIONS, databases
+from mechdesign.privacy.averaging import AverageNotion
+from mechdesign.privacy.budgets import least_factor
+from mechdesign.solve.average import average_bound
+from mechdesign.solve.problem import state_problem
+
+N = 4
+PAIRS = [
+    {0: ("a", 0), 1: ("a", 1), 2: ("b", 0), 3: ("b", 1)},
+    {0: (0, 0), 1: (1, 0), 2: (1, 0), 3: (2, 0)},
+]
+THETAS = [md.Prior([0.4, 0.3, 0.2, 0.1]), md.Prior([0.1, 0.2, 0.3, 0.4])]
+SECRETS = {"low": [0, 1], "high": [2, 3], "odd": {1: 1, 3: 0.5}}
+MAKERS = {
+    "maximal leakage": md.MaximalLeakage,
+    "maximal cost leakage": md.MaximalCostLeakage,
+    "information": md.MIPrivacy,
+    "MI Pufferfish": lambda e: md.MIPufferfish(e, PAIRS),
+    "MI Pufferfish, two priors": lambda e: md.MIPufferfish(e, PAIRS[:1], THETAS),
+    "approximate LDP": lambda e: md.ApproximateLDP(e, 0.1),
+    "approximate Pufferfish": lambda e: md.ApproximatePufferfish(e, 0.05, SECRETS, None, THETAS),
+}
+LINEAR = [name for name in MAKERS if "nformation" not in name and "MI" not in name]
+
+
+def instances(seed, rounds=12):
+    for number in range(rounds):
+        rng = np.random.default_rng([seed, number])
+        counts = rng.integers(1, 20, N) if number % 3 else np.ones(N, dtype=int)
+        yield rng, md.Prior.from_counts(counts.tolist()), int(rng.integers(2, 6))
+
+
+def test_every_registered_average_notion_is_tried():
+    tried = {type(make(1.0)) for make in MAKERS.values()}
+    assert {c for c in NOTIONS.values() if issubclass(c, AverageNotion)} == tried
+
+
+# The contract, for levels that are sums
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_constant_kernels_spend_nothing(name):
+    for rng, prior, m in instances(1):
+        row = random_mechanism(rng, 1, m).kernel
+        mechanism = exact_mechanism(np.repeat(row, N, axis=0))
+        check = MAKERS[name](0.0).check(mechanism, prior)
+        assert check.verdict is Verdict.YES
+        assert check.achieved == (0.0,)
+        assert MAKERS[name](0.0).measure(mechanism, prior)[0] < 1e-12
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_checks_agree_with_measurements_and_are_monotone(name):
+    for rng, prior, m in instances(2):
+        mechanism = random_mechanism(rng, N, m)
+        if rng.random() < 0.3:
+            kernel = mechanism.kernel * (rng.random(mechanism.shape) < 0.6)
+            kernel[:, 0] += 1 - kernel.sum(axis=1)
+            mechanism = exact_mechanism(kernel)
+        notion = MAKERS[name](math.inf)
+        (measured,), (achieved,) = (
+            notion.measure(mechanism, prior),
+            notion.check(mechanism, prior).achieved,
+        )
+        assert achieved == pytest.approx(measured, abs=1e-9)
+        if 0 < measured < math.inf:
+            for factor, verdict in (
+                (1 - 1e-9, Verdict.NO),
+                (1 + 1e-9, Verdict.YES),
+                (9, Verdict.YES),
+            ):
+                assert MAKERS[name](measured * factor).check(mechanism, prior).verdict is verdict
+            assert MAKERS[name](achieved).check(mechanism, prior).verdict is Verdict.YES
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_merging_spends_no_more_and_kernels_mix(name):
+    for rng, prior, m in instances(3):
+        first, second = random_mechanism(rng, N, m), random_mechanism(rng, N, m)
+        notion = MAKERS[name](math.inf)
+        level = max(notion.check(k, prior).achieved[0] for k in (first, second))
+        pair = rng.choice(m, 2, replace=False).tolist()
+        merged = first.merge([pair])
+        assert notion.check(merged, prior).achieved <= notion.check(first, prior).achieved
+        mixed = first.mix(second, int(rng.integers(1, 64)) / 64)
+        if "pproximate" not in name:
+            assert notion.check(mixed, prior).achieved[0] <= level
+        assert MAKERS[name](level).check(mixed, prior).verdict is Verdict.YES
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_relabelling_changes_nothing(name):
+    for rng, prior, m in instances(4):
+        mechanism = random_mechanism(rng, N, m)
+        rows, columns = rng.permutation(N), rng.permutation(m)
+        labels = [prior.labels[i] for i in rows]
+        moved = md.Mechanism.from_weights(
+            mechanism.weights[rows][:, columns], mechanism.bits, labels
+        )
+        other = md.Prior.from_counts([prior.weights[i] for i in rows], labels)
+        notion = MAKERS[name](math.inf)
+        mine, theirs = notion.check(mechanism, prior), notion.check(moved, other)
+        assert mine.achieved[0] == pytest.approx(theirs.achieved[0], rel=1e-13, abs=1e-13)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_designs_keep_their_level_and_methods_agree(name):
+    for rng, prior, m in instances(5, 6):
+        notion = MAKERS[name](float(rng.choice([0.02, 0.1, 0.5, 1.5])))
+        gains = random_gains(rng, N, m)
+        found = md.design(prior, md.utility.Matrix(gains), notion, solver="all")
+        assert found.certificate.checks[0].verdict is Verdict.YES
+        assert found.certificate.checks[0].achieved[0] <= notion.epsilon
+        assert found.gap < 1e-6
+        assert len(found.agreement) == (2 if name in LINEAR else 1)
+        for row in found.agreement:
+            assert row.value == pytest.approx(found.value, abs=1e-7)
+            assert row.bound == pytest.approx(found.bound, abs=1e-7)
+
+
+# Naive programs
+
+
+def dense_epigraph(p, gains, pieces, limits):
+    """Maximise Σ p u K with Σ_y max over the pieces of each budget ≤ limit, by a dense program."""
+    n, m = gains.shape
+    own = len(pieces) * m
+    cost = np.r_[-(p[:, None] * gains).ravel(), np.zeros(own)]
+    rows, right = [], []
+    for b, (budget, limit) in enumerate(zip(pieces, limits, strict=True)):
+        for y in range(m):
+            for piece in budget:
+                row = np.zeros(n * m + own)
+                row[y : n * m : m] = piece
+                row[n * m + b * m + y] = -1
+                rows.append(row)
+                right.append(0.0)
+        total = np.zeros(n * m + own)
+        total[n * m + b * m : n * m + (b + 1) * m] = 1
+        rows.append(total)
+        right.append(limit)
+    sums = np.hstack([np.kron(np.eye(n), np.ones(m)), np.zeros((n, own))])
+    bounds = [(0, None)] * (n * m) + [(None, None)] * own
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    answer = linprog(cost, rows, right, sums, np.ones(n), bounds, options=tight)
+    assert answer.status == 0
+    return -answer.fun
+
+
+@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("name", LINEAR)
+def test_linear_budgets_agree_with_dense_programs(name, number):
+    rng = np.random.default_rng([LINEAR.index(name), number])
+    p = rng.dirichlet(np.ones(N))
+    gains = random_gains(rng, N, int(rng.integers(2, 6)))
+    e = random_level(rng, 0.02, 1.5)
+    eye, zero = np.eye(N), np.zeros((1, N))
+    if name == "maximal leakage":
+        best = dense_epigraph(p, gains, [eye], [math.exp(e)])
+    elif name == "maximal cost leakage":
+        best = dense_epigraph(p, gains, [-eye], [-math.exp(-e)])
+    elif name == "approximate LDP":
+        pairs = [np.vstack([zero, a - math.exp(e) * b]) for a, b in itertools.permutations(eye, 2)]
+        best = dense_epigraph(p, gains, pairs, [0.1] * len(pairs))
+    else:
+        masks = [np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0.5])]
+        pairs = []
+        for theta in THETAS:
+            laws = [m * theta.probabilities / (m @ theta.probabilities) for m in masks]
+            pairs += [
+                np.vstack([zero, a - math.exp(e) * b]) for a, b in itertools.permutations(laws, 2)
+            ]
+        best = dense_epigraph(p, gains, pairs, [0.05] * len(pairs))
+    found = md.design(md.Prior.from_counts(p), md.utility.Matrix(gains), MAKERS[name](e))
+    assert found.value == pytest.approx(best, abs=1e-7)
+    assert found.bound == pytest.approx(best, abs=1e-7)
+
+
+def by_cvxpy(p, gains, informations, epsilon):
+    """The second conic solver: ECOS-like modelling by cvxpy's relative entropy, solved by SCS."""
+    n, m = gains.shape
+    k = cvxpy.Variable((n, m), nonneg=True)
+    constraints = [cvxpy.sum(k, axis=1) == 1]
+    for joint, groups in informations:
+        terms = []
+        for row, group in zip(joint, groups, strict=True):
+            whole = sum(r for r, g in zip(joint, groups, strict=True) if g == group)
+            inner, outer = row / row.sum(), whole / whole.sum()
+            terms.append(row.sum() * cvxpy.sum(cvxpy.rel_entr(inner @ k, outer @ k)))
+        constraints.append(sum(terms) <= epsilon)
+    task = cvxpy.Problem(
+        cvxpy.Maximize(cvxpy.sum(cvxpy.multiply(p[:, None] * gains, k))), constraints
+    )
+    task.solve(solver="SCS", eps=1e-8, max_iters=500_000)
+    assert task.status == "optimal"
+    return task.value
+
+
+@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("name", ["information", "MI Pufferfish", "MI Pufferfish, two priors"])
+def test_information_agrees_with_a_second_conic_solver(name, number):
+    rng = np.random.default_rng([9, number])
+    p = rng.dirichlet(np.full(N, 3.0))
+    gains, e = random_gains(rng, N, 3), float(rng.choice([0.02, 0.1, 0.4]))
+    if name == "information":
+        informations = [(np.diag(p), [0] * N)]
+    else:
+        informations = []
+        thetas = [p] if name == "MI Pufferfish" else [t.probabilities for t in THETAS]
+        for theta in thetas:
+            for table in PAIRS if name == "MI Pufferfish" else PAIRS[:1]:
+                keys = sorted(set(table.values()))
+                joint = np.array([[theta[x] * (table[x] == key) for x in range(N)] for key in keys])
+                informations.append((joint, [c for _, c in keys]))
+    found = md.design(md.Prior.from_counts(p), md.utility.Matrix(gains), MAKERS[name](e))
+    best = by_cvxpy(p, gains, informations, e)
+    assert found.value == pytest.approx(best, abs=1e-6)
+    assert found.bound == pytest.approx(best, abs=1e-6)
+
+
+@given(st.integers(2, 7), st.floats(0.01, 2.5), st.integers(0, 10**6))
+def test_maximal_leakage_and_hamming_in_closed_form(n, epsilon, seed):
+    p = np.sort(np.random.default_rng(seed).dirichlet(np.ones(n)))[::-1]
+    k = min(int(math.exp(epsilon)), n)
+    expected = p[:k].sum() + (0 if k == n else (math.exp(epsilon) - k) * p[k])
+    found = md.design(md.Prior.from_counts(p), md.utility.Hamming(), md.MaximalLeakage(epsilon))
+    assert found.value == pytest.approx(min(expected, 1.0), abs=1e-8)
+
+
+@given(st.floats(0, 1.5), st.floats(0.01, 0.9))
+def test_approximate_randomised_response_of_a_fair_bit(epsilon, delta):
+    """Accuracy (e^ε + δ)/(1 + e^ε): the dominating pair of (ε, δ)-privacy."""
+    found = md.design(md.Prior.uniform(2), md.utility.Hamming(), md.ApproximateLDP(epsilon, delta))
+    assert found.value == pytest.approx(
+        (math.exp(epsilon) + delta) / (1 + math.exp(epsilon)), abs=1e-8
+    )
+
+
+def test_approximate_at_zero_is_exact():
+    prior, utility = md.Prior([0.4, 0.3, 0.2, 0.1]), md.utility.Hamming()
+    close = md.design(prior, utility, md.ApproximateLDP(0.7, 1e-9)).value
+    assert close == pytest.approx(md.design(prior, utility, md.LDP(0.7)).value, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_together_with_a_bound_on_ratios(name):
+    """A list of both kinds holds at once, and costs at least what each does."""
+    prior, utility = md.Prior([0.4, 0.3, 0.2, 0.1]), md.utility.Hamming()
+    alone = [md.design(prior, utility, n).value for n in (MAKERS[name](0.2), md.PML(0.4))]
+    found = md.design(prior, utility, [MAKERS[name](0.2), md.PML(0.4)])
+    assert found.gap < 1e-6
+    assert [c.verdict for c in found.certificate.checks] == [Verdict.YES] * 2
+    assert found.value <= min(alone) + 1e-8
+    loose = md.design(prior, utility, [MAKERS[name](30.0), md.PML(0.4)])
+    assert loose.value == pytest.approx(alone[1], abs=1e-7)
+
+
+# Bounds and exact checks
+
+
+@given(st.integers(0, 10**6), st.sampled_from(sorted(MAKERS)))
+def test_bounds_hold_for_duals_of_any_quality(seed, name):
+    rng = np.random.default_rng(seed)
+    prior = md.Prior.from_counts(rng.integers(1, 9, N).tolist())
+    gains = random_gains(rng, N, 3)
+    notion = MAKERS[name](float(rng.choice([0.05, 0.5])))
+    best = md.design(prior, md.utility.Matrix(gains), notion)
+    problem = state_problem(prior, md.utility.Matrix(gains), notion)
+    duals = best.certificate.duals
+    size = rng.choice([0.01, 0.3, 3.0])
+    noisy = tuple(
+        tuple(part + size * rng.standard_normal(part.shape) for part in numbers)
+        for numbers in duals.averages
+    )
+    bound = average_bound(problem, replace(duals, averages=noisy))
+    assert bound >= best.value - 1e-12
+    assert average_bound(problem, duals) == pytest.approx(best.value, abs=1e-6)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=5),
+    st.integers(0, 8),
+)
+def test_least_factor_is_exact(pairs, over):
+    a, b = ([Fraction(pair[i], 7) for pair in pairs] for i in (0, 1))
+    delta = Fraction(over, 10)
+
+    def excess(factor):
+        return sum(max(x - factor * y, 0) for x, y in zip(a, b, strict=True))
+
+    found = least_factor(a, b, delta)
+    if found is None:
+        assert excess(10**9) > delta
+    else:
+        assert found >= 1
+        assert excess(found) <= delta
+        assert found == 1 or excess(found * Fraction(999999, 1000000)) > delta
+
+
+def test_information_at_its_own_level_is_decided():
+    """Levels next to the information are told apart in exact arithmetic."""
+    flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]])
+    prior = md.Prior([0.5, 0.5])
+    exact = math.log(2) + 0.75 * math.log(0.75) + 0.25 * math.log(0.25)
+    (level,) = md.MIPrivacy(1).check(flip, prior).achieved
+    assert level == pytest.approx(exact, abs=1e-15)
+    assert md.MIPrivacy(level).check(flip, prior).verdict is Verdict.YES
+    assert md.MIPrivacy(math.nextafter(level, 0)).check(flip, prior).verdict is Verdict.NO
+
+
+def test_rows_that_are_off_leave_it_undecided():
+    kernel = np.array([[0.7, 0.3], [0.3, 0.7 + 1e-8]])
+    for notion in (
+        md.MaximalLeakage(1),
+        md.MaximalCostLeakage(1),
+        md.MIPrivacy(1),
+        md.ApproximateLDP(1, 0.1),
+    ):
+        mechanism, prior = md.Mechanism(kernel), md.Prior([0.5, 0.5])
+        (measured,) = notion.measure(mechanism, prior)
+        for level, verdict in (
+            (measured, Verdict.UNDECIDED),
+            (measured + 1e-3, Verdict.YES),
+            (measured - 1e-3, Verdict.NO),
+        ):
+            assert notion.with_levels(level).check(mechanism, prior).verdict is verdict
+
+
+# Pufferfish by mutual information: convexity, post-processing, composition
+
+
+@given(st.integers(0, 10**6))
+def test_adaptive_composition_adds_up(seed):
+    """I(g; M1, M2 | w) ≤ I(g; M1 | w) + I(g; M2 | w, M1), and releases of one level add up."""
+    rng = np.random.default_rng(seed)
+    prior = md.Prior.from_counts(rng.integers(1, 9, N).tolist())
+    first = random_mechanism(rng, N, 2)
+    seconds = [random_mechanism(rng, N, 3) for _ in range(2)]
+    weights = np.concatenate(
+        [
+            first.weights[:, [y]].astype(object) * second.weights.astype(object)
+            for y, second in enumerate(seconds)
+        ],
+        axis=1,
+    )
+    both = md.Mechanism.from_weights(weights, first.bits + seconds[0].bits)
+    whole = md.MIPufferfish(1.0, [{x: (PAIRS[1][x][0], 0) for x in range(N)}])
+    total = whole.check(both, prior).achieved[0]
+    later = 0.0
+    p = prior.probabilities
+    for y, second in enumerate(seconds):
+        q = p * first.kernel[:, y]
+        after = md.Prior.from_counts(q / q.sum())
+        later += q.sum() * whole.measure(second, after)[0]
+    assert total <= whole.check(first, prior).achieved[0] + later + 1e-9
+
+
+@given(st.integers(0, 10**6))
+def test_pufferfish_implies_information_and_that_variation(seed):
+    """ε-Pufferfish with all values as secrets implies ε-MI-Pufferfish ([NuradhaGoldfeld2023])."""
+    rng = np.random.default_rng(seed)
+    prior = md.Prior.from_counts(rng.integers(1, 9, N).tolist())
+    mechanism = random_mechanism(rng, N, 3)
+    groups = {}
+    for x, (a, _) in PAIRS[1].items():
+        groups.setdefault(f"v{a}", []).append(x)
+    exact = md.Pufferfish(math.inf, groups).check(mechanism, prior).achieved[0]
+    average = md.MIPufferfish(math.inf, [PAIRS[1]]).check(mechanism, prior).achieved[0]
+    assert average <= exact
+
+
+def test_feature_information_of_a_count():
+    counts = databases.counts_prior(6, 0.3)
+    first = {t: (int(t >= 3), None) for t in counts.labels}
+    found = md.design(counts, md.utility.Distance("absolute"), md.MIPufferfish(0.05, [first]))
+    assert found.certificate.is_optimal
+    assert (
+        found.value > md.design(counts, md.utility.Distance("absolute"), md.MIPrivacy(0.05)).value
+    )
+
+
+# Extremes, storage, bad input
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
+@pytest.mark.parametrize("name", MAKERS)
+def test_extremes(name):
+    utility = md.utility.Hamming()
+    for prior in (md.Prior([0.5, 0.5 - 1e-12, 1e-12, 0.0]), md.Prior([0.25] * 4)):
+        for level in (1e-4, 1.0, 30.0, math.inf):
+            found = md.design(prior, utility, MAKERS[name](level))
+            assert found.certificate.checks[0].verdict is Verdict.YES
+
+
+def test_one_symbol_and_two():
+    for name in ("maximal leakage", "maximal cost leakage", "information", "approximate LDP"):
+        for n in (1, 2):
+            found = md.design(md.Prior.uniform(n), md.utility.Hamming(), MAKERS[name](0.1))
+            assert found.gap < 1e-6
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_level_zero_is_safe(name):
+    """Nothing, or only what the budget does not count, is told."""
+    import warnings
+
+    prior = md.Prior([0.4, 0.3, 0.2, 0.1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        found = md.design(prior, md.utility.Hamming(), MAKERS[name](0.0))
+    assert found.certificate.checks[0].achieved == (0.0,)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_audit_save_and_load(name, tmp_path):
+    prior = md.Prior([0.4, 0.3, 0.2, 0.1])
+    notion = MAKERS[name](0.3)
+    found = md.design(prior, md.utility.Hamming(), notion)
+    report = md.audit(found.mechanism, prior, notion)
+    assert report.verdict is Verdict.YES
+    md.save(found, tmp_path / "d.json")
+    again = md.load(tmp_path / "d.json")
+    assert again.notions == (notion,)
+    assert repr(again.bound) == repr(found.bound)
+
+
+def test_mechanisms_of_other_notions_keep_their_averages():
+    """PML bounds maximal leakage, and maximal leakage bounds the information."""
+    prior = md.Prior([0.4, 0.3, 0.2, 0.1])
+    found = md.design(prior, md.utility.Hamming(), md.PML(0.5))
+    report = md.audit(found.mechanism, prior, [md.MaximalLeakage(0.5), md.MIPrivacy(0.5)])
+    assert report.verdict is Verdict.YES
+    assert report.maximalleakage == pytest.approx(report.maximal_leakage, abs=1e-12)
+    assert report.miprivacy == pytest.approx(report.mutual_information, abs=1e-12)
+    assert naive.optimum(
+        prior.probabilities, np.eye(4), naive.pml_rows(prior.probabilities, 0.5)
+    ) < (md.design(prior, md.utility.Hamming(), md.MaximalLeakage(0.5)).value)
+
+
+REFUSED = {
+    "delta": (lambda: md.ApproximateLDP(1, 2), "from 0 to 1"),
+    "delta nan": (lambda: md.ApproximateLDP(1, math.nan), "from 0 to 1"),
+    "features": (lambda: md.MIPufferfish(1, {"a": 1}), "of_functions"),
+    "no features": (lambda: md.MIPufferfish(1, []), "of_functions"),
+    "missing": (
+        lambda: md.MIPufferfish(1, [{0: (0, 0)}]).budgets(md.Prior([0.5, 0.5])),
+        "every symbol",
+    ),
+    "secrets": (lambda: md.ApproximatePufferfish(1, 0.1, {"a": []}), "list of its symbols"),
+    "level": (lambda: md.MaximalLeakage(-1), "non-negative"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input(name):
+    make, word = REFUSED[name]
+    refused(make, word, error=LevelError)

@@ -1,0 +1,730 @@
+"""Notions of the likelihood family beyond the five: contract, naive programs, reference values."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import naive
+import notion_contract
+import numpy as np
+import pytest
+from checks import refused
+from hypothesis import given
+from hypothesis import strategies as st
+from notion_contract import CONTRACT, relabelling_changes_nothing
+from scipy.optimize import linprog
+from strategies import exact_mechanism, random_gains, random_level, random_mechanism
+
+import mechdesign as md
+from mechdesign.errors import LevelError, PriorError, UnknownNameError
+from mechdesign.exact import Verdict
+from mechdesign.privacy import NOTIONS, databases, relations, robust
+from mechdesign.solve.certificate import fingerprint
+
+N = 4
+FEATURE = {0: "a", 1: {"a": Fraction(1, 3), "b": Fraction(2, 3)}, 2: {"a": 0.25, "b": 0.75}, 3: "c"}
+SIDE = {0: {"u": 1, "v": 1}, 1: {"u": 2, "v": 1}, 2: {"v": 1}, 3: {"u": 0.5, "v": 0.5}}
+CORNERS = [md.Prior([0.4, 0.3, 0.2, 0.1]), md.Prior([0.1, 0.5, 0.1, 0.3])]
+SECRETS = {"low": [0, 1], "high": [2, 3], "odd": [1, 3]}
+RANGES = {0: (0.1, 0.4), 1: (0.2, 0.3), 2: (0.0, 0.5), 3: (0.15, 0.9)}
+
+MAKERS = {
+    "DP adjacent": lambda e: md.DP(e, "adjacent"),
+    "DP star": lambda e: md.DP(e, [(0, 1), (0, 2), (3, 0)]),
+    "DP all": lambda e: md.DP(e, "all"),
+    "free lunch": md.FreeLunch,
+    "metric line": lambda e: md.MetricPrivacy(e, "absolute"),
+    "metric graph": lambda e: md.MetricPrivacy.graph(
+        e, [(0, 1, 1), (1, 2, 0.5), (2, 3, 2), (3, 0, 1.25)]
+    ),
+    "feature PML": lambda e: md.FeaturePML(e, FEATURE),
+    "feature PMC": lambda e: md.FeaturePMC(e, FEATURE),
+    "conditional PML": lambda e: md.ConditionalPML(e, SIDE),
+    "conditional PMC": lambda e: md.ConditionalPMC(e, SIDE),
+    "robust vertices": lambda e: md.RobustPML(e, CORNERS),
+    "robust floor": lambda e: md.RobustPML.floor(e, 0.05),
+    "robust box": lambda e: md.RobustPML.box(e, RANGES),
+    "robust ball": lambda e: md.RobustPML.ball(e, CORNERS[0], 0.3),
+    "pufferfish": lambda e: md.Pufferfish(e, SECRETS, priors=CORNERS),
+    "pufferfish, one prior": lambda e: md.Pufferfish(e, SECRETS, [("low", "odd")]),
+    "entry": lambda e: md.EntryPML(e, N - 1, 0.2),
+}
+
+
+@pytest.fixture
+def four_symbols(monkeypatch):
+    """Parameters name four symbols, so the contract's instances have as many."""
+
+    def instances(seed, rounds=notion_contract.ROUNDS):
+        for number in range(rounds):
+            rng = np.random.default_rng([seed, number])
+            counts = rng.integers(1, 20, N) if number % 3 else np.ones(N, dtype=int)
+            yield rng, md.Prior.from_counts(counts.tolist()), int(rng.integers(2, 6))
+
+    monkeypatch.setattr(notion_contract, "instances", instances)
+
+
+@pytest.mark.parametrize("part", CONTRACT, ids=lambda part: part.__name__)
+@pytest.mark.parametrize("name", MAKERS)
+def test_contract(name, part, four_symbols):
+    if name == "entry" and part is relabelling_changes_nothing:
+        moved = md.Prior([0.1, 0.2, 0.3, 0.4], [3, 1, 2, 0])
+        refused(lambda: MAKERS[name](1.0).bounds(moved), "order")
+    else:
+        part(MAKERS[name])
+
+
+def test_every_registered_notion_of_the_family_is_tried():
+    tried = {type(make(1.0)) for make in MAKERS.values()}
+    family = {c for c in NOTIONS.values() if issubclass(c, md.LikelihoodBound) and c.needs}
+    assert family <= tried
+
+
+# Naive programs, with every pair of hypotheses written out
+
+
+def corner(mask, p):
+    row = np.where(mask, p, 0.0)
+    return row / row.sum()
+
+
+def dense_feature(feature, n):
+    values = sorted({v for row in feature.values() for v in row})
+    return np.array([[float(feature[x].get(v, 0)) for x in range(n)] for v in values])
+
+
+def random_table(rng, n):
+    """A randomised feature with short rational chances, for labels 0 … n-1."""
+    return {
+        x: {
+            str(v): Fraction(int(c), 8)
+            for v, c in enumerate(rng.multinomial(8, rng.dirichlet(np.ones(3))))
+            if c
+        }
+        for x in range(n)
+    }
+
+
+def ball_vertices(p, radius):
+    """Every vertex: masses removed in some order, the last in part, and given to one symbol."""
+    n, found = len(p), []
+    for order in itertools.permutations(range(n)):
+        for target in range(n):
+            v, left = p.copy(), min(radius / 2, 1 - p[target])
+            for x in order:
+                if x != target:
+                    part = min(left, v[x])
+                    v[x] -= part
+                    v[target] += part
+                    left -= part
+            found.append(v)
+    return np.unique(np.round(found, 14), axis=0)
+
+
+def box_vertices(low, high):
+    """Every vertex: symbols filled up to their caps in some order."""
+    found = []
+    for order in itertools.permutations(range(len(low))):
+        v, left = low.copy(), 1 - low.sum()
+        for x in order:
+            part = min(left, high[x] - low[x])
+            v[x] += part
+            left -= part
+        found.append(v)
+    return np.unique(np.round(found, 14), axis=0)
+
+
+def pml_pairs(vertices, n, epsilon):
+    return [(np.eye(n)[x], v, epsilon) for v in vertices for x in range(n)]
+
+
+def drawn(name, rng):
+    """Prior masses, the notion, and its pairs (μ, ν, level) written out."""
+    n = int(rng.integers(2, 6))
+    p = rng.dirichlet(np.ones(n))
+    e = random_level(rng, 0.02, 3.0)
+    point = np.eye(n)
+    if name == "DP":
+        edges = [(a, b) for a in range(n) for b in range(a) if rng.random() < 0.6] or [(0, 1)]
+        pairs = [(point[a], point[b], e) for x in edges for a, b in (x, x[::-1])]
+        return p, md.DP(e, edges), pairs
+    if name == "metric matrix":
+        where = rng.integers(0, 4, (n, 2)) + np.arange(n)[:, None] * [0, 5]
+        d = np.abs(where[:, None] - where[None]).sum(axis=2).astype(float)
+        pairs = [(point[a], point[b], e * d[a, b]) for a in range(n) for b in range(n) if a != b]
+        return p, md.MetricPrivacy(e, d), pairs
+    if name in ("FeaturePML", "FeaturePMC"):
+        table = random_table(rng, n)
+        joint = dense_feature(table, n) * p
+        given = joint[joint.sum(axis=1) > 0]
+        given = given / given.sum(axis=1, keepdims=True)
+        pairs = [(g, p, e) if name == "FeaturePML" else (p, g, e) for g in given]
+        return p, getattr(md, name)(e, table), pairs
+    if name in ("ConditionalPML", "ConditionalPMC"):
+        table = random_table(rng, n)
+        pairs = []
+        for row in dense_feature(table, n) * p:
+            if row.sum() > 0:
+                for x in np.flatnonzero(row):
+                    pair = (point[x], row / row.sum())
+                    pairs.append((*(pair if name == "ConditionalPML" else pair[::-1]), e))
+        return p, getattr(md, name)(e, table), pairs
+    if name == "vertices":
+        vertices = rng.dirichlet(np.ones(n), int(rng.integers(1, 4)))
+        priors = [md.Prior.from_counts(v) for v in vertices]
+        return p, md.RobustPML(e, priors), pml_pairs(vertices, n, e)
+    if name == "floor":
+        c = float(rng.uniform(0, 1 / n))
+        vertices = [np.full(n, c) + (1 - n * c) * v for v in point]
+        return p, md.RobustPML.floor(e, c), pml_pairs(vertices, n, e)
+    if name == "box":
+        centre = rng.dirichlet(np.ones(n))
+        low = np.round(centre * rng.uniform(0, 1, n), 6)
+        high = np.round(np.minimum(centre * rng.uniform(1, 3, n), 1.0), 6) + 1e-5
+        high = np.minimum(high, 1.0)
+        ranges = {x: (float(low[x]), float(high[x])) for x in range(n)}
+        return p, md.RobustPML.box(e, ranges), pml_pairs(box_vertices(low, high), n, e)
+    if name == "ball":
+        radius = float(rng.choice([0.05, 0.3, 1.0]))
+        notion = md.RobustPML.ball(e, md.Prior.from_counts(p), radius)
+        return p, notion, pml_pairs(ball_vertices(p, radius), n, e)
+    if name == "pufferfish":
+        thetas = rng.dirichlet(np.ones(n), 2)
+        masks = rng.random((3, n)) < 0.6
+        masks[:, 0] |= ~masks.any(axis=1)
+        secrets = {str(i): np.flatnonzero(mask).tolist() for i, mask in enumerate(masks)}
+        pairs = [
+            (corner(masks[a], theta), corner(masks[b], theta), e)
+            for theta in thetas
+            for a, b in itertools.permutations(range(3), 2)
+        ]
+        priors = [md.Prior.from_counts(theta) for theta in thetas]
+        return p, md.Pufferfish(e, secrets, priors=priors), pairs
+    assert name == "entry"
+    low = float(rng.uniform(0.05, 0.5))
+    high = float(rng.uniform(low, 1))
+    pairs = []
+    for chances in itertools.product((low, high), repeat=n - 1):
+        laws = {}
+        for d in (0, 1):
+            law = np.zeros(n)
+            for rest in itertools.product((0, 1), repeat=n - 2):
+                weight = np.prod(
+                    [c if b else 1 - c for b, c in zip(rest, chances[1:], strict=True)]
+                )
+                law[d + sum(rest)] += weight
+            laws[d] = law
+        whole = (1 - chances[0]) * laws[0] + chances[0] * laws[1]
+        pairs += [(laws[d], whole, e) for d in (0, 1) if (d, chances[0]) != (0, 1.0)]
+    return p, md.EntryPML(e, n - 1, low, high), pairs
+
+
+KINDS = (
+    "DP",
+    "metric matrix",
+    "FeaturePML",
+    "FeaturePMC",
+    "ConditionalPML",
+    "ConditionalPMC",
+    "vertices",
+    "floor",
+    "box",
+    "ball",
+    "pufferfish",
+    "entry",
+)
+
+
+@pytest.mark.parametrize("number", range(22))
+@pytest.mark.parametrize("name", KINDS)
+def test_designs_agree_with_the_naive_program(name, number):
+    rng = np.random.default_rng([KINDS.index(name), number])
+    p, notion, pairs = drawn(name, rng)
+    prior = md.Prior.from_counts(p)
+    gains = random_gains(rng, len(p), int(rng.integers(2, 6)))
+    best = naive.optimum(p, gains, naive.ratio_rows(pairs))
+    found = md.design(prior, md.utility.Matrix(gains), notion)
+    assert found.value == pytest.approx(best, abs=1e-7)
+    assert found.bound == pytest.approx(best, abs=1e-7)
+    # The level of any kernel is the largest log ratio over the pairs written out.
+    mechanism = random_mechanism(rng, len(p), 3)
+    expected = 0.0
+    for mu, nu, level in pairs:
+        ratio = np.log((mu @ mechanism.kernel) / (nu @ mechanism.kernel)).max()
+        expected = max(expected, ratio * notion.epsilon / level)
+    assert notion.measure(mechanism, prior)[0] == pytest.approx(expected, abs=1e-9)
+    assert notion.check(mechanism, prior).achieved[0] == pytest.approx(expected, abs=1e-9)
+
+
+# Count queries and databases
+
+COUNT_QUERY = {"absolute": 0.728544476, "squared": 1.399746422, "discrete": 0.488984402}
+
+
+@pytest.mark.parametrize(("loss", "expected"), COUNT_QUERY.items())
+def test_count_query_reference_values(loss, expected):
+    counts = md.Prior.uniform(range(11))
+    for notion in (md.DP(1, "adjacent"), md.MetricPrivacy(1, "absolute")):
+        found = md.design(counts, md.utility.Distance(loss), notion)
+        assert -found.value == pytest.approx(expected, abs=1e-9)
+        assert -found.bound == pytest.approx(expected, abs=1e-9)
+
+
+def geometric(n, epsilon):
+    """The truncated geometric mechanism on 0 … n."""
+    a = math.exp(-epsilon)
+    i = np.arange(n + 1)
+    kernel = (1 - a) / (1 + a) * a ** np.abs(i[:, None] - i[None, :])
+    kernel[:, 0] = a**i / (1 + a)
+    kernel[:, -1] = kernel[::-1, 0]
+    return kernel
+
+
+def remapped(p, gains, kernel):
+    """The best utility after each output is mapped to the action that suits it."""
+    return float((gains.T @ (p[:, None] * kernel)).max(axis=0).sum())
+
+
+@given(st.integers(1, 8), st.floats(0.1, 3.0), st.integers(0, 10**6))
+def test_geometric_and_remap_is_optimal_for_monotone_losses(n, epsilon, seed):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(n + 1))
+    steps = np.cumsum(rng.exponential(size=n + 1))
+    i = np.arange(n + 1)
+    gains = -steps[np.abs(i[:, None] - i[None, :])]
+    found = md.design(md.Prior.from_counts(p), md.utility.Matrix(gains), md.DP(epsilon, "adjacent"))
+    assert found.value == pytest.approx(remapped(p, gains, geometric(n, epsilon)), abs=1e-7)
+
+
+def test_geometric_and_remap_is_not_optimal_for_other_losses():
+    """Whether a count is odd: 0.065 more is to be had than by any remap."""
+    gains = np.eye(2)[[0, 1, 0, 1, 0]]
+    found = md.design(md.Prior.uniform(5), md.utility.Matrix(gains), md.DP(1.0, "adjacent"))
+    assert found.value > remapped(np.full(5, 0.2), gains, geometric(4, 1.0)) + 1e-2
+
+
+@pytest.mark.parametrize("values", [2, 3])
+def test_counts_lose_nothing_against_whole_databases(values):
+    n, e = 3, 0.7
+    chances = [0.5, 0.3, 0.2][:values]
+    rows = list(itertools.product(range(values), repeat=n))
+
+    def reduce(row):
+        tally = tuple(row.count(v) for v in range(values))
+        return tally[1] if values == 2 else tally
+
+    full = md.Prior.from_counts(
+        [math.prod(Fraction(chances[v]) for v in row) for row in rows], rows
+    )
+    counts = databases.counts_prior(n, chances)
+    rng = np.random.default_rng(values)
+    worth = {t: rng.uniform(-1, 1, 3) for t in counts.labels}
+    small = md.utility.Matrix([worth[t] for t in counts.labels])
+    large = md.utility.Matrix([worth[reduce(row)] for row in rows])
+    for whole, reduced in [
+        (md.DP(e, "hamming"), md.DP(e, databases.neighbouring_counts(n, values))),
+        (
+            md.FeaturePML.from_function(e / 4, lambda row: row[0], rows),
+            md.FeaturePML(e / 4, databases.entry_of(n, values)),
+        ),
+    ]:
+        best = md.design(counts, small, reduced)
+        if isinstance(whole, md.FeaturePML):
+            # One entry alone may be hidden by looking at the others: all entries must be safe.
+            asked = [
+                md.FeaturePML.from_function(e / 4, lambda row, i=i: row[i], rows) for i in range(n)
+            ]
+        else:
+            asked = [whole]
+        found = md.design(full, large, asked)
+        assert found.value == pytest.approx(best.value, abs=1e-7)
+        lifted = md.Mechanism.from_weights(
+            best.mechanism.weights[[counts.index(reduce(row)) for row in rows]],
+            best.mechanism.bits,
+            rows,
+        )
+        for notion in asked:
+            assert notion.check(lifted, full).verdict is Verdict.YES
+
+
+def test_counts_are_multinomial():
+    prior = databases.counts_prior(4, [0.5, 0.25, 0.25])
+    assert len(prior) == math.comb(6, 2)
+    assert prior.mass(prior.labels.index((2, 1, 1))) == Fraction(12, 64)
+    assert databases.counts_prior(3, Fraction(1, 3)).mass(2) == Fraction(2, 9)
+    pairs = databases.neighbouring_counts(2, 3)
+    for t, s in itertools.combinations(databases.counts_of(2, 3), 2):
+        apart = sum(abs(a - b) for a, b in zip(t, s, strict=True))
+        assert ((t, s) in pairs or (s, t) in pairs) is (apart == 2)
+
+
+def test_two_hundred_entries_are_201_symbols():
+    counts = md.Prior.uniform(range(201))
+    found = md.design(counts, md.utility.Distance("absolute"), md.DP(1, "adjacent"))
+    p, i = counts.probabilities, np.arange(201)
+    gains = -np.abs(i[:, None] - i[None, :]).astype(float)
+    best = remapped(p, gains, geometric(200, 1.0))
+    assert found.value == pytest.approx(best, abs=1e-6 * 200)
+    assert found.certificate.is_optimal
+    assert found.certificate.checks[0].verdict is Verdict.YES
+
+
+# Metrics
+
+
+@pytest.mark.parametrize("n", [18, 19, 20, 50])
+def test_unit_spaced_line_is_exactly_private(n):
+    """Sizes at which entries fall below a solver's tolerance and are dropped to zero."""
+    line = md.Prior.uniform(range(n))
+    found = md.design(line, md.utility.Distance("absolute"), md.MetricPrivacy(1, "absolute"))
+    assert found.certificate.checks[0].verdict is Verdict.YES
+    assert found.certificate.is_optimal
+    kernel = found.mechanism.kernel
+    with np.errstate(divide="ignore"):
+        logs = np.log(kernel[:, kernel.max(axis=0) > 0])
+    assert np.isfinite(logs).all()
+    for a, b in itertools.combinations(range(n), 2):
+        assert np.abs(logs[a] - logs[b]).max() <= abs(a - b) + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_edges_of_a_graph_are_all_pairs(seed):
+    """d-privacy on a graph metric equals d-privacy with every pair written out."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 7))
+    edges = [(i, int(rng.integers(i)), float(rng.uniform(0.2, 2))) for i in range(1, n)]
+    edges += [(0, n - 1, float(rng.uniform(0.2, 2)))]
+    notion = md.MetricPrivacy.graph(1.0, edges)
+    d = relations.distance_matrix(notion.distances, range(n))
+    point = np.eye(n)
+    pairs = [(point[a], point[b], d[a, b]) for a in range(n) for b in range(n) if a != b]
+    p, gains = rng.dirichlet(np.ones(n)), random_gains(rng, n, n)
+    best = naive.optimum(p, gains, naive.ratio_rows(pairs))
+    found = md.design(md.Prior.from_counts(p), md.utility.Matrix(gains), notion)
+    assert found.value == pytest.approx(best, abs=1e-7)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 7))
+def test_pruning_loses_nothing(seed, n):
+    """Chains of kept pairs are as short as every pair that was left out."""
+    rng = np.random.default_rng(seed)
+    if seed % 2:
+        d = np.abs(np.subtract.outer(*[rng.integers(0, 9, n).astype(float)] * 2))
+    else:
+        d = np.triu(rng.integers(1, 9, (n, n)), 1).astype(float)
+        d = d + d.T
+    kept = np.full((n, n), np.inf)
+    np.fill_diagonal(kept, 0.0)
+    for i, j, length in relations.deciding_pairs(relations.checked_distances(d), range(n)):
+        kept[i, j] = kept[j, i] = min(length, kept[i, j])
+    for z in range(n):
+        kept = np.minimum(kept, kept[:, [z]] + kept[[z]])
+    assert (kept <= d).all()
+
+
+def test_pruning_compares_sums_exactly():
+    """0.1 + 0.2 exceeds 0.3 as numbers, although a float comparison may not see it."""
+    third = 0.1 + 0.2
+    d = [[0, 0.1, third], [0.1, 0, 0.2], [third, 0.2, 0]]
+    exact = Fraction(0.1) + Fraction(0.2) <= Fraction(third)
+    assert (len(relations.deciding_pairs(relations.checked_distances(d), range(3))) == 2) is exact
+    lower = math.nextafter(third, 0)
+    d[0][2] = d[2][0] = lower
+    assert len(relations.deciding_pairs(relations.checked_distances(d), range(3))) == 3
+
+
+def test_grid_needs_its_edges_only():
+    grid = list(itertools.product(range(8), repeat=2))
+    d = np.abs(np.array(grid)[:, None] - np.array(grid)[None]).sum(axis=2)
+    pairs = relations.deciding_pairs(relations.checked_distances(d), grid)
+    assert len(pairs) == 2 * 7 * 8
+    assert {length for _, _, length in pairs} == {1.0}
+
+
+def test_symbols_at_distance_zero_are_tied():
+    d = [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
+    prior = md.Prior([0.5, 0.2, 0.3])
+    found = md.design(prior, md.utility.Hamming(), md.MetricPrivacy(1, d))
+    np.testing.assert_array_equal(found.mechanism.weights[0], found.mechanism.weights[1])
+    assert found.gap < 1e-6
+
+
+# Symbols of zero mass
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
+@pytest.mark.parametrize("seed", range(10))
+def test_symbols_of_zero_mass_are_designed_for(seed):
+    """A middle symbol without mass still has neighbours on both sides."""
+    rng = np.random.default_rng(seed)
+    p = np.array([0.5, 0, 0.2, 0, 0.3]) if seed % 2 else np.array([0.4, 0.3, 0.0, 0.3, 0.0])
+    gains, point = random_gains(rng, 5, 3), np.eye(5)
+    notion = md.DP(0.5, "adjacent")
+    pairs = [(point[a], point[b], 0.5) for a in range(5) for b in (a - 1, a + 1) if 0 <= b < 5]
+    best = naive.optimum(p, gains, naive.ratio_rows(pairs))
+    found = md.design(md.Prior(p), md.utility.Matrix(gains), notion)
+    assert found.value == pytest.approx(best, abs=1e-7)
+    assert found.bound == pytest.approx(best, abs=1e-7)
+    assert found.certificate.checks[0].verdict is Verdict.YES
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
+@pytest.mark.parametrize("name", [name for name in MAKERS if name != "entry"])
+def test_designs_with_a_symbol_of_zero_mass(name):
+    prior = md.Prior([0.5, 0.0, 0.2, 0.3])
+    for notion in (MAKERS[name](0.4), [MAKERS[name](0.4), md.LDP(2.0)]):
+        found = md.design(prior, md.utility.Hamming(), notion)
+        assert found.gap < 1e-6
+        assert all(c.verdict is Verdict.YES for c in found.certificate.checks)
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
+def test_two_symbols_one_without_mass():
+    found = md.design(md.Prior([1.0, 0.0]), md.utility.Hamming(), md.DP(0.5, [(0, 1)]))
+    assert found.value == pytest.approx(1.0)
+
+
+# Sets of priors
+
+
+def sampled(notion, rng, count):
+    """Priors drawn in the set, by rejection around its own description."""
+    kind = notion.priors[0]
+    if kind == "vertices":
+        rows = np.array([[float(m) for _, m in theta] for theta in notion.priors[1]])
+        return rng.dirichlet(np.ones(len(rows)), count) @ rows
+    if kind == "floor":
+        return notion.priors[1] + (1 - N * notion.priors[1]) * rng.dirichlet(np.ones(N), count)
+    if kind == "ball":
+        centre = np.array([float(m) for _, m in notion.priors[1]])
+        draws = rng.dirichlet(np.ones(N), 4 * count)
+        apart = np.abs(draws - centre).sum(axis=1, keepdims=True)
+        return centre + (draws - centre) * np.minimum(1, notion.priors[2] / apart)
+    low, high = (np.array([float(row[k]) for row in notion.priors[1]]) for k in (1, 2))
+    draws = low + (1 - low.sum()) * rng.dirichlet(np.ones(N), 60 * count)
+    return draws[(draws <= high).all(axis=1)]
+
+
+@pytest.mark.parametrize("name", [name for name in MAKERS if name.startswith("robust")])
+def test_robust_guarantee_holds_in_the_set_and_is_attained(name):
+    rng = np.random.default_rng(1)
+    epsilon = 0.4
+    notion = MAKERS[name](epsilon)
+    found = md.design(md.Prior([0.4, 0.3, 0.2, 0.1]), md.utility.Hamming(), notion)
+    kernel = found.mechanism.kernel
+    draws = sampled(notion, rng, 10_000)[:10_000]
+    assert len(draws) == 10_000
+    q = draws @ kernel
+    levels = np.log((kernel[None] / np.where(q > 0, q, 1.0)[:, None, :]).max(axis=(1, 2)))
+    assert levels.max() <= epsilon + 1e-12
+    # Attained: the worst prior of each outcome, by a linear program over the set.
+    extreme = [worst_prior(notion, column) for column in kernel.T]
+    reached = [
+        math.log(kernel[:, y].max() / (p @ kernel[:, y]))
+        for y, p in enumerate(extreme)
+        if kernel[:, y].max() > 0
+    ]
+    assert max(reached) == pytest.approx(epsilon, abs=1e-7)
+    # Control: a larger level is not met on the set.
+    loose = md.design(md.Prior([0.4, 0.3, 0.2, 0.1]), md.utility.Hamming(), md.PML(epsilon))
+    assert notion.measure(loose.mechanism, md.Prior([0.4, 0.3, 0.2, 0.1]))[0] > epsilon + 1e-3
+
+
+def worst_prior(notion, column):
+    kind = notion.priors[0]
+    if kind == "vertices":
+        rows = np.array([[float(m) for _, m in theta] for theta in notion.priors[1]])
+        return rows[(rows @ column).argmin()]
+    upper = lower = None
+    if kind == "ball":
+        centre = np.array([float(m) for _, m in notion.priors[1]])
+        # p = centre − a + b with Σ a ≤ r/2
+        cost = np.concatenate([-column, column])
+        limit = np.concatenate([np.ones(N), np.zeros(N)])[None]
+        balance = np.concatenate([np.ones(N), -np.ones(N)])[None]
+        box = [(0, c) for c in centre] + [(0, 1)] * N
+        found = linprog(cost, limit, [notion.priors[2] / 2], balance, [0], box)
+        return centre - found.x[:N] + found.x[N:]
+    if kind == "floor":
+        lower, upper = np.full(N, notion.priors[1]), np.ones(N)
+    else:
+        lower, upper = (np.array([float(row[k]) for row in notion.priors[1]]) for k in (1, 2))
+    box = list(zip(lower, upper, strict=True))
+    return linprog(column, A_eq=np.ones((1, N)), b_eq=[1], bounds=box).x
+
+
+def test_a_floor_of_zero_is_ldp_and_full_is_pml():
+    p = md.Prior([0.4, 0.3, 0.2, 0.1])
+    utility = md.utility.Hamming()
+    zero = md.design(p, utility, md.RobustPML.floor(0.8, 0))
+    assert zero.value == pytest.approx(md.design(p, utility, md.LDP(0.8)).value, abs=1e-8)
+    point = md.design(p, utility, md.RobustPML.ball(0.8, p, 0))
+    assert point.value == pytest.approx(md.design(p, utility, md.PML(0.8)).value, abs=1e-8)
+
+
+@given(st.integers(0, 10**6))
+def test_bounds_of_sets_hold_for_duals_of_any_quality(seed):
+    """Weights that name no prior of the set are moved into it, so the bound stays one."""
+    rng = np.random.default_rng(seed)
+    from mechdesign.solve.bounds import multiplier_bound
+    from mechdesign.solve.problem import state_problem
+
+    notion = MAKERS[["robust floor", "robust box", "robust ball"][seed % 3]](0.5)
+    prior = md.Prior.from_counts(rng.integers(1, 9, N).tolist())
+    gains = random_gains(rng, N, 3)
+    problem = state_problem(prior, md.utility.Matrix(gains), notion)
+    best = md.design(prior, md.utility.Matrix(gains), notion).value
+    size = rng.choice([0.01, 0.1, 1.0])
+    weights = (size * rng.exponential(size=(N, 3)), size * rng.exponential(size=(N, 3)))
+    assert multiplier_bound(problem, (weights,)) >= best - 1e-12
+    under = problem.bounds[0].under
+    inside = under.inside(weights[1])
+    np.testing.assert_allclose(inside.sum(axis=0), weights[1].sum(axis=0), rtol=1e-12)
+    for column in inside.T:
+        p = column / column.sum()
+        for test in rng.exponential(size=(5, N)):
+            floor = worst_prior(notion, test) @ test
+            assert p @ test >= floor - 1e-9
+
+
+def test_confidence_radius_covers_the_truth():
+    """The ball holds the true prior in at least the promised share of samples."""
+    rng = np.random.default_rng(4)
+    p, n, confidence = np.array([0.5, 0.3, 0.15, 0.05]), 400, 0.9
+    radius = robust.confidence_radius(n, len(p), confidence)
+    draws = rng.multinomial(n, p, 5000) / n
+    covered = (np.abs(draws - p).sum(axis=1) <= radius).mean()
+    assert covered >= confidence
+    # Control: a sixth of the radius does not.
+    assert (np.abs(draws - p).sum(axis=1) <= radius / 6).mean() < confidence
+    assert radius == pytest.approx(math.sqrt(2 * math.log((2**4 - 2) / 0.1) / 400))
+    assert robust.confidence_radius(10, 2000, 0.9) == 2.0
+
+
+def test_robust_from_counts():
+    counts = {"a": 60, "b": 30, "c": 10, "d": 0}
+    notion = md.RobustPML.from_counts(1.0, counts)
+    assert notion.priors[2] == robust.confidence_radius(100, 4, 0.95)
+    prior = md.Prior.uniform(list("abcd"))
+    found = md.design(prior, md.utility.Hamming(), notion)
+    assert found.certificate.checks[0].verdict is Verdict.YES
+
+
+# Pufferfish
+
+
+def test_specialised_framework_is_dp_when_secrets_are_rows():
+    rows = list(itertools.product((0, 1), repeat=3))
+    prior = md.Prior.from_counts(np.random.default_rng(0).integers(1, 9, 8).tolist(), rows)
+    functions = [(lambda r, i=i: r[i], lambda r, i=i: r[:i] + r[i + 1 :]) for i in range(3)]
+    framework = md.Pufferfish.specialised(0.6, rows, functions)
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        mechanism = random_mechanism(rng, 8, 3)
+        mechanism = md.Mechanism.from_weights(mechanism.weights, mechanism.bits, rows)
+        assert framework.check(mechanism, prior).achieved == pytest.approx(
+            md.DP(0.6, "hamming").check(mechanism, prior).achieved, abs=1e-12
+        )
+
+
+def test_attribute_privacy_hides_the_attribute_only():
+    rows = list(itertools.product("fm", (0, 1)))
+    prior = md.Prior([0.4, 0.1, 0.3, 0.2], rows)
+    hidden = md.Pufferfish.specialised(1e-6, rows, [(lambda r: r[0], None)])
+    found = md.design(prior, md.utility.Hamming(), hidden)
+    joint = found.mechanism.joint(prior)
+    given = [joint[[0, 1]].sum(axis=0) / 0.5, joint[[2, 3]].sum(axis=0) / 0.5]
+    np.testing.assert_allclose(*given, atol=1e-6)
+    assert found.value > 0.4 + 1e-3
+
+
+# Audits, storage, fingerprints, bad input
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_audit_save_and_load(name, tmp_path):
+    prior = md.Prior([0.4, 0.3, 0.2, 0.1])
+    notion = MAKERS[name](0.7)
+    found = md.design(prior, md.utility.Hamming(), notion)
+    report = md.audit(found.mechanism, prior, notion)
+    assert report.verdict is Verdict.YES
+    assert getattr(report, type(notion).__name__.lower()) <= 0.7
+    md.save(found, tmp_path / "d.json")
+    again = md.load(tmp_path / "d.json")
+    assert again.notions == (notion,)
+    assert again.certificate.fingerprint == found.certificate.fingerprint
+    assert repr(again.bound) == repr(found.bound)
+
+
+def test_audits_do_not_list_what_needs_parameters_or_repeats_another():
+    report = md.audit(np.eye(2), md.Prior([0.5, 0.5]))
+    assert list(report.leakages) == ["pml", "pmc", "lip", "alip", "ldp"]
+
+
+def test_fingerprints_tell_parameters_apart():
+    prior = md.Prior.uniform(4)
+    mechanism = exact_mechanism(np.full((4, 2), 0.5))
+    prints = {fingerprint(prior, mechanism, (make(0.5),)) for make in MAKERS.values()}
+    assert len(prints) == len(MAKERS)
+    again = {fingerprint(prior, mechanism, (replace(make(0.5)),)) for make in MAKERS.values()}
+    assert again == prints
+
+
+HALF = md.Prior([0.5, 0.5])
+REFUSED = {
+    "relation": (lambda: md.DP(1, "adjecent"), UnknownNameError, "adjacent"),
+    "function": (lambda: md.DP(1, lambda a, b: True), LevelError, "DP.between"),
+    "pair": (lambda: md.DP(1, [(0, 0)]), LevelError, "different"),
+    "triple": (lambda: md.DP(1, [(0, 1, 2)]), LevelError, "two different labels"),
+    "unknown": (lambda: md.DP(1, [(0, 7)]).bounds(HALF), LevelError, "7"),
+    "text": (
+        lambda: md.DP(1, "adjacent").bounds(md.Prior([0.5, 0.5], ["a", "b"])),
+        LevelError,
+        "numbers",
+    ),
+    "databases": (lambda: md.DP(1, "hamming").bounds(HALF), LevelError, "tuples"),
+    "metric": (lambda: md.MetricPrivacy(1, "euklid"), UnknownNameError, "euclidean"),
+    "asymmetric": (lambda: md.MetricPrivacy(1, [[0, 1], [2, 0]]), LevelError, "symmetric"),
+    "nan": (lambda: md.MetricPrivacy(1, [[0, math.nan], [math.nan, 0]]), LevelError, "symmetric"),
+    "diagonal": (lambda: md.MetricPrivacy(1, [[1, 1], [1, 0]]), LevelError, "diagonal"),
+    "size": (lambda: md.MetricPrivacy(1, np.zeros((3, 3))).bounds(HALF), LevelError, "2×2"),
+    "edge": (lambda: md.MetricPrivacy.graph(1, [(0, 1, -1)]), LevelError, "positive"),
+    "feature": (lambda: md.FeaturePML(1, 3), LevelError, "mapping"),
+    "mass": (lambda: md.FeaturePML(1, {0: {"a": -1}}), LevelError, "non-negative"),
+    "empty": (lambda: md.FeaturePML(1, {0: {}}), LevelError, "positive sum"),
+    "value": (lambda: md.FeaturePML(1, {0: "a"}).bounds(HALF), LevelError, "every symbol"),
+    "side": (lambda: md.ConditionalPML(1, {0: {"a": math.nan}}), LevelError, "side"),
+    "set": (lambda: md.RobustPML(1, "all"), PriorError, "RobustPML.floor"),
+    "least": (lambda: md.RobustPML.floor(1, -0.1), PriorError, "0 to 1"),
+    "too much": (lambda: md.RobustPML.floor(1, 0.6).bounds(HALF), PriorError, "no prior"),
+    "radius": (lambda: md.RobustPML.ball(1, HALF, math.nan), PriorError, "0 to 2"),
+    "range": (lambda: md.RobustPML.box(1, {0: (0.5, 0.2)}), PriorError, "low ≤ high"),
+    "ranges": (lambda: md.RobustPML.box(1, {0: (0, 1)}).bounds(HALF), PriorError, "each of"),
+    "frequencies": (lambda: md.RobustPML.from_counts(1, {0: 0.5}), PriorError, "counts"),
+    "confidence": (lambda: md.RobustPML.from_counts(1, {0: 5}, 95), LevelError, "0.95"),
+    "secrets": (lambda: md.Pufferfish(1, {"a": "text"}), LevelError, "list of its symbols"),
+    "pairs": (lambda: md.Pufferfish(1, {"a": [0], "b": [1]}, [("a", "c")]), LevelError, "a, b"),
+    "symbols": (
+        lambda: md.design(HALF, md.utility.Hamming(), md.Pufferfish(1, {"a": [0], "b": [7]})),
+        LevelError,
+        "7",
+    ),
+    "theta": (
+        lambda: md.Pufferfish(1, {"a": [0], "b": [1]}, priors=[md.Prior.uniform(3)]).bounds(HALF),
+        PriorError,
+        "mass on 2",
+    ),
+    "no theta": (lambda: md.Pufferfish(1, {"a": [0], "b": [1]}, priors=[]), PriorError, "one"),
+    "chances": (lambda: md.EntryPML(1, 3, 0.7), LevelError, "low ≤ high"),
+    "entries": (lambda: md.EntryPML(1, 0, 0.2), PriorError, "one entry"),
+    "probability": (lambda: databases.counts_prior(3, 1.5), PriorError, "probability"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input(name):
+    make, error, word = REFUSED[name]
+    refused(make, word, error=error)
