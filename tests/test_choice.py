@@ -18,6 +18,7 @@ from mechdesign.solve.problem import state_problem
 
 PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
 HAMMING = md.utility.Hamming()
+DISTANCE = md.utility.Matrix(-np.abs(np.arange(3)[:, None] - np.arange(3)))
 UNIFORM = md.Prior.uniform(4)
 
 
@@ -42,8 +43,8 @@ def problem(prior, privacy, utility=HAMMING):
         (PRIOR, md.PML(0.2), "pml-high-privacy"),
         (PRIOR, md.ALIP(math.inf, 0.2), "pml-high-privacy"),
         (PRIOR, md.PML(0.3), "highs-simplex"),
-        (PRIOR, md.LIP(0.3), "highs-simplex"),
-        (PRIOR, md.LDP(0.3), "highs-simplex"),
+        (PRIOR, md.LIP(0.3), "recognition"),
+        (PRIOR, md.LDP(0.3), "recognition"),
         (PRIOR, [md.PML(0.2), md.LDP(0.2)], "highs-simplex"),
         (UNIFORM, md.LDP(0.3), "symmetric"),
         (UNIFORM, [md.LDP(0.3), md.LIP(0.2)], "symmetric"),
@@ -82,9 +83,9 @@ def test_choosing_does_not_solve(monkeypatch):
         raise AssertionError("solved")
 
     monkeypatch.setattr(linear_program, "_run_highs", never)
-    assert md.explain(PRIOR, HAMMING, md.LDP(0.3)).method.name == "highs-simplex"
+    assert md.explain(PRIOR, DISTANCE, md.LDP(0.3)).method.name == "highs-simplex"
     with pytest.raises(AssertionError, match="solved"):
-        md.design(PRIOR, HAMMING, md.LDP(0.3))
+        md.design(PRIOR, DISTANCE, md.LDP(0.3))
 
 
 def test_size_decides_between_the_general_methods():
@@ -94,7 +95,7 @@ def test_size_decides_between_the_general_methods():
     for n in (3, side, side + 1):
         prior = md.Prior.from_counts(rng.integers(1, 99, n).tolist())
         for privacy in (md.LIP(0.3), md.LDP(0.5), [md.LIP(0.3), md.LDP(0.5)]):
-            asked = problem(prior, privacy)
+            asked = problem(prior, privacy, md.utility.Distance("absolute"))
             names = [m.name for m in ordered_methods(asked)]
             general = names[len(CLOSED_FORMS) :]
             chosen = choose(asked).method.name

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .cones import inner_factors
 from .methods import Candidate, Duals, Method, Multipliers, constant_kernel
 from .problem import Problem
+from .recognition import Recognition
 
 
 class Unconstrained(Method):
@@ -318,4 +319,5 @@ CLOSED_FORMS: tuple[Method, ...] = (
     AnyPMC(),
     HighPrivacyPML(),
     SymmetricHamming(),
+    Recognition(),
 )
