@@ -200,14 +200,22 @@ def dot(weights: Sequence[int], matrix: NDArray[Any]) -> list[int]:
         return [0] * matrix.shape[1]
     weight_bits = 62 - 32 - max(1, n.bit_length())
     mask = (1 << weight_bits) - 1
-    low = matrix & 0xFFFFFFFF
-    high = matrix >> 32
-    total = np.zeros(matrix.shape[1], dtype=object)
-    rest, position = [int(w) for w in weights], 0
+    rest = [int(w) for w in weights]
+    limbs = []
     while any(rest):
-        limb = np.array([w & mask for w in rest], dtype=np.int64)
-        part = (limb @ high).astype(object) * (1 << 32) + (limb @ low).astype(object)
-        total = total + part * (1 << position)
+        limbs.append([w & mask for w in rest])
         rest = [w >> weight_bits for w in rest]
-        position += weight_bits
-    return [int(v) for v in total]
+    # Columns of zeros are common in kernels, and free.
+    live = np.flatnonzero(matrix.any(axis=0))
+    total = [0] * matrix.shape[1]
+    if not limbs or not len(live):
+        return total
+    used = matrix if len(live) == matrix.shape[1] else matrix[:, live]
+    factors = np.array(limbs, dtype=np.int64)
+    low, high = (factors @ (used & 0xFFFFFFFF)).tolist(), (factors @ (used >> 32)).tolist()
+    for k, place in enumerate(live.tolist()):
+        value = 0
+        for upper, lower in zip(reversed(high), reversed(low), strict=True):
+            value = (value << weight_bits) + (upper[k] << 32) + lower[k]
+        total[place] = value
+    return total

@@ -147,8 +147,8 @@ def kernel_value(problem: Problem, mechanism: Mechanism) -> float:
 
 def total_worth(problem: Problem, kernel: NDArray[np.float64]) -> float:
     """Σ c_xy k_xy for an ``(n, M)`` kernel; correctly rounded where that is cheap."""
-    terms = (problem.objective * kernel).ravel()
-    return math.fsum(terms) if terms.size <= _FEW else float(terms.sum())
+    terms = problem.objective * kernel
+    return math.fsum(terms[terms != 0].tolist()) if terms.size <= _FEW else float(terms.sum())
 
 
 def _compare(problem: Problem, measured: tuple[tuple[float, ...], ...]) -> None:

@@ -9,7 +9,7 @@ frequent one, which is post-processing and free of any privacy cost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -61,7 +61,19 @@ def repair_kernel(
 
     Raises :class:`CertificateError` when the kernel holds no usable numbers.
     """
-    start = clean_kernel(kernel)
+    cleaned = clean_kernel(kernel)
+    # Outcomes that never occur are private and stay so.
+    live = np.flatnonzero(cleaned.any(axis=0))
+    weights, repair = _repaired(np.ascontiguousarray(cleaned[:, live]), prior, bounds)
+    whole = np.zeros(cleaned.shape, dtype=np.int64)
+    whole[:, live] = weights
+    return whole, replace(repair, merged=tuple(int(live[y]) for y in repair.merged))
+
+
+def _repaired(
+    start: NDArray[np.float64], prior: Prior, bounds: tuple[Bound, ...]
+) -> tuple[NDArray[np.int64], Repair]:
+    """:func:`repair_kernel` for a clean kernel, which is changed in place."""
     masses = prior.probabilities @ start
     merged: list[int] = []
     added = np.zeros(start.shape[1])
