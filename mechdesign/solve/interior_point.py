@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -87,6 +87,21 @@ class Memory:
     point: Point
     outputs: Places
     gap: float
+
+    def on(self, outputs: Places) -> Memory | None:
+        """The point on some outputs, ``None`` where it knows less than these."""
+        kept = np.isin(self.outputs, outputs)
+        if kept.sum() < len(outputs):
+            return None
+        old = self.point
+        point = replace(
+            old,
+            slacks=old.slacks[:, kept],
+            weights=old.weights[:, kept],
+            scales=old.scales[kept],
+            theta=old.theta[kept],
+        )
+        return Memory(point, self.outputs[kept], self.gap)
 
 
 def solve_columns(

@@ -37,15 +37,18 @@ Places = NDArray[np.intp]
 
 # Entries per block: what a pass touches stays in the processor's cache.
 _BLOCK = 65536
-# Second-order terms beyond this multiple of the target are cut off.
-_CLIP = 5.0
+# Second-order terms beyond this multiple of the target, or of this centring, are cut off.
+_CLIP = 10.0
+_CENTRING = 0.3
 # Row sums this close to one are left to the repair; at most so many steps are spent on more.
 _ROWS = 1e-10
 _RESTORING = 3
 # Relative additions to the diagonal of the Newton system, tried in turn.
 _RAISED = (0.0, 1e-15, 1e-14, 1e-13, 1e-12)
-# A system solved to this accuracy needs no further refinement; nor does one after so many rounds.
+# Row sums this accurate need no further refinement, nor, early on, when they are this share of the
+# gap, as every step mends what is left of them; so many rounds are enough.
 _ACCURATE = 1e-14
+_ACCURATE_SHARE = 1e-7
 _REFINEMENTS = 4
 
 
@@ -175,7 +178,7 @@ class Newton:
         self._factorise()
         self._suggest()
         self._correct(mu, self._predict(mu))
-        return self._step(mu)
+        return self._step(mu, max(_ACCURATE, _ACCURATE_SHARE * gap))
 
     def restore_rows(self) -> None:
         """Pure centring steps until the rows sum to one again: the last steps lose digits."""
@@ -192,14 +195,14 @@ class Newton:
             self._suggest()
             self.e.fill(0.0)
             self._correct(mu, 1.0)
-            self._step(mu)
+            self._step(mu, _ACCURATE)
             if not float(np.abs(self.rows_off()).max()) <= off:
                 self.point, self._off, self._unbalanced = before
                 return
 
-    def _step(self, mu: float) -> float:
+    def _step(self, mu: float, accuracy: float) -> float:
         """Solve for the targets in ``e`` and move; returns the shorter step length."""
-        self._settle()
+        self._settle(accuracy)
         primal, dual = self._lengths()
         # Closer to the boundary as the end nears.
         damping = min(0.995, max(0.9, 1 - 10 * mu))
@@ -269,10 +272,10 @@ class Newton:
                 np.dot(x, p, out=self.vf[b])
         self.missing = self.rows_off()
         self.dprices = np.zeros(len(p))
-        self._refine(-point.theta, 1)
+        self._refine(-point.theta, 1, _ACCURATE)
         self._spread()
 
-    def _settle(self) -> None:
+    def _settle(self, accuracy: float) -> None:
         """The step towards the targets in ``e``, from the affine one."""
         for b in self.blocks:
             f = np.subtract(self.e[0, b], self.e[1, b], out=self.work[0, : b.stop - b.start])
@@ -281,10 +284,10 @@ class Newton:
             self.dk[b] += f
             if self.point.link:
                 self.vf[b] += f @ self.p
-        self._refine(self.extra - self.point.theta, _REFINEMENTS)
+        self._refine(self.extra - self.point.theta, _REFINEMENTS, accuracy)
         self._spread()
 
-    def _refine(self, sought: Array, rounds: int) -> None:
+    def _refine(self, sought: Array, rounds: int, accuracy: float) -> None:
         """Steps dλ, dt, dθ and, in ``ds[0]``, dk, with refinement of the row sums."""
         from scipy.linalg.lapack import dpotrs
 
@@ -302,7 +305,7 @@ class Newton:
             self.dt = (self.rf - sought) / self.gamma
             total = self._apply(change)
             error = float(np.abs(total - self.missing).max())
-            if error <= _ACCURATE or error > 0.5 * last:
+            if error <= accuracy or error > 0.5 * last:
                 break
             last = error
         if link:
@@ -366,7 +369,7 @@ class Newton:
 
     def _correct(self, mu: float, centring: float) -> None:
         """Corrected targets, divided by the slacks: (σμ + second order)/s, in ``e``."""
-        cap = _CLIP * max(centring, 0.1) * mu * self.aims
+        cap = _CLIP * max(centring, _CENTRING) * mu * self.aims
         floor, aim = -cap, centring * mu * self.aims
         for b in self.blocks:
             e = self.e[:, b]

@@ -122,7 +122,7 @@ class _Run:
                     screen=screen,
                     memory=memory,
                 )
-            memory, kept = None, found.memory
+            kept = kept or found.memory
             iterations += found.iterations
             if len(found.outputs) == m:
                 break
@@ -130,6 +130,8 @@ class _Run:
             if not len(paying):
                 break
             active = np.union1d(found.outputs, paying)
+            # What is brought back was there when the point was remembered.
+            memory = None if kept is None else kept.on(active)
         if not np.isfinite(found.columns).all() or not np.isfinite(found.prices).all():
             raise SolverError(
                 f"the structured method broke down on {self.problem}; try solver='highs-ipm'"
