@@ -146,6 +146,7 @@ class Newton:
         self.rf, self.vf, self.dt, self.extra = np.empty(m), np.zeros(m), np.empty(m), np.zeros(m)
         self.pivot = np.zeros(m, dtype=np.intp)
         self.row, self.ones = np.arange(m), np.ones(max(m, n))
+        self.factor: Array | None = None
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Leave out all outputs but some."""
@@ -181,23 +182,32 @@ class Newton:
         return self._step(mu, max(_ACCURATE, _ACCURATE_SHARE * gap))
 
     def restore_rows(self) -> None:
-        """Pure centring steps until the rows sum to one again: the last steps lose digits."""
-        for _ in range(_RESTORING):
-            off = float(np.abs(self.rows_off()).max())
-            if off <= _ROWS:
-                return
-            before = self.point.copy(), self._off, self._unbalanced
-            mu = self.gap() / self.point.slacks.size
+        """Steps of columns alone until rows sum to one again: the last steps lose digits.
+
+        They go by the last system that was factorised, so they are small beside the slacks.
+        """
+        if self.factor is None:
             try:
                 self._factorise()
             except np.linalg.LinAlgError:
                 return
-            self._suggest()
-            self.e.fill(0.0)
-            self._correct(mu, 1.0)
-            self._step(mu, _ACCURATE)
+        for _ in range(_RESTORING):
+            self.missing = self.rows_off()
+            off = float(np.abs(self.missing).max())
+            if off <= _ROWS:
+                return
+            for part in (self.dk, self.rf, self.vf):
+                part.fill(0.0)
+            self.dprices = np.zeros(len(self.p))
+            self._refine(np.zeros(len(self.c)), _REFINEMENTS, _ACCURATE)
+            self._spread()
+            low = min(float((self.ds[:, b] / self.point.slacks[:, b]).min()) for b in self.blocks)
+            step = min(1.0, -0.9 / low) if low < 0 else 1.0
+            before = self.point.slacks, self.point.scales
+            self.point.slacks = self.point.slacks + step * self.ds
+            self.point.scales = self.point.scales + step * self.dt
             if not float(np.abs(self.rows_off()).max()) <= off:
-                self.point, self._off, self._unbalanced = before
+                self.point.slacks, self.point.scales = before
                 return
 
     def _step(self, mu: float, accuracy: float) -> float:
@@ -291,6 +301,7 @@ class Newton:
         """Steps dλ, dt, dθ and, in ``ds[0]``, dk, with refinement of the row sums."""
         from scipy.linalg.lapack import dpotrs
 
+        assert self.factor is not None
         p, link, ones = self.p, self.point.link, self.ones[: len(self.c)]
         total = ones @ self.dk + ((self.rf - sought) / self.gamma) @ self.r
         if link:
