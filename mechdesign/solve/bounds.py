@@ -147,13 +147,14 @@ def _lift_support(
     """sup{⟨w, k⟩ : l ≤ k ≤ h, pᵀk = 1} per row: a continuous knapsack, filled from the top."""
     left = 1 - sides.lower
     room = (sides.upper - sides.lower) * p[order]
-    before = np.cumsum(room, axis=1)
-    before -= room
-    fill = np.clip(left - before, 0.0, room)
+    fill = room - np.cumsum(room, axis=1)
+    fill += left
+    np.minimum(fill, room, out=fill)
+    np.maximum(fill, 0.0, out=fill)
     # Rounding may leave a trace of mass unplaced; the best symbol takes it.
     missing = np.maximum(left - fill.sum(axis=1), 0.0)
     best = worth.max(axis=1)
-    fill *= np.take_along_axis(worth, order, axis=1)
+    fill *= _sorted(worth, order)
     return sides.lower * rows.sum(axis=1) + fill.sum(axis=1) + missing * np.maximum(best, 0.0)
 
 
@@ -164,7 +165,7 @@ def _ratio_support(
     ratio: float,
 ) -> NDArray[np.float64]:
     """sup{⟨w, k⟩ : max k ≤ r min k, pᵀk = 1} per row: the best threshold on w/p."""
-    gained = np.cumsum(np.take_along_axis(rows, order, axis=1), axis=1)
+    gained = np.cumsum(_sorted(rows, order), axis=1)
     mass = np.cumsum(p[order], axis=1)
     total = rows.sum(axis=1)
     # Divided through by r, so that large ratios stay finite.
@@ -175,6 +176,10 @@ def _ratio_support(
     mass += low * p.sum()
     gained /= mass
     return np.maximum(gained.max(axis=1), total / p.sum())
+
+
+def _sorted(rows: NDArray[np.float64], order: NDArray[np.intp]) -> NDArray[np.float64]:
+    return rows[np.arange(len(rows))[:, None], order]
 
 
 def _clean(weights: NDArray[np.float64]) -> NDArray[np.float64]:

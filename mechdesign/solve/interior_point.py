@@ -241,8 +241,11 @@ def _without_vanished(state: Newton, outputs: Places, before: float) -> Places:
     """
     t = state.point.scales
     m = len(t)
+    vanishing = t <= _VANISHED * float(t.sum()) / m
+    if vanishing.sum() < 0.1 * m:
+        return outputs
     falls = min(state.gap() / before, 1.0) ** 0.5
-    keep = (t > _VANISHED * float(t.sum()) / m) | (t > falls * state.former)
+    keep = ~vanishing | (t > falls * state.former)
     if keep.sum() > 0.9 * m:
         return outputs
     # Never more than a third at once: a single odd step should not decide.

@@ -99,16 +99,15 @@ def cholesky(system: Array) -> Array:
     """
     from scipy.linalg.lapack import dpotrf
 
-    if np.isfinite(system.trace()):
-        diagonal = system.diagonal().copy()
-        places = np.arange(len(system))
-        for raised in _RAISED:
-            if raised:
-                system[places, places] = diagonal * (1 + raised)
-            factor, failed = dpotrf(system, lower=1, clean=0)
-            if not failed:
-                found: Array = factor
-                return found
+    diagonal, places = None, np.arange(len(system))
+    for raised in _RAISED:
+        if raised:
+            diagonal = system.diagonal().copy() if diagonal is None else diagonal
+            system[places, places] = diagonal * (1 + raised)
+        factor, failed = dpotrf(system, lower=1, clean=0)
+        if not failed:
+            found: Array = factor
+            return found
     raise np.linalg.LinAlgError("the Newton system is not positive definite")
 
 
@@ -168,8 +167,8 @@ class Newton:
 
     def rows_off(self) -> Array:
         """How much the row sums lack."""
-        sums: Array = self.point.slacks[0].sum(axis=0)
-        return 1.0 - sums - self.point.lower * self.point.scales.sum()
+        sums: Array = self.ones[: len(self.c)] @ self.point.slacks[0]
+        return (1.0 - self.point.lower * self.point.scales.sum()) - sums
 
     # One iteration
 
@@ -199,7 +198,7 @@ class Newton:
             for part in (self.dk, self.rf, self.vf):
                 part.fill(0.0)
             self.dprices = np.zeros(len(self.p))
-            self._refine(np.zeros(len(self.c)), _REFINEMENTS, _ACCURATE)
+            self._refine(np.zeros(len(self.c)), _ACCURATE)
             self._spread()
             low = min(float((self.ds[:, b] / self.point.slacks[:, b]).min()) for b in self.blocks)
             step = min(1.0, -0.9 / low) if low < 0 else 1.0
@@ -282,7 +281,7 @@ class Newton:
                 np.dot(x, p, out=self.vf[b])
         self.missing = self.rows_off()
         self.dprices = np.zeros(len(p))
-        self._refine(-point.theta, 1, _ACCURATE)
+        self._refine(-point.theta, None)
         self._spread()
 
     def _settle(self, accuracy: float) -> None:
@@ -294,41 +293,43 @@ class Newton:
             self.dk[b] += f
             if self.point.link:
                 self.vf[b] += f @ self.p
-        self._refine(self.extra - self.point.theta, _REFINEMENTS, accuracy)
+        self._refine(self.extra - self.point.theta, accuracy)
         self._spread()
 
-    def _refine(self, sought: Array, rounds: int, accuracy: float) -> None:
-        """Steps dλ, dt, dθ and, in ``ds[0]``, dk, with refinement of the row sums."""
+    def _refine(self, sought: Array, accuracy: float | None) -> None:
+        """Steps dλ, dt, dθ and, in ``ds[0]``, dk, with refinement of the row sums.
+
+        Without an accuracy nothing is refined, and dθ is left out.
+        """
         from scipy.linalg.lapack import dpotrs
 
         assert self.factor is not None
         p, link, ones = self.p, self.point.link, self.ones[: len(self.c)]
-        total = ones @ self.dk + ((self.rf - sought) / self.gamma) @ self.r
+        lack = ones @ self.dk + ((self.rf - sought) / self.gamma) @ self.r - self.missing
         if link:
-            total -= p * ((self.vf / self.beta) @ self.inverse)
+            lack -= p * ((self.vf / self.beta) @ self.inverse)
         last = math.inf
-        for _ in range(rounds):
-            change = dpotrs(self.factor, total - self.missing, lower=1)[0]
+        for _ in range(_REFINEMENTS):
+            change = dpotrs(self.factor, lack, lower=1)[0]
             self.dprices += change
             self.rf -= self.r @ change
             if link:
                 self.vf -= self.inverse @ (p * change)
             self.dt = (self.rf - sought) / self.gamma
-            total = self._apply(change)
-            error = float(np.abs(total - self.missing).max())
+            self._apply(change)
+            if accuracy is None:
+                return
+            lack = ones @ self.ds[0] - self.missing
+            error = float(np.abs(lack).max())
             if error <= accuracy or error > 0.5 * last:
                 break
             last = error
         if link:
             self.dtheta = (self.vf - self.kappa * self.dt) / self.beta
 
-    def _apply(self, change: Array) -> Array:
-        """Move ``dk`` by a change of prices; returns the row sums of the finished step.
-
-        ``dk`` holds f/D between calls, ``ds[0]`` the finished step.
-        """
+    def _apply(self, change: Array) -> None:
+        """Move ``dk``, which holds f/D, by a change of prices; finish the step in ``ds[0]``."""
         p = self.p
-        total = np.zeros(len(p))
         for b in self.blocks:
             inverse, x, done = self.inverse[b], self.dk[b], self.ds[0, b]
             other = self.work[0, : len(x)]
@@ -344,8 +345,6 @@ class Newton:
             else:
                 np.multiply(self.r[b], self.dt[b][:, None], out=done)
                 done += x
-            total += self.ones[: len(done)] @ done
-        return total
 
     def _spread(self) -> None:
         """From dk to the steps of both slacks."""

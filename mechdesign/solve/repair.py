@@ -124,11 +124,11 @@ def to_weights(kernel: NDArray[np.float64]) -> NDArray[np.int64]:
     missing = DENOMINATOR - weights.sum(axis=1)
     order = np.argsort(-fractions, axis=1, kind="stable")
     # Rank of each entry among the remainders of its row.
+    rows = np.arange(len(weights))
     ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.arange(kernel.shape[1])[None, :], axis=1)
+    ranks[rows[:, None], order] = np.arange(kernel.shape[1])
     raise_one = (ranks < missing[:, None]) & (fractions > 0)
     weights += raise_one
-    rows = np.arange(len(weights))
     weights[rows, weights.argmax(axis=1)] += DENOMINATOR - weights.sum(axis=1)
     return weights
 
