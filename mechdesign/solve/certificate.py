@@ -85,10 +85,12 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
         weights = to_weights(constant_kernel(problem))
         mechanism, repair = _with_zero_mass(problem, weights), Repair((), 1.0, 1, constant=True)
         value = kernel_value(problem, mechanism)
-    solved = total_worth(problem, clean_kernel(candidate.kernel))
+    solved = float(np.vdot(problem.objective, clean_kernel(candidate.kernel)))
     loss = max(solved - value, 0.0)
     share = loss / problem.gain_range if problem.gain_range > 0 else 0.0
-    certificate = examine(problem, mechanism, candidate.duals, repair, share, candidate.solver)
+    certificate = examine(
+        problem, mechanism, candidate.duals, repair, share, candidate.solver, value
+    )
     return mechanism, certificate
 
 
@@ -99,9 +101,11 @@ def examine(
     repair: Repair,
     repair_loss: float,
     solver: str,
+    value: float | None = None,
 ) -> Certificate:
     """Everything that can be proved about a kernel: exact checks, value, bound and gaps.
 
+    ``value`` is :func:`kernel_value` of the mechanism where that has just been computed.
     Raises :class:`CertificateError` with the evidence if a check does not say yes.
     """
     checks = tuple(notion.check(mechanism, problem.prior) for notion in problem.notions)
@@ -114,7 +118,8 @@ def examine(
         )
     measured = tuple(notion.measure(mechanism, problem.prior) for notion in problem.notions)
     _compare(problem, measured)
-    value = kernel_value(problem, mechanism)
+    if value is None:
+        value = kernel_value(problem, mechanism)
     bound, source = upper_bound(problem, duals)
     width = problem.gain_range
     if bound < value - _ROUNDING * (abs(value) + width):

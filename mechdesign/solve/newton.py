@@ -243,7 +243,7 @@ class Newton:
                 pivot = share.argmax(axis=1)
                 most = share[rows, pivot]
                 share[rows, pivot] = 0.0
-                rest = share.sum(axis=1)
+                rest = share @ self.ones[:n]
                 beta = rest + most
                 share *= (-1 / beta)[:, None]
                 share += 1.0
@@ -365,7 +365,7 @@ class Newton:
             np.multiply(s, self.point.weights[:, b], out=e)
             e *= q
             linear += float(e.sum())
-            square += float(np.einsum("iyx,iyx->", e, q))
+            square += float(np.vdot(e[0], q[0]) + np.vdot(e[1], q[1]))
             q += 1.0
             e *= q
         primal = min(1.0, -1 / low) if low < -1 else 1.0
