@@ -32,7 +32,7 @@ _LATE = 3e-4
 # for a symbol, but to no less than this share of the largest.
 _LEAST_AIM = 1e-6
 # A neighbour starts from the first point with at most this gap, unless the arrays are large.
-_REMEMBERED = 1e-2
+_REMEMBERED = 5e-3
 _REMEMBERED_ENTRIES = 250_000
 # A slack starts at no less than this share of what the neighbour's has of the centre's.
 _INSIDE = 0.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,12 @@ def sweep(
             got=repr(privacies),
             remedy="pass one notion for each point",
         )
-    problems = [state_problem(prior, utility, privacy, outputs) for privacy in privacies]
+    problems: list[Problem] = []
+    for privacy in privacies:
+        problem = state_problem(prior, utility, privacy, outputs)
+        # The gains of all points are the same; one array serves them all, and one is sent to each
+        # process.
+        problems.append(replace(problem, gains=problems[0].gains) if problems else problem)
     pieces = _pieces(problems, jobs)
     if len(pieces) == 1:
         found = _run_piece(pieces[0], solver, progress)
