@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from . import theory as theory
     from . import utility as utility
     from .auditing import AuditReport as AuditReport
     from .auditing import audit as audit
@@ -36,12 +37,15 @@ if TYPE_CHECKING:
     from .privacy import Hypotheses as Hypotheses
     from .privacy import LikelihoodBound as LikelihoodBound
     from .privacy import PrivacyNotion as PrivacyNotion
+    from .regions import plot_regions as plot_regions
     from .solve.designing import Design as Design
     from .solve.designing import design as design
     from .solve.designing import explain as explain
     from .solve.sweeping import sweep as sweep
     from .storage import load as load
     from .storage import save as save
+    from .theory.conversions import convert as convert
+    from .theory.conversions import implications as implications
 
 _HOMES = {
     "Prior": "prior",
@@ -65,11 +69,14 @@ _HOMES = {
     "AuditReport": "auditing",
     "compare": "comparing",
     "Comparison": "comparing",
+    "convert": "theory.conversions",
+    "implications": "theory.conversions",
     "plot_frontiers": "plotting",
+    "plot_regions": "regions",
     "save": "storage",
     "load": "storage",
 }
-_ROOMS = ("utility", "privacy", "errors")
+_ROOMS = ("utility", "privacy", "theory", "errors")
 
 __all__ = sorted([*_HOMES, *_ROOMS, "__version__"])
 

@@ -1,8 +1,8 @@
-"""The command line: ``mechdesign design``, ``audit``, ``compare``, ``show`` and ``data``.
+"""The command line: ``mechdesign design``, ``audit``, ``compare``, ``convert`` and the others.
 
 Reports go to standard output, everything else to standard error. Exit codes: 0 done; 1 an audited
-kernel does not (provably) meet an asked level; 2 the input cannot be used; 3 a solver or an exact
-check failed.
+kernel does not (provably) meet an asked level, or a checked result fails; 2 the input cannot be
+used; 3 a solver or an exact check failed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ import typer
 from . import __version__
 from .commands.audits import audit
 from .commands.comparisons import compare
+from .commands.conversions import convert
 from .commands.designs import design, show
 from .commands.examples import data
 from .commands.options import BAD_INPUT, FAILED, OK
+from .commands.results import theorems
 from .errors import InputError, MechdesignError, NoMethodError, StorageError
 
 app = typer.Typer(
@@ -29,8 +31,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Design, certify and audit optimal privacy mechanisms for finite secrets. "
-    "Levels are in nats. Exit codes: 0 done, 1 an audited kernel misses an asked level, "
-    "2 bad input, 3 a solver or an exact check failed.",
+    "Levels are in nats. Exit codes: 0 done, 1 an audited kernel misses an asked level "
+    "or a checked result fails, 2 bad input, 3 a solver or an exact check failed.",
 )
 
 
@@ -43,7 +45,7 @@ def _root(
         raise typer.Exit(OK)
 
 
-for command in (design, audit, compare, show, data):
+for command in (design, audit, compare, convert, theorems, show, data):
     app.command()(command)
 
 

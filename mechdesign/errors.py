@@ -17,7 +17,8 @@
 
     MechdesignWarning (UserWarning)
     ├── ZeroMassWarning                 symbols of zero mass are left out of the design
-    └── GapWarning                      the kernel is certified private, its optimality is not tight
+    ├── GapWarning                      the kernel is certified private, its optimality is not tight
+    └── NoGuaranteeWarning              a conversion gives no finite level; says why
 """
 
 from __future__ import annotations
@@ -136,3 +137,7 @@ class ZeroMassWarning(MechdesignWarning):
 
 class GapWarning(MechdesignWarning):
     """The returned kernel is certified private, but the gap to the bound is large."""
+
+
+class NoGuaranteeWarning(MechdesignWarning):
+    """A conversion between guarantees gives no finite level; the message says why."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import InputError
 
@@ -83,6 +84,44 @@ def listing(labels: Sequence[Label], most: int = 6) -> str:
     """A readable list of labels, the long tail counted."""
     shown = ", ".join(repr(label) for label in labels[:most])
     return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"
+
+
+def name_outputs(inputs: Sequence[Label], raised: NDArray[np.bool_]) -> list[str]:
+    """Distinct readable names for outputs, after the symbols that each makes more likely.
+
+    ``raised`` is an ``(N, M)`` array. An output that raises one symbol bears its name, a few are
+    joined by ``+``; where most are raised the others are named, as in ``not c``.
+
+    >>> name_outputs(["a", "b", "c"], np.array([[1, 1, 0], [0, 1, 0], [0, 0, 0]], bool))
+    ['a', 'not c', 'nothing']
+    """
+    names: list[str] = []
+    for column in raised.T:
+        up, down = np.flatnonzero(column), np.flatnonzero(~column)
+        if up.size == 0 or down.size == 0:
+            name = "nothing"
+        elif up.size <= 1 or 2 * up.size <= column.size:
+            name = _joined(inputs, up)
+        else:
+            name = "not " + _joined(inputs, down)
+        names.append(name)
+    # Several outputs may raise the same symbols, some more than others: number them.
+    taken = set(names)
+    count: dict[str, int] = {}
+    for i, name in enumerate(names):
+        count[name] = count.get(name, 0) + 1
+        if count[name] > 1:
+            number = count[name]
+            while f"{name} #{number}" in taken:
+                number += 1
+            names[i] = f"{name} #{number}"
+            taken.add(names[i])
+    return names
+
+
+def _joined(labels: Sequence[Label], places: NDArray[np.intp], most: int = 4) -> str:
+    shown = "+".join(str(labels[i]) for i in places[:most])
+    return shown if places.size <= most else f"{shown}+{places.size - most} more"
 
 
 def parse_labels(texts: Sequence[str]) -> list[Label]:

@@ -23,7 +23,7 @@ from mechdesign.solve import closed_form
 from mechdesign.solve.certificate import certify, fingerprint, kernel_value
 from mechdesign.solve.choice import choose
 from mechdesign.solve.linear_program import HighsSimplex
-from mechdesign.solve.methods import Candidate, Duals, constant_kernel
+from mechdesign.solve.methods import Candidate, Duals
 from mechdesign.solve.problem import state_problem
 from mechdesign.solve.repair import Repair, to_weights
 
@@ -181,7 +181,7 @@ def test_any_candidate_is_made_private_and_bounded(data):
 
 def test_a_large_gap_is_warned_about(monkeypatch):
     def lazy(self, problem):
-        return Candidate(constant_kernel(problem), Duals(), "lazy")
+        return Candidate(problem.constant_kernel, Duals(), "lazy")
 
     monkeypatch.setattr(closed_form.AnyPMC, "solve", lazy)
     with pytest.warns(GapWarning, match="another solver may do better"):
@@ -197,7 +197,7 @@ def test_another_method_makes_up_for_a_poor_one(monkeypatch):
     """Left to choose, a design with a large gap is tried again with the next method."""
 
     def lazy(self, problem):
-        return Candidate(constant_kernel(problem), Duals(), "lazy")
+        return Candidate(problem.constant_kernel, Duals(), "lazy")
 
     expected = md.design(PRIOR, HAMMING, md.PMC(0.5))
     monkeypatch.setattr(closed_form.AnyPMC, "solve", lazy)
@@ -215,7 +215,7 @@ def test_the_best_value_and_the_best_bound_are_put_together(monkeypatch):
         return Candidate(good.kernel, Duals(), "kernel only")
 
     def duals_only(self, problem):
-        return Candidate(constant_kernel(problem), good.duals, "duals only")
+        return Candidate(problem.constant_kernel, good.duals, "duals only")
 
     monkeypatch.setattr(closed_form.AnyPMC, "solve", kernel_only)
     monkeypatch.setattr(HighsSimplex, "solve", duals_only)

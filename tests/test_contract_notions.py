@@ -28,7 +28,7 @@ from mechdesign.errors import CertificateError, LevelError, UnknownNameError
 from mechdesign.exact import Verdict
 from mechdesign.privacy import NOTIONS, Bound, Hypotheses, as_notions, parse_notion
 from mechdesign.solve import closed_form
-from mechdesign.solve.methods import Candidate, constant_kernel
+from mechdesign.solve.methods import Candidate
 
 
 @pytest.mark.parametrize("part", CONTRACT, ids=lambda part: part.__name__)
@@ -187,7 +187,7 @@ def test_consistent_but_asymmetric_notion_passes_the_rest():
 def test_broken_method_fails_the_agreement(monkeypatch):
     def solve(self, problem):
         good = original(self, problem)
-        return Candidate(constant_kernel(problem), good.duals, "wrong")
+        return Candidate(problem.constant_kernel, good.duals, "wrong")
 
     original = closed_form.AnyPMC.solve
     monkeypatch.setattr(closed_form.AnyPMC, "solve", solve)

@@ -22,7 +22,7 @@ LAYERS = (
     ("solve",),
     ("theory", "noise"),
     ("auditing", "comparing", "release"),
-    ("storage", "reporting", "plotting", "arguments"),
+    ("storage", "reporting", "plotting", "arguments", "regions", "theory_reporting"),
     ("commands",),
     ("cli",),
     ("__main__",),
@@ -42,6 +42,9 @@ NEIGHBOURS = {
     ("mechanism", "prior"),
     ("reporting", "storage"),  # the plain values of a report are those of a file
     ("reporting", "plotting"),  # a report on a comparison may be a plot
+    ("regions", "plotting"),  # loads matplotlib
+    ("theory_reporting", "reporting"),  # one console
+    ("theory_reporting", "storage"),
 }
 # Base files that the other files of their folder build on.
 BASES = {"commands": {"options"}, "privacy": {"hypotheses", "notion"}, "utility": {"base"}}

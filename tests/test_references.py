@@ -10,7 +10,8 @@ import pytest
 
 import mechdesign
 from mechdesign.privacy import NOTIONS
-from mechdesign.solve import closed_form, linear_program, methods
+from mechdesign.solve import choice, closed_form, linear_program, methods
+from mechdesign.theory import errata, known_theorems
 from mechdesign.utility import UTILITIES
 
 ROOT = Path(mechdesign.__file__).parent
@@ -69,6 +70,9 @@ def cited():
     for cls in ours(subclasses(methods.Method)):
         for part in filter(None, cls.source.split(",")):
             yield cls.__name__, part.split()[0]
+    for entry in (*known_theorems(), *errata()):
+        if entry.source:
+            yield entry.id, entry.source
     for place, text in docstrings():
         for key in MARK.findall(text):
             yield place, key
@@ -84,8 +88,11 @@ def test_the_readers_see_citations_of_every_kind():
     assert ("BayesGain", "Alvim2012") in CITED
     assert ("HighPrivacyPML", "SaeidianPMC") in CITED
     assert ("auditing.py:AuditReport", "Issa2020") in CITED
+    assert ("PMC-Thm-4.1", "SaeidianPMC") in CITED
+    assert ("E7", "NuradhaGoldfeld") in CITED
     assert closed_form.CLOSED_FORMS
     assert linear_program.SIMPLEX_ENTRIES
+    assert choice.__doc__  # it knows every method, so importing it brings them all
     assert MARK.findall("x[index], list[str], ([Duchi2013]; [GrosseID]) K[x,y] [.5, .3]") == [
         "Duchi2013",
         "GrosseID",

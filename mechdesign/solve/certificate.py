@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import CertificateError
-from ..exact import DENOMINATOR_BITS, Verdict
+from ..exact import Verdict
 from ..mechanism import Mechanism
 from ..privacy.notion import Check, notion_fields
 from .bounds import upper_bound
-from .methods import Candidate, Duals, constant_kernel
-from .problem import Problem
+from .methods import Candidate, Duals
+from .problem import AnyProblem, Problem, SublinearProblem
 from .repair import Repair, clean_kernel, repair_kernel, to_weights
+from .sublinear_bounds import sublinear_bound
 
-#: Gaps up to this share of the utility range count as optimal.
+#: Gaps up to this share of the utility range (or of a sub-convex utility) count as optimal.
 GAP_TOLERANCE = 1e-6
 #: A possible gain below this share of the utility range is nothing.
 NOTHING = 1e-11
 # How far a floating-point measurement may lie above an exactly checked level.
 _MEASURED_TOLERANCE = 1e-9
-_FEW = 10_000
 # Relative rounding of the value of a kernel, generously.
 _ROUNDING = 1e-12
 
@@ -43,11 +41,11 @@ class Certificate:
     value : expected utility of the exact kernel
     bound : proven upper bound on the utility of every kernel that satisfies the notions
     bound_source : which duals gave it
-    gap : (bound − value) / (max u − min u)
+    gap : (bound − value) / (max u − min u); for sub-convex utilities (bound − value) / value
     gain_gap : (bound − value) / (bound − best constant utility): the gap relative to what any
         release can gain over telling nothing; ``None`` when there is nothing to gain
     repair : what was done to the solver's kernel
-    repair_loss : utility lost by it, as a share of max u − min u
+    repair_loss : utility lost by it, as a share of what the gap is a share of
     solver : what computed the kernel
     duals : the dual numbers that the bound was computed from, so that anybody can do it again
     fingerprint : SHA-256 over prior, kernel, notions and labels
@@ -68,26 +66,26 @@ class Certificate:
 
     @property
     def is_optimal(self) -> bool:
-        """Whether the gap is at most 1e-6 of the utility range."""
+        """Whether the gap is at most 1e-6."""
         return self.gap <= GAP_TOLERANCE
 
 
-def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certificate]:
+def certify(problem: AnyProblem, candidate: Candidate) -> tuple[Mechanism, Certificate]:
     """Repair a candidate, check it exactly, and bound the optimum by its duals.
 
     Raises :class:`CertificateError` with the evidence if a check does not say yes.
     """
     weights, repair = repair_kernel(candidate.kernel, problem.inner, problem.bounds)
-    mechanism = _with_zero_mass(problem, weights)
+    mechanism = problem.mechanism(weights)
     value = kernel_value(problem, mechanism)
     if value < problem.constant_value:
         # Noise made it worse than telling nothing, which is always private.
-        weights = to_weights(constant_kernel(problem))
-        mechanism, repair = _with_zero_mass(problem, weights), Repair((), 1.0, 1, constant=True)
+        weights = to_weights(problem.constant_kernel)
+        mechanism, repair = problem.mechanism(weights), Repair((), 1.0, 1, constant=True)
         value = kernel_value(problem, mechanism)
-    solved = float(np.vdot(problem.objective, clean_kernel(candidate.kernel)))
-    loss = max(solved - value, 0.0)
-    share = loss / problem.gain_range if problem.gain_range > 0 else 0.0
+    loss = max(problem.worth(clean_kernel(candidate.kernel)) - value, 0.0)
+    width = problem.width(value)
+    share = loss / width if width > 0 else 0.0
     certificate = examine(
         problem, mechanism, candidate.duals, repair, share, candidate.solver, value
     )
@@ -95,7 +93,7 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
 
 
 def examine(
-    problem: Problem,
+    problem: AnyProblem,
     mechanism: Mechanism,
     duals: Duals,
     repair: Repair,
@@ -120,8 +118,8 @@ def examine(
     _compare(problem, measured)
     if value is None:
         value = kernel_value(problem, mechanism)
-    bound, source = upper_bound(problem, duals)
-    width = problem.gain_range
+    bound, source = _bound(problem, duals, value)
+    width = problem.width(value)
     if bound < value - _ROUNDING * (abs(value) + width):
         raise CertificateError(
             f"the bound {bound!r} is below the value {value!r} of a kernel that satisfies every "
@@ -145,18 +143,19 @@ def examine(
     )
 
 
-def kernel_value(problem: Problem, mechanism: Mechanism) -> float:
+def kernel_value(problem: AnyProblem, mechanism: Mechanism) -> float:
     """Expected utility of a kernel over all symbols of the problem."""
-    return total_worth(problem, mechanism.kernel[problem.prior.support])
+    return problem.worth(mechanism.kernel[problem.prior.support])
 
 
-def total_worth(problem: Problem, kernel: NDArray[np.float64]) -> float:
-    """Σ c_xy k_xy for an ``(n, M)`` kernel; correctly rounded where that is cheap."""
-    terms = problem.objective * kernel
-    return math.fsum(terms[terms != 0].tolist()) if terms.size <= _FEW else float(terms.sum())
+def _bound(problem: AnyProblem, duals: Duals, value: float) -> tuple[float, str]:
+    if isinstance(problem, SublinearProblem):
+        return sublinear_bound(problem, duals, value)
+    assert isinstance(problem, Problem)
+    return upper_bound(problem, duals)
 
 
-def _compare(problem: Problem, measured: tuple[tuple[float, ...], ...]) -> None:
+def _compare(problem: AnyProblem, measured: tuple[tuple[float, ...], ...]) -> None:
     for notion, levels in zip(problem.notions, measured, strict=True):
         for asked, found in zip(notion.levels, levels, strict=True):
             if not found <= asked + _MEASURED_TOLERANCE * max(1.0, asked):
@@ -165,20 +164,6 @@ def _compare(problem: Problem, measured: tuple[tuple[float, ...], ...]) -> None:
                     f"own measurement gives {found:.12g} nats; bounds() and leakage() of this "
                     "notion do not say the same, so the kernel is withheld"
                 )
-
-
-def _with_zero_mass(problem: Problem, weights: NDArray[np.int64]) -> Mechanism:
-    """All symbols back in: one of zero mass gets a copy of the support row that serves it best."""
-    prior = problem.prior
-    if not prior.has_full_support:
-        gains = problem.utility.gains(prior, problem.outputs)  # type: ignore[attr-defined]
-        full = np.empty((len(prior), weights.shape[1]), dtype=np.int64)
-        full[prior.support] = weights
-        kernel = np.ldexp(weights.astype(np.float64), -DENOMINATOR_BITS)
-        for i in np.setdiff1d(np.arange(len(prior)), prior.support):
-            full[i] = weights[int(np.argmax(kernel @ gains[i]))]
-        weights = full
-    return Mechanism.from_weights(weights, DENOMINATOR_BITS, prior.labels, problem.outputs)
 
 
 def _canonical(value: Any) -> str:

@@ -6,14 +6,19 @@ from dataclasses import dataclass
 
 from ..errors import NoMethodError, SolverError, UnknownNameError
 from .closed_form import CLOSED_FORMS
+from .column_generation import ColumnGeneration
 from .conic import Clarabel
 from .linear_program import SIMPLEX_ENTRIES, Cvxpy, HighsInteriorPoint, HighsSimplex
 from .methods import Method
-from .problem import Problem
+from .problem import AnyProblem, Problem
+from .simplex import SIMPLICES
 from .structured import Structured
+from .vertices import Vertices
 
 SIMPLEX, INTERIOR = HighsSimplex(), HighsInteriorPoint()
 STRUCTURED, CLARABEL = Structured(), Clarabel()
+#: Methods for sub-convex utilities, in the order of preference.
+SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, ColumnGeneration(), Vertices())
 #: Solvers that cvxpy may have.
 CVXPY_SOLVERS = frozenset(
     {
@@ -73,15 +78,17 @@ class Choice:
         return "\n".join(lines)
 
 
-def ordered_methods(problem: Problem) -> tuple[Method, ...]:
-    """Every method in the order of preference for a problem of this size."""
+def ordered_methods(problem: AnyProblem) -> tuple[Method, ...]:
+    """Every method in the order of preference for a problem of this kind and size."""
+    if not isinstance(problem, Problem):
+        return SUBLINEAR_METHODS
     n, m = problem.shape
     if n * m <= SIMPLEX_ENTRIES:
         return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, CLARABEL, INTERIOR)
     return (*CLOSED_FORMS, STRUCTURED, CLARABEL, INTERIOR, SIMPLEX)
 
 
-def choose(problem: Problem, solver: str = "auto") -> Choice:
+def choose(problem: AnyProblem, solver: str = "auto") -> Choice:
     """What :func:`design` would do with a problem, and why.
 
     Parameters
@@ -99,6 +106,12 @@ def choose(problem: Problem, solver: str = "auto") -> Choice:
         candidates: tuple[Method, ...] = methods
     else:
         candidates = (find_method(solver),)
+        linear = isinstance(problem, Problem)
+        if linear == (candidates[0] in SUBLINEAR_METHODS):
+            kind = "linear" if linear else "sub-convex"
+            raise NoMethodError(
+                str(problem), {candidates[0].name: f"it does not solve {kind} utilities"}
+            )
     refusals: dict[str, str] = {}
     for method in candidates:
         why = method.refusal(problem)
@@ -119,7 +132,10 @@ def find_method(name: str) -> Method:
     Raises :class:`UnknownNameError`, and :class:`SolverError` for a solver that needs cvxpy where
     it is not installed.
     """
-    known = {m.name: m for m in (*CLOSED_FORMS, STRUCTURED, CLARABEL, SIMPLEX, INTERIOR)}
+    known = {
+        m.name: m
+        for m in (*CLOSED_FORMS, STRUCTURED, CLARABEL, SIMPLEX, INTERIOR, *SUBLINEAR_METHODS)
+    }
     if not isinstance(name, str):
         raise UnknownNameError("solver", name, [*known, "auto", "all"])
     if name.lower() in known:

@@ -11,9 +11,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .cones import inner_factors
-from .methods import Candidate, Duals, Method, Multipliers, constant_kernel
-from .problem import Problem
+from .cones import inner_factors, outer_factors
+from .methods import Candidate, Duals, Method, Multipliers
+from .problem import AnyProblem, Problem
 from .recognition import Recognition
 
 
@@ -65,7 +65,7 @@ class Constant(Method):
         """
         best = problem.constant_value
         prices = problem.inner.probabilities * best
-        return Candidate(constant_kernel(problem), Duals(prices), "closed form")
+        return Candidate(problem.constant_kernel, Duals(prices), "closed form")
 
 
 class HighPrivacyPML(Method):
@@ -220,22 +220,12 @@ class Binary(Method):
         Multipliers: on each edge one pair of hypotheses is tight; the residual of an output is a
         non-negative combination of the two tight inequalities.
         """
-        edges = [_Edge(0), _Edge(1)]
-        for number, bound in enumerate(problem.bounds):
-            over, under = bound.over.matrix.toarray(), bound.under.matrix.toarray()
-            inner = inner_factors(bound)
-            if bound.pairing == "all":
-                pairs = [(i, j, 0) for i in range(len(over)) for j in range(len(under))]
-            else:
-                pairs = [(i, i, min(i, len(inner) - 1)) for i in range(len(over))]
-            for i, j, k in pairs:
-                for edge in edges:
-                    edge.tighten(over[i], under[j], float(inner[k]), (number, i, j))
+        edges = find_edges(problem, inner=True)
         s, t = edges[1].other, edges[0].other
         det = 1 - s * t
         if det <= 0:
             duals = Duals(problem.inner.probabilities * problem.constant_value)
-            return Candidate(constant_kernel(problem), duals, "closed form")
+            return Candidate(problem.constant_kernel, duals, "closed form")
         rays = np.array([[1.0, t], [s, 1.0]])
         masses = np.array([(1 - s) / det, (1 - t) / det])
         worth = rays @ problem.objective
@@ -275,6 +265,33 @@ class _Edge:
         if least > self.other:
             self.other, self.tight = least, pair
             self.normal, self.factor = inequality, factor
+
+
+def find_edges(problem: AnyProblem, *, inner: bool) -> list[_Edge]:
+    """Both edges of the cone that the bounds leave for two symbols."""
+    edges = [_Edge(0), _Edge(1)]
+    for number, bound in enumerate(problem.bounds):
+        over, under = bound.over.matrix.toarray(), bound.under.matrix.toarray()
+        factors = inner_factors(bound) if inner else outer_factors(bound)
+        if bound.pairing == "all":
+            pairs = [(i, j, 0) for i in range(len(over)) for j in range(len(under))]
+        else:
+            pairs = [(i, i, min(i, len(factors) - 1)) for i in range(len(over))]
+        for i, j, k in pairs:
+            for edge in edges:
+                edge.tighten(over[i], under[j], float(factors[k]), (number, i, j))
+    return edges
+
+
+def two_edges(problem: AnyProblem, *, inner: bool) -> NDArray[np.float64]:
+    """The kernel on the two edges, ``(2, 2)``; one constant output where they coincide."""
+    edges = find_edges(problem, inner=inner)
+    s, t = edges[1].other, edges[0].other
+    det = 1 - s * t
+    if det <= 0:
+        return np.ones((2, 1))
+    first, second = (1 - s) / det, (1 - t) / det
+    return np.array([[first, s * second], [t * first, second]])
 
 
 def _edge_multipliers(

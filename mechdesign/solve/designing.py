@@ -16,7 +16,7 @@ from ..utility.base import Utility
 from .certificate import GAP_TOLERANCE, Certificate, certify, examine
 from .choice import Choice, choose, find_method, ordered_methods
 from .methods import Candidate
-from .problem import Problem, state_problem
+from .problem import AnyProblem, Problem, state_problem
 
 # Gaps and repair losses above this are worth another method on at most so many entries, and on
 # more where the design would not count as optimal.
@@ -136,6 +136,7 @@ def design(
     privacy: Any,
     outputs: Any = None,
     solver: str = "auto",
+    time_limit: float | None = None,
 ) -> Design:
     """The kernel P(Y|X) of highest utility that satisfies every privacy notion, with proof.
 
@@ -163,6 +164,9 @@ def design(
     solver : str
         ``"auto"`` (see :func:`explain`), ``"all"`` to run every method that applies and keep the
         best, the name of a method such as ``"highs-ipm"``, or of a cvxpy solver such as ``"SCS"``.
+    time_limit : float, optional
+        Seconds for methods that search (sub-convex utilities), 60 when left out. At the limit the
+        best kernel found is returned, with its honest gap and a :class:`GapWarning`.
 
     Returns
     -------
@@ -183,7 +187,7 @@ def design(
     >>> round(found.value, 6), found.status
     (0.584847, 'optimal')
     """
-    problem = state_problem(prior, utility, privacy, outputs)
+    problem = state_problem(prior, utility, privacy, outputs, time_limit)
     found = _design_all(problem) if solver == "all" else run_solver(problem, solver)[0]
     warn_of_gap(found)
     return found
@@ -200,7 +204,7 @@ def explain(
 
 
 def run_solver(
-    problem: Problem, solver: str, neighbour: tuple[str, Candidate] | None = None
+    problem: AnyProblem, solver: str, neighbour: tuple[str, Candidate] | None = None
 ) -> tuple[Design, tuple[str, Candidate]]:
     """Solve with the method that ``solver`` asks for; also returns what neighbours can use.
 
@@ -224,7 +228,7 @@ def run_solver(
 
 
 def _run_choice(
-    problem: Problem, choice: Choice, neighbour: Candidate | None = None
+    problem: AnyProblem, choice: Choice, neighbour: Candidate | None = None
 ) -> tuple[Design, Candidate]:
     if neighbour is None:
         candidate = choice.method.solve(problem)
@@ -255,14 +259,14 @@ def warn_of_gap(found: Design) -> None:
         )
 
 
-def _improved(problem: Problem, found: Design) -> Design:
+def _improved(problem: AnyProblem, found: Design) -> Design:
     """A design that is tight, with the help of other methods where the first one fell short.
 
     General solvers lose digits on priors with tiny masses. On problems small enough to try again,
     the best value and the best bound of several methods are put together.
     """
     assert found.choice is not None
-    n, m = problem.shape
+    n, m = problem.shape if isinstance(problem, Problem) else (len(problem.inner), 1)
     for name in found.choice.also:
         certificate = found.certificate
         shortfall = max(certificate.gap, certificate.repair_loss)
@@ -278,18 +282,20 @@ def _improved(problem: Problem, found: Design) -> Design:
     return found
 
 
-def _attainable(problem: Problem) -> float:
+def _attainable(problem: AnyProblem) -> float:
     """The gap that the rounding of the gains alone may leave, as a share of their range."""
+    if not isinstance(problem, Problem):
+        return GAP_TOLERANCE
     if problem.gain_range == 0:
         return 0.0
     size = float(np.abs(problem.gains).max()) / problem.gain_range
     return 16 * np.finfo(float).eps * (problem.shape[0] + 8) * size
 
 
-def _together(problem: Problem, first: Design, second: Design) -> Design:
+def _together(problem: AnyProblem, first: Design, second: Design) -> Design:
     """The kernel of the better value with the duals of the better bound."""
     # Values that agree to rounding: the method preferred anyway is kept.
-    better = second.value > first.value + 1e-12 * problem.gain_range
+    better = second.value > first.value + 1e-12 * problem.width(first.value)
     best = second if better else first
     duals = min(first, second, key=lambda d: d.bound).certificate.duals
     c = best.certificate
@@ -297,7 +303,7 @@ def _together(problem: Problem, first: Design, second: Design) -> Design:
     return replace(best, certificate=certificate)
 
 
-def _design_all(problem: Problem) -> Design:
+def _design_all(problem: AnyProblem) -> Design:
     choice = choose(problem, "auto")
     rows: list[Agreement] = []
     found: Design | None = None

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-
-from .problem import Problem
 
 #: Dual weights of one bound: ``(over, under)`` of shapes ``(A, M)`` and ``(B, M)`` when every μ
 #: is paired with every ν, ``(pairs,)`` of shape ``(P, M)`` when they are matched.
@@ -57,22 +55,17 @@ class Method(ABC):
     #: One sentence: what it does and why it would be chosen.
     reason: ClassVar[str]
     source: ClassVar[str] = ""
+    #: What else its answers are optimal for, where that is more than was asked.
+    scope: ClassVar[str] = ""
 
     @abstractmethod
-    def refusal(self, problem: Problem) -> str | None:
+    def refusal(self, problem: Any) -> str | None:
         """Why the method does not apply, or ``None`` when it does."""
 
     @abstractmethod
-    def solve(self, problem: Problem) -> Candidate:
+    def solve(self, problem: Any) -> Candidate:
         """Solve a problem that was not refused. Raises :class:`SolverError`."""
 
-    def solve_near(self, problem: Problem, neighbour: Candidate) -> Candidate:
+    def solve_near(self, problem: Any, neighbour: Candidate) -> Candidate:
         """Solve with what the solution of a problem with nearby levels gave, where that helps."""
         return self.solve(problem)
-
-
-def constant_kernel(problem: Problem) -> NDArray[np.float64]:
-    """The kernel that always reports the best single output, ``(n, M)``."""
-    kernel = np.zeros(problem.shape)
-    kernel[:, int(np.argmax(problem.objective.sum(axis=0)))] = 1.0
-    return kernel

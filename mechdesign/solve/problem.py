@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,54 +11,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import PriorError, UtilityError
-from ..labels import Label
+from ..errors import InputError, PriorError, UtilityError
+from ..exact import DENOMINATOR_BITS
+from ..labels import Label, name_outputs
+from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.hypotheses import Bound
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from ..utility.base import LinearUtility, Utility, checked_matrix
+from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
 from .cones import TwoSided, two_sided
 
 #: Smallest positive mass of a symbol that floats can work with beside others.
 SMALLEST_MASS = 1e-200
 #: Largest size of a gain: sums and products of gains stay finite.
 LARGEST_GAIN = 1e150
+#: Seconds that a search takes at most when nothing is said.
+DEFAULT_LIMIT = 60.0
+# Terms up to which sums are rounded once.
+_FEW = 10_000
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Maximise a linear utility over the kernels that satisfy every notion.
-
-    With p the prior on its n support symbols and u the gains::
-
-        maximise    Σ_xy p_x u_xy K_xy
-        subject to  Σ_y K_xy = 1,  K ≥ 0,
-                    (μᵀK)_y ≤ e^ε (νᵀK)_y   for every y and every pair (μ, ν) of every bound
+class AnyProblem(ABC):
+    """What every problem has, whatever is maximised.
 
     Attributes
     ----------
     prior : the prior as given
     inner : the prior on its support, n symbols
     utility, notions : what is maximised, what must hold
-    outputs : M output labels
-    gains : ``(n, M)`` gains on the support
     bounds : every bound of every notion on the inner prior that asks something
     others : notions outside the likelihood family
+    time_limit : seconds that a search may take; methods that do not search ignore it
     """
 
     prior: Prior
     inner: Prior
     utility: Utility
     notions: tuple[PrivacyNotion, ...]
-    outputs: tuple[Label, ...]
-    gains: NDArray[np.float64]
     bounds: tuple[Bound, ...]
     others: tuple[PrivacyNotion, ...]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Support symbols n and outputs M."""
-        return self.gains.shape[0], self.gains.shape[1]
+    time_limit: float
 
     @property
     def not_a_bound(self) -> str:
@@ -67,6 +63,53 @@ class Problem:
     def sides(self) -> TwoSided | None:
         """The two-sided cone that the bounds amount to, with factors for design."""
         return two_sided(self.bounds, self.inner, inner=True)
+
+    @property
+    @abstractmethod
+    def constant_value(self) -> float:
+        """Utility of the best constant output, which reveals nothing."""
+
+    @property
+    @abstractmethod
+    def constant_kernel(self) -> NDArray[np.float64]:
+        """The kernel of the best constant output."""
+
+    @abstractmethod
+    def worth(self, kernel: NDArray[np.float64]) -> float:
+        """Utility of a kernel on the support symbols."""
+
+    @abstractmethod
+    def width(self, value: float) -> float:
+        """What gaps and losses are measured against, for a design of a given value."""
+
+    @abstractmethod
+    def mechanism(self, weights: NDArray[np.int64]) -> Mechanism:
+        """The mechanism over all symbols, those of zero mass included, with its labels."""
+
+
+@dataclass(frozen=True)
+class Problem(AnyProblem):
+    """Maximise a linear utility over the kernels that satisfy every notion.
+
+    With p the prior on its n support symbols and u the gains::
+
+        maximise    Σ_xy p_x u_xy K_xy
+        subject to  Σ_y K_xy = 1,  K ≥ 0,
+                    (μᵀK)_y ≤ e^ε (νᵀK)_y   for every y and every pair (μ, ν) of every bound
+
+    Attributes
+    ----------
+    outputs : M output labels
+    gains : ``(n, M)`` gains on the support
+    """
+
+    outputs: tuple[Label, ...]
+    gains: NDArray[np.float64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Support symbols n and outputs M."""
+        return self.gains.shape[0], self.gains.shape[1]
 
     @cached_property
     def objective(self) -> NDArray[np.float64]:
@@ -83,13 +126,110 @@ class Problem:
         """Utility of the best constant output, which reveals nothing."""
         return float(self.objective.sum(axis=0).max())
 
+    @property
+    def constant_kernel(self) -> NDArray[np.float64]:
+        """The kernel that always reports the best single output, ``(n, M)``."""
+        kernel = np.zeros(self.shape)
+        kernel[:, int(np.argmax(self.objective.sum(axis=0)))] = 1.0
+        return kernel
+
+    def worth(self, kernel: NDArray[np.float64]) -> float:
+        """Σ c_xy k_xy for an ``(n, M)`` kernel; correctly rounded where that is cheap."""
+        terms = self.objective * kernel
+        return math.fsum(terms[terms != 0].tolist()) if terms.size <= _FEW else float(terms.sum())
+
+    def width(self, value: float) -> float:
+        """The range of the gains."""
+        return self.gain_range
+
+    def mechanism(self, weights: NDArray[np.int64]) -> Mechanism:
+        """All symbols back in: one of zero mass gets a copy of the row that serves it best."""
+        prior = self.prior
+        if not prior.has_full_support:
+            gains = self.utility.gains(prior, self.outputs)  # type: ignore[attr-defined]
+            full = np.empty((len(prior), weights.shape[1]), dtype=np.int64)
+            full[prior.support] = weights
+            kernel = np.ldexp(weights.astype(np.float64), -DENOMINATOR_BITS)
+            for i in np.setdiff1d(np.arange(len(prior)), prior.support):
+                full[i] = weights[int(np.argmax(kernel @ gains[i]))]
+            weights = full
+        return Mechanism.from_weights(weights, DENOMINATOR_BITS, prior.labels, self.outputs)
+
     def __str__(self) -> str:
         n, m = self.shape
         privacy = ", ".join(str(notion) for notion in self.notions)
         return f"{n} symbols × {m} outputs, {privacy}, {self.utility!r}"
 
 
-def state_problem(prior: Prior, utility: Utility, privacy: Any, outputs: Any = None) -> Problem:
+@dataclass(frozen=True)
+class SublinearProblem(AnyProblem):
+    """Maximise a sublinear utility over the kernels that satisfy every notion.
+
+    With μ convex and positively homogeneous in a column::
+
+        maximise    Σ_y μ(K_·y)
+        subject to  Σ_y K_xy = 1,  K_·y in the cone that the bounds leave,
+
+    over kernels with any number of outputs; n of them suffice.
+    """
+
+    utility: SublinearUtility
+
+    def worths(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """μ of each column of an ``(n, M)`` array on the support."""
+        return self.utility.worths(columns, self.inner)
+
+    @cached_property
+    def constant_value(self) -> float:
+        """μ(1): what a constant output is worth."""
+        return float(self.worths(np.ones((len(self.inner), 1)))[0])
+
+    @property
+    def constant_kernel(self) -> NDArray[np.float64]:
+        """One output."""
+        return np.ones((len(self.inner), 1))
+
+    @cached_property
+    def revealed_value(self) -> float:
+        """Σ_x μ(e_x): every symbol revealed. No kernel is worth more, as μ is subadditive."""
+        return float(self.worths(np.eye(len(self.inner))).sum())
+
+    def worth(self, kernel: NDArray[np.float64]) -> float:
+        """Σ_y μ(K_·y)."""
+        return math.fsum(self.worths(kernel))
+
+    def width(self, value: float) -> float:
+        """The value, or a trace of what could be had without privacy where it is nothing."""
+        return max(abs(value), 1e-15 * abs(self.revealed_value))
+
+    def mechanism(self, weights: NDArray[np.int64]) -> Mechanism:
+        """Outputs of positive weight, named by the symbols they raise; all symbols back in.
+
+        A symbol of zero mass gets a copy of the row of the most likely symbol.
+        """
+        prior = self.prior
+        weights = weights[:, weights.any(axis=0)]
+        p = self.inner.probabilities
+        kernel = weights.astype(np.float64)
+        raised = kernel > (p @ kernel) * (1 + 1e-9)
+        labels = name_outputs(self.inner.labels, raised)
+        full = np.empty((len(prior), weights.shape[1]), dtype=np.int64)
+        full[:] = weights[int(np.argmax(p))]
+        full[prior.support] = weights
+        return Mechanism.from_weights(full, DENOMINATOR_BITS, prior.labels, labels)
+
+    def __str__(self) -> str:
+        privacy = ", ".join(str(notion) for notion in self.notions)
+        return f"{len(self.inner)} symbols, {privacy}, {self.utility!r}"
+
+
+def state_problem(
+    prior: Prior,
+    utility: Utility,
+    privacy: Any,
+    outputs: Any = None,
+    time_limit: float | None = None,
+) -> Problem | SublinearProblem:
     """Coerce and validate everything a design is asked with.
 
     Raises
@@ -113,25 +253,25 @@ def state_problem(prior: Prior, utility: Utility, privacy: Any, outputs: Any = N
             got=got,
             remedy="make an instance; md.utility.Matrix(u) takes any matrix",
         )
-    if not isinstance(utility, LinearUtility):
+    if not isinstance(utility, (LinearUtility, SublinearUtility)):
         raise UtilityError(
             "utility",
-            expected="a linear utility",
+            expected="a linear or a sublinear utility",
             got=repr(utility),
-            remedy="use Hamming, Distance, Matrix or BayesGain",
+            remedy="derive it from LinearUtility (a matrix of gains) or SublinearUtility (a convex "
+            "function of a column)",
         )
-    labels = utility.labels_for(prior, outputs)
-    gains = checked_matrix(
-        utility.gains(prior, labels), (len(prior), len(labels)), f"gains of {utility!r}"
-    )
-    largest = float(np.abs(gains).max())
-    if largest > LARGEST_GAIN:
+    limit = _checked_limit(time_limit)
+    if isinstance(utility, SublinearUtility) and outputs is not None:
         raise UtilityError(
-            f"gains of {utility!r}",
-            expected=f"numbers of size at most {LARGEST_GAIN:g}",
-            got=f"{largest:.3g}",
-            remedy="divide the gains by a constant",
+            f"outputs for {utility!r}",
+            expected="none, as the outputs are found by the design",
+            got=repr(outputs),
+            remedy="leave them out; merge or rename outputs of the mechanism afterwards",
         )
+    gains, labels = None, ()
+    if isinstance(utility, LinearUtility):
+        gains, labels = _checked_gains(prior, utility, outputs)
     inner = prior.restricted()
     if inner.pmin < SMALLEST_MASS:
         rare = prior.labels[min(prior.support, key=lambda i: prior.weights[i])]
@@ -145,13 +285,42 @@ def state_problem(prior: Prior, utility: Utility, privacy: Any, outputs: Any = N
     for notion in notions:
         if isinstance(notion, LikelihoodBound):
             bounds.extend(b for b in notion.checked_bounds(inner) if not b.is_vacuous)
-    return Problem(
-        prior,
-        inner,
-        utility,
-        notions,
-        labels,
-        gains[prior.support],
-        tuple(bounds),
-        tuple(n for n in notions if not isinstance(n, LikelihoodBound)),
+    others = tuple(n for n in notions if not isinstance(n, LikelihoodBound))
+    asked = (prior, inner, utility, notions, tuple(bounds), others, limit)
+    if gains is not None:
+        return Problem(*asked, labels, gains[prior.support])
+    assert isinstance(utility, SublinearUtility)
+    if not isinstance(utility, FInformation):
+        check_sublinear(utility, inner)
+    return SublinearProblem(*asked)  # type: ignore[arg-type]
+
+
+def _checked_gains(
+    prior: Prior, utility: LinearUtility, outputs: Any
+) -> tuple[NDArray[np.float64], tuple[Label, ...]]:
+    labels = utility.labels_for(prior, outputs)
+    gains = checked_matrix(
+        utility.gains(prior, labels), (len(prior), len(labels)), f"gains of {utility!r}"
     )
+    largest = float(np.abs(gains).max())
+    if largest > LARGEST_GAIN:
+        raise UtilityError(
+            f"gains of {utility!r}",
+            expected=f"numbers of size at most {LARGEST_GAIN:g}",
+            got=f"{largest:.3g}",
+            remedy="divide the gains by a constant",
+        )
+    return gains, labels
+
+
+def _checked_limit(limit: float | None) -> float:
+    if limit is None:
+        return DEFAULT_LIMIT
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
+        raise InputError(
+            "time limit",
+            expected="a positive number of seconds",
+            got=repr(limit),
+            remedy="leave it out, or pass for example time_limit=60",
+        )
+    return float(limit)

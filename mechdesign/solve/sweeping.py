@@ -14,7 +14,7 @@ from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
 from .designing import Design, run_solver, warn_of_gap
 from .methods import Candidate
-from .problem import Problem, state_problem
+from .problem import AnyProblem, Problem, state_problem
 
 
 def sweep(
@@ -77,12 +77,14 @@ def sweep(
             got=repr(privacies),
             remedy="pass one notion for each point",
         )
-    problems: list[Problem] = []
+    problems: list[AnyProblem] = []
     for privacy in privacies:
         problem = state_problem(prior, utility, privacy, outputs)
-        # The gains of all points are the same; one array serves them all, and one is sent to each
-        # process.
-        problems.append(replace(problem, gains=problems[0].gains) if problems else problem)
+        first = problems[0] if problems else problem
+        if isinstance(problem, Problem) and isinstance(first, Problem):
+            # One array of gains serves all points, and one is sent to each process.
+            problem = replace(problem, gains=first.gains)
+        problems.append(problem)
     pieces = _pieces(problems, jobs)
     if len(pieces) == 1:
         found = _run_piece(pieces[0], solver, progress)
@@ -98,7 +100,7 @@ def sweep(
     return found
 
 
-def _pieces(problems: list[Problem], jobs: int) -> list[list[Problem]]:
+def _pieces(problems: list[AnyProblem], jobs: int) -> list[list[AnyProblem]]:
     if jobs == 1 or len(problems) < 2:
         return [problems]
     from joblib import effective_n_jobs
@@ -108,7 +110,7 @@ def _pieces(problems: list[Problem], jobs: int) -> list[list[Problem]]:
     return [[problems[i] for i in cut] for cut in cuts]
 
 
-def _run_piece(problems: list[Problem], solver: str, progress: bool) -> list[Design]:
+def _run_piece(problems: list[AnyProblem], solver: str, progress: bool) -> list[Design]:
     from ..progress import track
 
     found: list[Design] = []

@@ -2,5 +2,27 @@
 
 from .base import UTILITIES, LinearUtility, Utility
 from .linear import BayesGain, Distance, Hamming, Matrix
+from .sublinear import (
+    ChiSquare,
+    FInformation,
+    MutualInformation,
+    Sublinear,
+    SublinearUtility,
+    TotalVariation,
+)
 
-__all__ = ["UTILITIES", "BayesGain", "Distance", "Hamming", "LinearUtility", "Matrix", "Utility"]
+__all__ = [
+    "UTILITIES",
+    "BayesGain",
+    "ChiSquare",
+    "Distance",
+    "FInformation",
+    "Hamming",
+    "LinearUtility",
+    "Matrix",
+    "MutualInformation",
+    "Sublinear",
+    "SublinearUtility",
+    "TotalVariation",
+    "Utility",
+]

@@ -1,0 +1,63 @@
+"""``mechdesign convert``: what a guarantee implies."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..arguments import read_prior
+from .options import AsJson, Column, Missing, PriorText, Weights, print_json
+
+
+def convert(
+    notions: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NOTION:LEVEL...",
+            help="What holds, such as pml:0.1. Several hold at once.",
+        ),
+    ],
+    to: Annotated[
+        list[str] | None,
+        typer.Option("--to", help="Wanted notion, such as ldp. Repeat it; all when left out."),
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option("--data", help="CSV file or shipped table for the prior.")
+    ] = None,
+    column: Column = None,
+    weights: Weights = None,
+    missing: Missing = "error",
+    prior: PriorText = None,
+    tight: Annotated[
+        bool,
+        typer.Option("--tight", help="The smallest level that always holds, with a witness."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a guarantee implies under a prior, and by which results.
+
+    Levels are rounded up, so what is printed holds. With --tight it is also the smallest level that
+    does, proved, and a mechanism that attains it is part of the --json output.
+    """
+    from .. import theory, theory_reporting
+    from ..privacy.notion import NOTIONS, LikelihoodBound, find_notion, parse_notion
+
+    given = [parse_notion(text) for text in notions]
+    known = read_prior(table, column, weights, missing, prior)
+    if tight:
+        wanted = [find_notion(name) for name in to or []] or [
+            cls for cls in NOTIONS.values() if issubclass(cls, LikelihoodBound) and not cls.needs
+        ]
+        conversions = [theory.tight_conversion(given, cls, known) for cls in wanted]
+        if as_json:
+            print_json(theory_reporting.tight_json(conversions))
+        else:
+            theory_reporting.print_tight(conversions)
+        return
+    found = theory.implications(given, known)
+    entries = [found[name] for name in to] if to else list(found.found)
+    if as_json:
+        print_json(theory_reporting.implications_json(found, entries))
+    else:
+        theory_reporting.print_implications(found, entries)

@@ -1,0 +1,146 @@
+"""Which of two bounds on the information density implies the other, as a plot."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import LevelError
+from .exact import float_at_least
+from .plotting import load_pyplot
+from .prior import Prior
+from .theory.formulas import Level, Setting, lower_star, upper_star
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Regions:
+    """The two curves that divide the plane of levels (ε_u, ε_l), in nats, rounded up.
+
+    Attributes
+    ----------
+    limit : end of the high-privacy regime, log 1/(1−pmin)
+    upper, implied_lower : ε_u-PML implies PMC at the second level; one entry per point
+    lower, implied_upper : ε_l-PMC implies PML at the second level
+    """
+
+    limit: float
+    upper: Array
+    implied_lower: Array
+    lower: Array
+    implied_upper: Array
+
+
+def regions(prior: Prior, most: float | None = None, points: int = 200) -> Regions:
+    """Where a bound on one side of the information density implies one on the other.
+
+    Parameters
+    ----------
+    prior : prior of the secret
+    most : largest ε_l to look at; four times log 1/(1−pmin), at least 1, when left out
+    points : number of points of each curve
+
+    Raises
+    ------
+    LevelError
+        For a prior on one symbol, or a largest level that is not positive and finite.
+
+    Notes
+    -----
+    Source: [GrosseID] Propositions 1 and 2; [SaeidianPMC] Theorem 4.
+
+    Examples
+    --------
+    For a fair coin both curves are one:
+
+    >>> found = regions(Prior([.5, .5]), most=2.0)
+    >>> back = np.interp(found.upper, found.implied_upper, found.lower)
+    >>> float(abs(back - found.implied_lower)[found.implied_lower < 1.9].max()) < 1e-3
+    True
+    """
+    setting = Setting(prior)
+    if setting.size < 2:
+        raise LevelError(
+            "regions of levels",
+            expected="a prior on at least two symbols",
+            got=repr(prior),
+            remedy="nothing leaks about a secret that is known",
+        )
+    limit = -math.log1p(-prior.pmin)
+    top = max(1.0, 4 * limit) if most is None else most
+    if not (isinstance(top, (int, float)) and 0 < top < math.inf) or points < 2:
+        raise LevelError(
+            "regions of levels",
+            expected="a positive finite largest level and at least 2 points",
+            got=f"most={most!r}, points={points!r}",
+            remedy="leave them out, or pass for example most=2.0",
+        )
+    # Up to where the implied level leaves the picture.
+    end = math.log((1 - prior.pmin * math.exp(-top)) / (1 - prior.pmin))
+    upper = np.linspace(0.0, math.nextafter(min(end, limit), 0.0), points)
+    lower = np.linspace(0.0, top, points)
+    return Regions(
+        limit,
+        upper,
+        np.array([_float(lower_star(setting, Fraction(float(u)))) for u in upper]),
+        lower,
+        np.array([_float(upper_star(setting, Fraction(float(v)))) for v in lower]),
+    )
+
+
+def _float(level: Level) -> float:
+    return math.inf if level is None else float_at_least(level)
+
+
+def plot_regions(prior: Prior, most: float | None = None, ax: Any = None) -> Any:
+    """Draw where PML implies PMC and the other way round; returns the matplotlib axes.
+
+    Above the one curve ε_u-PML alone gives (ε_l, ε_u)-ALIP, below the other ε_l-PMC alone does;
+    between them both bounds say something. For a fair coin the curves coincide.
+
+    Parameters
+    ----------
+    prior : prior of the secret
+    most : largest ε_l shown, see :func:`regions`
+    ax : matplotlib axes, optional
+        A new figure when left out.
+
+    Raises
+    ------
+    LevelError
+        For a prior on one symbol, or a largest level that is not positive and finite.
+    MechdesignError
+        When matplotlib is not installed.
+
+    Notes
+    -----
+    Source: [GrosseID] Figure 1; [SaeidianPMC] Figure 1.
+    """
+    found = regions(prior, most)
+    if ax is None:
+        ax = load_pyplot().subplots()[1]
+    top, right = float(found.lower[-1]), float(found.implied_upper[-1])
+    pml, pmc = "#1f6fb2", "#d9801e"
+    grid = np.linspace(0.0, right, 400)
+    edge = np.union1d(grid, np.concatenate([found.upper, found.implied_upper]))
+    wall = np.interp(edge, found.upper, np.minimum(found.implied_lower, top), right=top)
+    below = np.minimum(np.interp(edge, found.implied_upper, found.lower), wall)
+    ax.fill_between(edge, wall, top, color="0.82", lw=0, label="PML alone decides")
+    ax.fill_between(edge, 0.0, below, color="0.92", lw=0, label="PMC alone decides")
+    ax.fill_between(edge, below, wall, color="#cfe3f5", lw=0, label="both bounds matter")
+    ax.plot(found.upper, found.implied_lower, color=pml, label="PMC implied by ε_u-PML")
+    ax.plot(found.implied_upper, found.lower, color=pmc, label="PML implied by ε_l-PMC")
+    ax.axvline(found.limit, color=pml, ls=":", lw=1)
+    ax.plot([0, min(top, right)], [0, min(top, right)], color="0.4", ls="--", lw=0.8, label="LIP")
+    ax.set_xlim(0, right)
+    ax.set_ylim(0, top)
+    ax.set_xlabel("ε_u (nats)")
+    ax.set_ylabel("ε_l (nats)")
+    ax.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
+    return ax

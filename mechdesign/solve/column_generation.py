@@ -1,0 +1,211 @@
+"""Column generation for separable sub-convex utilities over two-sided cones.
+
+With columns c of worth F_c and deviations d_c, and shares q::
+
+    maximise  Σ q_c F_c   subject to  Σ q_c = 1,  Σ q_c d_c = 0,  q ≥ 0
+
+over all extreme columns. Duals of the restricted program price deviations; pricing finds columns
+worth more, or proves that none is (:mod:`.pricing`). Any prices λ give the bound
+max_c F_c − ⟨λ, d_c⟩.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..utility.sublinear import FInformation
+from .branching import Budget
+from .columns import Columns, Family, make_family
+from .methods import Candidate, Duals, Method
+from .pricing import Pricer, make_pricer
+from .problem import SublinearProblem
+from .restricted import add_columns, exact_shares, new_model, run_model
+from .seeding import first_columns
+
+Vector = NDArray[np.float64]
+
+#: Gap that a search must reach, and the one it tries for while that is cheap.
+TOLERANCE, FINE = 8e-7, 2e-10
+_SEED = 7
+_NEGLIGIBLE = 1e-14
+# Rounds with next to no progress after which the exact search is asked.
+_PATIENCE = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Generated:
+    """Columns with shares, and the prices that bound what any columns are worth.
+
+    Attributes
+    ----------
+    deviations : ``(C, n)`` of the columns
+    shares : ``(C,)`` output masses
+    prices : ``(G,)`` per deviation of one symbol of each group
+    upper : what was proved with them while searching
+    """
+
+    deviations: Vector
+    shares: Vector
+    prices: Vector
+    upper: float
+    facts: dict[str, str]
+
+
+class Master:
+    """The restricted program, warm from one call to the next."""
+
+    def __init__(self, family: Family, unit: float) -> None:
+        self.family, self.unit = family, unit
+        self.columns: list[Columns] = []
+        self.shares = np.ones(1)
+        self.model = new_model(len(family.groups))
+        one = np.array([0], dtype=np.int32)
+        self.model.addCol(0.0, 0.0, np.inf, 1, one, np.ones(1))  # the constant kernel
+
+    def add(self, columns: Columns) -> None:
+        """More columns."""
+        rows = self.family.averages(columns) / self.family.reach
+        add_columns(self.model, self.family.worths(columns) / self.unit, rows)
+        self.columns.append(columns)
+
+    def solve(self) -> tuple[float, float, Vector]:
+        """Value, price of output mass, and prices of deviations."""
+        duals, value, self.shares = run_model(self.model)
+        prices = duals[1:] * self.unit / self.family.reach / self.family.groups.sizes
+        return value * self.unit, float(duals[0]) * self.unit, prices
+
+    def active(self) -> tuple[Columns, Vector, float]:
+        """Columns of positive share, their shares, and the share of the constant column."""
+        shares = self.shares
+        used = np.flatnonzero(shares[1:] > _NEGLIGIBLE)
+        return Columns.join(self.columns).take(used), shares[1:][used], float(shares[0])
+
+
+def generate(pricer: Pricer, deadline: float, tolerance: float = TOLERANCE) -> Generated:
+    """The best mixture of columns, up to a relative gap or until the deadline."""
+    family = pricer.family
+    flat = pricer.flat_bound()
+    nothing = np.zeros(len(family.groups))
+    if flat <= 0:
+        return Generated(np.zeros((1, int(family.groups.sizes.sum()))), np.ones(1), nothing, 0, {})
+    master = Master(family, flat)
+    master.add(first_columns(family, np.random.default_rng(_SEED)))
+    wanted = max(64, 2 * len(family.groups))
+    upper, best = flat, nothing
+    started, reached, values = time.monotonic(), False, []
+    while True:
+        value, _, prices = master.solve()
+        values.append(value)
+        if upper - value <= FINE * value or time.monotonic() > deadline:
+            break
+        if not reached and upper - value <= tolerance * value:
+            reached, deadline = True, _later(started, deadline)
+        found = pricer.improve(prices, value + FINE * value, wanted, Budget(deadline=deadline))
+        if found.upper < upper:
+            upper, best = found.upper, prices
+        if found.columns is not None:
+            master.add(found.columns)
+        stuck = found.columns is None or _is_stuck(values, upper)
+        if stuck and (found.complete or reached):
+            break
+        if not stuck:
+            continue
+        limit = Budget(deadline=deadline)
+        more = pricer.settle(prices, value + FINE * value, Budget(deadline=limit.moment(0.3)))
+        if not more.complete and more.columns is None:
+            more = pricer.prove(prices, value + 0.9 * tolerance * value, limit)
+        if more.upper < upper:
+            upper, best = more.upper, prices
+        if more.columns is not None:
+            master.add(more.columns)
+        elif found.columns is None:
+            break
+    rounds = len(values)
+    columns, shares, constant = master.active()
+    deviations, shares = _unfold(family, columns, shares, constant)
+    facts = {"rounds": str(rounds), "columns": str(master.model.getNumCol())}
+    return Generated(deviations, shares, best, upper, facts)
+
+
+def _is_stuck(values: list[float], upper: float) -> bool:
+    """Whether the last rounds brought next to nothing of what is missing."""
+    if len(values) < _PATIENCE:
+        return False
+    return values[-1] - values[-_PATIENCE] < 0.02 * (upper - values[-1])
+
+
+def _later(started: float, deadline: float) -> float:
+    """As long again for the last digits, but little."""
+    now = time.monotonic()
+    return min(deadline, now + max(1.0, 0.3 * (now - started)))
+
+
+def _unfold(
+    family: Family, columns: Columns, shares: Vector, constant: float
+) -> tuple[Vector, Vector]:
+    """Columns over single symbols, at most as many as there are symbols, with exact shares."""
+    rows, weights = [], []
+    for i in range(len(columns)):
+        for share, deviations in family.patterns(columns, i):
+            rows.append(deviations)
+            weights.append(share * shares[i])
+    n = int(family.groups.sizes.sum())
+    if constant > _NEGLIGIBLE:
+        rows.append(np.zeros(n))
+        weights.append(constant)
+    table, guess = np.array(rows), np.array(weights)
+    if len(table) > n:
+        table, guess = _fewer(family, table)
+    return table, exact_shares(table, guess)
+
+
+def _fewer(family: Family, table: Vector) -> tuple[Vector, Vector]:
+    """A basic solution over the columns found: no more columns than symbols."""
+    reach = family.groups.spread(family.reach)
+    p = family.groups.spread(family.groups.masses)
+    worth = family.curve(table) @ p
+    model = new_model(table.shape[1])
+    add_columns(model, worth / max(float(np.abs(worth).max()), 1e-300), table / reach)
+    _, _, shares = run_model(model)
+    used = np.flatnonzero(shares > _NEGLIGIBLE)
+    return table[used], shares[used]
+
+
+class ColumnGeneration(Method):
+    """Separable sub-convex utilities, columns in one two-sided cone."""
+
+    name = "column-generation"
+    reason = (
+        "extreme columns are generated as prices ask for them, and an exact search proves that "
+        "none is missing"
+    )
+    source = "Kairouz2016 for the extreme columns of LDP"
+
+    def refusal(self, problem: SublinearProblem) -> str | None:
+        """Applies to f-informations under one lift box or one ratio."""
+        if problem.others:
+            return problem.not_a_bound
+        if not isinstance(problem.utility, FInformation):
+            return f"{problem.utility!r} is not an f-information, so columns cannot be priced"
+        sides = problem.sides
+        if sides is None:
+            return "the bounds are of another kind than PML, PMC, LIP, ALIP and LDP"
+        if make_family(problem.inner, sides, problem.utility.excess) is None:
+            return "a bound on lifts and an LDP level both bite, which has other extreme columns"
+        return None
+
+    def solve(self, problem: SublinearProblem) -> Candidate:
+        """Generate columns until the bound meets the value."""
+        assert isinstance(problem.utility, FInformation)
+        assert problem.sides is not None
+        family = make_family(problem.inner, problem.sides, problem.utility.excess)
+        assert family is not None
+        deadline = time.monotonic() + problem.time_limit
+        found = generate(make_pricer(family), deadline)
+        kernel = (found.shares[:, None] * (1 + found.deviations)).T
+        prices = family.groups.spread(found.prices)
+        return Candidate(kernel, Duals(prices), "column generation on HiGHS", found.facts)

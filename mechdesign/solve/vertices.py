@@ -1,0 +1,202 @@
+"""Vertex enumeration: every extreme column listed, for small alphabets and any sublinear utility.
+
+Independent of pricing, so that it checks column generation; and the only method for column
+functions that are not sums over symbols.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import LiftFamily, StaircaseFamily, make_family
+from .cones import inner_factors, outer_factors, two_sided
+from .methods import Candidate, Duals, Method
+from .problem import SublinearProblem
+from .restricted import add_columns, exact_shares, new_model, run_model
+
+Vector = NDArray[np.float64]
+
+#: Symbols up to which extreme columns of two-sided cones, and of any cone, are listed.
+MOST_SYMBOLS, MOST_SYMBOLS_ANY = 12, 6
+
+
+def too_large(problem: SublinearProblem) -> str | None:
+    """Why the extreme columns of a problem are not listed, or ``None``."""
+    n = len(problem.inner)
+    if problem.others:
+        return problem.not_a_bound
+    two = problem.sides is not None and _family(problem, inner=True) is not None
+    most = MOST_SYMBOLS if two else MOST_SYMBOLS_ANY
+    if n <= most:
+        return None
+    kind = "these bounds" if two else "bounds of this kind"
+    return (
+        f"{n} symbols are above the {most} up to which extreme columns under {kind} are listed; an "
+        "f-information under PML, PMC, LIP, ALIP or LDP is solved by column generation at any size"
+    )
+
+
+def extreme_columns(problem: SublinearProblem, *, inner: bool) -> Vector:
+    """Deviations of every extreme column, ``(V, n)``; the constant column is among them.
+
+    ``inner`` chooses factors for design or, slightly larger, for bounds.
+    """
+    n = len(problem.inner)
+    family = _family(problem, inner=inner)
+    if isinstance(family, LiftFamily):
+        found = _in_a_box(family)
+    elif isinstance(family, StaircaseFamily):
+        found = _staircases(family)
+    else:
+        rays = extreme_rays(inequalities(problem, inner=inner))
+        masses = problem.inner.weights
+        total = problem.inner.total
+        rows = []
+        for ray in rays:
+            q = sum(m * r for m, r in zip(masses, ray, strict=True))
+            rows.append([float(Fraction(r * total - q, q)) for r in ray])
+        found = np.array(rows)
+    return np.vstack([np.zeros((1, n)), found])
+
+
+def _family(problem: SublinearProblem, *, inner: bool) -> LiftFamily | StaircaseFamily | None:
+    sides = two_sided(problem.bounds, problem.inner, inner=inner)
+    if sides is None:
+        return None
+    family = make_family(problem.inner, sides, np.abs)
+    assert family is None or isinstance(family, (LiftFamily, StaircaseFamily))
+    return family
+
+
+def _in_a_box(family: LiftFamily) -> Vector:
+    """All sets of raised symbols, with each symbol in turn carrying what is left."""
+    groups = family.groups
+    low, span, units, p = (
+        groups.spread(v) for v in (family.low, family.span, family.units, groups.masses)
+    )
+    n = len(p)
+    sets = ((np.arange(1 << n)[:, None] >> np.arange(n)) & 1).astype(bool)
+    left = family.capacity - sets @ units
+    tiny = 1e-12 * family.capacity
+    found = []
+    for j in range(n):
+        fits = ~sets[:, j] & (left >= -tiny) & (left <= units[j] + tiny)
+        rows = low + sets[fits] * span
+        rows[:, j] += np.clip(left[fits], 0, units[j]) / p[j]
+        found.append(rows)
+    return np.concatenate(found)
+
+
+def _staircases(family: StaircaseFamily) -> Vector:
+    p = family.groups.spread(family.groups.masses)
+    n = len(p)
+    sets = ((np.arange(1, (1 << n) - 1)[:, None] >> np.arange(n)) & 1).astype(bool)
+    up, down = family.deviation(sets @ p)
+    return np.where(sets, up[:, None], down[:, None])
+
+
+def inequalities(problem: SublinearProblem, *, inner: bool) -> list[tuple[int, ...]]:
+    """Integer rows a with a·k ≥ 0 for each pair of hypotheses, exactly at the float factors."""
+    rows: dict[tuple[int, ...], None] = {}
+    n = len(problem.inner)
+    for bound in problem.bounds:
+        factors = inner_factors(bound) if inner else outer_factors(bound)
+        over, under = (_masses(h, n) for h in (bound.over, bound.under))
+        pairs = (
+            product(range(len(over)), range(len(under)))
+            if bound.pairing == "all"
+            else ((i, i) for i in range(len(over)))
+        )
+        for i, j in pairs:
+            factor = factors[min(i, len(factors) - 1)] if bound.pairing == "matched" else factors[0]
+            if math.isinf(factor):
+                continue
+            ratio = Fraction(float(factor))
+            # ratio·ν/total_ν − μ/total_μ, multiplied out
+            left = ratio.numerator * bound.over.total
+            right = ratio.denominator * bound.under.total
+            row = [left * b - right * a for a, b in zip(over[i], under[j], strict=True)]
+            divisor = math.gcd(*row) or 1
+            rows[tuple(v // divisor for v in row)] = None
+    return list(rows)
+
+
+def _masses(hypotheses: object, n: int) -> list[tuple[int, ...]]:
+    indices = hypotheses.indices  # type: ignore[attr-defined]
+    if indices is None:
+        return list(hypotheses.masses)  # type: ignore[attr-defined]
+    return [tuple(int(k == i) for k in range(n)) for i in indices]
+
+
+def extreme_rays(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Extreme rays of {k ≥ 0, a·k ≥ 0 for each row a}, in integers: the double description method.
+
+    Rows are taken in one after the other; rays on either side of one are joined where they are
+    neighbours, that is where no third ray meets all the inequalities that both meet with equality.
+    """
+    n = len(rows[0])
+    rays = [tuple(int(i == j) for j in range(n)) for i in range(n)]
+    # Bits of the inequalities that a ray meets with equality; the first n are k ≥ 0.
+    tight = [((1 << n) - 1) & ~(1 << i) for i in range(n)]
+    for number, row in enumerate(rows):
+        bit = 1 << (n + number)
+        values = [sum(a * k for a, k in zip(row, ray, strict=True)) for ray in rays]
+        above = [i for i, v in enumerate(values) if v > 0]
+        on = [i for i, v in enumerate(values) if v == 0]
+        below = [i for i, v in enumerate(values) if v < 0]
+        new_rays = [rays[i] for i in above + on]
+        new_tight = [tight[i] for i in above] + [tight[i] | bit for i in on]
+        for i, j in product(above, below):
+            common = tight[i] & tight[j]
+            if common.bit_count() < n - 2:
+                continue
+            if any(t & common == common for k, t in enumerate(tight) if k not in (i, j)):
+                continue
+            ray = [values[i] * b - values[j] * a for a, b in zip(rays[i], rays[j], strict=True)]
+            divisor = math.gcd(*ray)
+            new_rays.append(tuple(v // divisor for v in ray))
+            new_tight.append(common | bit)
+        rays, tight = new_rays, new_tight
+    return rays
+
+
+def vertex_bound(problem: SublinearProblem, prices: Vector) -> tuple[float, float]:
+    """Max μ(v) − ⟨prices, v − 1⟩ over all extreme columns, and the size of the numbers in it."""
+    deviations = extreme_columns(problem, inner=False)
+    worths = problem.worths((1 + deviations).T)
+    reduced = worths - deviations @ prices
+    size = np.abs(worths) + np.abs(deviations) @ np.abs(prices)
+    return float(reduced.max()), float(size.max())
+
+
+class Vertices(Method):
+    """Any sublinear utility, any bounds, few symbols."""
+
+    name = "vertices"
+    reason = "few symbols: every extreme column is listed and a linear program mixes the best"
+    source = "Kairouz2016"
+
+    def refusal(self, problem: SublinearProblem) -> str | None:
+        """Applies up to a stated number of symbols."""
+        return too_large(problem)
+
+    def solve(self, problem: SublinearProblem) -> Candidate:
+        """One linear program over all extreme columns."""
+        deviations = extreme_columns(problem, inner=True)
+        worths = problem.worths((1 + deviations).T)
+        reach = np.maximum(np.abs(deviations).max(axis=0), 1e-300)
+        unit = max(float(np.abs(worths).max()), 1e-300)
+        model = new_model(len(reach))
+        add_columns(model, worths / unit, deviations / reach)
+        duals, _, shares = run_model(model)
+        used = np.flatnonzero(shares > 1e-14)
+        shares = exact_shares(deviations[used], shares[used])
+        kernel = (shares[:, None] * (1 + deviations[used])).T
+        prices = duals[1:] * unit / reach
+        facts = {"columns": str(len(deviations))}
+        return Candidate(kernel, Duals(prices), "vertex enumeration and HiGHS", facts)

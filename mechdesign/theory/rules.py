@@ -1,0 +1,371 @@
+"""Published conversions between guarantees, one rule each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .formulas import (
+    Levels,
+    Setting,
+    exp_above,
+    information_bound,
+    largest,
+    ldp_information,
+    ldp_lower,
+    ldp_upper,
+    log_above,
+    lower_star,
+    total,
+    upper_star,
+)
+
+#: Names of what is bounded, as a reader knows them. Notions among them have these class names.
+QUANTITIES = {
+    "pml": "PML",
+    "pmc": "PMC",
+    "lip": "LIP",
+    "alip": "ALIP",
+    "ldp": "LDP",
+    "maximalleakage": "MaximalLeakage",
+    "maximalcostleakage": "MaximalCostLeakage",
+    "mutualinformation": "MutualInformation",
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One conversion.
+
+    Attributes
+    ----------
+    id : the result that proves it, an identifier of the register
+    source : key into ``references.bib``; empty for results derived in this project
+    premises : names of what must be bounded (keys of :data:`QUANTITIES`)
+    conclusion : name of what is bounded then
+    apply : from the setting and the levels of each premise to the levels of the conclusion
+    statement : in words
+    conditions : when it applies
+    tight : whether some mechanism attains it, for every prior and level within the conditions
+    also : identifiers under which the same conversion is stated elsewhere
+    """
+
+    id: str
+    source: str
+    premises: tuple[str, ...]
+    conclusion: str
+    apply: Callable[..., Levels]
+    statement: str
+    conditions: str = "finite alphabets"
+    tight: bool = False
+    also: tuple[str, ...] = ()
+
+
+def _pml_alip(s: Setting, u: Levels) -> Levels:
+    return lower_star(s, u[0]), u[0]
+
+
+def _pmc_alip(s: Setting, low: Levels) -> Levels:
+    return low[0], upper_star(s, low[0])
+
+
+def _pml_ldp(s: Setting, u: Levels) -> Levels:
+    s.need_full_support()
+    return (total(*_pml_alip(s, u)),)
+
+
+def _pmc_ldp(s: Setting, low: Levels) -> Levels:
+    s.need_full_support()
+    return (total(*_pmc_alip(s, low)),)
+
+
+def _alip_ldp(s: Setting, a: Levels) -> Levels:
+    s.need_full_support()
+    return (total(*a),)
+
+
+def _ldp_leakage(s: Setting, e: Levels) -> Levels:
+    least = Fraction(0) if e[0] is None else 1 / exp_above(e[0])
+    return (log_above(s.size / (1 + (s.size - 1) * least)),)
+
+
+def _ldp_cost(s: Setting, e: Levels) -> Levels:
+    return (None if e[0] is None else log_above((1 + (s.size - 1) * exp_above(e[0])) / s.size),)
+
+
+_HIGH = "finite alphabets, ε_u < log 1/(1−pmin)"
+_LDP = "finite alphabets, every symbol of positive mass"
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "PMC-Def-4",
+        "SaeidianPMC",
+        ("lip",),
+        "alip",
+        lambda s, e: (e[0], e[0]),
+        "ε-LIP bounds the information density by ε on both sides: it is (ε, ε)-ALIP.",
+        also=("ID-Def-1",),
+    ),
+    Rule(
+        "PMC-Def-5.1",
+        "SaeidianPMC",
+        ("alip",),
+        "pml",
+        lambda s, a: (a[1],),
+        "(ε_l, ε_u)-ALIP is ε_u-PML, because PML is the largest information density.",
+        also=("ID-Thm-1",),
+    ),
+    Rule(
+        "PMC-Def-5.2",
+        "SaeidianPMC",
+        ("alip",),
+        "pmc",
+        lambda s, a: (a[0],),
+        "(ε_l, ε_u)-ALIP is ε_l-PMC, because PMC is minus the smallest information density.",
+        also=("ID-Thm-2",),
+    ),
+    Rule(
+        "PMC-Def-5.3",
+        "SaeidianPMC",
+        ("pmc", "pml"),
+        "alip",
+        lambda s, low, u: (low[0], u[0]),
+        "ε_l-PMC and ε_u-PML together are (ε_l, ε_u)-ALIP.",
+    ),
+    Rule(
+        "PMC-Def-4.2",
+        "SaeidianPMC",
+        ("alip",),
+        "lip",
+        lambda s, a: (largest(*a),),
+        "(ε_l, ε_u)-ALIP is max{ε_l, ε_u}-LIP.",
+        also=("ID-Def-2",),
+    ),
+    Rule(
+        "PMC-Thm-4.1",
+        "SaeidianPMC",
+        ("pml",),
+        "pmc",
+        lambda s, u: (lower_star(s, u[0]),),
+        "ε_u-PML in the high-privacy regime implies ε_l*(ε_u)-PMC.",
+        _HIGH,
+        tight=True,
+        also=("ID-Prop-1",),
+    ),
+    Rule(
+        "PMC-Thm-4.2",
+        "SaeidianPMC",
+        ("pmc",),
+        "pml",
+        lambda s, low: (upper_star(s, low[0]),),
+        "ε_l-PMC implies ε_u*(ε_l)-PML.",
+        tight=True,
+        also=("ID-Prop-2",),
+    ),
+    Rule(
+        "ID-Cor-1",
+        "GrosseID",
+        ("pml",),
+        "alip",
+        _pml_alip,
+        "ε-PML in the high-privacy regime implies (ε_l*(ε), ε)-ALIP.",
+        _HIGH,
+        tight=True,
+        also=("PMC-Cor-3.1a",),
+    ),
+    Rule(
+        "ID-Cor-2",
+        "GrosseID",
+        ("pml",),
+        "lip",
+        lambda s, u: (largest(*_pml_alip(s, u)),),
+        "ε-PML in the high-privacy regime implies ε_l*(ε)-LIP.",
+        _HIGH,
+        tight=True,
+        also=("PMC-Cor-3.1b",),
+    ),
+    Rule(
+        "ID-Cor-3",
+        "GrosseID",
+        ("pml",),
+        "ldp",
+        _pml_ldp,
+        "ε-PML in the high-privacy regime implies (ε_l*(ε) + ε)-LDP.",
+        _HIGH + ", every symbol of positive mass",
+        tight=True,
+        also=("PMC-Cor-3.1c",),
+    ),
+    Rule(
+        "PMC-Cor-3.2a",
+        "SaeidianPMC",
+        ("pmc",),
+        "alip",
+        _pmc_alip,
+        "ε_l-PMC implies (ε_l, ε_u*(ε_l))-ALIP.",
+        tight=True,
+    ),
+    Rule(
+        "PMC-Cor-3.2b",
+        "SaeidianPMC",
+        ("pmc",),
+        "lip",
+        lambda s, low: (largest(*_pmc_alip(s, low)),),
+        "ε_l-PMC implies max{ε_l, ε_u*(ε_l)}-LIP.",
+        tight=True,
+    ),
+    Rule(
+        "PMC-Cor-3.2c",
+        "SaeidianPMC",
+        ("pmc",),
+        "ldp",
+        _pmc_ldp,
+        "ε_l-PMC implies (ε_l + ε_u*(ε_l))-LDP.",
+        _LDP,
+        tight=True,
+    ),
+    Rule(
+        "PMC-Prop-1a",
+        "SaeidianPMC",
+        ("ldp",),
+        "lip",
+        lambda s, e: (largest(ldp_lower(s, e[0]), ldp_upper(s, e[0])),),
+        "ε-LDP implies ε₁-LIP with ε₁ = log(pmin + e^ε (1−pmin)).",
+        tight=True,
+    ),
+    Rule(
+        "PMC-Prop-1b",
+        "SaeidianPMC",
+        ("ldp",),
+        "alip",
+        lambda s, e: (ldp_lower(s, e[0]), ldp_upper(s, e[0])),
+        "ε-LDP implies (ε₁, ε₂)-ALIP with ε₂ = −log(pmin + e^-ε (1−pmin)).",
+        tight=True,
+    ),
+    Rule(
+        "PMC-Prop-1c",
+        "SaeidianPMC",
+        ("ldp",),
+        "pml",
+        lambda s, e: (ldp_upper(s, e[0]),),
+        "ε-LDP implies ε₂-PML with ε₂ = −log(pmin + e^-ε (1−pmin)).",
+        tight=True,
+    ),
+    Rule(
+        "PMC-Prop-3",
+        "SaeidianPMC",
+        ("ldp",),
+        "pmc",
+        lambda s, e: (ldp_lower(s, e[0]),),
+        "ε-LDP implies ε'-PMC with ε' = log(e^ε − pmin (e^ε − 1)).",
+        tight=True,
+    ),
+    Rule(
+        "ID-Sec-3C.1",
+        "Jiang2020",
+        ("lip",),
+        "ldp",
+        lambda s, e: _alip_ldp(s, (e[0], e[0])),
+        "ε-LIP implies 2ε-LDP.",
+        _LDP,
+    ),
+    Rule(
+        "ID-Sec-3C.2",
+        "Zarrabian2023",
+        ("alip",),
+        "ldp",
+        _alip_ldp,
+        "(ε_l, ε_u)-ALIP implies (ε_l + ε_u)-LDP.",
+        _LDP,
+    ),
+    Rule(
+        "D-PML-Max",
+        "SaeidianDisclosure",
+        (),
+        "pml",
+        lambda s: (log_above(1 / s.pmin),),
+        "No mechanism leaks more than log 1/pmin of PML.",
+        tight=True,
+    ),
+    Rule(
+        "D-PML-ML",
+        "Saeidian2023PML",
+        ("pml",),
+        "maximalleakage",
+        lambda s, u: (u[0],),
+        "Maximal leakage averages e^PML over the outcomes, so ε-PML bounds it by ε; with equality "
+        "for the optimal mechanism of the high-privacy regime.",
+        tight=True,
+    ),
+    Rule(
+        "D-LDP-ML",
+        "",
+        ("ldp",),
+        "maximalleakage",
+        _ldp_leakage,
+        "ε-LDP bounds maximal leakage by log[N e^ε/(e^ε + N − 1)]; randomised response attains it.",
+        tight=True,
+    ),
+    Rule(
+        "PMC-Eq-9",
+        "SaeidianPMC",
+        ("pmc",),
+        "maximalcostleakage",
+        lambda s, low: (low[0],),
+        "Maximal cost leakage is at most the largest pointwise maximal cost, so ε-PMC bounds it.",
+        tight=True,
+    ),
+    Rule(
+        "D-LDP-MCL",
+        "",
+        ("ldp",),
+        "maximalcostleakage",
+        _ldp_cost,
+        "ε-LDP bounds maximal cost leakage by log[(1 + (N−1) e^ε)/N].",
+        tight=True,
+    ),
+    Rule(
+        "D-ML-MI",
+        "Issa2020",
+        ("maximalleakage",),
+        "mutualinformation",
+        lambda s, e: (e[0],),
+        "Mutual information is at most maximal leakage.",
+    ),
+    Rule(
+        "D-ALIP-MI",
+        "",
+        ("alip",),
+        "mutualinformation",
+        lambda s, a: (information_bound(*a),),
+        "(ε_l, ε_u)-ALIP bounds mutual information by [(h−1) l log l + (1−l) h log h]/(h−l); for "
+        "ε-LIP this is ε·tanh(ε/2).",
+    ),
+    Rule(
+        "D-LDP-MI",
+        "",
+        ("ldp",),
+        "mutualinformation",
+        lambda s, e: (ldp_information(e[0]),),
+        "ε-LDP bounds mutual information, whatever the prior, by sεE/Z − log Z with E = e^ε, "
+        "s = (εE−E+1)/(E−1)² and Z = 1 + s(E−1).",
+    ),
+    Rule(
+        "D-MI-Max",
+        "",
+        (),
+        "mutualinformation",
+        lambda s: (s.entropy,),
+        "Mutual information is at most the entropy of the secret.",
+        tight=True,
+    ),
+    Rule(
+        "D-ML-Max",
+        "Issa2020",
+        (),
+        "maximalleakage",
+        lambda s: (log_above(Fraction(s.size)),),
+        "Maximal leakage is at most the logarithm of the number of symbols.",
+        tight=True,
+    ),
+)

@@ -1,0 +1,236 @@
+"""The register of results: what the papers prove, each with a check that can fail.
+
+A result is a generator of claims, registered under an identifier. A claim compares two numbers that
+were computed in different ways on one random instance::
+
+    from mechdesign.theory.theorems import at_least, at_most, equal, theorem
+
+    @theorem("PML-Thm-3.5", source="SaeidianDisclosure", tight=True,
+             conditions="finite alphabets, H∞(U) > ε",
+             statement="What ε-PML leaves of the uncertainty about U is at least H∞(U) − ε.")
+    def _remaining_uncertainty(rng):
+        ...                                    # draw a prior, a kernel, a feature from rng
+        yield at_least(remaining, entropy - leakage, "random kernel")
+        yield at_least(remaining_there, entropy - leakage_there, "kernel that attains it")
+
+``tight`` promises that on every instance some claim is met with equality; moving every claimed
+number by 1% in the wrong direction must then break one of them, and a test sees to that. Files of
+this room register their results when they are imported; :func:`known_theorems` imports them all.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from ..errors import InputError, UnknownNameError
+
+#: Claims are met up to this much, relative to the larger of 1 and the claimed number.
+TOLERANCE = 1e-9
+
+THEOREMS: dict[str, Theorem] = {}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """``found`` is at most, at least or equal to ``claimed``; build it with the functions below.
+
+    Attributes
+    ----------
+    found : what was measured on the instance
+    claimed : what the result says
+    relation : which way round
+    about : the instance in a few words
+    scale : what a perturbation of 1% is 1% of; the size of ``claimed`` when left out
+    """
+
+    found: float
+    claimed: float
+    relation: Literal["<=", ">=", "=="]
+    about: str = ""
+    scale: float | None = None
+
+    def moved(self, share: float) -> tuple[float, ...]:
+        """The claimed number made stronger by a share of its size (both ways for an equality)."""
+        if share == 0 or not math.isfinite(self.claimed):
+            return (self.claimed,)
+        step = share * (abs(self.claimed) if self.scale is None else self.scale)
+        if self.relation == "==":
+            return (self.claimed - step, self.claimed + step)
+        return (self.claimed - step if self.relation == "<=" else self.claimed + step,)
+
+    def excess(self, share: float = 0.0) -> float:
+        """By how much the claim fails, relative to its size; at most 0 when it holds."""
+        return max(self._excess(claimed) for claimed in self.moved(share))
+
+    def _excess(self, claimed: float) -> float:
+        if math.isnan(self.found) or math.isnan(claimed):
+            return math.inf
+        if self.found == claimed:
+            return 0.0
+        apart = self.found - claimed
+        if self.relation == ">=":
+            apart = -apart
+        elif self.relation == "==":
+            apart = abs(apart)
+        if math.isinf(apart):
+            return apart
+        return apart / max(1.0, abs(claimed))
+
+
+def at_most(found: float, claimed: float, about: str = "", scale: float | None = None) -> Claim:
+    """``found <= claimed``."""
+    return Claim(float(found), float(claimed), "<=", about, scale)
+
+
+def at_least(found: float, claimed: float, about: str = "", scale: float | None = None) -> Claim:
+    """``found >= claimed``."""
+    return Claim(float(found), float(claimed), ">=", about, scale)
+
+
+def equal(found: float, claimed: float, about: str = "", scale: float | None = None) -> Claim:
+    """``found == claimed``, up to rounding."""
+    return Claim(float(found), float(claimed), "==", about, scale)
+
+
+def holds(fact: bool, about: str = "") -> Claim:
+    """A yes or no that has no number to perturb."""
+    return Claim(float(bool(fact)), 1.0, "==", about, 0.0)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What checking a result showed.
+
+    Attributes
+    ----------
+    ok : whether every claim held, up to rounding
+    claims : how many were looked at
+    worst : the claim that came closest to failing, or failed
+    excess : by how much it fails, relative to its size; at most 0 when it holds
+    """
+
+    ok: bool
+    claims: int
+    worst: Claim
+    excess: float
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """One result: what it says, where it is from, when it holds, and a check.
+
+    Attributes
+    ----------
+    id : such as ``"PMC-Thm-4.1"``; ID, PMC, PML and PP stand for the four papers, D for results
+        derived in this project
+    statement : in our words
+    source : key into ``references.bib``; empty for results derived in this project
+    conditions : what the instance must satisfy
+    tight : whether every instance of the check contains one that meets a claim with equality
+    also : identifiers under which the same result is stated elsewhere
+    """
+
+    id: str
+    statement: str
+    source: str
+    conditions: str
+    tight: bool
+    also: tuple[str, ...]
+    claims: Callable[[Generator], Iterable[Claim]] = field(repr=False)
+
+    def check(self, rng: Generator | int = 0, *, instances: int = 1, share: float = 0.0) -> Outcome:
+        """Test the claims on random instances.
+
+        Parameters
+        ----------
+        rng : generator, or a seed for one
+        instances : how many to draw
+        share : make every claim stronger by this share of its size, to see that the check can fail
+        """
+        generator = np.random.default_rng(rng)
+        found = [c for _ in range(instances) for c in self.claims(generator)]
+        if not found:
+            raise InputError(
+                f"check of {self.id}",
+                expected="at least one claim",
+                got="none",
+                remedy="ask for at least one instance",
+            )
+        worst = max(found, key=lambda claim: claim.excess(share))
+        excess = worst.excess(share)
+        return Outcome(excess <= TOLERANCE, len(found), worst, excess)
+
+
+def theorem(
+    id: str,
+    *,
+    statement: str,
+    source: str = "",
+    conditions: str = "finite alphabets",
+    tight: bool = False,
+    also: Iterable[str] = (),
+) -> Callable[[Callable[[Generator], Iterable[Claim]]], Callable[[Generator], Iterable[Claim]]]:
+    """Register the decorated generator of claims as the check of a result."""
+
+    def register(
+        claims: Callable[[Generator], Iterable[Claim]],
+    ) -> Callable[[Generator], Iterable[Claim]]:
+        add(Theorem(id, statement, source, conditions, tight, tuple(also), claims))
+        return claims
+
+    return register
+
+
+def add(result: Theorem) -> None:
+    """Put a result into the register; raises :class:`InputError` when its identifier is taken."""
+    known = THEOREMS.get(result.id)
+    if known is not None and known.claims.__module__ != result.claims.__module__:
+        raise InputError(
+            "identifier of a result",
+            expected="one that is not taken",
+            got=f"{result.id}, registered in {known.claims.__module__}",
+            remedy="number it as its paper does",
+        )
+    THEOREMS[result.id] = result
+
+
+def known_theorems() -> tuple[Theorem, ...]:
+    """Every result of this room, in the order of their identifiers."""
+    package = importlib.import_module(__package__ or "mechdesign.theory")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+    return tuple(THEOREMS[key] for key in sorted(THEOREMS, key=_order))
+
+
+def find_theorem(name: str) -> Theorem:
+    """The result with an identifier, in any case, its own or one it is also known by.
+
+    Raises :class:`UnknownNameError` with the nearest identifier.
+    """
+    wanted = name.strip().lower()
+    results = known_theorems()
+    for result in results:
+        if wanted in (result.id.lower(), *(other.lower() for other in result.also)):
+            return result
+    raise UnknownNameError("result", name, (result.id for result in results))
+
+
+def check_theorems(
+    results: Iterable[Theorem], *, seed: int = 0, instances: int = 5
+) -> Iterator[tuple[Theorem, Outcome]]:
+    """Check results one after the other, each from the same seed."""
+    for result in results:
+        yield result, result.check(seed, instances=instances)
+
+
+def _order(name: str) -> tuple[object, ...]:
+    words = name.replace(".", "-").split("-")
+    return tuple((not w.isdigit(), int(w) if w.isdigit() else 0, w) for w in words)

@@ -1,0 +1,348 @@
+"""Sub-convex utilities Σ_y μ(K[:, y]): μ convex and positively homogeneous in a column.
+
+With q = pᵀk and lifts t = k/q a column is worth q·F(t), F convex. The best kernel puts its
+columns on extreme points of the cone that the privacy notions leave ([Kairouz2016]); how many
+outputs it has is found, not given.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UtilityError
+from ..mechanism import Mechanism
+from ..prior import Prior
+from .base import Utility
+
+Vector = NDArray[np.float64]
+
+_SERIES = 0.02
+_TRIALS = 400
+_TOLERANCE = 1e-9
+
+
+class SublinearUtility(Utility):
+    """Σ_y μ(K[:, y]) for a sublinear μ. Outputs are found by the design, not given."""
+
+    @abstractmethod
+    def worths(self, columns: Vector, prior: Prior) -> Vector:
+        """μ of each column of an ``(N, M)`` array of non-negative numbers, ``(M,)``."""
+
+    def value(self, mechanism: Mechanism, prior: Prior) -> float:
+        """Σ_y μ(K[:, y]) of a kernel."""
+        mechanism.output_distribution(prior)  # refuses a prior over other symbols
+        return float(self.worths(mechanism.kernel, prior).sum())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class FInformation(SublinearUtility):
+    """I_f(X;Y) = Σ_y q(y) Σ_x p(x) f(P(x|y)/p(x)), for a convex f with f(1) = 0.
+
+    Parameters
+    ----------
+    f : function of an array of lifts t ≥ 0, convex, finite on [0, ∞)
+        An offset f(1) is taken off.
+    name : str
+        What it is called in reports.
+
+    Raises
+    ------
+    UtilityError
+        When f returns no numbers, is infinite at 0, or is not convex on random checks; the message
+        names the points.
+
+    Examples
+    --------
+    >>> hellinger = FInformation(lambda t: (np.sqrt(t) - 1) ** 2, "squared Hellinger")
+    >>> import mechdesign as md
+    >>> reveal = md.Mechanism([[1., 0.], [0., 1.]])
+    >>> round(hellinger.value(reveal, md.Prior([.5, .5])), 6)
+    0.585786
+    """
+
+    references: ClassVar[tuple[str, ...]] = ("Csiszar1967",)
+
+    def __init__(self, f: Callable[[Vector], Any], name: str = "f-information") -> None:
+        if not callable(f):
+            raise UtilityError(
+                "f of an f-information",
+                expected="a function of an array of lifts",
+                got=repr(f),
+                remedy="pass for example lambda t: (t - 1) ** 2",
+            )
+        self.name = name
+        self._f = f
+        self._offset = 0.0
+        self._slope = 0.0
+        at_one = float(self._checked(np.array([1.0]))[0])
+        near = self._checked(np.array([1 - 1e-4, 1 + 1e-4]))
+        self._offset, self._slope = at_one, float(near[1] - near[0]) / 2e-4
+        _check_convex_curve(self)
+
+    def excess(self, deviations: Vector) -> Vector:
+        """f(1 + d) up to a multiple of d, which no kernel can tell: Σ p d = 0 in every column."""
+        return self._checked(1.0 + deviations) - self._offset - self._slope * deviations
+
+    def _checked(self, lifts: Vector) -> Vector:
+        try:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                values = np.asarray(self._f(lifts), dtype=float)
+        except Exception as problem:
+            raise UtilityError(
+                f"f of {self.name}",
+                expected="a function that maps an array of lifts to an array of numbers",
+                got=f"{type(problem).__name__}: {problem}",
+                remedy="use NumPy functions, for example lambda t: np.abs(t - 1)",
+            ) from problem
+        if values.shape != lifts.shape or not np.isfinite(values).all():
+            bad = (
+                f"shape {values.shape} for {lifts.shape}"
+                if values.shape != lifts.shape
+                else f"f({lifts[~np.isfinite(values)][0]:g}) = {values[~np.isfinite(values)][0]}"
+            )
+            raise UtilityError(
+                f"f of {self.name}",
+                expected="finite numbers for lifts from 0 on, one for each",
+                got=bad,
+                remedy="a divergence that is infinite at 0 is worth infinitely much whenever an "
+                "outcome rules a symbol out; use a finite one",
+            )
+        return values
+
+    def worths(self, columns: Vector, prior: Prior) -> Vector:
+        """Q Σ p f(k/q) of each column; 0 for a column of zeros."""
+        p = prior.probabilities
+        q = p @ columns
+        live = np.flatnonzero(q > 0)
+        deviations = (columns[:, live] - q[live]) / q[live]
+        worth = np.zeros(columns.shape[1])
+        # Symbols of zero mass have lifts but no weight; theirs may exceed what f was made for.
+        known = p > 0
+        worth[live] = q[live] * (p[known] @ self.excess(deviations[known]))
+        return worth
+
+    @property
+    def spec(self) -> str:
+        """The name, in lower case without spaces."""
+        return self.name.lower().replace(" ", "-")
+
+    def __repr__(self) -> str:
+        return f"FInformation({self.name})"
+
+
+class MutualInformation(FInformation):
+    """I(X;Y) in nats: f(t) = t log t.
+
+    >>> import mechdesign as md
+    >>> round(MutualInformation().value(md.Mechanism([[1, 0], [0, 1]]), md.Prior([.5, .5])), 6)
+    0.693147
+    """
+
+    references: ClassVar[tuple[str, ...]] = ("Shannon1948",)
+
+    def __init__(self) -> None:
+        self.name = "mutual information"
+
+    def excess(self, deviations: Vector) -> Vector:
+        """(1 + d) log(1 + d) − d, to full relative accuracy."""
+        d = np.asarray(deviations, dtype=float)
+        small = np.abs(d) < _SERIES
+        s = np.where(small, d, 0.0)
+        series = np.zeros_like(s)
+        for k in range(11, 1, -1):  # Σ_k (−s)^k / (k (k − 1)), from the smallest term
+            series = (1.0 if k % 2 == 0 else -1.0) / (k * (k - 1)) + s * series
+        big = np.where(small, 0.0, d)
+        t = np.maximum(1.0 + big, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            direct = np.where(t > 0, t * np.log1p(np.maximum(big, -1.0)), 0.0) - big
+        return np.where(small, s * s * series, direct)
+
+    @property
+    def spec(self) -> str:
+        """``mutualinformation``."""
+        return "mutualinformation"
+
+    def __repr__(self) -> str:
+        return "MutualInformation()"
+
+
+class TotalVariation(FInformation):
+    """Expected total variation between posterior and prior: f(t) = |t − 1|/2.
+
+    >>> import mechdesign as md
+    >>> TotalVariation().value(md.Mechanism([[1, 0], [0, 1]]), md.Prior([.5, .5]))
+    0.5
+    """
+
+    references: ClassVar[tuple[str, ...]] = ("Csiszar1967",)
+
+    def __init__(self) -> None:
+        self.name = "total variation"
+
+    def excess(self, deviations: Vector) -> Vector:
+        """|d|/2."""
+        return np.abs(deviations) / 2
+
+    @property
+    def spec(self) -> str:
+        """``totalvariation``."""
+        return "totalvariation"
+
+    def __repr__(self) -> str:
+        return "TotalVariation()"
+
+
+class ChiSquare(FInformation):
+    """χ²-information: f(t) = (t − 1)².
+
+    >>> import mechdesign as md
+    >>> ChiSquare().value(md.Mechanism([[1, 0], [0, 1]]), md.Prior([.5, .5]))
+    1.0
+    """
+
+    references: ClassVar[tuple[str, ...]] = ("Csiszar1967",)
+
+    def __init__(self) -> None:
+        self.name = "chi-square"
+
+    def excess(self, deviations: Vector) -> Vector:
+        """d²."""
+        return np.square(deviations)
+
+    @property
+    def spec(self) -> str:
+        """``chisquare``."""
+        return "chisquare"
+
+    def __repr__(self) -> str:
+        return "ChiSquare()"
+
+
+class Sublinear(SublinearUtility):
+    """Any sublinear column function, given as a function of a column and the prior.
+
+    Parameters
+    ----------
+    function : (k, p) → number
+        Convex in the column k (N non-negative numbers) and positively homogeneous:
+        ``function(c*k, p) == c*function(k, p)``. p is the prior as an array.
+    name : str
+
+    Raises
+    ------
+    UtilityError
+        In a design, when random columns show that the function is not sublinear.
+
+    Examples
+    --------
+    >>> largest = Sublinear(lambda k, p: k.max(), "maximal leakage, exponentiated")
+    >>> import mechdesign as md
+    >>> largest.value(md.Mechanism([[.75, .25], [.25, .75]]), md.Prior([.5, .5]))
+    1.5
+    """
+
+    def __init__(
+        self, function: Callable[[Vector, Vector], float], name: str = "sublinear"
+    ) -> None:
+        if not callable(function):
+            raise UtilityError(
+                "column function",
+                expected="a function of a column and the prior",
+                got=repr(function),
+                remedy="pass for example lambda k, p: k.max()",
+            )
+        self.function, self.name = function, name
+
+    def worths(self, columns: Vector, prior: Prior) -> Vector:
+        """The function of each column."""
+        p = prior.probabilities
+        try:
+            values = np.array([float(self.function(k.copy(), p)) for k in columns.T])
+        except Exception as problem:
+            raise UtilityError(
+                f"column function {self.name!r}",
+                expected="a number for every column",
+                got=f"{type(problem).__name__}: {problem}",
+                remedy="let it take an array of N likelihoods and the prior as an array",
+            ) from problem
+        if not np.isfinite(values).all():
+            k = columns[:, int(np.flatnonzero(~np.isfinite(values))[0])]
+            raise UtilityError(
+                f"column function {self.name!r}",
+                expected="finite numbers",
+                got=f"{values[~np.isfinite(values)][0]} at {np.round(k, 6).tolist()[:6]}",
+                remedy="make it finite on every column of non-negative numbers",
+            )
+        return values
+
+    @property
+    def spec(self) -> str:
+        """The name, in lower case without spaces."""
+        return self.name.lower().replace(" ", "-")
+
+    def __repr__(self) -> str:
+        return f"Sublinear({self.name})"
+
+
+def check_sublinear(utility: SublinearUtility, prior: Prior) -> None:
+    """Refuse a column function that random columns show not to be sublinear.
+
+    Raises :class:`UtilityError` with the violating pair.
+    """
+    rng = np.random.default_rng(20240229)
+    n = len(prior)
+    first = rng.dirichlet(np.full(n, 0.7), _TRIALS).T * rng.uniform(0.1, 2, _TRIALS)
+    second = rng.dirichlet(np.full(n, 0.7), _TRIALS).T * rng.uniform(0.1, 2, _TRIALS)
+    first[:, ::3] = np.where(rng.random((n, len(first[0, ::3]))) < 0.5, first[:, ::3], 0.0)
+    a, b, both = (utility.worths(k, prior) for k in (first, second, first + second))
+    factor = rng.uniform(0.05, 20, _TRIALS)
+    scaled = utility.worths(first * factor, prior)
+    size = np.abs(a) + np.abs(b) + np.abs(both) + np.abs(scaled) + 1e-12
+    broken = np.flatnonzero(np.abs(scaled - factor * a) > _TOLERANCE * size * (1 + factor))
+    if broken.size:
+        i = int(broken[0])
+        raise UtilityError(
+            f"{utility!r}",
+            expected="a positively homogeneous column function, μ(c·k) = c·μ(k)",
+            got=f"μ(k) = {a[i]:.6g} but μ({factor[i]:.4g}·k) = {scaled[i]:.6g} at k = "
+            f"{np.round(first[:, i], 6).tolist()[:8]}",
+            remedy="scale it by the mass of the column, for example q·F(k/q) with q = p @ k",
+        )
+    broken = np.flatnonzero(both - a - b > _TOLERANCE * size)
+    if broken.size:
+        i = int(broken[0])
+        raise UtilityError(
+            f"{utility!r}",
+            expected="a convex column function, μ(j + k) ≤ μ(j) + μ(k)",
+            got=f"μ(j) + μ(k) = {a[i] + b[i]:.6g} but μ(j + k) = {both[i]:.6g} at j = "
+            f"{np.round(first[:, i], 6).tolist()[:8]}, "
+            f"k = {np.round(second[:, i], 6).tolist()[:8]}",
+            remedy="only information-like utilities, which merging outputs cannot raise, have "
+            "optima at extreme columns",
+        )
+
+
+def _check_convex_curve(utility: FInformation) -> None:
+    rng = np.random.default_rng(20240229)
+    left = np.concatenate([rng.uniform(0, 3, _TRIALS), np.exp(rng.uniform(-9, 7, _TRIALS))])
+    right = np.concatenate([rng.uniform(0, 3, _TRIALS), np.exp(rng.uniform(-9, 7, _TRIALS))])
+    left[:5], share = 0.0, rng.uniform(0, 1, 2 * _TRIALS)
+    middle = share * left + (1 - share) * right
+    a, b, m = (utility.excess(t - 1.0) for t in (left, right, middle))
+    chord = share * a + (1 - share) * b
+    broken = np.flatnonzero(m - chord > _TOLERANCE * (np.abs(a) + np.abs(b) + np.abs(m) + 1e-9))
+    if broken.size:
+        i = int(broken[0])
+        raise UtilityError(
+            f"f of {utility.name}",
+            expected="a convex function",
+            got=f"f above its chord between {left[i]:.6g} and {right[i]:.6g}, at {middle[i]:.6g}",
+            remedy="f-informations need a convex f",
+        )

@@ -1,0 +1,168 @@
+"""``mechdesign convert`` and ``mechdesign theorems``."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.theory import errata, known_theorems
+from mechdesign.theory import theorems as register
+from mechdesign.theory.theorems import Theorem, at_most
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        code = main(list(arguments))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def read(text):
+    return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+
+
+PRIOR = ("--prior", "a=0.5,b=0.3,c=0.2")
+
+
+def test_convert_prints_the_level_and_the_result(run):
+    code, out, err = run("convert", "pml:0.1", "--to", "ldp", *PRIOR)
+    assert code == 0
+    assert not err
+    assert "0.645906616058" in out
+    assert "ID-Cor-3" in out
+    assert "PMC" not in out.replace("SaeidianPMC", "")
+
+
+def test_convert_as_json(run):
+    code, out, _ = run("convert", "pml:0.1", "lip:0.4", *PRIOR, "--json")
+    assert code == 0
+    found = read(out)
+    assert found["given"] == ["pml:0.1", "lip:0.4"]
+    assert found["prior"]["labels"] == ["a", "b", "c"]
+    prior = md.Prior([0.5, 0.3, 0.2])
+    levels = {entry["name"]: entry["levels"] for entry in found["implied"]}
+    want = md.implications([md.PML(0.1), md.LIP(0.4)], prior)
+    assert levels == {entry.name: list(entry.levels) for entry in want.found}
+
+
+def test_convert_says_why_nothing_follows(run):
+    code, out, _ = run("convert", "pml:0.3", "--to", "ldp", *PRIOR)
+    assert code == 0
+    assert "infinite" in out
+    assert "is not below log 1/(1−pmin)" in " ".join(out.split())
+    _, out, _ = run("convert", "pml:0.3", "--to", "ldp", *PRIOR, "--json")
+    assert read(out)["implied"][0]["levels"] == ["inf"]
+
+
+def test_convert_tight_with_a_witness(run):
+    code, out, _ = run("convert", "lip:1", "--to", "ldp", "--tight", "--prior", ".5,.5", "--json")
+    assert code == 0
+    entry = read(out)["implied"][0]["levels"][0]
+    assert entry["level"] == pytest.approx(math.log(2 * math.e - 1))
+    witness = entry["witness"]
+    rows = [[int(v) for v in row] for row in witness["weights"]]
+    kernel = md.Mechanism.from_weights(rows, witness["denominator_bits"])
+    assert md.LIP(1.0).check(kernel, md.Prior([0.5, 0.5])).verdict is md.Verdict.YES
+    code, out, _ = run("convert", "lip:1", "--tight", "--prior", ".5,.5")
+    assert code == 0
+    assert "1.4898801256" in out
+    for name in ("PML", "PMC", "LIP", "ALIP", "LDP"):
+        assert name in out
+
+
+def test_printed_levels_are_rounded_up(run):
+    _, out, _ = run("convert", "pml:0.1", "--to", "pmc", *PRIOR)
+    shown = next(line for line in out.splitlines() if "│ PMC" in line).split("│")[2]
+    level = md.convert(md.PML(0.1), md.PMC, md.Prior([0.5, 0.3, 0.2])).epsilon
+    assert level <= float(shown) <= level * (1 + 1e-11)
+
+
+def test_convert_with_a_shipped_table(run):
+    code, out, _ = run("convert", "ldp:1", "--to", "pml", "--data", "titanic", "--column", "class")
+    assert code == 0
+    assert "PMC-Prop-1c" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["convert", "pml", *PRIOR], "pml:0.5"),
+        (["convert", "pml:0.1"], "--prior"),
+        (["convert", "pml:-1", *PRIOR], "non-negative"),
+        (["convert", "pml:0.1", "--to", "ldpp", *PRIOR], "'LDP'"),
+        (["convert", "pml:0.1", "--to", "ldpp", "--tight", *PRIOR], "'ldp'"),
+        (["convert", *PRIOR], "NOTION:LEVEL"),
+        (["theorems", "shwo"], "'show'"),
+        (["theorems", "show"], "identifier"),
+        (["theorems", "show", "PMC-Thm-44"], "did you mean"),
+        (["theorems", "check"], "--all"),
+        (["theorems", "check", "ID-Cor-3", "--all"], "both"),
+        (["theorems", "check", "--all", "--instances", "0"], "at least one"),
+        (["theorems", "list", "ID-Cor-3"], "theorems show ID-Cor-3"),
+    ],
+)
+def test_mistakes_are_one_line(run, arguments, words):
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert not out
+    assert words in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_theorems_are_listed(run):
+    code, out, _ = run("theorems", "--json")
+    assert code == 0
+    ids = [entry["id"] for entry in read(out)]
+    assert ids == [result.id for result in known_theorems()]
+    code, out, _ = run("theorems", "list")
+    assert code == 0
+    assert all(name in out for name in ids)
+    assert f"{len(ids)} results" in out
+
+
+def test_theorems_are_shown(run):
+    code, out, _ = run("theorems", "show", "id-prop-1", "E7")
+    assert code == 0
+    assert "PMC-Thm-4.1" in out
+    assert "ε_u < log 1/(1−pmin)" in out
+    assert "0.346574 <= 0.1 fails; corrected: 0.1 == 0.1 holds" in out
+    code, out, _ = run("theorems", "show", "E7", "ID-Cor-3", "--json")
+    first, second = read(out)
+    assert first["stands"] is True
+    assert second["source"] == "GrosseID"
+
+
+def test_errata_are_listed(run):
+    code, out, _ = run("theorems", "errata")
+    assert code == 0
+    assert all(f"│ {entry.id} " in out for entry in errata())
+    code, out, _ = run("theorems", "errata", "--json")
+    assert all(entry["stands"] for entry in read(out))
+
+
+def test_theorems_are_checked(run):
+    code, out, _ = run("theorems", "check", "--all", "--instances", "1", "--seed", "3")
+    assert code == 0
+    assert "all hold" in out
+    assert all(result.id in out for result in known_theorems())
+
+
+def test_a_result_that_fails_is_reported(run, monkeypatch):
+    """A control: a false result fails the command."""
+    wrong = Theorem(
+        "X-Thm-1", "Two is one.", "", "none", False, (), lambda rng: [at_most(2.0, 1.0, "two")]
+    )
+    monkeypatch.setitem(register.THEOREMS, wrong.id, wrong)
+    code, out, _ = run("theorems", "check", "X-Thm-1", "ID-Cor-3")
+    assert code == 1
+    assert "1 failed: X-Thm-1" in out
+    code, out, _ = run("theorems", "check", "X-Thm-1", "--json")
+    assert code == 1
+    assert read(out)[0]["holds"] is False

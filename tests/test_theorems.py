@@ -1,0 +1,115 @@
+"""The register of results: every check passes, and every check can fail."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from checks import refused
+
+from mechdesign.errors import InputError, UnknownNameError
+from mechdesign.theory import theorems
+from mechdesign.theory.theorems import Theorem, at_least, at_most, equal, holds
+
+RESULTS = theorems.known_theorems()
+
+
+def made(claims, tight=False):
+    return Theorem("X-Thm-1", "a statement", "", "none", tight, (), claims)
+
+
+def test_claims_hold_and_fail_as_they_say():
+    assert at_most(1.0, 1.0).excess() <= 0
+    assert at_most(1.1, 1.0).excess() == pytest.approx(0.1)
+    assert at_most(0.9, 1.0).excess() < 0
+    assert at_least(0.9, 1.0).excess() == pytest.approx(0.1)
+    assert equal(1.0, 1.0).excess() == 0
+    assert equal(0.9, 1.0).excess() > 0.09
+    assert equal(1.1, 1.0).excess() > 0.09
+    assert holds(True).excess() == 0
+    assert holds(False).excess() > 0
+    assert at_most(math.inf, math.inf).excess() == 0
+    assert at_most(math.inf, 1.0).excess() == math.inf
+    assert at_most(1.0, math.inf).excess() == -math.inf
+    assert at_least(math.inf, 1.0).excess() == -math.inf
+
+
+@pytest.mark.parametrize("make", [at_most, at_least, equal])
+def test_not_a_number_never_passes(make):
+    assert make(math.nan, 1.0).excess() == math.inf
+    assert make(1.0, math.nan).excess() == math.inf
+
+
+@pytest.mark.parametrize("claimed", [2.0, -2.0])
+def test_a_perturbation_makes_a_claim_stronger(claimed):
+    assert at_most(claimed, claimed).excess(0.01) == pytest.approx(0.01, rel=0.02)
+    assert at_least(claimed, claimed).excess(0.01) == pytest.approx(0.01, rel=0.02)
+    assert equal(claimed, claimed).excess(0.01) == pytest.approx(0.01, rel=0.02)
+    assert at_most(0.0, 0.0, scale=1.0).excess(0.01) == pytest.approx(0.01)
+    assert holds(True).excess(0.01) == 0
+
+
+def test_a_wrong_result_is_found_out():
+    outcome = made(lambda rng: [at_most(rng.uniform(), 0.5)]).check(0, instances=20)
+    assert not outcome.ok
+    assert outcome.claims == 20
+    assert outcome.worst.found > 0.9
+
+
+def test_checks_repeat_with_their_seed():
+    result = made(lambda rng: [at_most(rng.uniform(), 2.0)])
+    assert result.check(3) == result.check(3)
+    assert result.check(3) == result.check(np.random.default_rng(3))
+    assert result.check(3) != result.check(4)
+
+
+def test_a_check_without_claims_is_no_check():
+    refused(lambda: made(lambda rng: []).check(0), "at least one claim")
+
+
+def test_identifiers_are_not_taken_twice(monkeypatch):
+    monkeypatch.setattr(theorems, "THEOREMS", {})
+    first = made(lambda rng: [holds(True)])
+    theorems.add(first)
+    theorems.add(first)
+
+    def elsewhere(rng):
+        return [holds(True)]
+
+    elsewhere.__module__ = "another.file"
+    refused(lambda: theorems.add(made(elsewhere)), "X-Thm-1", error=InputError)
+
+
+def test_results_are_found_by_name_in_any_case():
+    for result in RESULTS:
+        assert theorems.find_theorem(result.id.lower()) is result
+    refused(lambda: theorems.find_theorem("PMC-Thm-44"), error=UnknownNameError)
+
+
+def test_names_are_distinct_and_there_are_many():
+    names = [name for result in RESULTS for name in (result.id, *result.also)]
+    assert len(set(names)) == len(names)
+    assert len(RESULTS) >= 45
+    assert sum(result.tight for result in RESULTS) >= 30
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.id)
+def test_every_result_says_what_it_is(result):
+    assert len(result.statement) > 15
+    assert result.conditions
+    assert result.source or result.id.startswith("D-")
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.id)
+def test_every_result_holds(result):
+    outcome = result.check(1, instances=12)
+    assert outcome.ok, outcome
+
+
+@pytest.mark.parametrize("result", [r for r in RESULTS if r.tight], ids=lambda result: result.id)
+def test_one_percent_breaks_every_tight_result(result):
+    """The check of a tight result sees a claim that is 1% too strong, on every instance."""
+    for seed in range(8):
+        outcome = result.check(seed, share=0.01)
+        assert not outcome.ok, (seed, outcome)

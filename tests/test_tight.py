@@ -1,0 +1,318 @@
+"""Tight conversions: naive linear programs agree, witnesses attain, bounds are proved."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import naive
+import numpy as np
+import pytest
+from checks import refused
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from strategies import levels, priors, random_kernel, random_level
+
+import mechdesign as md
+from mechdesign.errors import LevelError
+from mechdesign.privacy import Bound, Hypotheses, LikelihoodBound
+from mechdesign.theory import tight_conversion
+from mechdesign.theory.closed_levels import ClosedForm, Knapsack
+from mechdesign.theory.columns import groups, make_cone
+from mechdesign.theory.cone_programs import ConeProgram
+
+FAMILY = (md.PML, md.PMC, md.LIP, md.ALIP, md.LDP)
+
+
+@dataclass(frozen=True)
+class Pairs(LikelihoodBound, register=False):
+    """A notion with hypotheses of its own, as a user would define one outside the package."""
+
+    epsilon: float
+    over: tuple[tuple[float, ...], ...]
+    under: tuple[tuple[float, ...], ...]
+    pairing: str = "all"
+    scales: tuple[float, ...] | None = None
+    references: ClassVar = ()
+
+    def bounds(self, prior):
+        over, under = Hypotheses.mixtures(self.over), Hypotheses.mixtures(self.under)
+        return [Bound(over, under, self.epsilon, self.pairing, self.scales)]
+
+    def leakage(self, kernel, prior):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.log([mu @ kernel / (nu @ kernel) / s for mu, nu, s in triples(self)])
+        return np.nan_to_num(ratios, nan=0.0, posinf=np.inf).max(axis=0).clip(0)
+
+
+def triples(notion):
+    """(μ, ν, scale) of every pair."""
+    over = [np.array(row) / sum(row) for row in notion.over]
+    under = [np.array(row) / sum(row) for row in notion.under]
+    if notion.pairing == "matched":
+        return list(zip(over, under, notion.scales or [1.0] * len(over), strict=True))
+    return [(mu, nu, 1.0) for mu in over for nu in under]
+
+
+def random_pairs(rng, n, epsilon):
+    """Points, mixtures, mixtures with zeros; all pairs or matched ones; with and without scales."""
+
+    def hypothesis():
+        kind = rng.integers(3)
+        row = np.eye(n)[rng.integers(n)] if kind == 0 else rng.dirichlet(np.full(n, 0.5))
+        if kind == 2:
+            row = row * (rng.uniform(size=n) < 0.6)
+        return tuple((row if row.sum() > 1e-3 else np.eye(n)[0]).tolist())
+
+    matched = rng.uniform() < 0.5
+    a, b = rng.integers(1, 4, 2)
+    b = a if matched else b
+    scales = tuple(rng.uniform(0.2, 3, a).tolist()) if matched and rng.uniform() < 0.5 else None
+    over, under = tuple(hypothesis() for _ in range(a)), tuple(hypothesis() for _ in range(b))
+    return Pairs(epsilon, over, under, "matched" if matched else "all", scales)
+
+
+def asked(target, p):
+    """(μ, ν, scale) of the pairs of a target."""
+    if isinstance(target, Pairs):
+        return triples(target)
+    n, eye = len(p), np.eye(len(p))
+    found = []
+    if target in (md.PML, md.LIP):
+        found += [(eye[x], p, 1.0) for x in range(n)]
+    if target in (md.PMC, md.LIP):
+        found += [(p, eye[x], 1.0) for x in range(n)]
+    if target is md.LDP:
+        found += [(eye[x], eye[z], 1.0) for x in range(n) for z in range(n) if x != z]
+    return found
+
+
+def naive_level(rows, pairs):
+    """The largest log-ratio by one dense linear program per pair; infinite when unbounded."""
+    worst = 0.0
+    for mu, nu, scale in pairs:
+        answer = linprog(
+            -mu,
+            A_ub=np.array(rows),
+            b_ub=np.zeros(len(rows)),
+            A_eq=nu[None, :],
+            b_eq=[1.0],
+            bounds=(0, None),
+            method="highs",
+        )
+        if answer.status in (2, 3):
+            return math.inf
+        assert answer.status == 0, answer.message
+        worst = max(worst, math.log(-answer.fun) / scale)
+    return worst
+
+
+def source(rng, prior, kind):
+    """Notions and their dense rows."""
+    p, e = prior.probabilities, random_level(rng, 0.05, 3)
+    if kind in naive.ROWS and kind != "alip":
+        return [getattr(md, kind.upper())(e)], naive.ROWS[kind](p, e)
+    f = random_level(rng, 0.05, 3)
+    if kind == "alip":
+        return [md.ALIP(e, f)], naive.alip_rows(p, e, f)
+    if kind == "both":
+        notions = [md.ALIP(e, f), md.LDP(0.7 * (e + f))]
+        return notions, naive.alip_rows(p, e, f) + naive.ldp_rows(p, 0.7 * (e + f))
+    own = random_pairs(rng, len(p), e)
+    rows = naive.ratio_rows((mu, nu, e * s) for mu, nu, s in triples(own))
+    if kind == "pairs and ldp":
+        return [own, md.LDP(2 * e)], rows + naive.ldp_rows(p, 2 * e)
+    return [own], rows
+
+
+KINDS = (*naive.ROWS, "both", "pairs", "pairs and ldp")
+
+
+@given(priors(1, 5), st.integers(0, 10**6), st.sampled_from(KINDS))
+def test_tight_levels_agree_with_dense_programs_and_are_attained(prior, seed, kind):
+    rng = np.random.default_rng(seed)
+    prior = md.Prior.from_counts(rng.dirichlet(np.ones(len(prior))) + 0.01)
+    notions, rows = source(rng, prior, kind)
+    targets = [md.PML, md.PMC, md.LIP, md.LDP, random_pairs(rng, len(prior), 1.0)]
+    for target in targets:
+        found = tight_conversion(notions, target, prior)
+        entry = found.levels[0]
+        want = naive_level(rows, asked(target, prior.probabilities))
+        assert entry.level == want or entry.level == pytest.approx(want, rel=1e-6, abs=1e-7)
+        assert entry.gap <= 1e-8 * max(1.0, entry.attained)
+        assert entry.witness is not None
+        assert entry.witness.is_exact
+        for notion in notions:
+            assert notion.check(entry.witness, prior).verdict is md.Verdict.YES
+        if entry.level > 1e-6:
+            below = found.target.with_levels(min(entry.attained, 1e3) * (1 - 1e-9))
+            assert below.check(entry.witness, prior).verdict is md.Verdict.NO
+
+
+@given(priors(2, 5), st.integers(0, 10**6), st.sampled_from(KINDS))
+def test_no_kernel_exceeds_a_tight_level(prior, seed, kind):
+    """Columns drawn inside the cone, and far out on its rays, stay below the level."""
+    rng = np.random.default_rng(seed)
+    notions, _ = source(rng, prior, kind)
+    target = random_pairs(rng, len(prior), 1.0)
+    level = tight_conversion(notions, target, prior).target.levels[0]
+    kernel = random_kernel(rng, len(prior), 4)
+    share = 1.0
+    while share > 1e-6:
+        mixed = md.Mechanism(share * kernel + (1 - share) * kernel.mean(axis=0))
+        if all(max(n.measure(mixed, prior)) <= min(n.levels) * (1 - 1e-9) for n in notions):
+            assert max(target.measure(mixed, prior)) <= level * (1 + 1e-9) + 1e-12
+            break
+        share /= 2
+
+
+@given(priors(2, 6), levels(0.01, 4), levels(0.01, 4), st.booleans())
+def test_closed_forms_knapsacks_and_programs_agree(prior, first, second, ratio):
+    notions = [md.LDP(first)] if ratio else [md.ALIP(first, second)]
+    for target in (md.PML(1.0), md.PMC(1.0), md.LDP(1.0)):
+        cone, questions = make_cone(notions, prior, groups(target.bounds(prior)))
+        assert cone.sides is not None
+        closed, knapsack, program = (
+            ClosedForm(cone.sides),
+            Knapsack(cone.sides),
+            ConeProgram(cone),
+        )
+        assert knapsack.applies
+        for group in questions:
+            for mu in group.over[:3]:
+                for nu in group.under[:3]:
+                    exact = closed.level(mu, nu)
+                    again = knapsack.level(mu, nu)
+                    if exact is None:
+                        assert again is None
+                        continue
+                    assert again is not None
+                    assert abs(exact - again) <= Fraction(1, 1 << 150)
+                    loose = program.level(mu, nu)
+                    if loose is not None and prior.pmin > 1e-4:
+                        assert float(loose) >= float(exact) * (1 - 1e-15)
+                        assert float(loose) == pytest.approx(float(exact), rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("damage", ["nothing", "zeros", "noise", "doubled"])
+def test_bounds_hold_whatever_the_multipliers(damage, monkeypatch):
+    """A solver that returns other multipliers gives a worse bound, never a wrong one."""
+    rng = np.random.default_rng(5)
+    honest = ConeProgram._split
+
+    def damaged(self, duals, share):
+        found = honest(self, duals, share)
+        if damage == "zeros":
+            return [(0 * a, b) for a, b in found]
+        if damage == "noise":
+            return [
+                (a * rng.uniform(0.5, 1.5, a.shape), b + rng.uniform(0, 1, b.shape))
+                for a, b in found
+            ]
+        return [(2 * a, 3 * b) for a, b in found] if damage == "doubled" else found
+
+    monkeypatch.setattr(ConeProgram, "_split", damaged)
+    prior = md.Prior([0.5, 0.3, 0.2])
+    worse = 0
+    for _ in range(20):
+        notions, rows = source(rng, prior, "pairs and ldp")
+        target = random_pairs(rng, 3, 1.0)
+        level = tight_conversion(notions, target, prior).target.epsilon
+        want = naive_level(rows, triples(target))
+        assert level >= want * (1 - 1e-7)
+        worse += level > want + 1e-6
+    assert (worse > 5) == (damage != "nothing")
+
+
+@pytest.mark.parametrize("cls", FAMILY, ids=lambda cls: cls.__name__)
+@given(prior=priors(2, 5), level=levels(1e-3, 10))
+def test_a_notion_implies_itself_at_its_level_or_less(cls, prior, level):
+    notion = cls.at(level)
+    found = tight_conversion(notion, cls, prior)
+    assert all(a <= level for a in found.target.levels)
+    # And what it implies of itself is all that it asks.
+    again = tight_conversion(found.target, cls, prior)
+    assert again.target.levels == pytest.approx(found.target.levels, rel=1e-12)
+
+
+def test_closed_values():
+    coin = md.Prior([0.5, 0.5])
+    found = tight_conversion(md.LIP(1.0), md.LDP, coin)
+    assert found.target.epsilon == pytest.approx(math.log(2 * math.e - 1), rel=1e-15)
+    assert found.levels[0].method == "closed form"
+    prior = md.Prior([0.5, 0.3, 0.2])
+    assert tight_conversion(md.LIP(0.15), md.LDP, prior).target.epsilon == 0.3
+    star = math.log(0.2 / (1 - math.exp(0.1) * 0.8))
+    assert tight_conversion(md.PML(0.1), md.PMC, prior).target.epsilon == pytest.approx(star)
+
+
+def test_chains_of_neighbours_add_up():
+    """With neighbours on a path, the ends are three steps apart; across a gap, nothing holds."""
+    path = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
+    steps = [(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2)]
+    over = tuple(path[a] for a, _ in steps)
+    under = tuple(path[b] for _, b in steps)
+    prior = md.Prior.uniform(4)
+    whole = tight_conversion(Pairs(0.5, over, under, "matched"), md.LDP, prior)
+    assert whole.target.epsilon == pytest.approx(1.5, rel=1e-9)
+    broken = Pairs(0.5, over[:2] + over[4:], under[:2] + under[4:], "matched")
+    apart = tight_conversion(broken, md.LDP, prior)
+    assert apart.target.epsilon == math.inf
+    assert apart.levels[0].attained == math.inf
+    assert "unbounded" in apart.reason
+    scaled = tight_conversion(md.LDP(1.0), Pairs(1.0, over, under, "matched", (2.0,) * 6), prior)
+    assert scaled.target.epsilon == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("masses", [[1e-12, 0.3, 0.7 - 1e-12], [0.2, 0.3, 0.5]])
+@pytest.mark.parametrize("level", [1e-4, 1.0, 30.0, 200.0])
+def test_levels_too_extreme_for_a_solver_have_a_bound_all_the_same(level, masses):
+    """A demand of another kind leaves a linear program, and the two-sided cone around it."""
+    prior = md.Prior(masses)
+    extra = Pairs(2 * level, ((1.0, 0.0, 0.0),), ((0.0, 1.0, 0.0),))
+    found = tight_conversion([md.LIP(level), extra], md.LDP, prior).levels[0]
+    around = tight_conversion(md.LIP(level), md.LDP, prior).levels[0]
+    assert found.method == "linear program"
+    assert found.level <= around.level
+    assert found.witness is not None
+    assert found.gap <= 1e-7 * found.level
+
+
+def test_scale_zero_asks_for_equal_likelihoods():
+    prior = md.Prior([0.5, 0.5])
+    asked_for = Pairs(1.0, ((1.0, 0.0),), ((0.0, 1.0),), "matched", (0.0,))
+    assert tight_conversion(md.LDP(0.1), asked_for, prior).target.epsilon == math.inf
+    assert tight_conversion(md.LDP(0.0), asked_for, prior).target.epsilon == 0.0
+
+
+def test_many_symbols():
+    rng = np.random.default_rng(3)
+    prior = md.Prior.from_counts(rng.dirichlet(np.ones(400)))
+    found = tight_conversion(md.LIP(1.0), md.LDP, prior)
+    assert found.gap <= 1e-12
+    assert found.target.epsilon == 2.0
+    feature = Pairs(1.0, (tuple(float(x < 40) for x in range(400)),), (tuple(prior.probabilities),))
+    found = tight_conversion(md.LIP(1.0), feature, prior)
+    assert found.levels[0].method == "knapsack"
+    assert found.gap <= 1e-12
+
+
+def test_mistakes_are_named():
+    prior = md.Prior([0.5, 0.5])
+
+    class Other(md.PrivacyNotion, register=False):
+        epsilon = 1.0
+
+        def leakage(self, kernel, prior):
+            raise NotImplementedError
+
+        def check(self, mechanism, prior):
+            raise NotImplementedError
+
+    refused(lambda: tight_conversion(Other(), md.LDP, prior), "tight=True", error=LevelError)
+    refused(lambda: tight_conversion(md.PML(1), Other, prior), "md.LDP", error=LevelError)
+    refused(lambda: tight_conversion(md.PML(1), "ldp", prior), "md.LDP", error=LevelError)
+    refused(lambda: tight_conversion(md.PML(1), md.LDP, [0.5, 0.5]), "a Prior", error=LevelError)
