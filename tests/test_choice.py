@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -176,6 +177,25 @@ def test_solver_all_keeps_going_when_a_method_breaks(monkeypatch):
     assert md.design(UNIFORM, HAMMING, md.PML(0.2)).method == "symmetric"
     with pytest.raises(SolverError, match="broke down"):
         md.design(UNIFORM, HAMMING, md.PML(0.2), solver="pml-high-privacy")
+
+
+def test_a_failed_method_gives_way_as_often_as_there_are_others(monkeypatch):
+    from mechdesign.errors import SolverError
+
+    def broken(self, problem):
+        raise SolverError(f"{self.name} broke down")
+
+    names = [m.name for m in ordered_methods(problem(UNIFORM, md.PML(0.2)))]
+    applying = [n for n in names if not find_method(n).refusal(problem(UNIFORM, md.PML(0.2)))]
+    assert len(applying) >= 4
+    for name, following in pairwise(applying):
+        monkeypatch.setattr(type(find_method(name)), "solve", broken)
+        found = md.design(UNIFORM, HAMMING, md.PML(0.2))
+        assert found.method == following
+        assert found.choice.refusals[name] == "it failed"
+    monkeypatch.setattr(type(find_method(applying[-1])), "solve", broken)
+    with pytest.raises(SolverError, match=f"{applying[-1]} broke down"):
+        md.design(UNIFORM, HAMMING, md.PML(0.2))
 
 
 @pytest.mark.parametrize("notion", [md.PML(0.4), md.LDP(0.7), md.LIP(0.3)])
