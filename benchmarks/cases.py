@@ -70,8 +70,9 @@ def _square(name: str, n: int) -> Iterable[Case]:
 @group
 def small() -> Iterable[Case]:
     """Around the size where the choice changes, for drivers ours-simplex, ours-structured and
-    ours-clarabel: the structured method wins by up to three from N = 16 on, but simplex ends at a
-    vertex with a gap of 1e-13 in milliseconds, and is preferred.
+    ours-clarabel: the structured method wins, by up to two at N = 8 and up to eight at N = 24, but
+    simplex ends at a vertex with a gap of 1e-13 in some tens of milliseconds, and is preferred
+    there; from N = 32 on it would cost ten times as much.
     """
     for n in (8, 16, 24, 32):
         for notion in ("LDP", "PML"):

@@ -84,12 +84,13 @@ class _Task:
         """The stakes of a problem, or ``None`` when gains are of another kind."""
         gains = problem.gains
         least = gains.min(axis=1)
-        rows, columns = np.nonzero(gains > least[:, None])
-        n, m = problem.shape
-        if len(rows) > min(n, m) or len(rows) == 0:
+        above = gains > least[:, None]
+        if not 0 < np.count_nonzero(above) <= min(gains.shape):
             return None
+        rows, columns = np.nonzero(above)
         if len(set(rows.tolist())) < len(rows) or len(set(columns.tolist())) < len(rows):
             return None
+        n = len(gains)
         stakes, right = np.zeros(n), np.full(n, -1)
         stakes[rows] = problem.inner.probabilities[rows] * (gains[rows, columns] - least[rows])
         right[rows] = columns
@@ -203,8 +204,8 @@ def _under_lift(task: _Task, p: Array, sides: TwoSided) -> _Plan | None:
 def _shared(need: Array, q: Array, masses: Array, sums: Array, sides: TwoSided) -> Array | None:
     """Two rows K with Σ masses·K = need and given sums, inside l·q ≤ K ≤ h·q, ``(2, k)``.
 
-    The row of less mass goes a common share of the way from its lower to its upper ends, the other
-    row follows: nothing is divided by the smaller mass.
+    The row of less mass goes a common share of the way from its lower to its upper ends, and the
+    other row follows: the other way round, a small mass would blow up what rounding leaves.
     """
     light = int(masses.argmin())
     small, large = masses[light], masses[1 - light]

@@ -29,9 +29,9 @@ def sweep(
 ) -> list[Design]:
     """One design for each of a path of privacy demands, in the order given.
 
-    Points next to each other should have nearby levels: the outputs that one design used are
-    where the search for the next one starts. Each design is certified on its own, so the start
-    costs nothing in trust.
+    Points next to each other should have nearby levels: the search for a design starts from a
+    point that the search for the one before passed early on its way, which halves its length. Each
+    design is certified on its own, so the start costs nothing in trust.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ def sweep(
     privacies : notions, or lists of notions, such as ``[md.PML(e) for e in levels]``
     jobs : int
         Processes to run in (through joblib, whose backends may be set around the call); the path
-        is cut into as many contiguous pieces. ``-1`` for one per processor.
+        is cut into as many contiguous pieces. ``-1`` for one per processor. Starting processes
+        takes a second or two, so this is for paths that take longer.
     progress : bool
         Show a progress bar on standard error.
 
