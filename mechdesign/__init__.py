@@ -37,10 +37,17 @@ if TYPE_CHECKING:
     from .privacy import Hypotheses as Hypotheses
     from .privacy import LikelihoodBound as LikelihoodBound
     from .privacy import PrivacyNotion as PrivacyNotion
+    from .privacy.ruling_out import PMLRegions as PMLRegions
+    from .privacy.ruling_out import pml_regions as pml_regions
     from .regions import plot_regions as plot_regions
     from .solve.designing import Design as Design
     from .solve.designing import design as design
     from .solve.designing import explain as explain
+    from .solve.extremal import Extremal as Extremal
+    from .solve.extremal import binary_mechanism as binary_mechanism
+    from .solve.extremal import extremal as extremal
+    from .solve.extremal import randomised_response as randomised_response
+    from .solve.extremal import window_mechanism as window_mechanism
     from .solve.sweeping import sweep as sweep
     from .storage import load as load
     from .storage import save as save
@@ -65,6 +72,13 @@ _HOMES = {
     "design": "solve.designing",
     "explain": "solve.designing",
     "sweep": "solve.sweeping",
+    "Extremal": "solve.extremal",
+    "extremal": "solve.extremal",
+    "randomised_response": "solve.extremal",
+    "binary_mechanism": "solve.extremal",
+    "window_mechanism": "solve.extremal",
+    "PMLRegions": "privacy.ruling_out",
+    "pml_regions": "privacy.ruling_out",
     "audit": "auditing",
     "AuditReport": "auditing",
     "compare": "comparing",

@@ -13,7 +13,22 @@ from .files import read_text
 from .labels import Label, parse_labels
 from .prior import Prior
 from .tables import csv_header, read_matrix
-from .utility import Distance, Hamming, LinearUtility, Matrix
+from .utility import (
+    ChiSquare,
+    Distance,
+    Hamming,
+    Matrix,
+    MutualInformation,
+    TotalVariation,
+    Utility,
+)
+
+#: Sub-convex utilities by name.
+_INFORMATIONS: dict[str, type[Utility]] = {
+    "mutual-information": MutualInformation,
+    "total-variation": TotalVariation,
+    "chi-square": ChiSquare,
+}
 
 
 def read_prior(
@@ -99,16 +114,20 @@ def _parse_prior(text: str) -> Prior:
     return Prior(values, None if labels is None else parse_labels(labels))
 
 
-def read_utility(text: str, prior: Prior) -> LinearUtility:
+def read_utility(text: str, prior: Prior) -> Utility:
     """A utility by name, or from a CSV matrix whose rows are labelled with the symbols."""
     name = text.strip().lower()
+    if name in _INFORMATIONS:
+        return _INFORMATIONS[name]()
     if name == "hamming":
         return Hamming()
     if name in ("absolute", "abs", "squared"):
         return Distance(name)
     if not _exists(text):
         raise UnknownNameError(
-            "utility (or file of gains)", text, ["hamming", "absolute", "squared"]
+            "utility (or file of gains)",
+            text,
+            ["hamming", "absolute", "squared", *_INFORMATIONS],
         )
     matrix, rows, columns = read_matrix(text)
     place = {label: i for i, label in enumerate(rows)}

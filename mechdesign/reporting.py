@@ -69,7 +69,9 @@ def print_comparison(found: Comparison) -> None:
     out = console()
     out.print(table)
     worst = max(point.gap for point in found)
-    out.print(Text(f"every kernel checked exactly; largest gap {worst:.2g} of the utility range"))
+    out.print(
+        Text(f"every kernel checked exactly; largest gap {worst:.2g} of {found.utility.gap_unit}")
+    )
 
 
 def check_plot(path: Path) -> None:
@@ -165,12 +167,15 @@ def _certificate_table(found: Design) -> Table:
     table.add_row("value", f"{c.value:.12g}")
     table.add_row("upper bound", f"{c.bound:.12g}  (by weak duality, from {c.bound_source})")
     gain = "" if c.gain_gap is None else f", {c.gain_gap:.2g} of what can be gained"
-    table.add_row("gap", f"{c.gap:.2g} of the utility range{gain}")
+    table.add_row("gap", f"{c.gap:.2g} of {found.utility.gap_unit}{gain}")
     for check in c.checks:
         levels = ", ".join(f"{level:.12g}" for level in check.achieved)
         table.add_row(f"{check.notion}", f"{check.verdict}: exact check, achieved {levels} nats")
     table.add_row("method", f"{found.method} ({c.solver})")
-    table.add_row("repair", f"{c.repair}; utility lost {c.repair_loss:.2g} of the range")
+    unit = found.utility.gap_unit.replace("utility range", "range")
+    table.add_row("repair", f"{c.repair}; utility lost {c.repair_loss:.2g} of {unit}")
+    if found.scope:
+        table.add_row("scope", found.scope)
     table.add_row("fingerprint", c.fingerprint)
     return table
 

@@ -34,7 +34,7 @@ from .solve.methods import Duals, Multipliers
 from .solve.problem import state_problem
 from .solve.repair import Repair
 from .tables import read_matrix
-from .utility import Distance, Hamming, LinearUtility, Matrix
+from .utility import UTILITIES, Distance, Hamming, LinearUtility, Matrix, Utility
 
 FORMAT = "mechdesign"
 SCHEMA = 1
@@ -137,10 +137,34 @@ def seal(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "digest": _digest(content)}
 
 
+def _utility_out(item: Design) -> dict[str, Any]:
+    utility = item.utility
+    if isinstance(utility, LinearUtility):
+        gains = utility.gains(item.prior, item.mechanism.outputs)
+        return {"name": utility.spec, "gains": gains.tolist()}
+    if _named_utility(utility.spec) is None:
+        raise StorageError(
+            f"save: {utility!r} is a function given at run time, which a file cannot hold; save "
+            "found.mechanism instead, or derive a named class from FInformation or "
+            "SublinearUtility whose constructor takes no arguments."
+        )
+    return {"name": utility.spec}
+
+
+def _named_utility(name: str) -> Utility | None:
+    """A registered utility other than a linear one, by the name it is saved under."""
+    cls = UTILITIES.get(name)
+    if cls is None or issubclass(cls, LinearUtility):
+        return None
+    try:
+        utility = cls()
+    except TypeError:
+        return None
+    return utility if utility.spec == name else None
+
+
 def _design_out(item: Design) -> dict[str, Any]:
     c = item.certificate
-    assert isinstance(item.utility, LinearUtility)
-    gains = item.utility.gains(item.prior, item.mechanism.outputs)
     return {
         "kind": "design",
         "prior": {
@@ -149,7 +173,7 @@ def _design_out(item: Design) -> dict[str, Any]:
             "probabilities": item.prior.probabilities.tolist(),
         },
         "notions": [_notion_out(notion) for notion in item.notions],
-        "utility": {"name": item.utility.spec, "gains": gains.tolist()},
+        "utility": _utility_out(item),
         "mechanism": mechanism_to_json(item.mechanism),
         "method": item.method,
         "agreement": [vars(row) for row in item.agreement],
@@ -293,9 +317,10 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     prior = _prior_in(content["prior"])
     mechanism = _mechanism_in(content["mechanism"])
     notions = tuple(_notion_in(part, name) for part in content["notions"])
-    utility = _utility_in(content["utility"], prior, mechanism.outputs)
+    utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
     saved = content["certificate"]
-    problem = state_problem(prior, utility, notions, mechanism.outputs)
+    outputs = mechanism.outputs if isinstance(utility, LinearUtility) else None
+    problem = state_problem(prior, utility, notions, outputs)
     repair = saved["repair"]
     try:
         certificate = examine(
@@ -313,7 +338,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         )
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
-    _compare_claims(content, certificate, prior, problem.gain_range, name)
+    _compare_claims(content, certificate, prior, problem.width(certificate.value), name)
     if certificate.fingerprint != saved["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
     agreement = tuple(Agreement(**row) for row in content["agreement"])
@@ -388,7 +413,17 @@ def _notion_in(part: dict[str, Any], name: str) -> PrivacyNotion:
     return cls(**{key: _number_in(value) for key, value in part["parameters"].items()})
 
 
-def _utility_in(part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...]) -> LinearUtility:
+def _utility_in(
+    part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...], file: str
+) -> Utility:
+    if "gains" not in part:
+        utility = _named_utility(str(part["name"]))
+        if utility is None:
+            raise StorageError(
+                f"{file}: the utility {part['name']!r} is not known here; import the module that "
+                "defines it, then load again."
+            )
+        return utility
     gains = np.array(part["gains"], dtype=float)
     kind, _, detail = part["name"].partition(":")
     named: LinearUtility | None = None

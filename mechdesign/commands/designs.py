@@ -37,8 +37,9 @@ def design(
         typer.Option(
             "--utility",
             "-u",
-            help="hamming, absolute, squared (losses on numeric labels), or a CSV matrix of gains "
-            "with symbols as rows and outputs as columns.",
+            help="hamming, absolute, squared (losses on numeric labels), mutual-information, "
+            "total-variation, chi-square, or a CSV matrix of gains with symbols as rows and "
+            "outputs as columns.",
         ),
     ] = "hamming",
     outputs: Outputs = None,
@@ -49,6 +50,10 @@ def design(
     explain: Annotated[
         bool, typer.Option("--explain", help="Say which method would be used and why; no solving.")
     ] = False,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds for a search (mutual information and the like); default 60."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Save the design as JSON.")
     ] = None,
@@ -103,7 +108,7 @@ def design(
             check_writable(path, overwrite=force)
     if output is not None and output == csv:
         raise StorageError(f"output {output}: expected two names, got the same one twice.")
-    found = run_design(known, goal, notions, labels, solver)
+    found = run_design(known, goal, notions, labels, solver, time_limit)
     report = run_audit(found.mechanism, known, notions)
     if output is not None:
         save(found, output, overwrite=force)

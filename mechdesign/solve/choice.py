@@ -14,11 +14,15 @@ from .problem import AnyProblem, Problem
 from .simplex import SIMPLICES
 from .structured import Structured
 from .vertices import Vertices
+from .window import Window
 
 SIMPLEX, INTERIOR = HighsSimplex(), HighsInteriorPoint()
 STRUCTURED, CLARABEL = Structured(), Clarabel()
+COLUMNS, WINDOW, VERTICES = ColumnGeneration(), Window(), Vertices()
+#: Different masses above which the window mechanism is preferred to a search.
+MANY_MASSES = 300
 #: Methods for sub-convex utilities, in the order of preference.
-SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, ColumnGeneration(), Vertices())
+SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, COLUMNS, WINDOW, VERTICES)
 #: Solvers that cvxpy may have.
 CVXPY_SOLVERS = frozenset(
     {
@@ -81,7 +85,8 @@ class Choice:
 def ordered_methods(problem: AnyProblem) -> tuple[Method, ...]:
     """Every method in the order of preference for a problem of this kind and size."""
     if not isinstance(problem, Problem):
-        return SUBLINEAR_METHODS
+        many = len(set(problem.inner.weights)) > MANY_MASSES
+        return (*SIMPLICES, WINDOW, COLUMNS, VERTICES) if many else SUBLINEAR_METHODS
     n, m = problem.shape
     if n * m <= SIMPLEX_ENTRIES:
         return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, CLARABEL, INTERIOR)

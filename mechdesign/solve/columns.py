@@ -165,6 +165,7 @@ class LiftFamily(Family):
     def __init__(self, groups: Groups, below: float, above: float, curve: Curve) -> None:
         """``below`` = 1 − l and ``above`` = h − 1 (which may be infinite)."""
         self.groups, self.curve = groups, curve
+        self.below, self.above = below, above
         p = groups.masses
         others = groups.sizes @ p - p
         room = np.where(others > 0, others, 0.0) / p

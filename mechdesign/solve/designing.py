@@ -14,7 +14,7 @@ from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
 from .certificate import GAP_TOLERANCE, Certificate, certify, examine
-from .choice import Choice, choose, find_method, ordered_methods
+from .choice import SUBLINEAR_METHODS, Choice, choose, find_method, ordered_methods
 from .methods import Candidate
 from .problem import AnyProblem, Problem, state_problem
 
@@ -78,6 +78,12 @@ class Design:
         return self.certificate.gap
 
     @property
+    def scope(self) -> str:
+        """What else the mechanism is optimal for, such as every sub-convex utility; or nothing."""
+        method = next((m for m in SUBLINEAR_METHODS if m.name == self.method), None)
+        return method.scope if method is not None and self.certificate.is_optimal else ""
+
+    @property
     def methods_agree(self) -> bool | None:
         """Whether every method found the same: each within 1e-6 of the utility range of its bound,
         and no value above another's bound. ``None`` unless at least two were run.
@@ -101,7 +107,7 @@ class Design:
         lines = [
             f"Design for {asked}, {self.utility!r}: {self.status}",
             f"value  {c.value:.10g}",
-            f"bound  {c.bound:.10g}  (gap {c.gap:.2g} of the utility range)",
+            f"bound  {c.bound:.10g}  (gap {c.gap:.2g} of {self.utility.gap_unit})",
             f"method {self.method} ({c.solver}; {c.repair})",
         ]
         lines += [
@@ -109,6 +115,8 @@ class Design:
             + ", ".join(f"{level:.10g}" for level in check.achieved)
             for check in c.checks
         ]
+        if self.scope:
+            lines.append(f"scope  {self.scope}")
         lines += [f"agree  {line}" for line in agreement_lines(self)]
         return "\n".join([*lines, self.mechanism.to_text()])
 
@@ -253,7 +261,7 @@ def warn_of_gap(found: Design) -> None:
         asked = ", ".join(str(notion) for notion in found.notions)
         warn(
             f"{asked}: the kernel is certified private, but its optimality is only proved up to "
-            f"{found.gap:.2g} of the utility range (bound {found.bound:.9g}, value "
+            f"{found.gap:.2g} of {found.utility.gap_unit} (bound {found.bound:.9g}, value "
             f"{found.value:.9g}); another solver may do better",
             GapWarning,
         )
@@ -266,7 +274,9 @@ def _improved(problem: AnyProblem, found: Design) -> Design:
     the best value and the best bound of several methods are put together.
     """
     assert found.choice is not None
-    n, m = problem.shape if isinstance(problem, Problem) else (len(problem.inner), 1)
+    if not isinstance(problem, Problem):
+        return found  # searches end with a proof or at the time limit that was asked
+    n, m = problem.shape
     for name in found.choice.also:
         certificate = found.certificate
         shortfall = max(certificate.gap, certificate.repair_loss)
@@ -282,10 +292,8 @@ def _improved(problem: AnyProblem, found: Design) -> Design:
     return found
 
 
-def _attainable(problem: AnyProblem) -> float:
+def _attainable(problem: Problem) -> float:
     """The gap that the rounding of the gains alone may leave, as a share of their range."""
-    if not isinstance(problem, Problem):
-        return GAP_TOLERANCE
     if problem.gain_range == 0:
         return 0.0
     size = float(np.abs(problem.gains).max()) / problem.gain_range

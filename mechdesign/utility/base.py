@@ -22,6 +22,8 @@ class Utility(ABC):
     """Something to maximise over kernels. Subclassing registers it under its class name."""
 
     references: ClassVar[tuple[str, ...]] = ()
+    #: What gaps and losses are a share of, in words.
+    gap_unit: ClassVar[str] = "the utility range"
 
     def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

@@ -29,6 +29,8 @@ _TOLERANCE = 1e-9
 class SublinearUtility(Utility):
     """Σ_y μ(K[:, y]) for a sublinear μ. Outputs are found by the design, not given."""
 
+    gap_unit: ClassVar[str] = "the utility"
+
     @abstractmethod
     def worths(self, columns: Vector, prior: Prior) -> Vector:
         """μ of each column of an ``(N, M)`` array of non-negative numbers, ``(M,)``."""

@@ -1,0 +1,240 @@
+"""``extremal``: closed-form mechanisms, with what they are optimal for and on which condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import NoMethodError, PriorError
+from ..mechanism import Mechanism
+from ..prior import Prior
+from ..privacy import LDP
+from ..privacy.notion import PrivacyNotion
+from ..utility.sublinear import FInformation, MutualInformation, SublinearUtility
+from .columns import Columns, LiftFamily, StaircaseFamily, make_family
+from .designing import design
+from .problem import SublinearProblem, state_problem
+from .repair import repair_kernel
+from .simplex import EVERY, SIMPLICES, simplex_kernel
+from .window import Window
+
+Vector = NDArray[np.float64]
+
+_AGREE = 1e-9
+_SUBSETS = 16
+
+
+@dataclass(frozen=True)
+class Extremal:
+    """A closed-form mechanism and what is known about it.
+
+    Attributes
+    ----------
+    mechanism : the kernel, exactly private
+    name : of the closed form
+    optimal_for : utilities that no private kernel serves better, in words
+    condition : under which that holds, checked for this prior and level
+    source : key into the bibliography; empty where it was derived for this project
+    """
+
+    mechanism: Mechanism
+    name: str
+    optimal_for: str
+    condition: str
+    source: str
+
+    def __str__(self) -> str:
+        cited = f" [{self.source}]" if self.source else ""
+        return (
+            f"{self.name}: {self.optimal_for}, as {self.condition}{cited}\n"
+            f"{self.mechanism.to_text()}"
+        )
+
+
+def extremal(prior: Prior, privacy: Any, utility: SublinearUtility | None = None) -> Extremal:
+    """The closed-form mechanism for a prior and a notion, where there is one.
+
+    - Where posteriors fill a simplex (two symbols; PML in the high-privacy regime; PMC at every
+      level; LIP and ALIP that amount to one of these): optimal for every sub-convex utility.
+    - Uniform prior and PML, LIP or ALIP: circulant columns, optimal for every f-information.
+    - Uniform prior and LDP: subset selection with the best size for the utility ([YeBarg2018]).
+    - Any prior and LDP: randomised response or the best binary mechanism where it is optimal for
+      the utility; that is checked against the bound of a design.
+
+    Parameters
+    ----------
+    utility : mutual information when left out; matters for LDP only
+
+    Raises
+    ------
+    NoMethodError
+        Where no closed form is optimal, with the reasons; use :func:`design` then.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> found = extremal(md.Prior([.5, .3, .2]), md.PMC(1))
+    >>> found.name, found.optimal_for
+    ('extremal-pmc', 'optimal for every sub-convex utility at once')
+    """
+    problem = state_problem(prior, utility or MutualInformation(), privacy)
+    if not isinstance(problem, SublinearProblem):
+        raise NoMethodError(str(problem), {"extremal": "it is for sub-convex utilities"})
+    simplex = simplex_kernel(problem, inner=True)
+    if simplex is not None:
+        kernel, name = simplex
+        method = next(m for m in SIMPLICES if m.name == name)
+        return Extremal(_exact(problem, kernel), name, EVERY, method.reason, method.source)
+    reasons = {method.name: method.refusal(problem) or "" for method in SIMPLICES}
+    family = None
+    if problem.sides is not None and isinstance(problem.utility, FInformation):
+        family = make_family(problem.inner, problem.sides, problem.utility.excess)
+    if family is None:
+        reasons["uniform"] = "the bounds are not one box of lifts or one LDP level"
+        raise NoMethodError(str(problem), reasons)
+    if len(family.groups) == 1:
+        return _uniform(problem, family)
+    reasons["uniform"] = "the prior is not uniform"
+    if isinstance(family, StaircaseFamily):
+        return _ldp(problem, family, reasons)
+    raise NoMethodError(str(problem), reasons)
+
+
+def _uniform(problem: SublinearProblem, family: Any) -> Extremal:
+    n = len(problem.inner)
+    if isinstance(family, LiftFamily):
+        whole = np.floor(family.capacity / family.units[0] + 1e-12)
+        rest = max(family.capacity - whole * family.units[0], 0.0)
+        columns = Columns(np.array([[whole]]), np.array([0]), np.array([rest]))
+        name, source = "circulant", "GrosseID"
+        scope = "optimal for every f-information, and for every symmetric sub-convex utility"
+        condition = "the prior is uniform and each extreme column is a permutation of one"
+    else:
+        sizes = np.arange(1, n)
+        best = int(sizes[np.argmax(family.worth_of(sizes / n * family.total))])
+        columns = Columns(np.array([[float(best)]]), np.array([-1]), np.zeros(1))
+        name, source = f"subset selection of size {best}", "YeBarg2018"
+        scope = f"optimal for {problem.utility!r}"
+        condition = "the prior is uniform and no other subset size is worth more"
+    rows = list(family.patterns(columns, 0))
+    kernel = np.array([share * (1 + deviations) for share, deviations in rows]).T
+    return Extremal(_exact(problem, kernel), name, scope, condition, source)
+
+
+def _ldp(problem: SublinearProblem, family: StaircaseFamily, reasons: dict[str, str]) -> Extremal:
+    """Randomised response or a binary mechanism, where it reaches the bound of a design."""
+    found = design(problem.prior, problem.utility, problem.notions)
+    candidates = {
+        "randomised response": _responses(problem, family.excess),
+        "binary mechanism": _best_binary(problem, family),
+    }
+    for name, mechanism in candidates.items():
+        value = problem.worth(mechanism.kernel[problem.prior.support])
+        if value >= found.value - _AGREE * abs(found.value) and found.certificate.is_optimal:
+            condition = (
+                f"its value {value:.9g} reaches what a certified design has ({found.bound:.9g})"
+            )
+            return Extremal(
+                mechanism, name, f"optimal for {problem.utility!r}", condition, "Kairouz2016"
+            )
+        reasons[name] = f"it is worth {value:.9g}, and {found.value:.9g} can be had"
+    raise NoMethodError(str(problem), reasons)
+
+
+def _responses(problem: SublinearProblem, excess: float) -> Mechanism:
+    n = len(problem.inner)
+    kernel = np.full((n, n), 1 / (n + excess))
+    kernel[np.diag_indices(n)] *= 1 + excess
+    return _exact(problem, kernel)
+
+
+def _best_binary(problem: SublinearProblem, family: StaircaseFamily) -> Mechanism:
+    """Two outputs, for a set of symbols and the rest, with the set worth most."""
+    n = len(problem.inner)
+    p = problem.inner.probabilities
+    order = np.argsort(-p, kind="stable")
+    listed = order[: min(n, _SUBSETS)]
+    sets = ((np.arange(1 << len(listed))[:, None] >> np.arange(len(listed))) & 1).astype(bool)
+    table = np.zeros((len(sets), n), bool)
+    table[:, listed] = sets
+    for i in order[len(listed) :]:  # the small ones fill up the lighter half
+        table[:, i] = table @ p < 0.5
+    high, low = (1 + family.excess) / (2 + family.excess), 1 / (2 + family.excess)
+    chosen, best = table[0], -np.inf
+    for raised in table[: len(table) // 2]:
+        kernel = np.where(raised[:, None], [high, low], [low, high])
+        value = problem.worth(kernel)
+        if value > best:
+            chosen, best = raised, value
+    return _exact(problem, np.where(chosen[:, None], [high, low], [low, high]))
+
+
+def _exact(problem: SublinearProblem, kernel: Vector) -> Mechanism:
+    weights, _ = repair_kernel(kernel, problem.inner, problem.bounds)
+    return problem.mechanism(weights)
+
+
+def randomised_response(prior: Prior, epsilon: float) -> Mechanism:
+    """ε-LDP randomised response: the truth with probability e^ε/(e^ε + N − 1) ([Kairouz2016]).
+
+    >>> import mechdesign as md
+    >>> randomised_response(md.Prior([.5, .5], ["no", "yes"]), 1).kernel.round(4)
+    array([[0.7311, 0.2689],
+           [0.2689, 0.7311]])
+    """
+    problem = _stated(prior, LDP(epsilon))
+    n = len(problem.inner)
+    if n == 1:
+        return _exact(problem, np.ones((1, 1)))
+    sides = problem.sides
+    kernel = np.eye(n) if sides is None or np.isinf(sides.ratio) else np.full((n, n), 1.0)
+    if sides is not None and np.isfinite(sides.ratio):
+        kernel[np.diag_indices(n)] = sides.ratio
+        kernel = kernel / (sides.ratio + n - 1)
+    return _exact(problem, kernel)
+
+
+def binary_mechanism(prior: Prior, epsilon: float, raised: Iterable[Any]) -> Mechanism:
+    """ε-LDP report of whether the symbol is in a set, flipped with probability 1/(1 + e^ε).
+
+    Parameters
+    ----------
+    raised : labels of the set
+    """
+    labels = set(raised)
+    unknown = labels.difference(prior.labels)
+    if unknown or not labels or len(labels) == len(prior):
+        raise PriorError(
+            "set of a binary mechanism",
+            expected="some but not all symbols of the prior",
+            got=f"{sorted(map(str, labels))[:6]}",
+            remedy=f"name some of {list(prior.labels)[:6]}",
+        )
+    problem = _stated(prior, LDP(epsilon))
+    ratio = np.inf if problem.sides is None else problem.sides.ratio
+    high = 1.0 if np.isinf(ratio) else ratio / (1 + ratio)
+    inside = np.array([label in labels for label in problem.inner.labels])
+    return _exact(problem, np.where(inside[:, None], [high, 1 - high], [1 - high, high]))
+
+
+def window_mechanism(prior: Prior, privacy: PrivacyNotion) -> Mechanism:
+    """The window mechanism: near-optimal mutual information for many symbols, without a search.
+
+    Raises :class:`NoMethodError` where the notion is not a box of lifts or an LDP level.
+    """
+    problem = _stated(prior, privacy)
+    method = Window()
+    refusal = method.refusal(problem)
+    if refusal is not None:
+        raise NoMethodError(str(problem), {method.name: refusal})
+    return _exact(problem, method.solve(problem).kernel)
+
+
+def _stated(prior: Prior, privacy: Any) -> SublinearProblem:
+    problem = state_problem(prior, MutualInformation(), privacy)
+    assert isinstance(problem, SublinearProblem)
+    return problem
