@@ -126,6 +126,9 @@ class Hypotheses:
     def likelihoods(self, mechanism: Mechanism) -> NDArray[Any]:
         """Exact ``(H, M)`` integers: likelihoods times ``total * 2**mechanism.bits``."""
         if self.indices is not None:
+            whole = len(self.indices) == len(mechanism.weights)
+            if whole and (self.indices[1:] > self.indices[:-1]).all():
+                return mechanism.weights
             return mechanism.weights[self.indices]
         return np.array([dot(row, mechanism.weights) for row in self.masses], dtype=object)
 

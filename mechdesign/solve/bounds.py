@@ -50,9 +50,7 @@ def clamped_prices(problem: Problem, prices: NDArray[np.float64]) -> NDArray[np.
 def trivial_bound(problem: Problem) -> float:
     """Σ_x p_x max_y u_xy: what could be had without privacy."""
     terms = problem.objective.max(axis=1)
-    return math.fsum(terms) + _UNIT * len(terms) * float(
-        np.abs(problem.objective).max(axis=1).sum()
-    )
+    return math.fsum(terms) + _UNIT * len(terms) * float(_sizes(problem.objective).sum())
 
 
 def multiplier_bound(problem: Problem, multipliers: tuple[Multipliers, ...]) -> float:
@@ -92,7 +90,7 @@ def price_bound(problem: Problem, prices: NDArray[np.float64], sides: TwoSided) 
     """⟨λ, 1⟩ + max_y sup{⟨c_y − λ, k⟩ : k in the cone, pᵀk = 1}, by greedy support functions."""
     p = problem.inner.probabilities
     best = float(supports(problem.objective - prices[:, None], p, sides).max())
-    size = np.abs(prices).sum() + float((np.abs(problem.gains) + np.abs(prices / p)[:, None]).max())
+    size = np.abs(prices).sum() + float((_sizes(problem.gains) + np.abs(prices / p)).max())
     return math.fsum(prices) + best + _UNIT * (len(p) + 8) * float(size)
 
 
@@ -176,6 +174,12 @@ def _ratio_support(
     mass += low * p.sum()
     gained /= mass
     return np.maximum(gained.max(axis=1), total / p.sum())
+
+
+def _sizes(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Largest absolute value of each row, without a second matrix."""
+    found: NDArray[np.float64] = np.maximum(matrix.max(axis=1), -matrix.min(axis=1))
+    return found
 
 
 def _sorted(rows: NDArray[np.float64], order: NDArray[np.intp]) -> NDArray[np.float64]:

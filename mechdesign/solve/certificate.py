@@ -145,7 +145,8 @@ def examine(
 
 def kernel_value(problem: AnyProblem, mechanism: Mechanism) -> float:
     """Expected utility of a kernel over all symbols of the problem."""
-    return problem.worth(mechanism.kernel[problem.prior.support])
+    prior, kernel = problem.prior, mechanism.kernel
+    return problem.worth(kernel if prior.has_full_support else kernel[prior.support])
 
 
 def _bound(problem: AnyProblem, duals: Duals, value: float) -> tuple[float, str]:

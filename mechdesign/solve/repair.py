@@ -113,7 +113,8 @@ def clean_kernel(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
         raise CertificateError(
             f"the solver returned a kernel with a row that sums to {float(sums.min()):.3g}"
         )
-    return cut / sums[:, None]
+    cut /= sums[:, None]
+    return cut
 
 
 def to_weights(kernel: NDArray[np.float64]) -> NDArray[np.int64]:
