@@ -23,13 +23,15 @@ from .columns import Columns, Family, make_family
 from .methods import Candidate, Duals, Method
 from .pricing import Pricer, make_pricer
 from .problem import SublinearProblem
-from .restricted import add_columns, exact_shares, new_model, run_model
+from .restricted import add_columns, exact_shares, merged, new_model, run_model
 from .seeding import first_columns
 
 Vector = NDArray[np.float64]
 
 #: Gap that a search must reach, and the one it tries for while that is cheap.
 TOLERANCE, FINE = 8e-7, 2e-10
+#: Share of a time limit for the search; the rest is for proving its bound afresh.
+SEARCHING = 0.7
 _SEED = 7
 _NEGLIGIBLE = 1e-14
 # Rounds with next to no progress after which the exact search is asked.
@@ -96,7 +98,7 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = TOLERANCE) -> G
     master.add(first_columns(family, np.random.default_rng(_SEED)))
     wanted = max(64, 2 * len(family.groups))
     upper, best = flat, nothing
-    started, reached, values = time.monotonic(), False, []
+    started, reached, values, failures = time.monotonic(), False, [], 0
     while True:
         value, _, prices = master.solve()
         values.append(value)
@@ -109,21 +111,25 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = TOLERANCE) -> G
             upper, best = found.upper, prices
         if found.columns is not None:
             master.add(found.columns)
-        stuck = found.columns is None or _is_stuck(values, upper)
-        if stuck and (found.complete or reached):
+        stuck = _is_stuck(values, upper)
+        if (found.columns is None and (found.complete or reached)) or (reached and stuck):
             break
-        if not stuck:
+        if found.columns is not None and not stuck:
             continue
         limit = Budget(deadline=deadline)
-        more = pricer.settle(prices, value + FINE * value, Budget(deadline=limit.moment(0.3)))
+        share = min(0.05 * 2**failures, 0.5)
+        more = pricer.settle(prices, value + FINE * value, Budget(deadline=limit.moment(share)))
         if not more.complete and more.columns is None:
-            more = pricer.prove(prices, value + 0.9 * tolerance * value, limit)
+            level, some = value + 0.9 * tolerance * value, Budget(deadline=limit.moment(share))
+            more = pricer.branch(prices, level, wanted, some)
         if more.upper < upper:
             upper, best = more.upper, prices
         if more.columns is not None:
             master.add(more.columns)
-        elif found.columns is None:
+        elif more.complete:
             break
+        elif found.columns is None:
+            failures += 1
     rounds = len(values)
     columns, shares, constant = master.active()
     deviations, shares = _unfold(family, columns, shares, constant)
@@ -157,7 +163,7 @@ def _unfold(
     if constant > _NEGLIGIBLE:
         rows.append(np.zeros(n))
         weights.append(constant)
-    table, guess = np.array(rows), np.array(weights)
+    table, guess = merged(np.array(rows), np.array(weights))
     if len(table) > n:
         table, guess = _fewer(family, table)
     return table, exact_shares(table, guess)
@@ -204,7 +210,7 @@ class ColumnGeneration(Method):
         assert problem.sides is not None
         family = make_family(problem.inner, problem.sides, problem.utility.excess)
         assert family is not None
-        deadline = time.monotonic() + problem.time_limit
+        deadline = time.monotonic() + SEARCHING * problem.time_limit
         found = generate(make_pricer(family), deadline)
         kernel = (found.shares[:, None] * (1 + found.deviations)).T
         prices = family.groups.spread(found.prices)

@@ -22,6 +22,10 @@ Vector = NDArray[np.float64]
 Curve = Callable[[Vector], Vector]
 
 
+#: Ratios above this are as good as none; design keeps below, bounds do not look at them.
+LARGEST_RATIO = 1e100
+
+
 @dataclass(frozen=True, eq=False)
 class Groups:
     """Symbols of equal mass, together.
@@ -267,7 +271,7 @@ def make_family(prior: Prior, sides: TwoSided, curve: Curve) -> Family | None:
     r, pmin = sides.ratio, prior.pmin
     # A ratio of at most r keeps lifts between these two.
     if sides.upper >= 1 / (pmin + (1 - pmin) / r) and sides.lower * (pmin + r * (1 - pmin)) <= 1:
-        return StaircaseFamily(groups, r - 1, curve)
+        return StaircaseFamily(groups, min(r, LARGEST_RATIO) - 1, curve)
     if sides.lower > 0 and sides.upper <= r * sides.lower:
         return lifts
     return None

@@ -316,7 +316,7 @@ def _design_all(problem: AnyProblem) -> Design:
     rows: list[Agreement] = []
     found: Design | None = None
     for method in ordered_methods(problem):
-        if method.refusal(problem) is not None:
+        if method.refusal(problem) is not None or not (method.is_exact or method is choice.method):
             continue
         try:
             other, _ = _run_choice(problem, replace(choice, method=method))

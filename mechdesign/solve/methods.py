@@ -55,6 +55,8 @@ class Method(ABC):
     #: One sentence: what it does and why it would be chosen.
     reason: ClassVar[str]
     source: ClassVar[str] = ""
+    #: Whether its answers are meant to be optimal; those that are not are left out of comparisons.
+    is_exact: ClassVar[bool] = True
     #: What else its answers are optimal for, where that is more than was asked.
     scope: ClassVar[str] = ""
 

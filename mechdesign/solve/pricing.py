@@ -79,7 +79,8 @@ class Pricer(ABC):
         search = self.make_search(prices, level)
         nothing = np.zeros(len(self.family.groups))
         worth, curves, parts = self.curves(search, self.items, nothing, None)
-        exhaustion = Exhaustion(self.units[self.items], worth, self.floor(level), _PER_CURVE)
+        per_curve = _PER_CURVE if len(curves) > 1 else 20 * _PER_CURVE
+        exhaustion = Exhaustion(self.units[self.items], worth, self.floor(level), per_curve)
         picks: list[Pick] = []
         complete = True
         for number, curve in enumerate(curves):
@@ -97,12 +98,15 @@ class Pricer(ABC):
         found = self.improve(prices, level, 1, budget)
         if found.complete or found.count:
             return found
-        quarter = Budget(deadline=min(budget.deadline, budget.moment(0.25)))
-        settled = self.settle(prices, level, quarter)
+        settled = self.settle(prices, level, Budget(deadline=budget.moment(0.25)))
         if settled.complete or settled.count:
             return settled
+        return self.branch(prices, level, 1, budget)
+
+    def branch(self, prices: Vector, level: float, wanted: int, budget: Budget) -> Found:
+        """Branch and bound alone."""
         search = self.make_search(prices, level)
-        return self.as_worth(search.run(self.floor(level), 1, budget), level)
+        return self.as_worth(search.run(self.floor(level), wanted, budget), level)
 
     @cached_property
     def halves(self) -> Halves:

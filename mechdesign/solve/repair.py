@@ -23,6 +23,7 @@ from ..prior import Prior
 from ..privacy.hypotheses import Bound
 
 _ROUNDS = 40
+_PATIENCE = 4
 _TOO_MUCH = 0.5
 
 
@@ -89,6 +90,10 @@ def _repaired(
             break
         # Rounding moves entries by two units or so, in every round anew.
         step = np.where(needed > 0, 1.5 * needed, 0.0)
+        if round_number >= _PATIENCE:
+            # Among thousands of outcomes at their bound some break it by rounding each time: give
+            # all of them the room that the last ones needed.
+            step = np.maximum(step, 1.5 * float(needed[needed > 0].min()))
         heavy = int(np.argmax(masses))
         for y in np.flatnonzero((step > 0) & (masses + added <= added + step)):
             if y != heavy:

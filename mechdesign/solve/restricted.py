@@ -58,6 +58,26 @@ def run_model(model: Any) -> tuple[Vector, float, Vector]:
     return np.array(solution.row_dual), value, np.array(solution.col_value)
 
 
+def merged(table: Vector, shares: Vector) -> tuple[Vector, Vector]:
+    """Columns that are the same to working precision, as one with their joint share."""
+    reach = np.maximum(np.abs(table).max(axis=0), 1e-300)
+    _, first, place = np.unique(
+        np.round(table / reach, 12), axis=0, return_index=True, return_inverse=True
+    )
+    order = np.argsort(first, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    place = rank[place.ravel()]
+    joint = np.bincount(place, weights=shares).astype(float)
+    means = table[first[order]]
+    if len(joint) < len(shares):
+        sums = np.zeros_like(means)
+        np.add.at(sums, place, shares[:, None] * table)
+        several = (np.bincount(place) > 1) & (joint > 0)
+        means[several] = sums[several] / joint[several, None]
+    return means, joint
+
+
 def exact_shares(table: Vector, guess: Vector) -> Vector:
     """Shares of ``(C, n)`` columns of deviations, corrected so that Σ q = 1 and Σ q d = 0 hold to
     the last digits.

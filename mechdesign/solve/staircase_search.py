@@ -72,14 +72,15 @@ class StaircaseSearch(Search):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Coefficients a, b, c of a concave a + b(P − start) + c(P − start)² above ``exact``."""
         f, total = self.family, self.family.total
-        length = np.maximum(end - start, 1e-300)
+        length = end - start
+        per_length = np.where(length > 0, 1 / np.where(length > 0, length, 1.0), 0.0)
         low, high = 1 + f.excess * start, 1 + f.excess * end
         ends = []
         for mass, scale in ((start, low), (end, high)):
             up, down = f.deviation(mass)
             ends.append((scale * f.curve(up), scale * f.curve(down)))
         (up0, down0), (up1, down1) = ends
-        up_slope, down_slope = (up1 - up0) / length, (down1 - down0) / length
+        up_slope, down_slope = (up1 - up0) * per_length, (down1 - down0) * per_length
         # P·(up0 + up_slope·x) + (total − P)·(down0 + down_slope·x), x = P − start
         constant = start * up0 + (total - start) * down0
         linear = up0 - down0 + start * up_slope + (total - start) * down_slope

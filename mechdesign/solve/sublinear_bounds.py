@@ -13,7 +13,8 @@ import numpy as np
 
 from ..utility.sublinear import FInformation
 from .branching import Budget
-from .columns import make_family
+from .column_generation import SEARCHING
+from .columns import LARGEST_RATIO, make_family
 from .cones import two_sided
 from .methods import Duals
 from .pricing import make_pricer
@@ -35,6 +36,9 @@ def sublinear_bound(problem: SublinearProblem, duals: Duals, value: float) -> tu
         rounding = 8 * _UNIT * (len(problem.inner) + 8) * float(np.abs(worths).sum())
         return min([*found, (math.fsum(worths) + rounding, "vertices of a simplex")])
     searched: list[tuple[float, str]] = []
+    sides = problem.sides
+    if sides is not None and LARGEST_RATIO < sides.ratio < math.inf:
+        return min(found)
     if isinstance(problem.utility, FInformation):
         searched = _searched_bounds(problem, duals, value)
     if not searched and duals.prices is not None and too_large(problem) is None:
@@ -65,7 +69,7 @@ def _searched_bounds(
         return found
     prices = groups.average(duals.prices)
     slack = rounding * (family.size + float(groups.sizes @ (np.abs(prices) * family.reach)))
-    deadline = time.monotonic() + problem.time_limit
+    deadline = time.monotonic() + (1 - SEARCHING) * problem.time_limit
     for step, nodes in _STEPS:
         if flat <= value + step * abs(value):
             break

@@ -17,7 +17,7 @@ from .columns import LiftFamily, StaircaseFamily, make_family
 from .cones import inner_factors, outer_factors, two_sided
 from .methods import Candidate, Duals, Method
 from .problem import SublinearProblem
-from .restricted import add_columns, exact_shares, new_model, run_model
+from .restricted import add_columns, exact_shares, merged, new_model, run_model
 
 Vector = NDArray[np.float64]
 
@@ -195,8 +195,9 @@ class Vertices(Method):
         add_columns(model, worths / unit, deviations / reach)
         duals, _, shares = run_model(model)
         used = np.flatnonzero(shares > 1e-14)
-        shares = exact_shares(deviations[used], shares[used])
-        kernel = (shares[:, None] * (1 + deviations[used])).T
+        table, shares = merged(deviations[used], shares[used])
+        shares = exact_shares(table, shares)
+        kernel = (shares[:, None] * (1 + table)).T
         prices = duals[1:] * unit / reach
         facts = {"columns": str(len(deviations))}
         return Candidate(kernel, Duals(prices), "vertex enumeration and HiGHS", facts)

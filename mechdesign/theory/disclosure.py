@@ -1,0 +1,390 @@
+"""Disclosure: which features of the secret a mechanism gives away for certain, and to whom.
+
+A mechanism discloses a feature U when some outcome leaves no doubt about its value:
+min_y H∞(U|Y=y) = 0. All decisions here are about which entries of the kernel are zero, so they are
+exact. Source: [SaeidianDisclosure] Section 3.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import KernelError, PriorError
+from ..exact import fraction, log_bounds, log_upper
+from ..labels import Label, tidy
+from ..mechanism import Mechanism
+from ..prior import Prior
+from .features import check_feature, feature
+from .inputs import as_prior, listed, number
+from .observation import as_mechanism, possible, pushforward
+
+# The share of a feature's entropy-lowering mixture lies between the threshold and one.
+_DEFAULT_BITS = 30
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """An outcome after which the value of a feature is certain.
+
+    Attributes
+    ----------
+    outcome : label of the outcome
+    value : the value that it leaves
+    """
+
+    outcome: Label
+    value: Label
+
+
+def disclosures(mechanism: Mechanism, prior: Prior, feature: Mechanism) -> tuple[Disclosure, ...]:
+    """The outcomes that disclose a feature, with the values they disclose; empty for none.
+
+    The answer is the same for every adversary whose prior has this support, whatever the masses
+    ([SaeidianDisclosure] Theorem 3.4): only zeros of the kernel and of the feature count. An
+    adversary who rules symbols out beforehand is a prior of smaller support; ask for it.
+
+    A constant feature is disclosed by every outcome.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> prior = md.Prior([.5, .3, .2], ["a", "b", "c"])
+    >>> m = md.Mechanism([[.5, .5], [0, 1], [0, 1]], prior.labels, ["y", "z"])
+    >>> disclosures(m, prior, md.theory.feature(prior, ["a"]))
+    (Disclosure(outcome='y', value=True),)
+    """
+    mechanism = as_mechanism(mechanism)
+    found = check_feature(feature, prior)
+    pairs = possible(mechanism, prior).astype(np.int64)
+    values = np.asarray(found.weights != 0, dtype=np.int64)
+    # (U, M): how many symbols are compatible with value u and outcome y.
+    open_values = (values.T @ pairs) > 0
+    return tuple(
+        Disclosure(mechanism.outputs[y], found.outputs[int(open_values[:, y].argmax())])
+        for y in np.flatnonzero(open_values.sum(axis=0) == 1)
+    )
+
+
+def discloses(mechanism: Mechanism, prior: Prior, feature: Mechanism) -> bool:
+    """Whether some outcome discloses a feature ([SaeidianDisclosure] Definition 3.3)."""
+    return bool(disclosures(mechanism, prior, feature))
+
+
+def singles_out(mechanism: Mechanism, prior: Prior) -> tuple[Disclosure, ...]:
+    """The outcomes that leave one symbol only ([SaeidianDisclosure] Definition 3.9).
+
+    Empty for every mechanism with ε-PML at ε < H∞(P_X) (Corollary 3.10).
+    """
+    return disclosures(mechanism, prior, feature(as_prior(prior), lambda symbol: symbol))
+
+
+def leakage_capacity(mechanism: Mechanism, prior: Prior | None = None) -> float:
+    """C = log max_y max_{x,x'} P(y|x)/P(y|x') in nats ([SaeidianDisclosure] Definition 2.7).
+
+    The largest PML of any outcome under any prior (Theorem 2.8 there; [Issa2020]), and the LDP
+    level of the mechanism. With a prior, over its support only. ``inf`` when an outcome that can
+    occur rules a symbol out.
+
+    >>> round(leakage_capacity(Mechanism([[.75, .25], [.25, .75]])), 6)
+    1.098612
+    """
+    mechanism = as_mechanism(mechanism)
+    rows = mechanism.kernel
+    if prior is not None:
+        mechanism.check_prior(prior)
+        rows = rows[prior.support]
+    top, low = rows.max(axis=0), rows.min(axis=0)
+    top, low = top[top > 0], low[top > 0]
+    return math.inf if (low == 0).any() else float(np.log(top / low).max())
+
+
+def uncertainty_bound(prior: Prior, capacity: float) -> float:
+    """log(1 + e^{−C}·pmin/(1 − pmin)) ([SaeidianDisclosure] Theorem 3.7), in nats.
+
+    What remains uncertain, as min-entropy, about every non-constant deterministic feature after
+    every outcome of a mechanism of leakage capacity C, for an adversary with this prior. Tight: a
+    mechanism with two likelihoods, the smaller one at the least likely symbol, attains it.
+
+    Raises :class:`PriorError` when only one symbol has mass (no feature varies), and
+    :class:`LevelError` for a capacity that is negative or not a number.
+    """
+    capacity = number(capacity, "leakage capacity", 0, math.inf)
+    low = _varied(prior)
+    return math.log1p(math.exp(-capacity) * float(low / (1 - low)))
+
+
+def least_uncertainty(mechanism: Mechanism, prior: Prior) -> float:
+    """The least H∞(V|Y=y) over outcomes and non-constant deterministic features V, in nats.
+
+    Exactly −log(1 − min P(x|y)): the feature that asks about the symbol that y makes least likely
+    is the most exposed one. Zero when some outcome rules a symbol out. Never below
+    :func:`uncertainty_bound` at the mechanism's capacity.
+    """
+    mechanism = as_mechanism(mechanism)
+    _varied(prior)
+    posterior = mechanism.posterior(prior)[prior.support]
+    return max(0.0, -math.log1p(-float(posterior.min())))
+
+
+def most_entropy_disclosed(mechanism: Mechanism, prior: Prior) -> float:
+    """The supremum of H∞(P_U) over all features U that a mechanism discloses, in nats.
+
+    max_y −log P(S_y), S_y the symbols that y leaves possible: a feature with value u on S_y that is
+    spread thinly elsewhere is disclosed by y and has this entropy, and P(U=u) ≥ P(S_y) for every
+    feature that y discloses. Never above max_y ℓ(X→y), which is [SaeidianDisclosure] Theorem 3.5;
+    zero exactly when no outcome rules a symbol out.
+    """
+    mechanism = as_mechanism(mechanism)
+    left = [mass for mass in _left_masses(mechanism, prior) if mass > 0]
+    return max(0.0, -math.log(min(left)))
+
+
+def _left_masses(mechanism: Mechanism, prior: Prior) -> list[Fraction]:
+    """Exact prior mass of the symbols that each outcome leaves possible; 0 if it cannot occur."""
+    pairs = possible(mechanism, prior)
+    return [
+        Fraction(sum(prior.weights[x] for x in np.flatnonzero(pairs[:, y])), prior.total)
+        for y in range(mechanism.shape[1])
+    ]
+
+
+def hidden_above(epsilon: float, prior: Prior, features: list[Mechanism]) -> list[bool]:
+    """Which features no ε-PML mechanism discloses, to anyone: those with H∞(P_U) > ε.
+
+    [SaeidianDisclosure] Theorem 3.5. The comparison is exact. See :func:`disclosure_price` for the
+    level at which a feature can first be disclosed, which for randomised features may be higher.
+    """
+    level = number(epsilon, "PML level", 0, math.inf)
+    found = (
+        [features] if isinstance(features, Mechanism) else listed(features, "features", "a list")
+    )
+    return [_above(_top_mass(prior, check_feature(f, prior)), level) for f in found]
+
+
+def _top_mass(prior: Prior, channel: Mechanism) -> Fraction:
+    masses = pushforward(prior, channel)
+    return Fraction(max(masses.weights), masses.total)
+
+
+def _above(mass: Fraction, level: float) -> bool:
+    """Whether −log(mass) > level, decided in rationals."""
+    if level == math.inf:
+        return False
+    return log_bounds(1 / mass)[0] > fraction(level)
+
+
+def remaining_entropy_bound(epsilon: float, entropy: float) -> float:
+    """H∞(U|Y=y) ≥ H∞(U) − ε after every outcome of an ε-PML mechanism (Theorem 3.5's proof)."""
+    return max(0.0, entropy - number(epsilon, "PML level", 0, math.inf))
+
+
+def easier_feature(
+    prior: Prior, feature: Mechanism, value: Any, share: float | None = None
+) -> Mechanism:
+    """A feature W of lower min-entropy than U that is disclosed whenever U = value is.
+
+    [SaeidianDisclosure] Proposition 3.6: W is U, except that any other value is replaced by the
+    disclosed one with probability ``share`` > (max_u P(u) − P(value))/(1 − P(value)).
+
+    Parameters
+    ----------
+    share : float, optional
+        Halfway between the threshold and one when left out.
+
+    Raises
+    ------
+    KernelError
+        When U is constant (its entropy is zero already, so the proposition needs H∞(P_U) > 0), or
+        has no such value, or the share is not between the threshold and one.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> prior = md.Prior([.5, .3, .2])
+    >>> u = md.theory.feature(prior, [2])
+    >>> w = easier_feature(prior, u, True)
+    >>> md.theory.feature_entropy(prior, u) > md.theory.feature_entropy(prior, w)
+    True
+    """
+    found = check_feature(feature, prior)
+    masses = pushforward(prior, found)
+    if tidy(value) not in found.outputs:
+        raise KernelError(
+            "value of a feature",
+            expected=f"one of {list(found.outputs)[:6]}",
+            got=repr(value),
+            remedy="name the value that is disclosed",
+        )
+    u = found.outputs.index(tidy(value))
+    top, own = Fraction(max(masses.weights), masses.total), masses.mass(u)
+    if top == 1:
+        raise KernelError(
+            "feature",
+            expected="one with positive min-entropy",
+            got="a constant one",
+            remedy="there is nothing of lower entropy; the proposition needs H∞(P_U) > 0",
+        )
+    threshold = (top - own) / (1 - own)
+    if share is None:
+        steps = 1 << _DEFAULT_BITS
+        lam = Fraction(math.floor((threshold + 1) / 2 * steps), steps)
+        if lam <= threshold:
+            lam = (threshold + 1) / 2
+    else:
+        lam = fraction(number(share, "share of the disclosed value", 0, 1, error=KernelError))
+    if not threshold < lam < 1:
+        raise KernelError(
+            "share of the disclosed value",
+            expected=f"a number above {float(threshold):.6g} and below 1",
+            got=str(float(lam)),
+            remedy="leave it out for one halfway",
+        )
+    mix = np.eye(len(found.outputs)) * float(1 - lam)
+    mix[:, u] += float(lam)
+    return found @ Mechanism(mix, found.outputs, found.outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Exposure:
+    """A feature, a mechanism that discloses it, and the level at which that is allowed.
+
+    Attributes
+    ----------
+    feature : channel P(U|X)
+    mechanism : an exact kernel that discloses the value with its first outcome
+    value : the value disclosed
+    epsilon : its PML level in nats, −log P(X in the event), rounded up; no mechanism that
+        discloses this value has a smaller one
+    """
+
+    feature: Mechanism
+    mechanism: Mechanism
+    value: Label
+    epsilon: float
+
+
+def disclosure_price(prior: Prior, feature: Mechanism, value: Any = None) -> float:
+    """The smallest float ε at which some ε-PML mechanism discloses a feature, in nats.
+
+    −log P(E_u), E_u the symbols for which U = u for certain; the cheapest value when none is named.
+    For a deterministic feature that is its min-entropy, so the condition of [SaeidianDisclosure]
+    Theorem 3.5 cannot be weakened; for a randomised one it may be more, and ``inf`` when no symbol
+    fixes the value. :func:`disclosing_mechanism` attains it.
+
+    >>> round(disclosure_price(Prior([.5, .25, .25]), Mechanism([[1, 0], [1, 0], [0, 1]])), 6)
+    0.287682
+    """
+    mass = event_mass(prior, feature, value)[1]
+    return log_upper(1 / mass) if mass > 0 else math.inf
+
+
+def event_mass(prior: Prior, channel: Mechanism, value: Any) -> tuple[int, Fraction]:
+    """Position of the value that is cheapest to disclose, and the exact mass of its event."""
+    found = check_feature(channel, prior)
+    sure = np.asarray(found.weights != 0).sum(axis=1) == 1
+    masses = [
+        Fraction(
+            sum(
+                prior.weights[x]
+                for x in np.flatnonzero(sure & np.asarray(found.weights[:, u] != 0))
+            ),
+            prior.total,
+        )
+        for u in range(found.shape[1])
+    ]
+    if value is None:
+        u = max(range(len(masses)), key=masses.__getitem__)
+    elif tidy(value) in found.outputs:
+        u = found.outputs.index(tidy(value))
+    else:
+        raise KernelError(
+            "value of a feature",
+            expected=f"one of {list(found.outputs)[:6]}",
+            got=repr(value),
+            remedy="name a value that the feature has",
+        )
+    return u, masses[u]
+
+
+def disclosing_mechanism(prior: Prior, feature: Mechanism, value: Any = None) -> Exposure:
+    """A mechanism that discloses a feature at the smallest PML level there is.
+
+    With a small probability α it says that X is in E_u, for X in E_u; else it says nothing. The
+    first outcome leaks −log P(E_u), the other less ([SaeidianDisclosure] Proposition 3.8 for the
+    event X ≠ x_min). The kernel is exact.
+
+    Raises :class:`KernelError` when no symbol fixes the value, or every symbol does.
+    """
+    found = check_feature(feature, prior)
+    u, mass = event_mass(prior, found, value)
+    if mass == 0 or mass == 1:
+        raise KernelError(
+            "feature",
+            expected="a value that some, but not all, symbols of positive mass fix",
+            got="a constant feature" if mass else "one that no symbol fixes",
+            remedy="only then is there something to disclose",
+        )
+    inside = np.asarray(found.weights[:, u] != 0) & (
+        np.asarray(found.weights != 0).sum(axis=1) == 1
+    )
+    # The quiet outcome leaks −log(1 − α P(E)); α P(E) ≤ 1 − P(E) keeps that below −log P(E).
+    bits = 1
+    while Fraction(1, 1 << bits) * mass > 1 - mass:
+        bits += 1
+    loud = inside.astype(object)
+    weights = np.column_stack([loud, (1 << bits) - loud])
+    mechanism = Mechanism.from_weights(weights, bits, found.inputs, ["disclosed", "nothing"])
+    return Exposure(found, mechanism, found.outputs[u], log_upper(1 / mass))
+
+
+def cheapest_disclosure(prior: Prior) -> Exposure:
+    """The feature that can be disclosed at the smallest PML level: is X ≠ x_min?
+
+    The level is log 1/(1 − pmin); below it every mechanism has finite leakage capacity and
+    discloses nothing ([SaeidianDisclosure] Proposition 3.8). Raises :class:`PriorError` when only
+    one symbol has mass.
+    """
+    _varied(prior)
+    least = min(prior.support, key=lambda x: prior.weights[x])
+    others = [label for x, label in enumerate(prior.labels) if x != least]
+    return disclosing_mechanism(prior, feature(prior, others), True)
+
+
+def dearest_disclosure(prior: Prior) -> Exposure:
+    """The answer that needs the largest PML level to be given: yes to "is X = x_min?".
+
+    The level is log 1/pmin, at which everything may be released ([Issa2020];
+    [SaeidianDisclosure] Section 3.3). Raises :class:`PriorError` when only one symbol has mass.
+    """
+    _varied(prior)
+    least = min(prior.support, key=lambda x: prior.weights[x])
+    return disclosing_mechanism(prior, feature(prior, [prior.labels[least]]), True)
+
+
+def _varied(prior: Prior) -> Fraction:
+    """Exact pmin of a prior with at least two symbols of positive mass."""
+    if len(as_prior(prior).support) < 2:
+        raise PriorError(
+            "prior",
+            expected="at least two symbols of positive mass",
+            got="one",
+            remedy="a secret that is known has no features",
+        )
+    return min(prior.mass(int(x)) for x in prior.support)
+
+
+def compatible_symbols(mechanism: Mechanism, prior: Prior) -> dict[Label, tuple[Label, ...]]:
+    """The symbols that each outcome leaves possible; outcomes that cannot occur are left out."""
+    mechanism = as_mechanism(mechanism)
+    pairs: NDArray[np.bool_] = possible(mechanism, prior)
+    return {
+        label: tuple(prior.labels[x] for x in np.flatnonzero(pairs[:, y]))
+        for y, label in enumerate(mechanism.outputs)
+        if pairs[:, y].any()
+    }

@@ -1,0 +1,398 @@
+"""Sub-convex utilities: values against brute force, certificates, bad input, limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from checks import refused
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_columns import CURVES, best_value, vertices_of
+
+import mechdesign as md
+from mechdesign.errors import GapWarning, NoMethodError, UtilityError
+from mechdesign.solve.branching import Budget
+from mechdesign.solve.column_generation import generate
+from mechdesign.solve.columns import Columns, Groups, make_family
+from mechdesign.solve.cones import two_sided
+from mechdesign.solve.pricing import make_pricer
+from mechdesign.solve.problem import state_problem
+
+KINDS = ("PML", "PMC", "LIP", "ALIP", "LDP")
+INFORMATION = md.utility.MutualInformation()
+
+
+def notion_of(kind, epsilons):
+    return getattr(md, kind)(*epsilons)
+
+
+def draw(seed):
+    """A random prior, notion and utility."""
+    rng = np.random.default_rng([77, seed])
+    n = int(rng.integers(2, 13))
+    p = [
+        lambda: np.full(n, 1 / n),
+        lambda: rng.dirichlet(np.ones(n)),
+        lambda: rng.dirichlet(np.full(n, 0.3)) * 0.999 + 0.001 / n,
+        lambda: np.array(rng.integers(1, 5, n), float),
+        lambda: np.where(np.arange(n) == 0, 3.0, rng.dirichlet(np.ones(n))),
+    ][seed % 5]()
+    kind = KINDS[seed // 5 % 5]
+    epsilons = np.exp(rng.uniform(np.log(0.05), np.log(4), 2 if kind == "ALIP" else 1)).tolist()
+    name = list(CURVES)[seed // 25 % 3]
+    return md.Prior(p / p.sum()), kind, epsilons, name
+
+
+@pytest.mark.parametrize("seed", range(225))
+def test_values_are_those_of_brute_force(seed):
+    prior, kind, epsilons, name = draw(seed)
+    p = prior.probabilities
+    expected = best_value(p, CURVES[name], vertices_of(p, kind, epsilons))
+    found = md.design(prior, getattr(md.utility, name)(), notion_of(kind, epsilons))
+    assert found.value == pytest.approx(expected, rel=1e-9, abs=1e-13)
+    assert found.bound >= expected * (1 - 1e-9)
+    assert found.gap <= 1e-6
+    assert len(found.mechanism.outputs) <= len(prior)
+    assert all(str(check.verdict) == "yes" for check in found.certificate.checks)
+
+
+REFERENCE = md.Prior([0.1, 0.2, 0.3, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("notion", "value"),
+    [
+        (md.PML(0.05), 0.0042488093),
+        (md.PML(0.2), 0.0814114888),
+        (md.PML(0.3), 0.1702978141),
+        (md.PML(0.6), 0.4937802919),
+        (md.PML(1), 0.8505116243),
+        (md.LIP(0.3), 0.0379631396),
+        (md.LIP(1), 0.3698877799),
+        (md.LIP(2.2), 0.9309342457),
+        (md.ALIP(0.5, 0.3), 0.0633001471),
+        (md.PMC(0.5), 0.1842273688),
+        (md.LDP(0.5), 0.0305715528),
+        (md.LDP(1), 0.1219734732),
+        (md.LDP(3), 0.7860439455),
+    ],
+)
+def test_reference_values(notion, value):
+    assert md.design(REFERENCE, INFORMATION, notion).value == pytest.approx(value, abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_vertex_enumeration_agrees_and_proves_its_own_bound(seed):
+    rng = np.random.default_rng([5, seed])
+    n = int(rng.integers(2, 9))
+    prior = md.Prior(rng.dirichlet(np.ones(n)))
+    kind = KINDS[seed % 5]
+    notion = notion_of(kind, rng.uniform(0.1, 2, 2 if kind == "ALIP" else 1).tolist())
+    utility = [
+        INFORMATION,
+        md.utility.FInformation(lambda t: (np.sqrt(t) - 1) ** 2, "squared Hellinger"),
+        md.utility.FInformation(lambda t: np.maximum(t - 1.3, 0), "hockey stick"),
+        md.utility.FInformation(lambda t: t**3, "cubic"),
+    ][seed % 4]
+    first = md.design(prior, utility, notion)
+    second = md.design(prior, utility, notion, solver="vertices")
+    assert first.value == pytest.approx(second.value, rel=1e-8, abs=1e-12)
+    assert first.gap <= 1e-6
+    assert second.gap <= 1e-8
+
+
+@pytest.mark.parametrize(
+    "notions",
+    [[md.LDP(1), md.PML(0.4)], [md.LDP(0.7), md.LIP(0.5)], [md.PML(0.9), md.PMC(0.6)]],
+    ids=str,
+)
+def test_lists_of_notions_are_solved_on_few_symbols(notions):
+    found = md.design(REFERENCE, INFORMATION, notions)
+    assert found.gap <= 1e-6
+    alone = [md.design(REFERENCE, INFORMATION, notion).value for notion in notions]
+    assert found.value <= min(alone) * (1 + 1e-9)
+    assert found.value > 0
+
+
+def test_a_function_of_a_whole_column_is_solved_on_few_symbols():
+    """Maximal leakage as a utility: Σ_y max_x K[x,y], whose optimum under ε-PML is at most e^ε."""
+    largest = md.utility.Sublinear(lambda k, p: k.max(), "largest")
+    found = md.design(REFERENCE, largest, md.PML(0.3))
+    assert found.gap <= 1e-9
+    assert found.value == pytest.approx(np.exp(0.3), rel=1e-9)
+    outsider = md.design(REFERENCE, largest, [md.LDP(1), md.PML(0.4)])
+    assert outsider.method == "vertices"
+    assert outsider.gap <= 1e-9
+
+
+def test_a_function_of_a_whole_column_is_refused_above_the_stated_size():
+    largest = md.utility.Sublinear(lambda k, p: k.max(), "largest")
+    with pytest.raises(NoMethodError, match=r"20 symbols are above the 12 .* column generation"):
+        md.design(md.Prior.uniform(20), largest, md.LDP(1))
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda k, p: k.min(), "convex column function"),
+        (lambda k, p: float((k**2).sum()), "positively homogeneous"),
+        (lambda k, p: -k.max(), "convex column function"),
+    ],
+)
+def test_functions_that_are_not_sublinear_are_refused_with_a_violating_pair(function, words):
+    utility = md.utility.Sublinear(function, "mine")
+    with pytest.raises(UtilityError, match=words) as caught:
+        md.design(REFERENCE, utility, md.LDP(1))
+    assert "[" in str(caught.value)  # the columns are shown
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda t: np.sqrt(t),
+        lambda t: np.sin(t),
+        lambda t: np.minimum(t, 2.0),
+    ],
+)
+def test_an_f_that_is_not_convex_is_refused_with_the_points(f):
+    make = lambda: md.utility.FInformation(f, "mine")  # noqa: E731
+    refused(make, "f above its chord between", error=UtilityError)
+
+
+def test_an_f_that_is_infinite_at_zero_is_refused():
+    make = lambda: md.utility.FInformation(lambda t: -np.log(t), "reversed")  # noqa: E731
+    refused(make, "finite numbers", "f(0) = inf", error=UtilityError)
+
+
+def test_outputs_cannot_be_given():
+    make = lambda: md.design(REFERENCE, INFORMATION, md.LDP(1), outputs=["a", "b"])  # noqa: E731
+    refused(make, "none, as the outputs are found", error=UtilityError)
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), "soon", True])
+def test_a_time_limit_is_a_positive_number(limit):
+    make = lambda: md.design(REFERENCE, INFORMATION, md.LDP(1), time_limit=limit)  # noqa: E731
+    refused(make, "positive number of seconds")
+
+
+def test_at_the_time_limit_the_gap_is_honest():
+    """Hard prior, no time: a private kernel with a gap that is told, not a silent success."""
+    prior = md.Prior((1 / np.arange(1, 41)).tolist() / (1 / np.arange(1, 41)).sum())
+    with pytest.warns(GapWarning, match="of the utility"):
+        found = md.design(prior, INFORMATION, md.PML(2.5), time_limit=1e-9)
+    assert 1e-6 < found.gap < 0.2
+    assert found.status.startswith("private, gap")
+    better = md.design(prior, INFORMATION, md.PML(2.5))
+    assert found.value <= better.value <= found.bound
+    assert better.gap <= 1e-6
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.GapWarning")
+@pytest.mark.parametrize("level", [0.0, 1e-300, 1e-8, 1e-4, 30.0, 700.0, float("inf")])
+@pytest.mark.parametrize("kind", ["PML", "LIP", "LDP"])
+def test_levels_of_any_size(kind, level):
+    found = md.design(REFERENCE, INFORMATION, notion_of(kind, [level]), time_limit=20)
+    revealed = -(REFERENCE.probabilities @ np.log(REFERENCE.probabilities))
+    assert 0 <= found.value <= found.bound <= revealed * (1 + 1e-12)
+    if level <= 1e-300:
+        assert found.mechanism.shape == (4, 1)
+        assert found.value == 0
+    elif level >= 1e-4:
+        assert found.gap <= 1e-6
+    if level >= 30:
+        assert found.value == pytest.approx(revealed, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
+@pytest.mark.parametrize(
+    "masses",
+    [
+        [1.0],
+        [0.5, 0.5],
+        [1e-12, 0.3, 0.7],
+        [1e-12, 1e-9, 1e-6, 0.2, 0.3, 0.5],
+        [0.0, 0.3, 0.3, 0.4],
+        [0.25] * 4,
+        [0.99, 0.005, 0.005],
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_priors_of_any_kind(masses, kind):
+    prior = md.Prior((np.array(masses) / sum(masses)).tolist())
+    notion = notion_of(kind, [1.0, 0.7] if kind == "ALIP" else [0.7])
+    found = md.design(prior, INFORMATION, notion)
+    assert found.gap <= 1e-6
+    assert found.mechanism.shape[0] == len(masses)
+    assert found.value == pytest.approx(INFORMATION.value(found.mechanism, prior), abs=1e-12)
+
+
+def test_outputs_are_named_after_what_they_raise():
+    prior = md.Prior([0.2, 0.3, 0.5], ["low", "middle", "high"])
+    found = md.design(prior, INFORMATION, md.PMC(0.5))
+    assert found.mechanism.outputs == ("low", "middle", "high")
+    found = md.design(prior, INFORMATION, md.PML(0.1))
+    assert found.mechanism.outputs == ("not low", "not middle", "not high")
+    lifts = np.exp(found.mechanism.information_density(prior))
+    for y, name in enumerate(found.mechanism.outputs):
+        (least,) = np.flatnonzero(lifts[:, y] < 1)
+        assert name == f"not {prior.labels[least]}"
+
+
+def test_saved_designs_prove_themselves_again(tmp_path):
+    found = md.design(REFERENCE, md.utility.TotalVariation(), md.LIP(0.6))
+    md.save(found, tmp_path / "m.json")
+    again = md.load(tmp_path / "m.json")
+    assert again.value == found.value
+    assert again.bound == pytest.approx(found.bound, rel=1e-9)
+    assert type(again.utility) is md.utility.TotalVariation
+
+
+def test_a_function_given_at_run_time_is_not_saved_silently(tmp_path):
+    largest = md.utility.Sublinear(lambda k, p: k.max(), "largest")
+    found = md.design(REFERENCE, largest, md.PML(0.3))
+    with pytest.raises(md.MechdesignError, match=r"save found\.mechanism instead"):
+        md.save(found, tmp_path / "m.json")
+    md.save(found.mechanism, tmp_path / "m.json")
+
+
+def test_sweeps_and_comparisons_take_informations():
+    path = md.sweep(REFERENCE, INFORMATION, [md.LDP(e) for e in (0.5, 1, 2)])
+    values = [found.value for found in path]
+    assert values == sorted(values)
+    table = md.compare(REFERENCE, INFORMATION, [md.PML, md.LIP, md.LDP], [0.3, 1.0])
+    assert {point.notion for point in table} == {"PML", "LIP", "LDP"}
+
+
+# The parts
+
+
+def families(seed):
+    """Small families with one symbol in each group, and some with equal masses."""
+    rng = np.random.default_rng([9, seed])
+    n = int(rng.integers(3, 9))
+    p = np.array(rng.integers(1, 5, n), float) if seed % 2 else rng.dirichlet(np.ones(n))
+    prior = md.Prior((p / p.sum()).tolist())
+    kind = ("PML", "LIP", "ALIP", "LDP")[seed % 4]
+    epsilons = rng.uniform(0.2, 2.5, 2 if kind == "ALIP" else 1).tolist()
+    problem = state_problem(prior, INFORMATION, notion_of(kind, epsilons))
+    sides = two_sided(problem.bounds, prior, inner=True)
+    return rng, prior, make_family(prior, sides, INFORMATION.excess), kind, epsilons
+
+
+def all_reduced(prior, kind, epsilons, prices):
+    """F − ⟨prices, d⟩ of every extreme column, by brute force."""
+    p = prior.probabilities
+    vertices = vertices_of(p, kind, epsilons)
+    worth = np.array([CURVES["MutualInformation"](t, p) for t in vertices])
+    return worth - (vertices - 1) @ prices
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_search_finds_the_column_worth_most(seed):
+    rng, prior, family, kind, epsilons = families(seed)
+    pricer = make_pricer(family)
+    groups = family.groups
+    prices = rng.normal(0, 0.3, len(groups)) * groups.masses
+    reduced = all_reduced(prior, kind, epsilons, groups.spread(prices))
+    best = float(reduced.max())
+    margin = 1e-9 * (1 + abs(best))
+    below = best - 0.05 * abs(best) - margin
+    search = pricer.make_search(prices, below)
+    searches = {
+        "quick": pricer.improve(prices, below, 10_000, Budget()),
+        "settle": pricer.settle(prices, below, Budget()),
+        "branching": pricer.as_worth(search.run(pricer.floor(below), 10_000, Budget()), below),
+    }
+    for name, found in searches.items():
+        assert found.complete, name
+        assert found.values[0] == pytest.approx(best, abs=margin), name
+        # For staircases the excess over the level is bounded, which is larger than the worth.
+        assert found.upper >= best - margin, name
+        if kind != "LDP":
+            assert found.upper <= best + margin, name
+    above = best + margin
+    for nothing in (
+        pricer.improve(prices, above, 10, Budget()),
+        pricer.settle(prices, above, Budget()),
+        pricer.prove(prices, above, Budget()),
+    ):
+        assert nothing.complete
+        assert nothing.columns is None
+        assert nothing.upper <= above + margin
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_columns_found_are_worth_what_is_said(seed):
+    rng, _, family, _, _ = families(seed)
+    pricer = make_pricer(family)
+    prices = rng.normal(0, 0.3, len(family.groups)) * family.groups.masses
+    found = pricer.improve(prices, -10.0, 500, Budget())
+    averages = family.averages(found.columns)
+    values = family.worths(found.columns) - averages @ (prices * family.groups.sizes)
+    np.testing.assert_allclose(found.values, values, atol=1e-11)
+    # The mean deviation under the prior is zero: columns are posteriors.
+    weights = family.groups.sizes * family.groups.masses
+    np.testing.assert_allclose(averages @ weights, 0, atol=1e-12)
+
+
+@given(
+    counts=st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    seed=st.integers(0, 10**6),
+)
+def test_patterns_treat_equal_symbols_alike(counts, seed):
+    rng = np.random.default_rng(seed)
+    masses = np.repeat(rng.uniform(0.5, 2, len(counts)), counts)
+    prior = md.Prior((masses / masses.sum()).tolist())
+    groups = Groups.of(prior)
+    family = make_family(
+        prior,
+        two_sided(state_problem(prior, INFORMATION, md.LIP(1)).bounds, prior, inner=True),
+        INFORMATION.excess,
+    )
+    raised = np.array([float(rng.integers(0, size + 1)) for size in groups.sizes])
+    columns = Columns(raised[None, :], np.array([-1]), np.zeros(1))
+    patterns = list(family.patterns(columns, 0))
+    assert len(patterns) <= len(prior)
+    assert sum(share for share, _ in patterns) == pytest.approx(1)
+    mean = sum(share * deviations for share, deviations in patterns)
+    expected = groups.spread(family.averages(columns)[0])
+    np.testing.assert_allclose(mean, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_prices_give_a_true_bound(seed):
+    """Prices far from optimal: the bound is loose but never below the optimum."""
+    rng, prior, family, kind, epsilons = families(seed)
+    pricer = make_pricer(family)
+    p = prior.probabilities
+    optimum = best_value(p, CURVES["MutualInformation"], vertices_of(p, kind, epsilons))
+    for _ in range(5):
+        prices = rng.normal(0, 0.5, len(family.groups)) * family.groups.masses
+        found = pricer.prove(prices, -5.0, Budget())
+        assert found.upper >= optimum * (1 - 1e-12)
+    assert pricer.flat_bound() >= optimum * (1 - 1e-12)
+
+
+def test_generated_columns_are_at_most_as_many_as_symbols():
+    prior = md.Prior((np.array([3, 3, 2, 2, 2, 1, 1, 1, 1]) / 16).tolist())
+    problem = state_problem(prior, INFORMATION, md.LIP(0.8))
+    family = make_family(prior, problem.sides, INFORMATION.excess)
+    found = generate(make_pricer(family), np.inf)
+    assert len(found.shares) <= len(prior)
+    np.testing.assert_allclose(found.shares @ found.deviations, 0, atol=1e-14)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.2, 1, 3])
+@pytest.mark.parametrize("kind", ["PML", "LIP", "ALIP", "LDP"])
+@pytest.mark.parametrize("name", ["uniform", "zipf", "dirichlet"])
+def test_thirty_symbols_are_certified(name, kind, epsilon):
+    n = 30
+    p = {
+        "uniform": np.ones(n),
+        "zipf": 1 / np.arange(1, n + 1),
+        "dirichlet": np.random.default_rng(3).dirichlet(np.ones(n)),
+    }[name]
+    notion = notion_of(kind, [2 * epsilon, epsilon] if kind == "ALIP" else [epsilon])
+    found = md.design(md.Prior((p / p.sum()).tolist()), INFORMATION, notion)
+    assert found.gap <= 1e-6

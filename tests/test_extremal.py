@@ -1,0 +1,270 @@
+"""Closed forms for sub-convex utilities: where they hold, and what they are optimal for."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from checks import refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_columns import CURVES, best_value, vertices_of
+
+import mechdesign as md
+from mechdesign.errors import LevelError, NoMethodError, PriorError
+from mechdesign.exact import Verdict
+from mechdesign.solve.columns import make_family
+from mechdesign.solve.pricing import make_pricer
+from mechdesign.solve.problem import state_problem
+from mechdesign.solve.window import window_columns
+
+UTILITIES = [md.utility.MutualInformation(), md.utility.TotalVariation(), md.utility.ChiSquare()]
+INFORMATION = UTILITIES[0]
+
+PRIORS = st.lists(st.integers(1, 60), min_size=3, max_size=7).map(
+    lambda counts: md.Prior.from_counts(counts)
+)
+
+
+def is_private(mechanism, prior, notion):
+    return notion.check(mechanism, prior).verdict is Verdict.YES
+
+
+@given(
+    prior=PRIORS, share=st.floats(0.05, 0.95), which=st.sampled_from(["PML", "PMC", "LIP", "ALIP"])
+)
+@settings(max_examples=60)
+def test_in_the_simplex_regimes_the_closed_form_is_best_for_three_utilities(prior, share, which):
+    """One kernel against column generation for mutual information, total variation and χ²."""
+    pmin = prior.pmin
+    edge = -math.log(1 - pmin)
+    implied = math.log(pmin / (1 - math.exp(share * edge) * (1 - pmin)))
+    notion = {
+        "PML": md.PML(share * edge),
+        "PMC": md.PMC(4 * share),
+        "LIP": md.LIP(math.log((1 - pmin) / pmin) + share),
+        "ALIP": md.ALIP(
+            math.log(pmin / (1 - math.exp(share * edge) * (1 - pmin))) + 1, share * edge
+        ),
+    }[which]
+    found = md.extremal(prior, notion)
+    assert found.optimal_for == "optimal for every sub-convex utility at once"
+    assert is_private(found.mechanism, prior, notion)
+    for utility in UTILITIES:
+        generated = md.design(prior, utility, notion, solver="column-generation")
+        value = utility.value(found.mechanism, prior)
+        assert value == pytest.approx(generated.value, rel=1e-8)
+        assert value <= generated.bound * (1 + 1e-9)
+        chosen = md.design(prior, utility, notion)
+        assert chosen.method in ("extremal-pml", "extremal-pmc")
+        assert chosen.scope == found.optimal_for
+
+
+def test_the_extremal_pml_kernel_is_that_of_the_papers():
+    prior = md.Prior([0.5, 0.3, 0.2])
+    e = math.exp(0.1)
+    found = md.extremal(prior, md.PML(0.1))
+    p = prior.probabilities
+    expected = np.tile(e * p, (3, 1))
+    np.fill_diagonal(expected, 1 - e * (1 - p))
+    np.testing.assert_allclose(found.mechanism.kernel, expected, atol=1e-12)
+    assert "GrosseID Corollary 4" in found.source
+
+
+def test_the_extremal_pmc_kernel_and_its_pml():
+    """l·p off the diagonal; its PML level is log((1 − l(1 − pmin))/pmin)."""
+    prior = md.Prior([0.5, 0.3, 0.2])
+    for level in (0.1, 1.0, 5.0):
+        mechanism = md.extremal(prior, md.PMC(level)).mechanism
+        low = math.exp(-level)
+        expected = np.tile(low * prior.probabilities, (3, 1)) + (1 - low) * np.eye(3)
+        np.testing.assert_allclose(mechanism.kernel, expected, atol=1e-11)
+        achieved = md.audit(mechanism, prior).pml
+        assert achieved == pytest.approx(math.log((1 - low * 0.8) / 0.2), abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+@pytest.mark.parametrize(
+    "notion", [md.PML(0.4), md.PML(1.2), md.LIP(0.7), md.ALIP(1.5, 0.6)], ids=str
+)
+def test_circulant_columns_for_a_uniform_prior(n, notion):
+    prior = md.Prior.uniform(n)
+    found = md.extremal(prior, notion)
+    assert is_private(found.mechanism, prior, notion)
+    for utility in UTILITIES:
+        best = md.design(prior, utility, notion)
+        assert utility.value(found.mechanism, prior) == pytest.approx(best.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1, 2, 4])
+@pytest.mark.parametrize("n", [3, 6, 10])
+def test_subset_selection_for_a_uniform_prior(n, epsilon):
+    """The size is one of the two nearest to N(εe^ε − e^ε + 1)/(e^ε − 1)²."""
+    prior = md.Prior.uniform(n)
+    found = md.extremal(prior, md.LDP(epsilon))
+    size = int(found.name.split()[-1])
+    e = math.exp(epsilon)
+    b = n * (epsilon * e - e + 1) / (e - 1) ** 2
+    assert size in (max(math.floor(b), 1), max(math.ceil(b), 1))
+    kernel = found.mechanism.kernel
+    assert (np.isclose(kernel, kernel.max()).sum(axis=0) == size).all()
+    best = best_value(
+        prior.probabilities,
+        CURVES["MutualInformation"],
+        vertices_of(prior.probabilities, "LDP", [epsilon]),
+    )
+    assert INFORMATION.value(found.mechanism, prior) == pytest.approx(best, rel=1e-9)
+
+
+def test_the_three_regimes_of_ldp():
+    """Binary at small levels, randomised response at large ones, neither between."""
+    prior = md.Prior([0.1, 0.2, 0.3, 0.4])
+    assert md.extremal(prior, md.LDP(0.1)).name == "binary mechanism"
+    assert md.extremal(prior, md.LDP(5)).name == "randomised response"
+    with pytest.raises(
+        NoMethodError, match=r"randomised response: it is worth .* binary mechanism"
+    ):
+        md.extremal(prior, md.LDP(1))
+
+
+@given(share=st.floats(0.02, 1.5))
+def test_two_symbols_uniform_pml_and_ldp_optima_coincide(share):
+    """At N = 2 and p = ½, ε-PML and the LDP level log(e^ε/(2 − e^ε)) have one optimum."""
+    level = min(share, 0.69)
+    prior = md.Prior.uniform(2)
+    e = math.exp(level)
+    matched = math.log(e / (2 - e))
+    pml = md.design(prior, INFORMATION, md.PML(level))
+    ldp = md.design(prior, INFORMATION, md.LDP(matched))
+    assert pml.value == pytest.approx(ldp.value, rel=1e-9)
+    np.testing.assert_allclose(
+        np.sort(pml.mechanism.kernel, axis=None),
+        np.sort(ldp.mechanism.kernel, axis=None),
+        atol=1e-9,
+    )
+
+
+def test_where_there_is_no_closed_form_the_reasons_are_told():
+    with pytest.raises(NoMethodError, match="the prior is not uniform"):
+        md.extremal(md.Prior([0.5, 0.3, 0.2]), md.LIP(0.4))
+    with pytest.raises(NoMethodError, match="one box of lifts"):
+        md.extremal(md.Prior([0.5, 0.3, 0.2]), [md.LIP(0.4), md.LDP(0.5)])
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 30.0])
+def test_randomised_response(epsilon):
+    prior = md.Prior([0.5, 0.3, 0.2])
+    mechanism = md.randomised_response(prior, epsilon)
+    e = math.exp(epsilon)
+    assert is_private(mechanism, prior, md.LDP(epsilon))
+    np.testing.assert_allclose(
+        np.diag(mechanism.kernel)[-1], e / (e + 2), rtol=1e-9
+    ) if epsilon else None
+    assert md.audit(mechanism, prior).ldp == pytest.approx(
+        epsilon, abs=1e-9 if epsilon < 10 else 0.01
+    )
+
+
+def test_binary_mechanism():
+    prior = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+    mechanism = md.binary_mechanism(prior, 1.0, ["a"])
+    high = math.e / (1 + math.e)
+    np.testing.assert_allclose(mechanism.kernel[0], [high, 1 - high], atol=1e-12)
+    np.testing.assert_allclose(mechanism.kernel[1], [1 - high, high], atol=1e-12)
+    assert mechanism.outputs == ("a", "not a")
+    refused(lambda: md.binary_mechanism(prior, 1.0, ["d"]), "some but not all", error=PriorError)
+    refused(lambda: md.binary_mechanism(prior, 1.0, []), "some but not all", error=PriorError)
+
+
+# The window and the universal bounds
+
+
+@given(prior=PRIORS, e=st.floats(0.05, 3), which=st.sampled_from(["PML", "LIP", "LDP"]))
+@settings(max_examples=60)
+def test_windows_are_private_mixtures_below_the_universal_bound(prior, e, which):
+    notion = getattr(md, which)(e)
+    mechanism = md.window_mechanism(prior, notion)
+    assert is_private(mechanism, prior, notion)
+    assert mechanism.shape[1] <= 2 * len(prior)
+    problem = state_problem(prior, INFORMATION, notion)
+    pricer = make_pricer(make_family(prior, problem.sides, INFORMATION.excess))
+    best = md.design(prior, INFORMATION, notion)
+    assert INFORMATION.value(mechanism, prior) <= best.value * (1 + 1e-9)
+    assert best.value <= pricer.flat_bound() * (1 + 1e-9)
+
+
+@given(prior=PRIORS, e=st.floats(0.05, 3))
+def test_information_under_lip_is_at_most_e_tanh_half_e(prior, e):
+    """C(l, h) for l = e^-ε, h = e^ε, whatever the prior."""
+    assert md.design(prior, INFORMATION, md.LIP(e)).value <= e * math.tanh(e / 2) * (1 + 1e-9)
+
+
+@given(prior=PRIORS, e=st.floats(0.05, 3))
+def test_information_under_ldp_has_a_bound_without_prior(prior, e):
+    big = math.exp(e)
+    s = (e * big - big + 1) / (big - 1) ** 2
+    z = 1 + s * (big - 1)
+    most = s * big / z * math.log(big / z) + (1 - s) / z * math.log(1 / z)
+    assert md.design(prior, INFORMATION, md.LDP(e)).value <= most * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("which", ["PML", "LIP", "LDP"])
+def test_a_thousand_symbols_through_the_window(which):
+    prior = md.Prior(np.random.default_rng(1).dirichlet(np.ones(1000)))
+    with pytest.warns(md.errors.GapWarning):
+        found = md.design(prior, INFORMATION, getattr(md, which)(1.0))
+    assert found.method == "window"
+    assert found.gap <= 1e-3
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_windows_are_mixtures(seed):
+    rng = np.random.default_rng(seed)
+    prior = md.Prior(rng.dirichlet(np.ones(6)))
+    problem = state_problem(prior, INFORMATION, md.LDP(0.8) if seed % 2 else md.LIP(0.8))
+    family = make_family(prior, problem.sides, INFORMATION.excess)
+    deviations, shares = window_columns(family)
+    assert shares.sum() == pytest.approx(1)
+    np.testing.assert_allclose(shares @ deviations, 0, atol=1e-12)
+    np.testing.assert_allclose(deviations @ prior.probabilities, 0, atol=1e-12)
+
+
+# PML regions
+
+
+@given(prior=PRIORS, level=st.floats(0, 4))
+def test_most_zeros_is_what_a_posterior_can_do(prior, level):
+    """k symbols can be ruled out if and only if the rest has mass at least e^-ε."""
+    k = md.pml_regions(prior).most_zeros(level)
+    masses = sorted(prior.probabilities)
+    e = math.exp(level)
+    assert e * sum(masses[k:]) >= 1 - 1e-9
+    if k < len(masses) - 1:
+        assert e * sum(masses[k + 1 :]) <= 1 + 1e-9
+
+
+def test_designs_rule_out_as_many_symbols_as_their_region_allows():
+    prior = md.Prior([0.1, 0.2, 0.3, 0.4])
+    regions = md.pml_regions(prior)
+    for level in (0.05, 0.2, 0.6, 1.0):
+        kernel = md.design(prior, INFORMATION, md.PML(level)).mechanism.kernel
+        assert (kernel == 0).sum(axis=0).max() == regions.most_zeros(level)
+        assert regions.prevents_absolute_disclosure(level) == (regions.region(level) == 1)
+
+
+def test_the_edges_of_regions_are_exact():
+    prior = md.Prior([0.5, 0.5])
+    (edge,) = md.pml_regions(prior).levels
+    assert edge == pytest.approx(math.log(2))
+    assert md.pml_regions(prior).most_zeros(edge) == 1
+    assert md.pml_regions(prior).most_zeros(math.nextafter(math.log(2), 0)) == 0
+    assert md.pml_regions(prior).most_zeros(math.inf) == 1
+    assert "region" in str(md.pml_regions(prior))
+
+
+def test_regions_refuse_what_is_no_prior_or_level():
+    refused(lambda: md.pml_regions([0.5, 0.5]), "a Prior", error=PriorError)
+    regions = md.pml_regions(md.Prior([0.5, 0.5]))
+    for bad in (-1, float("nan"), "low"):
+        refused(lambda bad=bad: regions.most_zeros(bad), "non-negative", error=LevelError)
