@@ -40,14 +40,23 @@ if TYPE_CHECKING:
     from .privacy.ruling_out import PMLRegions as PMLRegions
     from .privacy.ruling_out import pml_regions as pml_regions
     from .regions import plot_regions as plot_regions
+    from .release.accounting import compose as compose
+    from .release.estimating import Estimate as Estimate
+    from .release.estimating import estimate as estimate
+    from .release.frames import privatize as privatize
+    from .release.identify import identifiability as identifiability
+    from .release.joint import estimate_joint as estimate_joint
+    from .release.planning import plan as plan
+    from .release.sampler import Sampler as Sampler
+    from .release.streams import privatize_file as privatize_file
     from .solve.designing import Design as Design
     from .solve.designing import design as design
     from .solve.designing import explain as explain
-    from .solve.extremal import Extremal as Extremal
-    from .solve.extremal import binary_mechanism as binary_mechanism
-    from .solve.extremal import extremal as extremal
-    from .solve.extremal import randomised_response as randomised_response
-    from .solve.extremal import window_mechanism as window_mechanism
+    from .solve.extremes import Extremal as Extremal
+    from .solve.extremes import binary_mechanism as binary_mechanism
+    from .solve.extremes import extremal as extremal
+    from .solve.extremes import randomised_response as randomised_response
+    from .solve.extremes import window_mechanism as window_mechanism
     from .solve.sweeping import sweep as sweep
     from .storage import load as load
     from .storage import save as save
@@ -72,11 +81,11 @@ _HOMES = {
     "design": "solve.designing",
     "explain": "solve.designing",
     "sweep": "solve.sweeping",
-    "Extremal": "solve.extremal",
-    "extremal": "solve.extremal",
-    "randomised_response": "solve.extremal",
-    "binary_mechanism": "solve.extremal",
-    "window_mechanism": "solve.extremal",
+    "Extremal": "solve.extremes",
+    "extremal": "solve.extremes",
+    "randomised_response": "solve.extremes",
+    "binary_mechanism": "solve.extremes",
+    "window_mechanism": "solve.extremes",
     "PMLRegions": "privacy.ruling_out",
     "pml_regions": "privacy.ruling_out",
     "audit": "auditing",
@@ -87,6 +96,15 @@ _HOMES = {
     "implications": "theory.conversions",
     "plot_frontiers": "plotting",
     "plot_regions": "regions",
+    "Sampler": "release.sampler",
+    "privatize": "release.frames",
+    "privatize_file": "release.streams",
+    "compose": "release.accounting",
+    "estimate": "release.estimating",
+    "Estimate": "release.estimating",
+    "estimate_joint": "release.joint",
+    "identifiability": "release.identify",
+    "plan": "release.planning",
     "save": "storage",
     "load": "storage",
 }

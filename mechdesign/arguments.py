@@ -11,7 +11,9 @@ import numpy as np
 from .errors import DataError, InputError, UnknownNameError, ZeroMassWarning
 from .files import read_text
 from .labels import Label, parse_labels
+from .mechanism import Mechanism
 from .prior import Prior
+from .release.encoding import ABSENT, Codebook
 from .tables import csv_header, read_matrix
 from .utility import (
     ChiSquare,
@@ -162,3 +164,35 @@ def align_prior(prior: Prior, inputs: tuple[Label, ...], *, named: bool) -> Prio
             warnings.simplefilter("ignore", ZeroMassWarning)
             return Prior.from_counts(prior.weights, inputs)
     return prior.reordered(inputs) if set(prior.labels) == set(inputs) else prior
+
+
+def read_symbol(text: str | None, mechanism: Mechanism) -> Label:
+    """The input of a mechanism that a text names, or the text itself."""
+    if text is None:
+        return None
+    book = Codebook(mechanism.inputs, "inputs of the mechanism", texts=True)
+    place = book.place(text)
+    return text if place == ABSENT else book.labels[place]
+
+
+def read_feature(path: str | None, mechanism: Mechanism) -> dict[Label, Label] | None:
+    """A feature from a JSON object, its keys matched with the inputs by their text."""
+    if path is None:
+        return None
+    try:
+        content = json.loads(read_text(path))
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise DataError(
+            f"feature {path}",
+            expected="a JSON object of inputs and values",
+            got="something else",
+            remedy='write for example {"a": 1, "b": 0}',
+        )
+    book = Codebook(mechanism.inputs, "inputs of the mechanism", texts=True)
+    places = {key: book.place(key) for key in content}
+    strangers = [key for key, place in places.items() if place == ABSENT]
+    if strangers:
+        raise book.refuse(f"feature {path}", strangers, "correct the keys")
+    return {book.labels[places[key]]: value for key, value in content.items()}

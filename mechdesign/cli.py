@@ -1,4 +1,4 @@
-"""The command line: ``mechdesign design``, ``audit``, ``compare``, ``convert`` and the others.
+"""The command line: ``mechdesign design``, ``apply``, ``estimate`` and so on, one file for each.
 
 Reports go to standard output, everything else to standard error. Exit codes: 0 done; 1 an audited
 kernel does not (provably) meet an asked level, or a checked result fails; 2 the input cannot be
@@ -18,10 +18,14 @@ import typer
 from . import __version__
 from .commands.audits import audit
 from .commands.comparisons import compare
+from .commands.compositions import compose
 from .commands.conversions import convert
 from .commands.designs import design, show
+from .commands.estimates import estimate
 from .commands.examples import data
 from .commands.options import BAD_INPUT, FAILED, OK
+from .commands.plans import plan
+from .commands.releases import apply
 from .commands.results import theorems
 from .errors import InputError, MechdesignError, NoMethodError, StorageError
 
@@ -45,7 +49,19 @@ def _root(
         raise typer.Exit(OK)
 
 
-for command in (design, audit, compare, convert, theorems, show, data):
+for command in (
+    design,
+    audit,
+    compare,
+    convert,
+    theorems,
+    show,
+    data,
+    apply,
+    estimate,
+    plan,
+    compose,
+):
     app.command()(command)
 
 

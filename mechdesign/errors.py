@@ -18,7 +18,10 @@
     MechdesignWarning (UserWarning)
     ├── ZeroMassWarning                 symbols of zero mass are left out of the design
     ├── GapWarning                      the kernel is certified private, its optimality is not tight
-    └── NoGuaranteeWarning              a conversion gives no finite level; says why
+    ├── NoGuaranteeWarning              a conversion gives no finite level; says why
+    ├── RepeatWarning                   several reports about one person leak more than one
+    ├── PrecisionWarning                there are too few reports to say much
+    └── MisfitWarning                   reports that the mechanism hardly makes
 """
 
 from __future__ import annotations
@@ -141,3 +144,15 @@ class GapWarning(MechdesignWarning):
 
 class NoGuaranteeWarning(MechdesignWarning):
     """A conversion between guarantees gives no finite level; the message says why."""
+
+
+class RepeatWarning(MechdesignWarning):
+    """Several reports about the same person leak more than each alone."""
+
+
+class PrecisionWarning(MechdesignWarning):
+    """An estimate whose error is as large as what it estimates can be."""
+
+
+class MisfitWarning(MechdesignWarning):
+    """Reports that are very unlikely from the mechanism that is said to have made them."""

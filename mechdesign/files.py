@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from .errors import StorageError
 
@@ -47,24 +52,65 @@ def check_writable(path: str | Path, *, overwrite: bool) -> None:
 
 def write_text(text: str, path: str | Path, *, overwrite: bool) -> None:
     """Write a file whole or not at all."""
-    check_writable(path, overwrite=overwrite)
-    target = Path(path)
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as problem:
-        raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
+        with (
+            new_file(path, overwrite=overwrite) as name,
+            os.fdopen(os.open(name, os.O_WRONLY), "w", encoding="utf-8") as file,
+        ):
+            file.write(text)
     except UnicodeEncodeError:
         raise StorageError(
             f"output {path}: a label holds characters that UTF-8 has no code for; relabel."
         ) from None
+
+
+@contextmanager
+def new_file(path: str | Path, *, overwrite: bool) -> Iterator[Path]:
+    """A name to write to, which becomes the file when all went well and is removed otherwise."""
+    check_writable(path, overwrite=overwrite)
+    target = Path(path)
+    try:
+        handle, text = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        os.close(handle)
+        name = Path(text)
+        try:
+            yield name
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, target)
+        except BaseException:
+            name.unlink(missing_ok=True)
+            raise
+    except OSError as problem:
+        raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
+
+
+@contextmanager
+def noticed_interrupts() -> Iterator[Callable[[], None]]:
+    """A function that raises ``KeyboardInterrupt`` when one came, even where it was lost.
+
+    Python drops an interrupt that arrives inside some callbacks, such as those of imports.
+    """
+    seen = []
+
+    def handler(number: int, frame: Any) -> None:
+        seen.append(number)
+        signal.default_int_handler(number, frame)
+
+    def check() -> None:
+        if seen:
+            raise KeyboardInterrupt
+
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if ours:
+        signal.signal(signal.SIGINT, handler)
+    try:
+        yield check
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _umask() -> int:

@@ -61,7 +61,7 @@ def count_values(column: Any, *, missing: str = "error") -> dict[Label, int]:
     for value in values:
         total += 1
         value = tidy(value)
-        if _is_missing(value):
+        if is_missing(value):
             blank += 1
             continue
         try:
@@ -275,7 +275,8 @@ def _settle_missing(subject: str, blank: int, total: int, policy: str) -> None:
         )
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a value is a null or a NaN of any library."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return True
     return type(value).__name__ in ("NAType", "NaTType")

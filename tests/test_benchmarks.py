@@ -16,6 +16,9 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.__main__ import BEGIN, END, markdown, summarise  # noqa: E402
 from benchmarks.cases import GROUPS, Case  # noqa: E402
 from benchmarks.drivers import DRIVERS  # noqa: E402
+from benchmarks.sampling import DRIVERS as SAMPLERS  # noqa: E402
+from benchmarks.sampling import markdown as sampling_markdown  # noqa: E402
+from benchmarks.sampling import measure  # noqa: E402
 
 SMALL = Case("small", 12, 12, "LDP", "hamming", "dirichlet")
 
@@ -126,3 +129,44 @@ def test_the_command_keeps_rows(tmp_path):
     assert text.startswith("before")
     assert text.endswith("after\n")
     assert "20 LDP(1) hamming/dirichlet" in text
+
+
+# Reports per second
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLERS if name != "multi-freq-ldpy"])
+def test_samplers_draw_from_the_same_kernel(name):
+    """The measurement itself compares what is drawn with the kernel."""
+    import mechdesign as md
+
+    if name == "OpenDP":
+        pytest.importorskip("opendp")
+    found = md.design(md.Prior.uniform(5), md.utility.Hamming(), md.LDP(2))
+    assert measure(found, name, 2000) > 0
+
+
+def test_a_sampler_of_another_kernel_is_found_out(monkeypatch):
+    import mechdesign as md
+    from benchmarks import sampling
+
+    found = md.design(md.Prior.uniform(5), md.utility.Hamming(), md.LDP(2))
+    monkeypatch.setitem(sampling.DRIVERS, "wrong", (lambda f: lambda codes: codes, 10_000))
+    with pytest.raises(AssertionError):
+        measure(found, "wrong", 10_000)
+
+
+def test_the_table_of_samplers():
+    stamp = {"date": "2026-01-01", "machine": "one core"}
+    rows = [
+        {"symbols": n, "driver": name, "rate": rate, **stamp}
+        for n, name, rate in [
+            (100, "ours, seeded", 5e7),
+            (100, "ours, seeded", 7e7),
+            (100, "ours, seeded", 6e7),
+            (4, "OpenDP", 9e3),
+        ]
+    ]
+    text = sampling_markdown(rows)
+    assert "| 100 | 60 |  |" in text
+    assert "| 4 |  | 0.009 |" in text
+    assert "on a machine with one core" in text

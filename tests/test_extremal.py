@@ -44,9 +44,7 @@ def test_in_the_simplex_regimes_the_closed_form_is_best_for_three_utilities(prio
         "PML": md.PML(share * edge),
         "PMC": md.PMC(4 * share),
         "LIP": md.LIP(math.log((1 - pmin) / pmin) + share),
-        "ALIP": md.ALIP(
-            math.log(pmin / (1 - math.exp(share * edge) * (1 - pmin))) + 1, share * edge
-        ),
+        "ALIP": md.ALIP(implied + 1, share * edge),
     }[which]
     found = md.extremal(prior, notion)
     assert found.optimal_for == "optimal for every sub-convex utility at once"
@@ -215,7 +213,7 @@ def test_a_thousand_symbols_through_the_window(which):
     with pytest.warns(md.errors.GapWarning):
         found = md.design(prior, INFORMATION, getattr(md, which)(1.0))
     assert found.method == "window"
-    assert found.gap <= 1e-3
+    assert found.gap <= 2e-3
 
 
 @pytest.mark.parametrize("seed", range(10))

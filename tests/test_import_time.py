@@ -19,7 +19,10 @@ print(time.process_time() - start)
 """
 
 # What only some users need, or what only some calls need.
-HEAVY = ("cvxpy", "pandas", "polars", "pyarrow", "matplotlib", "highspy", "statsmodels")
+HEAVY = (
+    *("cvxpy", "pandas", "polars", "pyarrow", "matplotlib", "highspy", "statsmodels"),
+    *("duckdb", "dask", "pyspark", "sklearn", "opendp"),
+)
 
 
 def output(script):

@@ -38,6 +38,15 @@ PriorText = Annotated[
         help="Prior in place of a table: 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2 or a JSON file.",
     ),
 ]
+Kernel = Annotated[str, typer.Argument(metavar="DESIGN", help="A saved design, or a kernel.")]
+By = Annotated[
+    str, typer.Option(help="symbols, or blocks: the groups that the reports can tell apart.")
+]
+Confidence = Annotated[float, typer.Option(help="Confidence of each interval.")]
+Feature = Annotated[
+    str | None,
+    typer.Option(help="JSON file of input and value: numbers ask for the mean, text for shares."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 

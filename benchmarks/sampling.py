@@ -1,0 +1,201 @@
+"""Reports per second: ``python -m benchmarks.sampling run`` and ``table``.
+
+Ours beside NumPy, OpenDP and multi-freq-ldpy (where they are installed), interleaved in one process
+with one thread. The kernel is randomised response on n symbols, the one mechanism that all have.
+The peers decide in floating point (NumPy, multi-freq-ldpy) or draw one report per call (OpenDP).
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import mechdesign as md
+
+from .runner import machine
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "sampling.jsonl"
+BEGIN, END = "<!-- sampling -->", "<!-- /sampling -->"
+LEVEL = 2.0
+SIZES = (4, 100, 1000)
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+
+Draw = Callable[[np.ndarray], np.ndarray]
+
+
+def ours_seeded(found: Any) -> Draw:
+    """Exact, words from PCG64."""
+    return md.Sampler(found, rng=1).draw_codes
+
+
+def ours_system(found: Any) -> Draw:
+    """Exact, words from the operating system."""
+    return md.Sampler(found).draw_codes
+
+
+def numpy_search(found: Any) -> Draw:
+    """Inverse distribution functions of all rows in one sorted vector of floats."""
+    kernel, rng = found.mechanism.kernel, np.random.default_rng(1)
+    n, m = kernel.shape
+    steps = (np.cumsum(kernel, axis=1) + np.arange(n)[:, None]).ravel()
+
+    def draw(codes: np.ndarray) -> np.ndarray:
+        return np.searchsorted(steps, codes + rng.random(len(codes)), side="right") - m * codes
+
+    return draw
+
+
+def numpy_choice(found: Any) -> Draw:
+    """``Generator.choice`` once for each symbol."""
+    kernel, rng = found.mechanism.kernel, np.random.default_rng(1)
+
+    def draw(codes: np.ndarray) -> np.ndarray:
+        out = np.empty_like(codes)
+        order = np.argsort(codes, kind="stable")
+        ends = np.searchsorted(codes[order], np.arange(len(kernel) + 1))
+        for x, row in enumerate(kernel):
+            places = order[ends[x] : ends[x + 1]]
+            out[places] = rng.choice(len(row), len(places), p=row)
+        return out
+
+    return draw
+
+
+def opendp(found: Any) -> Draw:
+    """``make_randomized_response``, one call per report."""
+    dp: Any = importlib.import_module("opendp.prelude")
+    dp.enable_features("contrib")
+    n = len(found.prior)
+    probability = float(found.mechanism.kernel[0, 0])
+    measurement = dp.m.make_randomized_response(list(range(n)), probability)
+
+    def draw(codes: np.ndarray) -> np.ndarray:
+        return np.array([measurement(x) for x in codes.tolist()])
+
+    return draw
+
+
+def multi_freq(found: Any) -> Draw:
+    """``GRR_Client`` in a compiled loop."""
+    client = importlib.import_module("multi_freq_ldpy.pure_frequency_oracles.GRR").GRR_Client
+    numba: Any = importlib.import_module("numba")
+    n = len(found.prior)
+
+    @numba.njit
+    def draw(codes: np.ndarray) -> np.ndarray:
+        out = np.empty_like(codes)
+        for i in range(len(codes)):
+            out[i] = client(codes[i], n, LEVEL)
+        return out
+
+    return draw
+
+
+#: How each is made, and at most how many reports of a run it gets: the slow ones fewer.
+DRIVERS: dict[str, tuple[Callable[[Any], Draw], int]] = {
+    "ours, seeded": (ours_seeded, 10_000_000),
+    "ours, OS entropy": (ours_system, 10_000_000),
+    "NumPy searchsorted": (numpy_search, 2_000_000),
+    "NumPy choice": (numpy_choice, 2_000_000),
+    "multi-freq-ldpy": (multi_freq, 200_000),
+    "OpenDP": (opendp, 2_000),
+}
+
+
+def measure(found: Any, name: str, most: int) -> float:
+    """Reports per second of one driver, after a warm-up."""
+    make, limit = DRIVERS[name]
+    draw, count = make(found), min(limit, most)
+    n = len(found.prior)
+    codes = np.random.default_rng(0).integers(0, n, count)
+    draw(codes[: max(count // 100, 10)])
+    start = time.perf_counter()
+    drawn = draw(codes)
+    seconds = time.perf_counter() - start
+    # A driver that draws from another kernel is no peer.
+    same, expected = float(np.mean(drawn == codes)), float(found.mechanism.kernel[0, 0])
+    assert abs(same - expected) < 6 * math.sqrt(expected * (1 - expected) / count)
+    return count / seconds
+
+
+@app.command()
+def run(
+    repeat: Annotated[int, typer.Option(help="Repetitions.")] = 5,
+    most: Annotated[int, typer.Option(help="Most reports per run.")] = 10_000_000,
+    size: Annotated[list[int] | None, typer.Option(help="Symbols; repeat it.")] = None,
+    output: Annotated[Path, typer.Option(help="Rows are appended here.")] = RESULTS,
+) -> None:
+    """Measure every driver that is installed, interleaved."""
+    stamp = {"date": datetime.date.today().isoformat(), "machine": machine()}
+    absent: set[str] = set()
+    with output.open("a", encoding="utf-8") as file:
+        for _ in range(repeat):
+            for n in size or SIZES:
+                found = md.design(md.Prior.uniform(n), md.utility.Hamming(), md.LDP(LEVEL))
+                for name in DRIVERS:
+                    if name in absent:
+                        continue
+                    try:
+                        rate = measure(found, name, most)
+                    except ImportError:
+                        absent.add(name)
+                        typer.echo(f"{name} is not installed", err=True)
+                        continue
+                    row = {"symbols": n, "driver": name, "rate": rate, **stamp}
+                    file.write(json.dumps(row) + "\n")
+                    typer.echo(f"{n} symbols, {name}: {rate / 1e6:.3g} million/s", err=True)
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """Medians in millions of reports per second, as Markdown."""
+    names = [name for name in DRIVERS if any(row["driver"] == name for row in rows)]
+    dates = sorted({row["date"] for row in rows})
+    period = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    machines = " and ".join(sorted({row["machine"] for row in rows}))
+    lines = [
+        f"Million reports per second, one thread, medians; measured {period} on a machine with "
+        f"{machines}. Randomised response at {LEVEL:g} nats, all interleaved in one process.",
+        "",
+        "| symbols | " + " | ".join(names) + " |",
+        "| --- | " + " | ".join("---" for _ in names) + " |",
+    ]
+    for n in sorted({row["symbols"] for row in rows}):
+        cells = []
+        for name in names:
+            rates = [r["rate"] for r in rows if (r["symbols"], r["driver"]) == (n, name)]
+            cells.append(f"{statistics.median(rates) / 1e6:.3g}" if rates else "")
+        lines.append(f"| {n} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+@app.command()
+def table(
+    results: Annotated[Path, typer.Option(help="Rows to read.")] = RESULTS,
+    readme: Annotated[Path, typer.Option(help="File with the markers.")] = HERE.parent
+    / "README.md",
+) -> None:
+    """Write the table of the README from the rows."""
+    rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    text = readme.read_text(encoding="utf-8")
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise typer.BadParameter(f"{readme} lacks the markers {BEGIN} and {END}")
+    readme.write_text(f"{head}{BEGIN}\n{markdown(rows)}\n{END}{tail}", encoding="utf-8")
+    typer.echo(f"wrote the table into {readme}")
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,40 @@
+"""``mechdesign compose``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .options import AsJson, print_json
+
+
+def compose(
+    kernels: Annotated[
+        list[str], typer.Argument(metavar="DESIGN...", help="Saved designs or kernels.")
+    ],
+    times: Annotated[int, typer.Option(help="How often all of them are reported.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Say what several reports about the same person leak together."""
+    from ..release.accounting import compose as run_compose
+    from ..storage import load_kernel
+
+    found = run_compose(*(load_kernel(kernel) for kernel in kernels), times=times)
+    if not as_json:
+        typer.echo(str(found))
+        return
+    print_json(
+        {
+            "reports": found.reports,
+            "together": [
+                {
+                    "notion": type(level.notion).__name__,
+                    "asked": list(level.notion.levels),
+                    "levels": list(level.levels),
+                    "exact": level.exact,
+                }
+                for level in found
+            ],
+        }
+    )

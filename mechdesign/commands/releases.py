@@ -1,0 +1,89 @@
+"""``mechdesign apply``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import AsJson, Force, Kernel, note, print_json
+
+
+def apply(
+    kernel: Kernel,
+    table: Annotated[str, typer.Argument(help="CSV or Parquet file, one row per person.")],
+    column: Annotated[str, typer.Option(help="Column that holds the secret.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File for the reports, of the same kind.")
+    ],
+    missing: Annotated[
+        str, typer.Option(help="Missing values: error, keep (stay missing), or replace.")
+    ] = "error",
+    unseen: Annotated[
+        str, typer.Option(help="Values that are no inputs: error, null, or replace.")
+    ] = "error",
+    replacement: Annotated[
+        str | None, typer.Option(help="Input that stands in for what is replaced.")
+    ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(help="Column that says whom a row is about; repeats are warned of."),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(help="Ledger of releases; mechdesign-ledger.json beside the output."),
+    ] = None,
+    about: Annotated[
+        str | None,
+        typer.Option(help="Name of the people in the ledger; the input file when left out."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed, for research only: whoever knows it can undo reports.")
+    ] = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Privatise one column of a file with a saved design, exactly and at any size."""
+    from ..arguments import read_symbol
+    from ..errors import InputError
+    from ..files import check_writable
+    from ..ledger import record, warn_of_earlier
+    from ..release.streams import privatize_file
+    from ..solve.designing import Design
+    from ..storage import load_kernel
+
+    item = load_kernel(kernel)
+    check_writable(output, overwrite=force)
+    if Path(table).exists() and output.exists() and output.samefile(table):
+        raise InputError(
+            "--output",
+            expected="another file than the input",
+            got=str(output),
+            remedy="keep the original until the reports are checked",
+        )
+    book = ledger or output.parent / "mechdesign-ledger.json"
+    people = about or str(Path(table).resolve())
+    warn_of_earlier(book, people, column, item)
+    receipt = privatize_file(
+        table,
+        output,
+        column,
+        item,
+        missing=missing,
+        unseen=unseen,
+        replacement=read_symbol(replacement, item.mechanism if isinstance(item, Design) else item),
+        person=person,
+        rng=seed,
+        overwrite=force,
+        progress=sys.stderr.isatty(),
+    )
+    record(book, people, receipt, item, str(output))
+    if as_json:
+        print_json(receipt.to_json())
+    else:
+        kept = ", ".join(receipt.notions) or "no notion was checked"
+        typer.echo(f"{receipt.rows} reports of {column!r}: {kept}, kernel {receipt.kernel[:16]}…")
+        typer.echo(f"random words: {receipt.source}")
+    note(f"saved {output}, recorded in {book}")

@@ -1,0 +1,270 @@
+"""What repeated reports about one person add up to.
+
+Reports that are drawn independently given the secret compose to the product kernel. Where that is
+small enough it is built and checked exactly; otherwise the level is bounded from the largest
+likelihood ratios of single reports, which multiply.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, RepeatWarning, warn
+from ..mechanism import Mechanism
+from ..prior import Prior
+from ..privacy import LDP, PML, Bound, LikelihoodBound, PrivacyNotion
+from ..tables import is_missing
+from .counting import count_rows
+from .sampler import mechanism_of
+
+# Product kernels with more entries times reports are bounded, not built.
+_MOST_WORK = 100_000
+# Relative rounding of a product of ratios and of a sum of masses, generously.
+_SLACK = 1e-11
+
+
+@dataclass(frozen=True)
+class ComposedLevel:
+    """What several reports together leak under one notion.
+
+    Attributes
+    ----------
+    notion : the notion with the level that each report was asked to keep
+    levels : levels of all reports together, in nats, rounded up; ``inf`` where something is ruled
+        out
+    exact : whether they come from the exact product kernel; else they are upper bounds
+    """
+
+    notion: PrivacyNotion
+    levels: tuple[float, ...]
+    exact: bool
+
+    @property
+    def meets(self) -> bool:
+        """Whether the reports together still keep what was asked of each."""
+        return all(
+            have <= asked for have, asked in zip(self.levels, self.notion.levels, strict=True)
+        )
+
+    def __str__(self) -> str:
+        name = type(self.notion).__name__
+        shown = ", ".join("infinite" if v == math.inf else f"{v:.6g}" for v in self.levels)
+        return f"{name}({shown})" if self.exact else f"{name}({shown}) at most"
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Several independent reports about the same secret, and what they leak together."""
+
+    reports: int
+    found: tuple[ComposedLevel, ...]
+
+    def __iter__(self) -> Any:
+        return iter(self.found)
+
+    def __str__(self) -> str:
+        return f"{self.reports} reports together: " + ", ".join(map(str, self.found))
+
+
+def compose(
+    *items: Any,
+    times: int = 1,
+    prior: Prior | None = None,
+    notions: Iterable[PrivacyNotion] | None = None,
+) -> Composition:
+    """What independent reports about the same secret leak together.
+
+    Parameters
+    ----------
+    items : Mechanisms or Designs with the same inputs
+        One for each report.
+    times : int
+        How often the whole list is reported.
+    prior, notions : optional
+        Those of the first design when left out; for bare mechanisms LDP, and PML with a prior.
+
+    Returns
+    -------
+    Composition
+        Exact levels of the product kernel, or upper bounds where it is too large to build.
+
+    Raises
+    ------
+    InputError
+        For no mechanism, different inputs, or an impossible number of times.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> flip = md.Mechanism([[.75, .25], [.25, .75]])
+    >>> print(md.compose(flip, times=2, prior=md.Prior([.5, .5])))
+    2 reports together: LDP(2.19722), PML(0.587787)
+    """
+    if not items or not isinstance(times, (int, np.integer)) or times < 1:
+        raise InputError(
+            "composition",
+            expected="at least one mechanism, at least once",
+            got=f"{len(items)} mechanisms, {times!r} times",
+            remedy="pass what was reported",
+        )
+    kernels = [mechanism_of(item) for item in items]
+    for kernel in kernels[1:]:
+        if kernel.inputs != kernels[0].inputs:
+            raise InputError(
+                "composition",
+                expected=f"mechanisms with the inputs {kernels[0].inputs[:6]}",
+                got=f"one with {kernel.inputs[:6]}",
+                remedy="only reports about the same secret compose this way",
+            )
+    prior = prior or next((i.prior for i in items if hasattr(i, "prior")), None)
+    asked = list(notions or _notions_of(items))
+    if not asked:
+        asked = [LDP(math.inf)] + ([] if prior is None else [PML(math.inf)])
+    whole = kernels * int(times)
+    product = _product(whole)
+    # Without a prior only notions that need none are asked; any full one does for them.
+    known = prior or Prior.uniform(kernels[0].inputs)
+    found = []
+    for notion in asked:
+        if product is not None:
+            levels = notion.check(product, known).achieved
+            found.append(ComposedLevel(notion, tuple(levels), exact=True))
+        elif isinstance(notion, LikelihoodBound):
+            found.append(ComposedLevel(notion, _bounded(notion, whole, known), exact=False))
+        else:
+            unknown = (math.inf,) * len(notion.levels)
+            found.append(ComposedLevel(notion, unknown, exact=False))
+    return Composition(len(whole), tuple(found))
+
+
+def _notions_of(items: Sequence[Any]) -> list[PrivacyNotion]:
+    return list(dict.fromkeys(n for item in items for n in getattr(item, "notions", ())))
+
+
+def _product(kernels: list[Mechanism]) -> Mechanism | None:
+    """The kernel of all reports together, with reports in any order merged; ``None`` if large."""
+    groups: list[tuple[Mechanism, int]] = []
+    for kernel in kernels:
+        place = next((i for i, (k, _) in enumerate(groups) if k is kernel or k == kernel), None)
+        if place is None:
+            groups.append((kernel, 1))
+        else:
+            groups[place] = (kernel, groups[place][1] + 1)
+    rows = len(kernels[0].inputs)
+    size = math.prod(
+        math.comb(int(kernel.weights.any(axis=0).sum()) + times - 1, times)
+        for kernel, times in groups
+    )
+    if size * rows * len(kernels) > _MOST_WORK:
+        return None
+    columns: dict[tuple[Any, ...], NDArray[Any]] = {(): np.array([1] * rows, dtype=object)}
+    for kernel, times in groups:
+        parts = _repeated(kernel, times)
+        columns = {
+            (*key, outcome): column * part
+            for key, column in columns.items()
+            for outcome, part in parts.items()
+        }
+    matrix = np.stack(list(columns.values()), axis=1)
+    bits = sum(kernel.bits for kernel in kernels)
+    return Mechanism.from_weights(matrix, bits, kernels[0].inputs, list(columns), check=False)
+
+
+def _repeated(kernel: Mechanism, times: int) -> dict[tuple[int, ...], NDArray[Any]]:
+    """Weights of how often each outcome occurs in several reports of one mechanism."""
+    weights = kernel.weights.astype(object)
+    used = [y for y in range(kernel.shape[1]) if weights[:, y].any()]
+    start = np.array([1] * len(weights), dtype=object)
+    found: dict[tuple[int, ...], NDArray[Any]] = {(0,) * len(used): start}
+    for _ in range(times):
+        grown: dict[tuple[int, ...], NDArray[Any]] = {}
+        for counts, column in found.items():
+            for k, y in enumerate(used):
+                key = (*counts[:k], counts[k] + 1, *counts[k + 1 :])
+                added = column * weights[:, y]
+                grown[key] = grown[key] + added if key in grown else added
+        found = grown
+    return found
+
+
+def _bounded(notion: LikelihoodBound, kernels: list[Mechanism], prior: Prior) -> tuple[float, ...]:
+    """Upper bounds on the levels: P(y|x)/P(y|x') of all reports is at most the product of ratios.
+
+    With R that product, (δ_x K)(y)/(νK)(y) ≤ 1/Σ_x' ν_x'/R[x,x'] for every outcome y, and a mixture
+    μ lies below the largest of its parts. All in logarithms, which do not overflow.
+    """
+    logs = sum(np.log(largest_ratios(kernel)) for kernel in kernels)
+    levels = [0.0] * len(notion.levels)
+    for bound in notion.checked_bounds(prior):
+        level = _bound_level(bound, np.asarray(logs))
+        levels[bound.parameter] = max(levels[bound.parameter], level)
+    return tuple(levels)
+
+
+def _bound_level(bound: Bound, logs: NDArray[np.float64]) -> float:
+    from scipy.special import logsumexp
+
+    over, under = bound.over.matrix.toarray() > 0, bound.under.matrix.toarray()
+    with np.errstate(divide="ignore"):
+        masses = np.log(under)
+    # against[x, j]: log of the largest likelihood ratio of the symbol x against hypothesis j.
+    against = np.stack([-logsumexp(masses - row, axis=1) for row in logs])
+    worst = np.stack([against[part].max(axis=0) for part in over])
+    if bound.pairing == "matched":
+        found = np.diagonal(worst).copy()
+        scales = np.ones(len(found)) if bound.scales is None else np.array(bound.scales)
+    else:
+        found, scales = np.array([worst.max()]), np.ones(1)
+    found = np.maximum(found, 0)
+    found = np.where(found > _SLACK, found * (1 + _SLACK) + _SLACK, found + 2 * _SLACK)
+    free = scales == 0
+    each = found / np.where(free, 1, scales)
+    each[free & (found > 4 * _SLACK)] = math.inf
+    return float(each.max())
+
+
+def largest_ratios(mechanism: Mechanism) -> NDArray[np.float64]:
+    """The largest P(y|x)/P(y|x') over the outcomes y, ``(N, N)``, rounded up; ``inf`` over 0."""
+    kernel = mechanism.kernel
+    found = np.ones((len(kernel), len(kernel)))
+    for column in kernel.T:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = column[:, None] / column[None, :]
+        np.maximum(found, np.where(column[:, None] > 0, ratio, 0), out=found)
+    slack = 1 + 4 * np.finfo(float).eps + 2 * float(mechanism.row_error)
+    return np.where(np.eye(len(kernel), dtype=bool), 1.0, found * slack)
+
+
+def warn_of_repeats(frame: Any, person: str, item: Any) -> None:
+    """Warn when a table holds several rows about one person, with what they add up to."""
+    warn_of_rows(most_rows_of_one(frame, person), person, item)
+
+
+def warn_of_rows(most: int, person: str, item: Any) -> None:
+    """Warn when one person has more than one row."""
+    if most > 1:
+        warn(
+            f"column {person!r}: one person has {most} rows; {compose(item, times=most)}, where "
+            "each report alone keeps what was asked; report once per person, or design for "
+            "less leakage",
+            RepeatWarning,
+        )
+
+
+def most_rows_of_one(frame: Any, person: str) -> int:
+    """The largest number of rows with the same value in a column of any table."""
+    if isinstance(frame, Iterator) or hasattr(frame, "read_all"):
+        raise InputError(
+            "person",
+            expected="a table that can be read twice",
+            got=f"a {type(frame).__name__}",
+            remedy="count the rows of each person first, and see md.compose",
+        )
+    counts = count_rows(frame, [person])
+    return max((n for who, n in counts.items() if not is_missing(who)), default=0)

@@ -1,0 +1,78 @@
+"""Values of a column against the labels of a mechanism, and labels as text in files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..labels import Label, listing, parse_labels, tidy
+
+ABSENT = -1
+
+
+def label_text(label: Label) -> str:
+    """How a label is written in a text file: tuples as JSON lists.
+
+    >>> label_text("a"), label_text(3), label_text(("a", 1))
+    ('a', '3', '["a", 1]')
+    """
+    if isinstance(label, tuple):
+        return json.dumps(label, default=str, ensure_ascii=False)
+    return str(label)
+
+
+class Codebook:
+    """Positions of labels, looked up by value or by their text.
+
+    Numbers match by value (1.0 is 1), but text never matches a number nor ``True`` a 1, unless
+    ``texts`` says that the values were read from a text file.
+    """
+
+    def __init__(self, labels: Sequence[Label], what: str, *, texts: bool = False) -> None:
+        self.labels, self.what, self.texts = tuple(labels), what, texts
+        self._places = {_key(label): i for i, label in enumerate(self.labels)}
+        self._texts = {label_text(label): i for i, label in enumerate(self.labels)}
+
+    def place(self, value: Any) -> int:
+        """Position of a value, or :data:`ABSENT`."""
+        if self.texts and isinstance(value, str):
+            word = value.strip()
+            found = self._texts.get(word, ABSENT)
+            if found == ABSENT:
+                found = self._places.get(_key(parse_labels([word])[0]), ABSENT)
+            return found
+        try:
+            return self._places.get(_key(tidy(value)), ABSENT)
+        except TypeError:
+            return ABSENT
+
+    def places(self, values: Sequence[Any]) -> NDArray[np.int64]:
+        """Positions of several values."""
+        return np.fromiter(map(self.place, values), dtype=np.int64, count=len(values))
+
+    def refuse(self, subject: str, strangers: Sequence[Any], remedy: str) -> DataError:
+        """The error for values that no label matches."""
+        kinds = {type(tidy(value)).__name__ for value in strangers}
+        own = {type(label).__name__ for label in self.labels}
+        if kinds.isdisjoint(own) and not self.texts and not (kinds | own) <= {"int", "float"}:
+            return DataError(
+                subject,
+                expected=f"{self.what} of type {' or '.join(sorted(own))}: {listing(self.labels)}",
+                got=f"values of type {' or '.join(sorted(kinds))}: {listing(strangers)}",
+                remedy="convert the column to the type of the labels",
+            )
+        return DataError(
+            subject,
+            expected=f"{self.what} {listing(self.labels)}",
+            got=listing(strangers),
+            remedy=remedy,
+        )
+
+
+def _key(label: Label) -> Any:
+    return (bool, label) if isinstance(label, bool) else label

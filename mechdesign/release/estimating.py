@@ -1,0 +1,325 @@
+"""``estimate``: frequencies of the secret, with error bars, from reports."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, MisfitWarning, PrecisionWarning, UnknownNameError, warn
+from ..labels import Label, shorten
+from ..mechanism import Mechanism
+from .counting import count_reports
+from .functionals import Question, ask, report_weights
+from .intervals import bootstrap_limits, covariance, normal_limits, sampled_frequencies
+from .likelihood import Convergence, maximise
+from .sampler import mechanism_of
+
+METHODS = ("inversion", "likelihood")
+INTERVALS = ("delta", "bootstrap")
+TARGETS = ("population", "sample")
+_MISFIT = 1e-6
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Frequencies (or another feature) of the secret, with intervals.
+
+    Attributes
+    ----------
+    labels : what each number is about
+    values : ``(F,)`` estimates; by inversion they are unbiased and may lie outside [0, 1]
+    errors : ``(F,)`` standard errors
+    lower, upper : ``(F,)`` confidence limits
+    covariance : ``(F, F)`` of the estimates
+    reports : number of reports
+    method, intervals, confidence, target : as asked
+    distribution : ``(N,)`` of largest likelihood over all symbols, in the order of the inputs
+    convergence : of that maximisation, with the proven gap
+    fit : p-value of the hypothesis that this mechanism made the reports, rather too large
+    """
+
+    labels: tuple[Label, ...]
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    reports: int
+    method: str
+    intervals: str
+    confidence: float
+    target: str
+    distribution: NDArray[np.float64]
+    convergence: Convergence
+    fit: float
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain dictionary for each label."""
+        return [
+            {
+                "label": label,
+                "estimate": float(self.values[i]),
+                "error": float(self.errors[i]),
+                "lower": float(self.lower[i]),
+                "upper": float(self.upper[i]),
+            }
+            for i, label in enumerate(self.labels)
+        ]
+
+    def __getitem__(self, label: Label) -> float:
+        if label not in self.labels:
+            raise UnknownNameError("estimate of", label, map(str, self.labels))
+        return float(self.values[self.labels.index(label)])
+
+    def describe(self) -> str:
+        """Method, number of reports and what the intervals are about, in one line."""
+        way = "unbiased inversion" if self.method == "inversion" else "maximum likelihood"
+        about = "all who might be asked" if self.target == "population" else "those who reported"
+        return (
+            f"{way} from {self.reports} reports; {100 * self.confidence:g} % intervals "
+            f"({self.intervals}) for {about}"
+        )
+
+    def __repr__(self) -> str:
+        lines = [f"{self.describe()}; ± one standard error"]
+        lines += [
+            f"{shorten(label, 28):<28}  {value:9.5f}  ± {error:.5f}  [{low:.5f}, {high:.5f}]"
+            for label, value, error, low, high in zip(
+                self.labels, self.values, self.errors, self.lower, self.upper, strict=True
+            )
+        ]
+        if self.method == "likelihood":
+            lines.append(f"likelihood {self.convergence}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            f"<tr><th>{html.escape(shorten(row['label']))}</th><td>{row['estimate']:.5f}</td>"
+            f"<td>{row['error']:.5f}</td><td>[{row['lower']:.5f}, {row['upper']:.5f}]</td></tr>"
+            for row in self.rows()
+        )
+        head = "<tr><th></th><th>estimate</th><th>error</th><th>interval</th></tr>"
+        return f"<table><caption>{self.describe()}</caption>{head}{body}</table>"
+
+
+def estimate(
+    reports: Any,
+    mechanism: Any,
+    column: str | None = None,
+    *,
+    method: str = "inversion",
+    feature: Mapping[Any, Any] | Callable[[Any], Any] | None = None,
+    by: str = "symbols",
+    intervals: str = "delta",
+    confidence: float = 0.95,
+    target: str = "population",
+    missing: str = "error",
+    resamples: int = 1000,
+    rng: Any = None,
+) -> Estimate:
+    """The distribution of the secret, estimated from reports of a mechanism.
+
+    Parameters
+    ----------
+    reports : table with ``column``, column of reports, or mapping from output to count
+        Any table that :func:`privatize` takes. A receipt that it carries must name this mechanism.
+    mechanism : Mechanism or Design
+        A design's prior only tunes the variance of the inversion; it never biases it.
+    method : {"inversion", "likelihood"}
+        Weights on reports that are unbiased for every distribution [Warner1965], or the
+        distribution of largest likelihood [Cover1984], which stays in the simplex and says how far
+        from the maximum it is.
+    feature : function or mapping of inputs, optional
+        Numbers ask for the mean; other values for the frequency of each.
+    by : {"symbols", "blocks"}
+        Blocks are the finest groups that a mechanism with equal rows can still tell apart.
+    intervals : {"delta", "bootstrap"}
+        Normal limits, or limits from reports simulated at the estimate.
+    confidence : float between 0 and 1
+        For each interval alone.
+    target : {"population", "sample"}
+        What is asked: the distribution that people were drawn from, or the frequencies among
+        exactly those who reported. The second is known better.
+    missing : {"error", "drop"}
+        Null reports.
+    resamples, rng : number of simulated samples and seed or generator of the bootstrap
+
+    Raises
+    ------
+    DataError
+        For reports that the mechanism cannot produce or did not make, fewer than 10 of them, and
+        for a question that its reports cannot answer, with the blocks that they can.
+    InputError, UnknownNameError
+        For options without a meaning.
+
+    Warns
+    -----
+    PrecisionWarning
+        When an interval says nothing.
+    MisfitWarning
+        When such reports are unlikely from this mechanism, whatever the distribution.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
+    >>> round(md.estimate({"no": 6000, "yes": 4000}, flip)["no"], 6)
+    0.7
+    """
+    found = mechanism_of(mechanism)
+    for name, value, known in (
+        ("method of estimation", method, METHODS),
+        ("intervals", intervals, INTERVALS),
+        ("target", target, TARGETS),
+    ):
+        if value not in known:
+            raise UnknownNameError(name, value, known)
+    check_confidence(confidence)
+    counts = count_reports(reports, found, column, missing=missing)
+    return estimate_counts(
+        counts,
+        mechanism,
+        ask(found, feature, by),
+        method=method,
+        intervals=intervals,
+        confidence=confidence,
+        target=target,
+        resamples=resamples,
+        rng=rng,
+    )
+
+
+def estimate_counts(
+    counts: NDArray[np.int64],
+    mechanism: Any,
+    question: Question,
+    *,
+    method: str,
+    intervals: str,
+    confidence: float,
+    target: str,
+    resamples: int = 1000,
+    rng: Any = None,
+) -> Estimate:
+    """:func:`estimate` for counts of each output and a question that was asked already."""
+    found = mechanism_of(mechanism)
+    n = int(counts.sum())
+    f = counts / n
+    likely, gap, steps = maximise(found.kernel, f[None, :])
+    p = likely[0]
+    reference = _reference(mechanism, found) if method == "inversion" else p
+    weights = report_weights(found, question, reference)
+    straight = f @ weights
+    spread = covariance(found.kernel, p, weights, question.weights, n, target)
+    errors = np.sqrt(np.diagonal(spread))
+    values = straight if method == "inversion" else p @ question.weights
+    if intervals == "delta":
+        lower, upper = normal_limits(straight, errors, confidence)
+    else:
+        generator = np.random.default_rng(rng)
+        drawn = sampled_frequencies(found.kernel, p, n, target, resamples, generator)
+        if method == "inversion":
+            again = drawn @ weights
+            # The bootstrap's errors, turned around the estimate.
+            lower, upper = bootstrap_limits(again, confidence)
+            centre = p @ question.weights
+            lower, upper = straight - (upper - centre), straight - (lower - centre)
+        else:
+            again = maximise(found.kernel, drawn)[0] @ question.weights
+            lower, upper = bootstrap_limits(again, confidence)
+        errors = again.std(axis=0, ddof=1)
+    low, high = question.weights.min(axis=0), question.weights.max(axis=0)
+    if method == "likelihood":
+        # The limits are clipped to what is possible and hold the estimate.
+        lower, upper = np.minimum(lower, values), np.maximum(upper, values)
+    lower, upper = np.clip(lower, low, high), np.clip(upper, low, high)
+    made = Estimate(
+        question.labels,
+        values,
+        errors,
+        lower,
+        upper,
+        spread,
+        n,
+        method,
+        intervals,
+        confidence,
+        target,
+        p,
+        Convergence(steps, float(gap[0])),
+        fit_of(found.kernel, f, p, n),
+    )
+    _warn(made, high - low)
+    return made
+
+
+def _reference(item: Any, found: Mechanism) -> NDArray[np.float64]:
+    """Where the variance of the inversion is least: the design's prior, else uniform."""
+    prior = getattr(item, "prior", None)
+    if prior is None:
+        return np.full(found.shape[0], 1 / found.shape[0])
+    return np.asarray(prior.probabilities)
+
+
+def fit_of(
+    kernel: NDArray[np.float64], f: NDArray[np.float64], p: NDArray[np.float64], n: int
+) -> float:
+    """A p-value for the hypothesis that the kernel made reports with frequencies ``f``.
+
+    With t = n·KL(f‖pᵀK) at the distribution of largest likelihood it is e^-t (et/(M−1))^(M−1),
+    which bounds the probability of such a distance from the true distribution for every number
+    of reports [Agrawal2020], so that few reports of many outcomes raise no false alarm.
+    """
+    seen = f > 0
+    q = p @ kernel
+    t = max(n * float((f[seen] * np.log(f[seen] / q[seen])).sum()), 0.0)
+    freedom = int(kernel.any(axis=0).sum()) - 1
+    if freedom == 0 or t <= freedom:
+        return 1.0
+    return float(np.exp(freedom * (1 + np.log(t / freedom)) - t))
+
+
+def check_confidence(confidence: Any) -> float:
+    """A confidence between 0 and 1."""
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
+        good = False
+    else:
+        good = 0 < confidence < 1
+    if not good:
+        raise InputError(
+            "confidence",
+            expected="a number between 0 and 1",
+            got=repr(confidence),
+            remedy="pass 0.95 for 95 %",
+        )
+    return float(confidence)
+
+
+def _warn(made: Estimate, width: NDArray[np.float64]) -> None:
+    half = (made.upper - made.lower) / 2
+    blind = made.errors * 1.96 >= width / 2
+    if blind.any() and (width > 0).any():
+        names = [label for label, b in zip(made.labels, blind, strict=True) if b]
+        warn(
+            f"{made.reports} reports say next to nothing about {len(names)} of "
+            f"{len(made.labels)} numbers (such as {names[0]!r}: ± {max(half[blind]):.2g}); "
+            "md.plan (mechdesign plan) says how many reports would",
+            PrecisionWarning,
+        )
+    if made.fit < _MISFIT:
+        warn(
+            f"such reports have probability {made.fit:.1g} from this mechanism, whatever the "
+            "distribution of the secret; check that it made them and that nobody changed them",
+            MisfitWarning,
+        )
+    if not made.convergence.converged and made.method == "likelihood":
+        warn(
+            f"the likelihood is within {made.convergence.gap:.1g} nats per report of its maximum, "
+            "not closer; the estimate may move in its last digits",
+            PrecisionWarning,
+        )

@@ -1,0 +1,118 @@
+"""Which frequencies the reports of a kernel can tell, however many there are.
+
+The reports show q = pᵀK only, so two distributions of the secret that differ by a direction d with
+dᵀK = 0 look the same for ever. A weighted sum Σ v_x p_x is identifiable when v is orthogonal to
+every such direction, which is when v = Ka for some weights a on the reports.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..labels import Label, listing
+from ..mechanism import Mechanism
+from .sampler import mechanism_of
+
+#: A combination of symbols that moves the reports by less than this needs more than 1e16 of them.
+TOLERANCE = 1e-8
+# Coefficients of a dependence below this are rounding.
+_NOTHING = 1e-6
+
+
+@dataclass(frozen=True)
+class Identification:
+    """What can be estimated from the reports of a mechanism.
+
+    Attributes
+    ----------
+    symbols : the inputs
+    rank : number of independent combinations of frequencies that the reports tell (N for all)
+    identifiable : for each symbol, whether its own frequency is among them
+    blocks : the finest groups of symbols whose totals are identifiable and that no dependence
+        between rows of the kernel crosses; a group of one is an identifiable symbol
+    weakest : smallest singular value that counts, of 1: the combination that is told worst needs
+        about 1/weakest² times the reports that an open survey needs
+    """
+
+    symbols: tuple[Label, ...]
+    rank: int
+    identifiable: tuple[bool, ...]
+    blocks: tuple[tuple[Label, ...], ...]
+    weakest: float
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every symbol's frequency can be estimated."""
+        return all(self.identifiable)
+
+    def __str__(self) -> str:
+        if self.is_complete:
+            return f"all {len(self.symbols)} symbols are identifiable"
+        mixed = [block for block in self.blocks if len(block) > 1]
+        groups = "; ".join(f"({listing(block)})" for block in mixed[:4])
+        more = f" and {len(mixed) - 4} more groups" if len(mixed) > 4 else ""
+        return (
+            f"{sum(self.identifiable)} of {len(self.symbols)} symbols are identifiable; only the "
+            f"totals of {groups}{more} are"
+        )
+
+
+def identifiability(mechanism: Any) -> Identification:
+    """Which symbols, and which groups of symbols, can be estimated from reports.
+
+    Decided to a tolerance: a combination that moves the reports by less than 1e-8 would take more
+    than 1e16 reports to see and counts as not identifiable.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> coarse = md.Mechanism([[.8, .2], [.2, .8], [.2, .8]], inputs=["a", "b", "c"])
+    >>> md.identifiability(coarse).blocks
+    (('a',), ('b', 'c'))
+    """
+    found = mechanism_of(mechanism)
+    rows = scaled_rows(found)
+    values = np.linalg.svd(rows, compute_uv=False)
+    rank = int((values > TOLERANCE).sum())
+    groups, alone = _components(rows, rank)
+    labels = found.inputs
+    return Identification(
+        labels,
+        rank,
+        tuple(alone),
+        tuple(tuple(labels[i] for i in group) for group in groups),
+        float(values[rank - 1]),
+    )
+
+
+def scaled_rows(mechanism: Mechanism) -> NDArray[np.float64]:
+    """D_p^½ K D_q^-½ for the uniform p, whose singular values lie between 0 and 1."""
+    n = mechanism.shape[0]
+    kernel = mechanism.kernel[:, mechanism.kernel.any(axis=0)]
+    return np.sqrt(1 / n) * kernel / np.sqrt(kernel.mean(axis=0))
+
+
+def _components(rows: NDArray[np.float64], rank: int) -> tuple[list[list[int]], list[bool]]:
+    """Groups of rows that no linear dependence crosses, and which rows no dependence touches."""
+    n = len(rows)
+    if rank == n:
+        return [[i] for i in range(n)], [True] * n
+    from scipy.linalg import qr, solve_triangular
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    upper, order = qr(rows.T, mode="r", pivoting=True)
+    # Every other row is a combination of the first rows in pivot order.
+    weights = solve_triangular(upper[:rank, :rank], upper[:rank, rank:])
+    used, other = np.nonzero(np.abs(weights) > _NOTHING)
+    ends = order[used], order[rank + other]
+    graph = coo_array((np.ones(len(used)), ends), shape=(n, n))
+    _, names = connected_components(graph, directed=False)
+    groups: dict[int, list[int]] = {}
+    for i, name in enumerate(names):
+        groups.setdefault(int(name), []).append(i)
+    return list(groups.values()), [len(groups[int(name)]) == 1 for name in names]

@@ -1,0 +1,407 @@
+"""``estimate_joint``: two secrets of the same people, each reported by its own mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, warn
+from ..labels import Label, listing, shorten, tidy
+from .counting import FEWEST, check_counts, count_columns
+from .encoding import ABSENT, Codebook
+from .estimating import INTERVALS, METHODS, TARGETS, check_confidence
+from .functionals import Question, ask, report_weights
+from .intervals import bootstrap_limits, normal_limits, whole_numbers
+from .likelihood import Convergence, maximise_pair
+from .sampler import mechanism_of
+
+
+@dataclass(frozen=True)
+class TableEstimate:
+    """Estimated numbers in a table: joint or conditional frequencies of two secrets.
+
+    Attributes
+    ----------
+    rows, columns : labels
+    values, errors, lower, upper : ``(R, C)`` estimates, standard errors, confidence limits
+    """
+
+    rows: tuple[Label, ...]
+    columns: tuple[Label, ...]
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    def records(self) -> list[dict[str, Any]]:
+        """One plain dictionary for each cell."""
+        return [
+            {
+                "row": row,
+                "column": column,
+                "estimate": float(self.values[i, j]),
+                "error": float(self.errors[i, j]),
+                "lower": float(self.lower[i, j]),
+                "upper": float(self.upper[i, j]),
+            }
+            for i, row in enumerate(self.rows)
+            for j, column in enumerate(self.columns)
+        ]
+
+    def __repr__(self) -> str:
+        head = " " * 26 + "".join(f"{shorten(c, 15):>18}" for c in self.columns)
+        lines = [
+            f"{shorten(row, 24):<26}"
+            + "".join(
+                f"{value:9.4f} ±{error:.4f} "
+                for value, error in zip(self.values[i], self.errors[i], strict=True)
+            ).rstrip()
+            for i, row in enumerate(self.rows)
+        ]
+        return "\n".join(["frequencies ± one standard error", head.rstrip(), *lines])
+
+
+@dataclass(frozen=True, repr=False)
+class JointEstimate(TableEstimate):
+    """Joint frequencies of two secrets.
+
+    Attributes
+    ----------
+    names : of the two columns
+    reports : number of people
+    convergence : of the maximisation of the likelihood, with the proven gap
+    distribution : ``(N1, N2)`` of largest likelihood over all pairs of symbols
+    """
+
+    names: tuple[str, str]
+    reports: int
+    method: str
+    intervals: str
+    confidence: float
+    target: str
+    convergence: Convergence
+    distribution: NDArray[np.float64]
+    _parts: Any = field(default=None)
+
+    def conditional(self, given: str) -> TableEstimate:
+        """Frequencies of the other secret given each value of one, with delta-method intervals.
+
+        Parameters
+        ----------
+        given : name of the column that is known; its values are the rows of the result
+
+        Returns
+        -------
+        TableEstimate
+            Without the values that the reports do not show to occur (an estimate below its own
+            standard error), which a :class:`PrecisionWarning` names.
+
+        Raises
+        ------
+        UnknownNameError
+            For another name.
+        DataError
+            When no value is left.
+        """
+        if given not in self.names:
+            raise UnknownNameError("column that is given", given, self.names)
+        first = given == self.names[0]
+        values = self.values if first else self.values.T
+        rows, columns = (self.rows, self.columns) if first else (self.columns, self.rows)
+        total = values.sum(axis=1)
+        known = total > np.sqrt(self._parts.marginal(first) / self.reports)
+        absent = [row for row, there in zip(rows, known, strict=True) if not there]
+        if not known.any():
+            raise DataError(
+                f"condition on {given!r}",
+                expected="values that the reports show to occur",
+                got="none",
+                remedy="collect more reports",
+            )
+        if absent:
+            warn(
+                f"nothing can be said given {listing(absent)}: the reports do not show that "
+                f"{'it occurs' if len(absent) == 1 else 'they occur'}; collect more, or merge "
+                "values in a feature",
+                PrecisionWarning,
+            )
+        ratio = values[known] / total[known, None]
+        variance = self._parts.conditional(ratio, total[known], first, known)
+        errors = np.sqrt(np.maximum(variance, 0) / self.reports)
+        lower, upper = normal_limits(ratio, errors, self.confidence)
+        rows = tuple(row for row, there in zip(rows, known, strict=True) if there)
+        limits = np.clip(lower, 0, 1), np.clip(upper, 0, 1)
+        return TableEstimate(rows, columns, ratio, errors, *limits)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What variances are made of: weights on reports and on symbols, and both distributions."""
+
+    a: tuple[NDArray[np.float64], NDArray[np.float64]]
+    v: tuple[NDArray[np.float64], NDArray[np.float64]]
+    reports: NDArray[np.float64]
+    secrets: NDArray[np.float64]
+    target: str
+
+    def joint(self) -> NDArray[np.float64]:
+        """Variance of one person's contribution to each cell."""
+        (a, b), (v, w) = self.a, self.v
+        second = (a**2).T @ self.reports @ b**2
+        if self.target == "population":
+            return second - (v.T @ self.secrets @ w) ** 2
+        return second - (v**2).T @ self.secrets @ w**2
+
+    def _turned(self, first: bool) -> tuple[NDArray[np.float64], ...]:
+        """Weights a, b on reports and v, w on symbols, and both masses, the given column first."""
+        turn = (0, 1) if first else (1, 0)
+        q = self.reports if first else self.reports.T
+        p = self.secrets if first else self.secrets.T
+        return self.a[turn[0]], self.a[turn[1]], self.v[turn[0]], self.v[turn[1]], q, p
+
+    def marginal(self, first: bool) -> NDArray[np.float64]:
+        """Variance of one person's contribution to the frequency of each given value."""
+        a, b, v, w, q, p = self._turned(first)
+        mean = v.T @ p @ w.sum(axis=1)
+        return np.maximum((a**2).T @ q @ b.sum(axis=1) ** 2 - mean**2, 0)
+
+    def conditional(
+        self,
+        ratio: NDArray[np.float64],
+        total: NDArray[np.float64],
+        first: bool,
+        known: NDArray[np.bool_],
+    ) -> NDArray[np.float64]:
+        """The same for a_i (b_j − r_ij Σ_j b_j) / P_i, to first order the error of r_ij."""
+        a, b, v, w, q, p = self._turned(first)
+        found = _spread(a[:, known], b, q, ratio)
+        if self.target == "sample":
+            found -= _spread(v[:, known], w, p, ratio)
+        return found / total[:, None] ** 2
+
+
+def _spread(
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    mass: NDArray[np.float64],
+    ratio: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Σ mass · a_i² (b_j − r_ij Σ_j b_j)² for each i and j."""
+    rows = (a**2).T @ mass
+    total = b.sum(axis=1)
+    squares, cross, level = rows @ b**2, rows @ (b * total[:, None]), rows @ total**2
+    return squares - 2 * ratio * cross + ratio**2 * level[:, None]
+
+
+def estimate_joint(
+    reports: Any,
+    mechanisms: Sequence[Any],
+    columns: Sequence[str] = ("first", "second"),
+    *,
+    method: str = "inversion",
+    features: Sequence[Any] = (None, None),
+    by: str = "symbols",
+    intervals: str = "delta",
+    confidence: float = 0.95,
+    target: str = "population",
+    missing: str = "error",
+    resamples: int = 500,
+    rng: Any = None,
+) -> JointEstimate:
+    """Joint frequencies of two secrets that were privatised independently of each other.
+
+    Parameters
+    ----------
+    reports : table with both columns, or mapping from pairs of outputs to counts
+    mechanisms : the two that made the reports, in the order of the columns
+    columns : their names
+    features : for each column a function or mapping that groups its symbols, or ``None``
+    method, by, intervals, confidence, target, missing, resamples, rng : as in :func:`estimate`
+
+    Returns
+    -------
+    JointEstimate
+        With :meth:`JointEstimate.conditional` for one secret given the other.
+
+    Raises
+    ------
+    DataError, InputError, UnknownNameError
+        As :func:`estimate`.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
+    >>> table = {("no", "no"): 540, ("no", "yes"): 340, ("yes", "no"): 340, ("yes", "yes"): 380}
+    >>> found = md.estimate_joint(table, [flip, flip])
+    >>> found.values.round(4)
+    array([[0.5, 0.1],
+           [0.1, 0.3]])
+    >>> found.conditional("first").values[1].round(4)
+    array([0.25, 0.75])
+    """
+    if len(mechanisms) != 2 or len(columns) != 2 or len(features) != 2:
+        raise InputError(
+            "joint estimate",
+            expected="two mechanisms, two columns and two features",
+            got=f"{len(mechanisms)}, {len(columns)} and {len(features)}",
+            remedy="estimate other columns one by one",
+        )
+    for name, value, known in (
+        ("method of estimation", method, METHODS),
+        ("intervals", intervals, INTERVALS),
+        ("target", target, TARGETS),
+    ):
+        if value not in known:
+            raise UnknownNameError(name, value, known)
+    check_confidence(confidence)
+    kernels = [mechanism_of(m) for m in mechanisms]
+    questions = [ask(k, feature, by) for k, feature in zip(kernels, features, strict=True)]
+    counts = _count_pairs(reports, kernels, list(columns), missing)
+    n = int(counts.sum())
+    f = counts / n
+    left, right = kernels[0].kernel, kernels[1].kernel
+    p, convergence = maximise_pair(left, right, f)
+    references = _references(mechanisms, kernels, p, method)
+    a, b = (report_weights(k, q, r) for k, q, r in zip(kernels, questions, references, strict=True))
+    v, w = questions[0].weights, questions[1].weights
+    parts = _Parts((a, b), (v, w), left.T @ p @ right, p, target)
+    errors = np.sqrt(np.maximum(parts.joint(), 0) / n)
+    straight = a.T @ f @ b
+    values = straight if method == "inversion" else v.T @ p @ w
+    lower, upper = normal_limits(straight, errors, confidence)
+    if intervals == "bootstrap":
+        again = _simulate(left, right, p, n, target, resamples, rng, (a, b), (v, w), method)
+        errors = again.std(axis=0, ddof=1)
+        lower, upper = bootstrap_limits(again, confidence)
+        if method == "inversion":
+            centre = v.T @ p @ w
+            lower, upper = straight - (upper - centre), straight - (lower - centre)
+    if method == "likelihood":
+        lower, upper = np.minimum(lower, values), np.maximum(upper, values)
+    low, high = _range(questions)
+    return JointEstimate(
+        questions[0].labels,
+        questions[1].labels,
+        values,
+        errors,
+        np.clip(lower, low, high),
+        np.clip(upper, low, high),
+        (str(columns[0]), str(columns[1])),
+        n,
+        method,
+        intervals,
+        confidence,
+        target,
+        convergence,
+        p,
+        parts,
+    )
+
+
+def _references(
+    items: Sequence[Any], kernels: Sequence[Any], p: NDArray[np.float64], method: str
+) -> list[NDArray[np.float64]]:
+    if method == "likelihood":
+        return [p.sum(axis=1), p.sum(axis=0)]
+    found = []
+    for item, kernel in zip(items, kernels, strict=True):
+        prior = getattr(item, "prior", None)
+        n = kernel.shape[0]
+        found.append(np.full(n, 1 / n) if prior is None else np.asarray(prior.probabilities))
+    return found
+
+
+def _range(questions: Sequence[Question]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Smallest and largest value that each cell can have."""
+    ends = [np.stack([q.weights.min(axis=0), q.weights.max(axis=0)]) for q in questions]
+    corners = ends[0][:, None, :, None] * ends[1][None, :, None, :]
+    return corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
+
+
+def _count_pairs(
+    reports: Any, kernels: Sequence[Any], columns: list[str], missing: str
+) -> NDArray[np.int64]:
+    if missing not in ("error", "drop"):
+        raise UnknownNameError("policy for missing reports", missing, ["error", "drop"])
+    if isinstance(reports, Mapping):
+        counts = {
+            (tidy(key[0]), tidy(key[1])): int(value)
+            for key, value in reports.items()
+            if isinstance(key, tuple) and len(key) == 2
+        }
+        if len(counts) != len(reports):
+            raise DataError(
+                "counts of reports",
+                expected="pairs of outputs as keys",
+                got=listing(list(reports)),
+                remedy="write {('a', 'x'): 12, …}",
+            )
+    else:
+        counts = count_columns(reports, columns, *kernels)
+    books = [Codebook(k.outputs, "outputs of the mechanism") for k in kernels]
+    table = np.zeros((kernels[0].shape[1], kernels[1].shape[1]), dtype=np.int64)
+    for pair, count in counts.items():
+        places = [book.place(value) for book, value in zip(books, pair, strict=True)]
+        if ABSENT not in places:
+            table[places[0], places[1]] += count
+            continue
+        side = places.index(ABSENT)
+        value = pair[side]
+        if value is None or value != value:
+            if missing == "drop":
+                continue
+            raise DataError(
+                f"reports in column {columns[side]!r}",
+                expected="no missing reports",
+                got=f"{count}",
+                remedy="leave those rows out with missing='drop'",
+            )
+        raise books[side].refuse(
+            f"reports in column {columns[side]!r}", [value], "pass the mechanism that made them"
+        )
+    if table.sum() < FEWEST:
+        raise DataError(
+            "reports", expected=f"at least {FEWEST}", got=str(table.sum()), remedy="collect more"
+        )
+    check_counts(table.sum(axis=1), kernels[0])
+    check_counts(table.sum(axis=0), kernels[1])
+    return table
+
+
+def _simulate(
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    p: NDArray[np.float64],
+    n: int,
+    target: str,
+    resamples: int,
+    rng: Any,
+    a: tuple[NDArray[np.float64], NDArray[np.float64]],
+    v: tuple[NDArray[np.float64], NDArray[np.float64]],
+    method: str,
+) -> NDArray[np.float64]:
+    """Estimates ``(B, R, C)`` from tables simulated at the distribution of largest likelihood."""
+    generator = np.random.default_rng(rng)
+    shape = left.shape[1], right.shape[1]
+    people = whole_numbers((p * n).ravel()).reshape(p.shape)
+    found = []
+    for _ in range(resamples):
+        if target == "population":
+            q = (left.T @ p @ right).ravel()
+            f = generator.multinomial(n, q / q.sum()).reshape(shape) / n
+        else:
+            drawn = np.zeros(shape)
+            for i, j in np.argwhere(people > 0):
+                q = np.outer(left[i], right[j]).ravel()
+                drawn += generator.multinomial(people[i, j], q / q.sum()).reshape(shape)
+            f = drawn / n
+        if method == "inversion":
+            found.append(a[0].T @ f @ a[1])
+        else:
+            found.append(v[0].T @ maximise_pair(left, right, f)[0] @ v[1])
+    return np.stack(found)

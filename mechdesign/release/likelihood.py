@@ -1,0 +1,200 @@
+"""Maximum likelihood on the simplex, with a certificate of how near the maximum is.
+
+Reports with frequencies f under the kernel K have the log-likelihood L(p) = Σ_y f_y log (pᵀK)_y per
+report, which is concave in p. With the gradient g_x = Σ_y f_y K[x,y] / (pᵀK)_y, no distribution
+has a likelihood above L(p) + log max_x g_x [Cover1984]: whatever found p, that number, the gap,
+says how good it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: A gap below this per report counts as converged.
+GAP = 1e-9
+_ITERATIONS = 100
+_EM_ITERATIONS = 20_000
+_MOST_NUMBERS = 4_000_000
+_TINY = 1e-150
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """How the maximisation ended.
+
+    Attributes
+    ----------
+    iterations : steps taken
+    gap : proven distance of the log-likelihood per report from its maximum, in nats
+    """
+
+    iterations: int
+    gap: float
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap is at most 1e-9 nats per report."""
+        return self.gap <= GAP
+
+    def __str__(self) -> str:
+        word = "converged" if self.converged else "NOT converged"
+        return f"{word} in {self.iterations} steps, within {self.gap:.1e} nats per report"
+
+
+def maximise(
+    kernel: NDArray[np.float64], frequencies: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Distributions ``(B, N)`` of largest likelihood for ``(B, M)`` frequencies of reports.
+
+    A primal-dual Newton method on all rows at once. Returns also the gap of each row and the
+    number of steps. Every report must be possible.
+    """
+    used = kernel.any(axis=0)
+    kernel, frequencies = kernel[:, used], frequencies[:, used]
+    n, m = kernel.shape
+    size = max(1, _MOST_NUMBERS // (n * max(n, m)))
+    parts = [
+        _newton(kernel, frequencies[start : start + size])
+        for start in range(0, len(frequencies), size)
+    ]
+    return (
+        np.concatenate([p for p, _, _ in parts]),
+        np.concatenate([gap for _, gap, _ in parts]),
+        max(steps for _, _, steps in parts),
+    )
+
+
+def gradient(
+    kernel: NDArray[np.float64], frequencies: NDArray[np.float64], p: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """g_x = Σ_y f_y K[x,y] / (pᵀK)_y, an array like ``p``."""
+    q = np.maximum(p @ kernel, _TINY)
+    return (frequencies / q) @ kernel.T
+
+
+def gaps(
+    kernel: NDArray[np.float64], frequencies: NDArray[np.float64], p: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Log max_x g_x for each row: how far its likelihood per report can be from the maximum."""
+    return np.log(np.maximum(gradient(kernel, frequencies, p).max(axis=-1), 1.0))
+
+
+def _newton(
+    kernel: NDArray[np.float64], f: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Minimise Σ p_x − L(p) over p ≥ 0, whose minimum sums to one: p ∘ s = μ, s = 1 − g, μ → 0."""
+    n = len(kernel)
+    p = np.full((len(f), n), 1 / n)
+    s = np.maximum(1 - gradient(kernel, f, p), 0.1)
+    best, best_gap = p.copy(), gaps(kernel, f, p)
+    steps = 0
+    while steps < _ITERATIONS and (best_gap > GAP / 10).any():
+        steps += 1
+        q = np.maximum(p @ kernel, _TINY)
+        curvature = np.matmul(kernel * (f / q**2)[:, None, :], kernel.T)
+        slope = 1 - (f / q) @ kernel.T
+        mu = 0.1 * (p * s).mean(axis=1, keepdims=True)
+        system = curvature
+        system[:, np.arange(n), np.arange(n)] += s / p
+        move = np.linalg.solve(system, (mu / p - slope)[:, :, None])[:, :, 0]
+        other = mu / p - s - s / p * move
+        length = np.minimum(_to_edge(p, move), _to_edge(s, other))[:, None]
+        p, s = p + length * move, s + length * other
+        whole = p / p.sum(axis=1, keepdims=True)
+        gap = gaps(kernel, f, whole)
+        better = gap < best_gap
+        best[better], best_gap[better] = whole[better], gap[better]
+    return _settled(kernel, f, best, best_gap, steps)
+
+
+def _to_edge(x: NDArray[np.float64], move: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Largest step up to one that keeps ``x`` positive, stopped a little short of the edge."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(move < 0, -x / move, np.inf)
+    return np.minimum(1.0, 0.99 * room.min(axis=1))
+
+
+def _settled(
+    kernel: NDArray[np.float64],
+    f: NDArray[np.float64],
+    p: NDArray[np.float64],
+    gap: NDArray[np.float64],
+    step: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Dust set to zero where that costs nothing; rows that Newton left open finished by EM."""
+    cleaned = np.where(p < 1e-9, 0.0, p)
+    cleaned /= cleaned.sum(axis=1, keepdims=True)
+    new_gap = gaps(kernel, f, cleaned)
+    good = new_gap <= np.maximum(gap, GAP / 2)
+    p, gap = np.where(good[:, None], cleaned, p), np.where(good, new_gap, gap)
+    for row in np.flatnonzero(gap > GAP):
+        p[row], gap[row], more = expectation_maximisation(kernel, f[row], p[row])
+        step = max(step, more)
+    return p, gap, step
+
+
+def expectation_maximisation(
+    kernel: NDArray[np.float64], f: NDArray[np.float64], p: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float, int]:
+    """Multiply p by g until the gap is small; each step raises the likelihood."""
+    p = np.maximum(p, 1e-12)
+    p /= p.sum()
+    for step in range(_EM_ITERATIONS):
+        g = gradient(kernel, f, p)
+        if g.max() <= 1 + GAP / 2:
+            return p, float(gaps(kernel, f, p)), step
+        p = p * g / (p * g).sum()
+    return p, float(gaps(kernel, f, p)), _EM_ITERATIONS
+
+
+def maximise_pair(
+    left: NDArray[np.float64], right: NDArray[np.float64], table: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], Convergence]:
+    """The ``(N1, N2)`` joint distribution of largest likelihood for an ``(M1, M2)`` table.
+
+    The two columns are reported independently. Newton on all pairs where they are few, else EM
+    with squared extrapolation, which never forms the product kernel.
+    """
+    n = len(left), len(right)
+    if n[0] * n[1] <= 600:
+        p, gap, steps = maximise(np.asarray(np.kron(left, right), float), table.reshape(1, -1))
+        return p[0].reshape(n), Convergence(steps, float(gap[0]))
+
+    def ratio(p: NDArray[np.float64]) -> NDArray[np.float64]:
+        q = np.maximum(left.T @ p @ right, _TINY)
+        return left @ (table / q) @ right.T
+
+    p = np.full(n, 1 / (n[0] * n[1]))
+    steps, top = 0, float(ratio(p).max())
+    while steps < _EM_ITERATIONS and top > 1 + GAP / 2:
+        steps += 1
+        first = p * ratio(p)
+        second = first * ratio(first)
+        r, v = first - p, second - 2 * first + p
+        length = float(np.linalg.norm(r)) / max(float(np.linalg.norm(v)), _TINY)
+        length = max(length, 1.0)
+        p = _better(left, right, table, p + 2 * length * r + length**2 * v, second)
+        top = float(ratio(p).max())
+    return p, Convergence(steps, float(np.log(max(top, 1.0))))
+
+
+def _better(
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    table: NDArray[np.float64],
+    jump: NDArray[np.float64],
+    safe: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The extrapolated point where it is a distribution with a higher likelihood."""
+    if (jump <= 0).any():
+        return safe / safe.sum()
+    seen = table > 0
+    value = [
+        float((table[seen] * np.log((left.T @ (x / x.sum()) @ right)[seen])).sum())
+        for x in (jump, safe)
+    ]
+    chosen = jump if value[0] >= value[1] else safe
+    return chosen / chosen.sum()

@@ -1,0 +1,180 @@
+"""``plan``: how many reports an error needs, or what error a number of reports gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..labels import Label, shorten
+from ..mechanism import Mechanism
+from ..prior import Prior
+from .estimating import check_confidence
+from .functionals import Question, ask, report_weights
+from .sampler import mechanism_of
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Reports and errors that belong together.
+
+    Attributes
+    ----------
+    labels : what is estimated
+    reports : how many reports, so that every half-width is at most the error asked
+    errors : ``(F,)`` half-widths of the intervals with so many reports
+    without_privacy : how many people an open survey would need for the same largest error
+    confidence : of each interval
+    assumed : the distribution that the numbers are for; ``None`` for the worst one of each label
+    """
+
+    labels: tuple[Label, ...]
+    reports: int
+    errors: NDArray[np.float64]
+    without_privacy: int
+    confidence: float
+    assumed: Prior | None
+
+    @property
+    def cost(self) -> float:
+        """How many times as many people privacy takes."""
+        return self.reports / self.without_privacy
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain dictionary for each label."""
+        return [
+            {"label": label, "error": float(error)}
+            for label, error in zip(self.labels, self.errors, strict=True)
+        ]
+
+    def __repr__(self) -> str:
+        where = "at the assumed distribution" if self.assumed else "at the worst distribution"
+        lines = [
+            f"{self.reports} reports, {100 * self.confidence:g} % intervals {where}; "
+            f"an open survey needs {self.without_privacy} (privacy costs {self.cost:.3g} times)"
+        ]
+        lines += [
+            f"{shorten(label, 28):<28}  ± {error:.5f}"
+            for label, error in zip(self.labels, self.errors, strict=True)
+        ]
+        return "\n".join(lines)
+
+
+def plan(
+    mechanism: Any,
+    *,
+    error: float | None = None,
+    reports: int | None = None,
+    prior: Prior | None = None,
+    worst: bool = False,
+    confidence: float = 0.95,
+    feature: Mapping[Any, Any] | Callable[[Any], Any] | None = None,
+    by: str = "symbols",
+) -> Plan:
+    """How many reports keep every interval within ± ``error``, or what ``reports`` give.
+
+    Parameters
+    ----------
+    mechanism : Mechanism or Design
+    error, reports : exactly one of the two
+        Half-width of the intervals by inversion (population, delta method), or a number of reports.
+    prior : Prior, optional
+        The distribution to assume; a design's own when left out.
+    worst : bool
+        Plan for the least favourable distribution of each label instead; so does a bare mechanism
+        without a prior.
+    confidence, feature, by : as in :func:`estimate`
+
+    Raises
+    ------
+    InputError
+        For an error that is not positive, or neither or both of error and reports.
+    DataError
+        For a question that the reports cannot answer.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
+    >>> md.plan(flip, error=.02).reports
+    9604
+    """
+    found = mechanism_of(mechanism)
+    check_confidence(confidence)
+    if (error is None) == (reports is None):
+        raise InputError(
+            "plan",
+            expected="either an error or a number of reports",
+            got="neither" if error is None else "both",
+            remedy="pass error=0.01 or reports=10_000",
+        )
+    for name, value, least in (("error", error, 0.0), ("reports", reports, 1)):
+        good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        if value is not None and not (good and math.isfinite(value) and value > 0):
+            raise InputError(
+                f"{name} of a plan",
+                expected="a positive number",
+                got=repr(value),
+                remedy=f"pass more than {least:g}",
+            )
+    question = ask(found, feature, by)
+    assumed = None if worst else (prior or getattr(mechanism, "prior", None))
+    if assumed is not None:
+        found.check_prior(assumed)
+    own = getattr(mechanism, "prior", None)
+    n = found.shape[0]
+    reference = np.full(n, 1 / n) if own is None else np.asarray(own.probabilities)
+    weights = report_weights(found, question, reference)
+    private, plain = _variances(found, question, weights, assumed)
+    from scipy.stats import norm
+
+    z2 = float(norm.isf((1 - confidence) / 2)) ** 2
+    if reports is None:
+        assert error is not None
+        needed = z2 * float(private.max()) / error**2
+        reports = max(1, math.ceil(needed * (1 - 1e-12)))
+    widths = np.sqrt(z2 * private / reports)
+    largest = float(widths.max())
+    open_survey = math.ceil(z2 * float(plain.max()) / largest**2 * (1 - 1e-12)) if largest else 1
+    return Plan(question.labels, int(reports), widths, max(1, open_survey), confidence, assumed)
+
+
+def _variances(
+    mechanism: Mechanism,
+    question: Question,
+    weights: NDArray[np.float64],
+    assumed: Prior | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Variance of one report's contribution, with and without privacy, for each label."""
+    second = mechanism.kernel @ weights**2
+    v = question.weights
+    if assumed is not None:
+        p = np.asarray(assumed.probabilities)
+        mean = p @ v
+        # Rounding may leave a variance of nothing slightly below zero.
+        return np.maximum(p @ second - mean**2, 0), np.maximum(p @ v**2 - mean**2, 0)
+    private = np.array([_largest(second[:, k], v[:, k]) for k in range(v.shape[1])])
+    plain = (v.max(axis=0) - v.min(axis=0)) ** 2 / 4
+    return private, plain
+
+
+def _largest(second: NDArray[np.float64], v: NDArray[np.float64]) -> float:
+    """Largest value over p of Σ p_x s_x − (Σ p_x v_x)².
+
+    At a given mean the first part is largest on at most two symbols, so pairs suffice.
+    """
+    best = max(float((second - v**2).max()), 0.0)
+    for i in range(len(v)):
+        step = v - v[i]
+        slope = second - second[i] - 2 * v[i] * step
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(step != 0, slope / (2 * step**2), np.where(slope > 0, 1.0, 0.0))
+        share = np.clip(share, 0, 1)
+        value = second[i] + share * (second - second[i]) - (v[i] + share * step) ** 2
+        best = max(best, float(value.max()))
+    return best

@@ -1,0 +1,340 @@
+"""CSV and Parquet files of any size, privatised and counted batch by batch in constant memory."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import DataError, UnknownNameError
+from ..files import check_writable, new_file, noticed_interrupts, write_text
+from ..progress import counter
+from ..tables import csv_header
+from .accounting import warn_of_rows
+from .batches import ColumnRelease, Policy, load_arrow
+from .counting import count_columns
+from .encoding import ABSENT, Codebook
+from .entropy import words_from
+from .receipts import (
+    Receipt,
+    check_receipt,
+    receipts_from_text,
+    receipts_to_text,
+    schema_receipts,
+    with_receipt,
+)
+from .sampler import mechanism_of
+
+ENDINGS = (".csv", ".parquet")
+_ROWS = 1 << 16
+_BLOCK = 1 << 22
+_CHUNK = 1 << 20
+# What makes a cell of a CSV file need quotes.
+_SPECIAL = '[",\r\n]'
+
+
+def receipt_path(path: str | Path) -> Path:
+    """Where the receipt of a CSV file is: next to it."""
+    return Path(f"{path}.receipt.json")
+
+
+def privatize_file(
+    source: str | Path,
+    target: str | Path,
+    column: str,
+    mechanism: Any,
+    *,
+    missing: str = "error",
+    unseen: str = "error",
+    replacement: Any = None,
+    person: str | None = None,
+    rng: Any = None,
+    overwrite: bool = False,
+    progress: bool = False,
+) -> Receipt:
+    """Write a copy of a CSV or Parquet file with one column replaced by reports.
+
+    The file is streamed, so that memory does not grow with it, and appears under its name only when
+    it is complete. A Parquet file carries its receipt in its metadata, a CSV file has it in
+    ``<target>.receipt.json`` with the SHA-256 of the file. In a CSV file labels are matched by
+    their text, and the words that :meth:`Prior.from_csv` takes for missing are missing here too.
+
+    Parameters
+    ----------
+    source, target : files that end in .csv or .parquet, both the same
+    column, mechanism, missing, unseen, replacement, person, rng : as in :func:`privatize`
+    overwrite : whether ``target`` may exist
+    progress : whether to show a bar on standard error
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        As :func:`privatize`; and for a file of another kind, or one whose column holds reports.
+    StorageError
+        When the target exists or cannot be written.
+    """
+    ending = _ending(source)
+    if _ending(target) != ending:
+        raise DataError(
+            "output",
+            expected=f"a name that ends in {ending}, as the input",
+            got=str(target),
+            remedy="rename the output",
+        )
+    if column in file_receipts(source):
+        raise DataError(
+            f"column {column!r} of {Path(source).name}",
+            expected="the secret itself",
+            got="reports, by the receipt of the file",
+            remedy="privatise the original column once, and keep these reports",
+        )
+    texts = ending == ".csv"
+    check_writable(target, overwrite=overwrite)
+    if texts:
+        check_writable(receipt_path(target), overwrite=overwrite)
+        book = Codebook(mechanism_of(mechanism).inputs, "inputs of the mechanism", texts=True)
+        place = book.place(replacement)
+        replacement = replacement if place == ABSENT else book.labels[place]
+    policy = Policy(missing, unseen, replacement)
+    release = ColumnRelease(mechanism, column, words_from(rng, column), policy, texts=texts)
+    if person is not None:
+        _warn_of_persons(source, person, mechanism)
+    with (
+        noticed_interrupts() as stop_if_asked,
+        open_batches(source) as (schema, batches, total),
+        new_file(target, overwrite=overwrite) as name,
+    ):
+        after = release.schema(schema)
+        if total is not None:
+            after = with_receipt(after, replace(release.receipt(), rows=total))
+        with (
+            _writer(ending, name, after, source) as write,
+            counter(total, "privatising", show=progress) as advance,
+        ):
+            for batch in batches:
+                write(release(batch))
+                advance(batch.num_rows)
+                stop_if_asked()
+        if release.rows == 0:
+            raise DataError(
+                f"table {Path(source).name}",
+                expected="at least one row",
+                got="none",
+                remedy="check the file",
+            )
+        digest = _digest(name) if texts else None
+    receipt = release.receipt()
+    if texts:
+        note = {"file": Path(target).name, "sha256": digest}
+        note["receipts"] = json.loads(receipts_to_text({**file_receipts(source), column: receipt}))
+        write_text(json.dumps(note, indent=1) + "\n", receipt_path(target), overwrite=overwrite)
+    return receipt
+
+
+def count_file(
+    path: str | Path, columns: list[str], mechanisms: list[Any], *, progress: bool = False
+) -> dict[Any, int]:
+    """How often each value (or tuple of values) occurs in columns of a CSV or Parquet file.
+
+    Receipts of the file must name the mechanisms, and a CSV file must be the one that its receipt
+    was written for.
+    """
+    receipts = file_receipts(path, check=True)
+    for column, item in zip(columns, mechanisms, strict=True):
+        if column in receipts:
+            check_receipt(receipts[column], item)
+    found: dict[Any, int] = {}
+    kernels = [mechanism_of(item) for item in mechanisms]
+    pa = load_arrow()
+    with (
+        open_batches(path, columns) as (_, batches, total),
+        counter(total, "counting", show=progress) as advance,
+    ):
+        for batch in batches:
+            table = pa.Table.from_batches([batch]).replace_schema_metadata(None)
+            for key, count in count_columns(table, columns, *kernels).items():
+                found[key] = found.get(key, 0) + count
+            advance(batch.num_rows)
+    return found
+
+
+def file_receipts(path: str | Path, *, check: bool = False) -> dict[str, Receipt]:
+    """The receipts that belong to a file, by column; empty where there are none."""
+    if _ending(path) == ".parquet":
+        with open_batches(path, []) as (schema, _, _):
+            return schema_receipts(schema)
+    beside = receipt_path(path)
+    if not beside.exists():
+        return {}
+    try:
+        note = json.loads(beside.read_text(encoding="utf-8"))
+        text, digest = json.dumps(note["receipts"]), note["sha256"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise DataError(
+            f"receipt {beside.name}",
+            expected="JSON written by mechdesign",
+            got="something else",
+            remedy="take the receipt that was written with the reports, or remove it",
+        ) from None
+    if check and digest != _digest(Path(path)):
+        raise DataError(
+            f"file {Path(path).name}",
+            expected="the file that its receipt was written for",
+            got="other contents",
+            remedy="take the original file; reports must not be edited",
+        )
+    return receipts_from_text(text, beside.name)
+
+
+@contextmanager
+def open_batches(
+    path: str | Path, columns: list[str] | None = None
+) -> Iterator[tuple[Any, Iterator[Any], int | None]]:
+    """Schema, batches and number of rows (where it is known) of a file.
+
+    All columns of a CSV file are text, so that what is not privatised is written as it was read.
+    """
+    pa = load_arrow()
+    ending = _ending(path)
+    if not Path(path).is_file():
+        raise DataError(
+            "table", expected="an existing file", got=str(path), remedy="check the path"
+        )
+    try:
+        if ending == ".csv":
+            yield _csv_batches(path, columns)
+        else:
+            from pyarrow.parquet import ParquetFile
+
+            # Without these, the reader keeps what it has read until the end of the file.
+            with ParquetFile(path, buffer_size=_CHUNK, pre_buffer=False) as file:
+                schema = file.schema_arrow
+                for column in columns or []:
+                    if column not in schema.names:
+                        raise UnknownNameError("column", column, schema.names)
+                batches = (
+                    batch
+                    for number in range(file.num_row_groups)
+                    for batch in file.iter_batches(_ROWS, row_groups=[number], columns=columns)
+                )
+                yield schema, batches, file.metadata.num_rows
+    except pa.ArrowInvalid as problem:
+        raise DataError(
+            f"table {Path(path).name}",
+            expected=f"a {ending[1:]} file",
+            got=" ".join(str(problem).split())[:200],
+            remedy="check the file",
+        ) from None
+    except OSError as problem:
+        raise DataError(
+            f"table {Path(path).name}",
+            expected="a readable file",
+            got=" ".join(str(problem).split())[:200],
+            remedy="check the path and its permissions",
+        ) from None
+
+
+def _csv_batches(
+    path: str | Path, columns: list[str] | None
+) -> tuple[Any, Iterator[Any], int | None]:
+    pa = load_arrow()
+    from pyarrow import csv as arrow_csv
+
+    header = csv_header(path)
+    for column in columns or []:
+        if column not in header:
+            raise UnknownNameError("column", column, header)
+    reader = arrow_csv.open_csv(
+        path,
+        read_options=arrow_csv.ReadOptions(block_size=_BLOCK, use_threads=False),
+        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(header, pa.string()),
+            strings_can_be_null=False,
+            include_columns=columns or None,
+        ),
+    )
+    return reader.schema, iter(reader), None
+
+
+@contextmanager
+def _writer(ending: str, name: Path, schema: Any, source: str | Path) -> Iterator[Any]:
+    if ending == ".csv":
+        with open(name, "wb") as text:
+            text.write(_csv_line(schema.names))
+            yield lambda batch: text.write(_csv_text(batch))
+        return
+    from pyarrow.parquet import ParquetFile, ParquetWriter
+
+    with ParquetFile(source) as old:
+        rows = old.metadata.num_row_groups and old.metadata.num_columns
+        codec = old.metadata.row_group(0).column(0).compression if rows else "SNAPPY"
+    codec = "NONE" if codec == "UNCOMPRESSED" else codec
+    with ParquetWriter(name, schema, compression=codec) as file:
+        yield lambda batch: file.write_batch(batch.replace_schema_metadata(schema.metadata))
+
+
+def _csv_line(cells: list[str | None]) -> bytes:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerow(cells)
+    return buffer.getvalue().encode()
+
+
+def _csv_text(batch: Any) -> bytes:
+    """Rows of text as CSV, with quotes only where a cell needs them."""
+    pa = load_arrow()
+    from pyarrow import compute
+    from pyarrow.csv import WriteOptions, write_csv
+
+    columns = [column.cast(pa.string()) for column in batch.columns]
+    plain = len(columns) > 1 and not any(
+        compute.any(compute.match_substring_regex(column, _SPECIAL)).as_py() for column in columns
+    )
+    if plain:
+        sink = pa.BufferOutputStream()
+        table = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        write_csv(table, sink, WriteOptions(include_header=False, quoting_style="none"))
+        return bytes(sink.getvalue())
+    buffer = io.StringIO()
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    return buffer.getvalue().encode()
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _ending(path: str | Path) -> str:
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise DataError(
+            "file",
+            expected=f"a name that ends in {' or '.join(ENDINGS)}",
+            got=str(path),
+            remedy="convert it, or privatise a data frame in Python with md.privatize",
+        )
+    return ending
+
+
+def _warn_of_persons(source: str | Path, person: str, mechanism: Any) -> None:
+    from pyarrow import compute
+
+    counts: dict[Any, int] = {}
+    with open_batches(source, [person]) as (_, batches, _):
+        for batch in batches:
+            for entry in compute.value_counts(batch.column(0)):
+                key = entry["values"].as_py()
+                counts[key] = counts.get(key, 0) + entry["counts"].as_py()
+    known = (count for who, count in counts.items() if who not in (None, ""))
+    warn_of_rows(max(known, default=0), person, mechanism)

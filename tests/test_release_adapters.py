@@ -1,0 +1,159 @@
+"""The scikit-learn transformer and the OpenDP measurement."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from checks import refused
+from scipy.stats import chi2
+
+import mechdesign as md
+from mechdesign.errors import DataError, InputError
+
+LABELS = ["a", "b", "c"]
+FOUND = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1))
+
+
+def follows(mechanism, x, drawn):
+    """P-value of reports about one symbol."""
+    counts = np.array([drawn.count(y) for y in mechanism.outputs])
+    expected = mechanism.kernel[x] * len(drawn)
+    return chi2.sf(((counts - expected) ** 2 / expected).sum(), len(counts) - 1)
+
+
+# scikit-learn
+
+
+def transformer():
+    pytest.importorskip("sklearn")
+    from mechdesign.release.transformer import Privatizer
+
+    return Privatizer
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_transformer_passes_the_checks_of_scikit_learn():
+    from sklearn.utils.estimator_checks import check_estimator
+
+    results = check_estimator(transformer()(), on_fail=None)
+    assert len(results) > 30
+    assert not [r["check_name"] for r in results if r["status"] in ("failed", "xfail")]
+    # Reports are random, which a handful of checks cannot deal with.
+    skipped = [r for r in results if r["status"] == "skipped"]
+    assert len(skipped) <= 6
+    assert all(
+        "deterministic" in str(r["exception"]) or "API" in str(r["exception"]) for r in skipped
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_transformer_that_changes_its_input_fails_the_checks():
+    """A control: the checks are run."""
+    from sklearn.utils.estimator_checks import check_estimator
+
+    class Broken(transformer()):
+        def fit(self, X, y=None):
+            self.mechanism = FOUND
+            return super().fit(X, y)
+
+    results = check_estimator(Broken(), on_fail=None)
+    assert [r for r in results if r["status"] == "failed"]
+
+
+def test_the_transformer_draws_with_the_mechanism_of_each_column():
+    flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]])
+    data = np.column_stack([np.tile(["a", "b"], 5000), np.tile([0, 1], 5000)]).astype(object)
+    data[:, 1] = data[:, 1].astype(int)
+    made = transformer()([FOUND, flip], random_state=3).fit_transform(data)
+    assert made.shape == data.shape
+    assert follows(FOUND.mechanism, 0, made[::2, 0].tolist()) > 1e-4
+    assert follows(flip, 1, made[1::2, 1].tolist()) > 1e-4
+    assert follows(flip, 0, made[1::2, 1].tolist()) < 1e-4
+
+
+def test_the_transformer_designs_what_it_is_not_given():
+    pd = pytest.importorskip("pandas")
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    frame = pd.DataFrame({"x": list("aabbc") * 20, "n": [1, 2, 3, 4, 5] * 20})
+    fitted = transformer()(privacy=md.PML(0.5)).fit(frame)
+    assert [str(found.notions[0]) for found in fitted.designs_] == ["PML(0.5)"] * 2
+    assert list(fitted.get_feature_names_out()) == ["x", "n"]
+    assert set(fitted.transform(frame)[:, 1]) <= {1, 2, 3, 4, 5}
+    pipe = make_pipeline(transformer()(), OneHotEncoder(handle_unknown="ignore"))
+    assert pipe.fit_transform(frame).shape[0] == 100
+
+
+def test_the_transformer_refuses_what_it_cannot_report():
+    fitted = transformer()(FOUND).fit([["a"], ["b"]])
+    refused(lambda: fitted.transform([["q"]]), "'q'", error=DataError)
+    refused(lambda: transformer()([FOUND, FOUND]).fit([["a"]]), "1 columns", error=InputError)
+
+
+def test_the_transformer_draws_from_the_operating_system_without_a_seed():
+    data = [["a"]] * 200
+    fitted = transformer()(FOUND).fit(data)
+    assert (fitted.transform(data) != fitted.transform(data)).any()
+    seeded = transformer()(FOUND, random_state=1).fit(data)
+    assert (seeded.transform(data) == seeded.transform(data)).all()
+
+
+# OpenDP
+
+
+@pytest.fixture
+def opendp():
+    prelude = pytest.importorskip("opendp.prelude")
+    prelude.enable_features("contrib", "honest-but-curious")
+    return prelude
+
+
+def test_a_measurement_draws_and_states_its_loss(opendp):
+    from mechdesign.release.measurement import to_opendp
+
+    made = to_opendp(FOUND)
+    assert made.map(0) == 0
+    assert made.map(1) == pytest.approx(1, abs=1e-9)
+    assert made.map(1) >= 1 - 1e-9
+    assert made.check(1, 1.0)
+    assert not made.check(1, 0.9)
+    drawn = [made("b") for _ in range(4000)]
+    assert follows(FOUND.mechanism, 1, drawn) > 1e-10
+    assert follows(FOUND.mechanism, 0, drawn) < 1e-10
+
+
+@pytest.mark.parametrize("inputs", [[1, 2], [False, True]])
+def test_measurements_on_other_types(opendp, inputs):
+    from mechdesign.release.measurement import to_opendp
+
+    flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], inputs)
+    assert to_opendp(flip).map(1) == pytest.approx(np.log(3))
+    assert to_opendp(flip)(inputs[0]) in (0, 1)
+
+
+def test_measurements_are_refused_where_there_is_no_level(opendp):
+    from mechdesign.release.measurement import to_opendp
+
+    refused(lambda: to_opendp(md.Mechanism(np.eye(2))), "finite LDP", error=InputError)
+    mixed = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["a", 1])
+    refused(lambda: to_opendp(mixed), "int, str", error=InputError)
+
+
+def test_measurements_need_the_features_of_opendp():
+    pytest.importorskip("opendp")
+    script = """
+import mechdesign as md
+from mechdesign.release.measurement import to_opendp
+try:
+    to_opendp(md.Mechanism([[.75, .25], [.25, .75]]))
+except md.MechdesignError as problem:
+    print(problem)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "enable_features" in done.stdout

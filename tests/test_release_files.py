@@ -1,0 +1,424 @@
+"""Files and the command line: streamed, whole or not at all, named by their receipts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from checks import refused
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.errors import DataError, RepeatWarning, StorageError, UnknownNameError
+from mechdesign.ledger import read_ledger
+from mechdesign.release.receipts import kernel_fingerprint
+from mechdesign.release.streams import count_file, file_receipts
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+pd = pytest.importorskip("pandas")
+
+LABELS = ["1st", "2nd", "3rd", "crew"]
+FOUND = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1.5))
+NOTES = ["", "plain", 'with "quotes"', "comma, here", "two\nlines", "ünïcode", "007"]
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    """A folder with a table as CSV and as Parquet, and the design as a file."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "id": [f"{i:05d}" for i in range(3000)],
+            "class": rng.choice(LABELS, 3000),
+            "note": rng.choice(NOTES, 3000),
+        }
+    )
+    frame.to_csv("people.csv", index=False)
+    frame.to_parquet("people.parquet", row_group_size=1000)
+    md.save(FOUND, "design.json")
+    return frame
+
+
+def read_csv(path):
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+@pytest.fixture
+def run(people, capsys):
+    def call(*arguments):
+        capsys.readouterr()
+        code = main([str(a) for a in arguments])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return call
+
+
+def folder(tmp_path):
+    return sorted(p.name for p in tmp_path.iterdir())
+
+
+# In Python
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
+def test_files_get_the_same_reports_as_frames(people, name):
+    target = "reports" + name[6:]
+    md.privatize_file(name, target, "class", FOUND, rng=4)
+    made = read_csv(target) if name.endswith("csv") else pd.read_parquet(target)
+    expected = md.privatize(people, "class", FOUND, rng=4)
+    pd.testing.assert_frame_equal(made.astype(object), expected.astype(object))
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
+def test_receipts_of_files_name_the_mechanism(people, name):
+    target = "reports" + name[6:]
+    receipt = md.privatize_file(name, target, "class", FOUND)
+    found = file_receipts(target)["class"]
+    assert found == receipt
+    assert found.kernel == kernel_fingerprint(FOUND.mechanism)
+    assert found.design == FOUND.certificate.fingerprint
+    assert found.rows == 3000
+    counts = count_file(target, ["class"], [FOUND])
+    assert sum(counts.values()) == 3000
+    other = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1.4))
+    refused(lambda: count_file(target, ["class"], [other]), "another", error=DataError)
+    refused(lambda: md.privatize_file(target, "x" + target, "class", FOUND), "reports")
+
+
+def test_a_report_file_that_was_edited_is_noticed(people):
+    md.privatize_file("people.csv", "reports.csv", "class", FOUND)
+    file = Path("reports.csv")
+    file.write_text(file.read_text().replace("crew", "1st", 1))
+    refused(lambda: count_file("reports.csv", ["class"], [FOUND]), "other contents")
+    Path("reports.csv.receipt.json").write_text("{}")
+    refused(lambda: count_file("reports.csv", ["class"], [FOUND]), "receipt")
+
+
+def test_other_columns_of_a_parquet_file_keep_their_types(tmp_path):
+    table = pa.table(
+        {
+            "x": pa.array(["1st", "crew"] * 50).dictionary_encode(),
+            "when": pa.array([1, 2] * 50, pa.timestamp("us", tz="UTC")),
+            "list": pa.array([[1, 2], None] * 50),
+            "n": pa.array([1, None] * 50, pa.int8()),
+        }
+    )
+    source, target = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    pq.write_table(table, source, compression="zstd", row_group_size=30)
+    md.privatize_file(source, target, "x", FOUND)
+    made = pq.read_table(target)
+    assert made.schema.remove_metadata() == table.schema.remove_metadata()
+    assert made.drop(["x"]).equals(table.drop(["x"]))
+    assert pq.ParquetFile(target).metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_numbers_in_csv_files_match_by_value(tmp_path):
+    flip = md.Mechanism(np.eye(3)[[1, 2, 0]], [1.0, 2.5, 3.0], [10, 20, 30])
+    source, target = tmp_path / "a.csv", tmp_path / "b.csv"
+    source.write_text("x,y\n1,a\n2.5,b\n 3.0 ,c\n")
+    md.privatize_file(source, target, "x", flip)
+    assert target.read_text() == "x,y\n20,a\n30,b\n10,c\n"
+
+
+def test_a_single_column_and_blank_cells(tmp_path):
+    exact = md.Mechanism(np.eye(2), ["a", "b"], ["a", "b"])
+    source, target = tmp_path / "a.csv", tmp_path / "b.csv"
+    source.write_text('x,y\na,"1,5"\nNA,2\n,3\nb,4\n')
+    refused(lambda: md.privatize_file(source, target, "x", exact), "2 in 4 rows", error=DataError)
+    md.privatize_file(source, target, "x", exact, missing="keep")
+    assert target.read_text() == 'x,y\na,"1,5"\n,2\n,3\nb,4\n'
+    source.write_text("x\na\nb\n")
+    md.privatize_file(source, target, "x", exact, overwrite=True)
+    assert target.read_text() == "x\na\nb\n"
+
+
+def test_bad_files_leave_nothing_behind(people, tmp_path):
+    before = folder(tmp_path)
+
+    def into(target="out.csv", source="people.csv", column="class", **options):
+        return md.privatize_file(source, target, column, FOUND, **options)
+
+    refused(lambda: into(column="clas"), "'clas'", error=UnknownNameError)
+    refused(lambda: into(column="id"), "'00000'", error=DataError)
+    refused(lambda: into("out.parquet"), "ends in .csv", error=DataError)
+    refused(lambda: into("out.txt", "people.txt"), ".parquet", error=DataError)
+    refused(lambda: into(source="gone.csv"), "existing file", error=DataError)
+    refused(lambda: into("out.parquet", "people.parquet", "id"), error=DataError)
+    refused(lambda: into(missing="replace", replacement="5th"), "'5th'", error=DataError)
+    refused(lambda: into(person="whom"), "'whom'", error=UnknownNameError)
+    with pytest.raises(StorageError, match="exists"):
+        into("people.csv")
+    with pytest.raises(StorageError, match="folder"):
+        into("no/such/folder.csv")
+    assert folder(tmp_path) == before
+    (tmp_path / "empty.csv").write_text("class,y\n")
+    (tmp_path / "ragged.csv").write_text("class,y\n1st,2\n1st\n")
+    (tmp_path / "no.parquet").write_text("this is no Parquet")
+    pq.write_table(pa.table({"class": pa.array([], pa.string())}), "empty.parquet")
+    before = folder(tmp_path)
+    refused(lambda: into(source="empty.csv"), "at least one row", error=DataError)
+    refused(lambda: into("out.parquet", "empty.parquet"), "at least one row", error=DataError)
+    refused(lambda: into(source="ragged.csv"), "ragged.csv", error=DataError)
+    refused(lambda: into("out.parquet", "no.parquet"), "no.parquet", error=DataError)
+    assert folder(tmp_path) == before
+
+
+def test_a_value_that_turns_up_late_leaves_nothing_behind(tmp_path):
+    """Batches that were already written disappear with the rest."""
+    source, target = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    values = ["1st"] * 200_000 + ["surprise"]
+    pq.write_table(pa.table({"x": values}), source)
+    refused(lambda: md.privatize_file(source, target, "x", FOUND), "surprise", error=DataError)
+    assert folder(tmp_path) == ["a.parquet"]
+
+
+def test_persons_with_several_rows(people):
+    people.assign(id=["1", "2", "3"] * 1000).to_csv("repeated.csv", index=False)
+    with pytest.warns(
+        RepeatWarning, match=r"1000 rows; 1000 reports together: LDP\(1500\) at most"
+    ):
+        md.privatize_file("repeated.csv", "out.csv", "class", FOUND, person="id")
+    md.privatize_file("people.csv", "once.csv", "class", FOUND, person="id")
+
+
+def test_progress_is_shown_on_standard_error(people):
+    script = """
+import mechdesign as md
+md.privatize_file("people.csv", "out.csv", "class", md.load("design.json"), progress=True)
+"""
+    shown = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={
+            **os.environ,
+            "FORCE_COLOR": "1",
+            "PYTHONPATH": os.pathsep.join([str(Path(md.__file__).parents[1]), *sys.path]),
+        },
+    )
+    assert "privatising" in shown.stderr
+    assert shown.stdout == ""
+
+
+# Large files
+
+
+# The peak of the process itself: what resource.getrusage says includes that of its parent.
+LARGE = """
+import re, sys
+import pyarrow
+import mechdesign as md
+found = md.load(sys.argv[1])
+receipt = md.privatize_file(sys.argv[2], sys.argv[3], "x", found)
+assert receipt.rows == int(sys.argv[4])
+print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) // 1024)
+print(pyarrow.default_memory_pool().max_memory() // 2**20)
+"""
+
+
+def large_file(path, rows):
+    rng = np.random.default_rng(0)
+    schema = pa.schema({"id": pa.int64(), "x": pa.string(), "value": pa.float64()})
+    with pq.ParquetWriter(path, schema) as writer:
+        for start in range(0, rows, 1_000_000):
+            count = min(1_000_000, rows - start)
+            names = pa.array(LABELS).take(pa.array(rng.integers(0, 4, count)))
+            numbers = pa.array(rng.normal(size=count))
+            ids = pa.array(np.arange(start, start + count))
+            writer.write_table(pa.table([ids, names, numbers], schema=schema))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="SKIPPED: needs Linux")
+def test_ten_million_rows_in_less_than_500_megabytes(tmp_path):
+    design, source = tmp_path / "d.json", tmp_path / "a.parquet"
+    md.save(FOUND, design)
+    peaks = []
+    for rows in (1_000_000, 10_000_000):
+        large_file(source, rows)
+        target = tmp_path / f"{rows}.parquet"
+        done = subprocess.run(
+            [sys.executable, "-c", LARGE, str(design), str(source), str(target), str(rows)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        peaks.append([int(line) for line in done.stdout.split()])
+        assert pq.ParquetFile(target).metadata.num_rows == rows
+    (small, small_pool), (large, large_pool) = peaks
+    assert large < 500
+    assert large < small + 100
+    # What Arrow holds at once does not grow with the file.
+    assert large_pool < small_pool + 10
+
+
+@pytest.mark.slow
+def test_an_interrupted_release_leaves_nothing_behind(tmp_path):
+    md.save(FOUND, tmp_path / "d.json")
+    large_file(tmp_path / "a.parquet", 6_000_000)
+    before = folder(tmp_path)
+    words = ["apply", "d.json", "a.parquet", "--column", "x", "-o", "b.parquet"]
+    work = subprocess.Popen(
+        [sys.executable, "-m", "mechdesign", *words],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    deadline = time.monotonic() + 60
+    while folder(tmp_path) == before and work.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert any(name.startswith(".b.parquet.") for name in folder(tmp_path))
+    assert "b.parquet" not in folder(tmp_path)
+    work.send_signal(signal.SIGINT)
+    _, err = work.communicate(timeout=60)
+    assert work.returncode == 130
+    assert "interrupted; nothing was written" in err
+    assert folder(tmp_path) == before
+
+
+# The command line
+
+
+def test_apply_and_estimate(run, people, tmp_path):
+    code, out, err = run("apply", "design.json", "people.csv", "--column", "class", "-o", "r.csv")
+    assert code == 0
+    assert out.startswith("3000 reports of 'class': LDP(1.5), kernel ")
+    assert "random words: operating system" in out
+    assert "saved r.csv" in err
+    code, out, err = run("estimate", "design.json", "r.csv", "--column", "class", "--json")
+    assert code == 0
+    rows = {row["label"]: row for row in json.loads(out)["rows"]}
+    truth = people["class"].value_counts(normalize=True)
+    for label in LABELS:
+        assert abs(rows[label]["estimate"] - truth[label]) < 6 * rows[label]["error"]
+    code, out, _ = run("estimate", "design.json", "r.csv", "--column", "class", "--by", "blocks")
+    assert code == 0
+    assert "unbiased inversion from 3000 reports" in out
+    (tmp_path / "f.json").write_text(json.dumps({x: x == "crew" for x in LABELS}))
+    words = ["--feature", "f.json", "--method", "likelihood", "--intervals", "bootstrap"]
+    code, out, _ = run("estimate", "design.json", "r.csv", "--column", "class", *words)
+    assert code == 0
+    assert "True" in out
+    assert "converged" in out
+
+
+def test_seeds_are_marked_and_parquet_is_the_same(run, people):
+    for name in ("people.csv", "people.parquet"):
+        target = "r" + name[6:]
+        words = ["--column", "class", "-o", target, "--seed", 3, "--json", "--about", name]
+        code, out, _ = run("apply", "design.json", name, *words)
+        assert code == 0
+        assert json.loads(out)["for_production"] is False
+        assert "not for production" in json.loads(out)["source"]
+    assert read_csv("r.csv")["class"].tolist() == pd.read_parquet("r.parquet")["class"].tolist()
+    one = run("estimate", "design.json", "r.csv", "--column", "class", "--json")[1]
+    two = run("estimate", "design.json", "r.parquet", "--column", "class", "--json")[1]
+    assert one == two
+
+
+def test_a_second_release_about_the_same_people_is_warned_of(run, people):
+    words = ["design.json", "people.csv", "--column", "class"]
+    assert "before" not in run("apply", *words, "-o", "one.csv")[2]
+    code, _, err = run("apply", *words, "-o", "two.csv")
+    assert code == 0
+    assert "was released 1 time before" in err
+    assert "2 reports together: LDP(3)" in err
+    assert "was released 2 times before" in run("apply", *words, "-o", "three.csv")[2]
+    assert len(read_ledger("mechdesign-ledger.json")["releases"]) == 3
+    other = ["design.json", "people.csv", "--column", "class", "--about", "others"]
+    assert "before" not in run("apply", *other, "-o", "four.csv")[2]
+    assert "before" not in run("apply", *words, "-o", "five.csv", "--ledger", "new.json")[2]
+
+
+def test_ledgers_are_checked(run, people, tmp_path):
+    words = ["apply", "design.json", "people.csv", "--column", "class", "-o", "r.csv"]
+    ledger = tmp_path / "mechdesign-ledger.json"
+    for text in ("{", "[]", '{"format": "mechdesign-ledger", "schema": 9}'):
+        ledger.write_text(text)
+        code, _, err = run(*words)
+        assert code == 2
+        assert "ledger" in err
+        assert not (tmp_path / "r.csv").exists()
+    ledger.unlink()
+    assert run(*words)[0] == 0
+    content = json.loads(ledger.read_text())
+    content["mechanisms"] = {}
+    ledger.write_text(json.dumps(content))
+    code, _, err = run(*words[:-1], "s.csv")
+    assert code == 2
+    assert "edited" in err
+
+
+def test_plan_and_compose(run):
+    code, out, _ = run("plan", "design.json", "--error", 0.01)
+    assert code == 0
+    assert "privacy costs" in out
+    code, out, _ = run("plan", "design.json", "--reports", 1000, "--worst", "--json")
+    assert code == 0
+    assert json.loads(out)["reports"] == 1000
+    assert len(json.loads(out)["rows"]) == 4
+    code, out, _ = run("compose", "design.json", "--times", 3)
+    assert code == 0
+    assert out == "3 reports together: LDP(4.5)\n"
+    code, out, _ = run("compose", "design.json", "design.json", "--json")
+    together = json.loads(out)["together"][0]
+    assert together["exact"]
+    assert together["levels"][0] == pytest.approx(3, abs=1e-9)
+
+
+def test_mistakes_on_the_command_line(run, people, tmp_path):
+    before = folder(tmp_path)
+    apply = ["apply", "design.json", "people.csv", "--column"]
+    for words, message in [
+        ([*apply, "clas", "-o", "x.csv"], "did you mean 'class'?"),
+        ([*apply, "id", "-o", "x.csv"], "inputs of the mechanism"),
+        ([*apply, "class", "-o", "people.csv"], "exists"),
+        ([*apply, "class", "-o", "people.csv", "--force"], "another file"),
+        ([*apply, "class", "-o", "x.parquet"], ".csv"),
+        ([*apply, "class", "-o", "x.csv", "--seed", -1], "rng"),
+        ([*apply, "class", "-o", "x.csv", "--missing", "drop"], "replace"),
+        ([*apply, "class", "-o", "x.csv", "--unseen", "replace", "--replacement", "9"], "'9'"),
+        (["apply", "no.json", "people.csv", "--column", "class", "-o", "x.csv"], "no.json"),
+        (["estimate", "design.json", "people.csv", "--column", "id"], "outputs of the mechanism"),
+        (["estimate", "design.json", "people.csv", "--column", "x"], "'x'"),
+        (["estimate", "design.json", "people.csv", "--column", "class", "--method", "q"], "'q'"),
+        (["plan", "design.json"], "neither"),
+        (["plan", "design.json", "--error", "0"], "positive"),
+        (["compose", "design.json", "--times", 0], "0 times"),
+    ]:
+        code, out, err = run(*words)
+        assert code == 2, words
+        assert out == ""
+        assert message in err, err
+    assert folder(tmp_path) == before
+
+
+def test_a_tampered_design_is_not_applied(run, people, tmp_path):
+    content = json.loads((tmp_path / "design.json").read_text())
+    row = content["mechanism"]["weights"][0]
+    row[0], row[1] = str(int(row[0]) + 2**40), str(int(row[1]) - 2**40)
+    (tmp_path / "edited.json").write_text(json.dumps(content))
+    from mechdesign.storage import seal
+
+    (tmp_path / "sealed.json").write_text(json.dumps(seal(content)))
+    before = folder(tmp_path)
+    for name, word in (("edited.json", "edited"), ("sealed.json", "altered")):
+        code, out, err = run("apply", name, "people.csv", "--column", "class", "-o", "x.csv")
+        assert code == 2
+        assert out == ""
+        assert word in err
+    assert folder(tmp_path) == before

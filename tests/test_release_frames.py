@@ -1,0 +1,363 @@
+"""The same reports in every library; what is kept, what is refused, what a table then says."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import warnings
+
+import numpy as np
+import pytest
+from checks import refused
+
+import mechdesign as md
+from mechdesign.errors import DataError, InputError, RepeatWarning, UnknownNameError
+from mechdesign.release.receipts import (
+    kernel_fingerprint,
+    receipts_from_text,
+    receipts_of,
+    schema_receipts,
+)
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+duckdb = pytest.importorskip("duckdb")
+
+LABELS = ["a", "b", "c"]
+FOUND = md.design(md.Prior([0.5, 0.3, 0.2], LABELS), md.utility.Hamming(), md.LDP(2))
+SEED = 5
+ROWS = 20_000
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {"id": np.arange(ROWS), "x": rng.choice(LABELS, ROWS), "z": 1.5},
+        index=np.arange(ROWS)[::-1] * 2,
+    )
+
+
+@pytest.fixture(scope="module")
+def expected(table):
+    """What the sampler draws from the same words."""
+    from mechdesign.release.entropy import SeededWords
+
+    return md.Sampler(FOUND, SeededWords(SEED, "x")).draw(table["x"].tolist())
+
+
+def arrow(frame):
+    return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+def connection(frame):
+    base = duckdb.connect()
+    base.register("people", arrow(frame))
+    return base
+
+
+WAYS = {
+    "pandas": (lambda f: f, lambda r: r["x"].tolist()),
+    "pandas category": (lambda f: f.astype({"x": "category"}), lambda r: r["x"].tolist()),
+    "pandas object": (lambda f: f.astype({"x": object}), lambda r: r["x"].tolist()),
+    "polars": (pl.from_pandas, lambda r: r["x"].to_list()),
+    "polars lazy": (lambda f: pl.from_pandas(f).lazy(), lambda r: r.collect()["x"].to_list()),
+    "polars categorical": (
+        lambda f: pl.from_pandas(f).with_columns(pl.col("x").cast(pl.Categorical)),
+        lambda r: r["x"].to_list(),
+    ),
+    "polars enum": (
+        lambda f: pl.from_pandas(f).with_columns(pl.col("x").cast(pl.Enum(LABELS))),
+        lambda r: r["x"].to_list(),
+    ),
+    "arrow": (arrow, lambda r: r["x"].to_pylist()),
+    "arrow chunks": (
+        lambda f: pa.Table.from_batches(arrow(f).to_batches(max_chunksize=999)),
+        lambda r: r["x"].to_pylist(),
+    ),
+    "arrow dictionary": (
+        lambda f: arrow(f.astype({"x": "category"})),
+        lambda r: r["x"].to_pylist(),
+    ),
+    "arrow batch": (
+        lambda f: arrow(f).combine_chunks().to_batches()[0],
+        lambda r: r["x"].to_pylist(),
+    ),
+    "arrow reader": (
+        lambda f: arrow(f).to_reader(max_chunksize=777),
+        lambda r: r.read_all()["x"].to_pylist(),
+    ),
+    "iterator": (
+        lambda f: iter(arrow(f).to_batches(max_chunksize=1001)),
+        lambda r: pa.Table.from_batches(r)["x"].to_pylist(),
+    ),
+    "duckdb": (
+        lambda f: connection(f).sql("SELECT * FROM people"),
+        lambda r: [x for (x,) in r.project("x").fetchall()],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_every_library_gives_the_same_reports_for_the_same_seed(name, table, expected):
+    make, read = WAYS[name]
+    assert read(md.privatize(make(table), "x", FOUND, rng=SEED)) == expected
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_every_library_draws_afresh_without_a_seed(name, table, expected):
+    """A control for the test above, and most rows keep their value under this mechanism."""
+    make, read = WAYS[name]
+    drawn = read(md.privatize(make(table), "x", FOUND))
+    assert drawn != expected
+    share = np.mean(np.array(drawn) == table["x"].to_numpy())
+    assert share == pytest.approx(np.diagonal(FOUND.mechanism.kernel).mean(), abs=0.05)
+
+
+def test_lazy_frames_give_the_same_reports_each_time(table):
+    lazy = md.privatize(pl.from_pandas(table).lazy(), "x", FOUND)
+    assert lazy.collect().equals(lazy.collect())
+    other = md.privatize(pl.from_pandas(table).lazy(), "x", FOUND)
+    assert not lazy.collect().equals(other.collect())
+
+
+def test_a_part_of_a_lazy_frame_is_a_part_of_the_whole(table):
+    """Filters and slices must not reach below the draws, or rows would get other words."""
+    lazy = md.privatize(pl.from_pandas(table).lazy(), "x", FOUND)
+    whole = lazy.collect()
+    chosen = pl.col("id") % 7 == 3
+    assert lazy.filter(chosen).collect().equals(whole.filter(chosen))
+    assert lazy.filter(pl.col("x") == "b").collect().equals(whole.filter(pl.col("x") == "b"))
+    assert lazy.slice(1234, 50).collect().equals(whole.slice(1234, 50))
+    assert (
+        lazy.sort("z", "id", descending=True)
+        .tail(9)
+        .collect()
+        .equals(whole.sort("z", "id", descending=True).tail(9))
+    )
+    assert lazy.select("x").collect().equals(whole.select("x"))
+    assert lazy.collect(engine="streaming").equals(whole)
+
+
+def test_everything_else_is_as_it_was(table):
+    made = md.privatize(table, "x", FOUND, rng=1)
+    assert list(made.columns) == ["id", "x", "z"]
+    pd.testing.assert_index_equal(made.index, table.index)
+    pd.testing.assert_frame_equal(made[["id", "z"]], table[["id", "z"]])
+    assert "mechdesign" not in table.attrs
+    assert (table["x"] != made["x"]).any()
+    frame = pl.from_pandas(table)
+    drawn = md.privatize(frame, "x", FOUND, rng=1)
+    assert drawn.schema == frame.schema
+    assert drawn.drop("x").equals(frame.drop("x"))
+    record = arrow(table)
+    kept = md.privatize(record, "x", FOUND, rng=1)
+    assert kept.schema.remove_metadata() == record.schema.remove_metadata()
+    assert kept.drop(["x"]).equals(record.drop(["x"]))
+
+
+NUMBERS = md.design(md.Prior([0.5, 0.3, 0.2], [1, 2, 3]), md.utility.Hamming(), md.LDP(2))
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint16", "int64", "float32", "float64", "Int32", "int16[pyarrow]", "object"]
+)
+def test_number_types_are_kept(dtype):
+    frame = pd.DataFrame({"x": pd.Series([1, 2, 3, 1, 2, 3], dtype=dtype)})
+    made = md.privatize(frame, "x", NUMBERS, rng=1)
+    assert made["x"].dtype == frame["x"].dtype
+    assert set(made["x"]) <= {1, 2, 3}
+    if dtype == "object":
+        return
+    polars = pl.from_pandas(frame)
+    assert md.privatize(polars, "x", NUMBERS, rng=1).schema == polars.schema
+
+
+def test_categories_become_those_of_the_outputs():
+    frame = pd.DataFrame(
+        {"x": pd.Categorical(["a", "b"], categories=["c", "b", "a"], ordered=True)}
+    )
+    coarse = FOUND.mechanism.merge(lambda y: "rest" if y in "ab" else y)
+    made = md.privatize(frame, "x", coarse, rng=1)["x"]
+    assert list(made.cat.categories) == ["rest", "c"]
+    assert not made.cat.ordered
+    same = md.privatize(frame, "x", FOUND, rng=1)["x"]
+    assert list(same.cat.categories) == LABELS
+    assert same.cat.ordered
+
+
+def test_outputs_of_other_types_take_a_type_of_their_own():
+    frame = pd.DataFrame({"x": [0, 1, 1, 0]})
+    to_text = md.Mechanism([[0.5, 0.5], [0.25, 0.75]], outputs=["low", "high"])
+    assert set(md.privatize(frame, "x", to_text)["x"]) <= {"low", "high"}
+    assert md.privatize(pl.from_pandas(frame), "x", to_text)["x"].dtype == pl.String
+    pairs = md.Mechanism([[0.5, 0.5], [0.25, 0.75]], outputs=[("a", 1), ("b", 2)])
+    assert set(md.privatize(arrow(frame), "x", pairs)["x"].to_pylist()) <= {'["a", 1]', '["b", 2]'}
+    assert set(md.privatize(frame, "x", pairs)["x"]) <= {("a", 1), ("b", 2)}
+    big = md.Mechanism([[0.5, 0.5], [0.25, 0.75]], outputs=[0, 1000])
+    small = pa.table({"x": pa.array([0, 1], pa.int8())})
+    assert md.privatize(small, "x", big)["x"].type == pa.int64()
+
+
+def test_labels_of_many_types():
+    day = datetime.date(2024, 1, 1)
+    for values in ([True, False], [day, day.replace(day=2)], [1.5, 2.5], ["x", None], ["x", 1]):
+        mechanism = md.Mechanism([[0, 1], [1, 0]], values, values)
+        frame = pd.DataFrame({"x": pd.Series([values[0], values[1], values[0]], dtype=object)})
+        made = md.privatize(frame, "x", mechanism)["x"].tolist()
+        assert made == [values[1], values[0], values[1]]
+
+
+def test_a_bool_is_no_number():
+    frame = pd.DataFrame({"x": [True, False]})
+    refused(lambda: md.privatize(frame, "x", md.Mechanism(np.eye(2))), "type bool", error=DataError)
+
+
+# Policies
+
+
+HOLES = {"x": ["a", None, "zz", "b"], "who": [1, 1, 2, 3]}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pd", "pl", "pa"])
+def test_policies_for_what_is_no_input(make):
+    exact = md.Mechanism(np.eye(3), LABELS, LABELS)
+
+    def column(**policy):
+        made = md.privatize(make(HOLES), "x", exact, **policy)["x"]
+        values = made.to_pylist() if hasattr(made, "to_pylist") else made.to_list()
+        return [None if v is None or v != v else v for v in values]
+
+    assert column(missing="keep", unseen="null") == ["a", None, None, "b"]
+    assert column(missing="replace", unseen="null", replacement="c") == ["a", "c", None, "b"]
+    assert column(missing="replace", unseen="replace", replacement="c") == ["a", "c", "c", "b"]
+    refused(lambda: column(), "missing", "1 in 4", error=DataError)
+    refused(lambda: column(missing="keep"), "'zz'", error=DataError)
+    refused(lambda: column(missing="drop"), "keep", error=UnknownNameError)
+    refused(lambda: column(unseen="keep"), "replace", error=UnknownNameError)
+    refused(lambda: column(missing="replace"), "stands in", error=InputError)
+    refused(lambda: column(missing="replace", replacement="q"), "'q'", error=DataError)
+    refused(lambda: column(replacement="a"), "'a' alone", error=InputError)
+
+
+def test_rows_that_are_not_reported_do_not_shift_the_others():
+    frame = pd.DataFrame({"x": ["a", "b", "c"] * 50})
+    holed = frame.copy()
+    holed.loc[::7, "x"] = None
+    whole = md.privatize(frame, "x", FOUND, rng=1)["x"]
+    part = md.privatize(holed, "x", FOUND, missing="keep", rng=1)["x"]
+    kept = holed["x"].notna()
+    assert part[kept].tolist() == whole[kept].tolist()
+    assert part[~kept].isna().all()
+
+
+def test_nan_is_missing():
+    frame = pd.DataFrame({"x": [1.0, np.nan]})
+    refused(lambda: md.privatize(frame, "x", NUMBERS), "missing", error=DataError)
+
+
+# Refusals
+
+
+def test_bad_tables_are_named(table):
+    exact = FOUND
+    refused(lambda: md.privatize(table, "y", exact), "'y'", "id, x, z", error=UnknownNameError)
+    refused(lambda: md.privatize(table, "id", exact), "type str", "type int", error=DataError)
+    refused(lambda: md.privatize(table["x"], "x", exact), "Series", error=DataError)
+    refused(lambda: md.privatize({"x": ["a"]}, "x", exact), "dict", error=DataError)
+    refused(lambda: md.privatize(np.array(["a"]), "x", exact), "ndarray", error=DataError)
+    refused(lambda: list(md.privatize(["a"], "x", exact)), "Arrow batches", error=DataError)
+    twice = table.rename(columns={"z": "x"})
+    refused(lambda: md.privatize(twice, "x", exact), "2 of that name", error=DataError)
+    lists = pd.DataFrame({"x": [["a"], ["b"]]})
+    refused(lambda: md.privatize(lists, "x", exact), "one value per row", error=DataError)
+    for make in (lambda f: f, pl.from_pandas, arrow):
+        empty = make(table.iloc[:0])
+        refused(lambda e=empty: md.privatize(e, "x", exact), "at least one row", error=DataError)
+    lazy = pl.from_pandas(table).lazy()
+    refused(lambda: md.privatize(lazy, "y", exact), "'y'", error=UnknownNameError)
+    generator = np.random.default_rng(1)
+    refused(lambda: md.privatize(lazy, "x", exact, rng=generator), "seed", error=InputError)
+
+
+# Receipts
+
+
+def test_tables_name_the_mechanism_that_made_them(table):
+    for make in (lambda f: f, arrow):
+        receipt = receipts_of(md.privatize(make(table), "x", FOUND))["x"]
+        assert receipt.kernel == kernel_fingerprint(FOUND.mechanism)
+        assert receipt.design == FOUND.certificate.fingerprint
+        assert receipt.notions == ("LDP(2)",)
+        assert receipt.for_production
+        assert receipt.rows == ROWS
+    reader = md.privatize(arrow(table).to_reader(), "x", FOUND, rng=1)
+    receipt = schema_receipts(reader.schema)["x"]
+    assert not receipt.for_production
+    assert "not for production" in receipt.source
+
+
+def test_two_columns_keep_both_receipts():
+    frame = pd.DataFrame({"x": LABELS, "y": LABELS})
+    both = md.privatize(md.privatize(frame, "x", FOUND), "y", FOUND.mechanism)
+    found = receipts_of(both)
+    assert set(found) == {"x", "y"}
+    assert found["y"].design is None
+    record = md.privatize(md.privatize(arrow(frame), "x", FOUND), "y", FOUND)
+    assert set(receipts_of(record)) == {"x", "y"}
+
+
+def test_reports_are_not_privatised_again(table):
+    for make in (lambda f: f, arrow):
+        made = md.privatize(make(table), "x", FOUND)
+        refused(lambda m=made: md.privatize(m, "x", FOUND), "reports", error=DataError)
+
+
+def test_receipts_of_another_schema_are_refused():
+    receipt = receipts_of(md.privatize(pd.DataFrame({"x": LABELS}), "x", FOUND))["x"].to_json()
+    refused(
+        lambda: receipts_from_text(json.dumps({"x": {**receipt, "schema": 99}})),
+        "version 1",
+        "99",
+        error=DataError,
+    )
+    for text in ("{", "[]", '{"x": 1}', '{"x": {"schema": 1}}'):
+        refused(lambda t=text: receipts_from_text(t), "mechdesign", error=DataError)
+
+
+def test_fingerprints_tell_kernels_apart():
+    mechanism = FOUND.mechanism
+    wider = md.Mechanism.from_weights(
+        mechanism.weights.astype(object) * 4,
+        mechanism.bits + 2,
+        mechanism.inputs,
+        mechanism.outputs,
+    )
+    assert kernel_fingerprint(wider) == kernel_fingerprint(mechanism)
+    weights = mechanism.weights.copy()
+    weights[0, :2] += [1, -1]
+    others = [
+        md.Mechanism.from_weights(weights, mechanism.bits, mechanism.inputs, mechanism.outputs),
+        md.Mechanism.from_weights(mechanism.weights, mechanism.bits, list("xyz")),
+    ]
+    for other in others:
+        assert kernel_fingerprint(other) != kernel_fingerprint(mechanism)
+
+
+# Persons
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pd", "pl", "pa"])
+def test_several_rows_of_one_person_are_warned_of(make):
+    rows = {"x": ["a", "b", "c", "a"], "who": [1, 1, 2, 1]}
+    with pytest.warns(RepeatWarning, match=r"one person has 3 rows; 3 reports together: LDP\(6\)"):
+        md.privatize(make(rows), "x", FOUND, person="who")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        md.privatize(make({"x": LABELS, "who": [1, 2, 3]}), "x", FOUND, person="who")
+    refused(
+        lambda: md.privatize(make(rows), "x", FOUND, person="whom"),
+        "'whom'",
+        error=UnknownNameError,
+    )
