@@ -38,11 +38,24 @@ def _stated(case: Case) -> tuple[Any, Any, list[Any]]:
     import mechdesign as md
 
     p, u = case.arrays()
-    if case.notion in ("Line", "Grid"):
-        notions: list[Any] = [md.MetricPrivacy(e, case.distances()) for e in _levels(case)]
-    else:
-        notions = [getattr(md, case.notion)(level) for level in _levels(case)]
-    return md.Prior.from_counts(p), md.utility.Matrix(u), notions
+    privacies = [_privacy(case, level) for level in _levels(case)]
+    return md.Prior.from_counts(p), md.utility.Matrix(u), privacies
+
+
+def _privacy(case: Case, level: float) -> Any:
+    import mechdesign as md
+
+    name = case.notion
+    if name in ("Line", "Grid"):
+        return md.MetricPrivacy(level, case.distances())
+    if name == "LIP+LDP":
+        # LIP(1) alone gives LDP(2), LDP(1.5) alone more than LIP(1): both count.
+        return [md.LIP(level), md.LDP(1.5 * level)]
+    if name == "line":
+        from .neighbours import OnALine
+
+        return OnALine(level)
+    return getattr(md, name)(level)
 
 
 def _program(case: Case) -> Any:
@@ -201,6 +214,8 @@ def _cvxpy(case: Case, *, naive: bool) -> dict[str, Any]:
     import cvxpy as cp
 
     _one_level(case)
+    if case.notion not in ("LDP", "PML", "LIP"):
+        raise ValueError("written out in cvxpy are LDP, PML and LIP only")
     p, u = case.arrays()
     start = time.perf_counter()
     kernel = cp.Variable(u.shape, nonneg=True)

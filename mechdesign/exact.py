@@ -117,6 +117,7 @@ def exp_upper(level: Fraction | float) -> float:
     return float_at_least(exp_bounds(Fraction(level))[1])
 
 
+@lru_cache(maxsize=256)
 def log_bounds(ratio: Fraction, precision: int = _PRECISION) -> tuple[Fraction, Fraction]:
     """Rational numbers ``lo <= log(ratio) <= hi`` for ``ratio > 0``; both 0 at ratio 1."""
     from flint import arb, ctx, fmpq
@@ -185,6 +186,18 @@ def dyadic(matrix: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
     return numerators.astype(object) * powers, -base
 
 
+@lru_cache(maxsize=64)
+def _limbs(weights: tuple[int, ...], bits: int) -> NDArray[np.int64]:
+    """Non-negative integers cut into limbs of so many bits, the lowest first; ``(L, N)``."""
+    mask = (1 << bits) - 1
+    rest = [int(w) for w in weights]
+    limbs = []
+    while any(rest):
+        limbs.append([w & mask for w in rest])
+        rest = [w >> bits for w in rest]
+    return np.array(limbs, dtype=np.int64).reshape(len(limbs), len(weights))
+
+
 def dot(weights: Sequence[int], matrix: NDArray[Any]) -> list[int]:
     """Exact integer product ``weights @ matrix`` of non-negative ``(N,)`` and ``(N, M)`` arrays.
 
@@ -199,15 +212,17 @@ def dot(weights: Sequence[int], matrix: NDArray[Any]) -> list[int]:
     if matrix.size == 0:
         return [0] * matrix.shape[1]
     weight_bits = 62 - 32 - max(1, n.bit_length())
-    mask = (1 << weight_bits) - 1
-    low = matrix & 0xFFFFFFFF
-    high = matrix >> 32
-    total = np.zeros(matrix.shape[1], dtype=object)
-    rest, position = [int(w) for w in weights], 0
-    while any(rest):
-        limb = np.array([w & mask for w in rest], dtype=np.int64)
-        part = (limb @ high).astype(object) * (1 << 32) + (limb @ low).astype(object)
-        total = total + part * (1 << position)
-        rest = [w >> weight_bits for w in rest]
-        position += weight_bits
-    return [int(v) for v in total]
+    factors = _limbs(tuple(weights), weight_bits)
+    # Columns of zeros are common in kernels, and free.
+    live = np.flatnonzero(matrix.any(axis=0))
+    total = [0] * matrix.shape[1]
+    if not len(factors) or not len(live):
+        return total
+    used = matrix if len(live) == matrix.shape[1] else matrix[:, live]
+    low, high = (factors @ (used & 0xFFFFFFFF)).tolist(), (factors @ (used >> 32)).tolist()
+    for k, place in enumerate(live.tolist()):
+        value = 0
+        for upper, lower in zip(reversed(high), reversed(low), strict=True):
+            value = (value << weight_bits) + (upper[k] << 32) + lower[k]
+        total[place] = value
+    return total

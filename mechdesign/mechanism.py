@@ -146,7 +146,7 @@ class Mechanism:
         fits = weights.dtype != object and int(weights.max()) < (1 << 62) // weights.shape[1]
         sums = weights.sum(axis=1) if fits else weights.astype(object).sum(axis=1)
         one = 1 << bits
-        self.row_error = Fraction(max(abs(int(s) - one) for s in sums), one)
+        self.row_error = Fraction(max(int(sums.max()) - one, one - int(sums.min()), 0), one)
 
     @property
     def is_exact(self) -> bool:

@@ -48,6 +48,25 @@ def test_drivers_find_the_same_value(name, notion):
     assert found["seconds"] > 0
 
 
+@pytest.mark.parametrize("notion", ["LIP+LDP", "line"])
+@pytest.mark.parametrize("name", ["clarabel", "highs-simplex", "highs-ipm"])
+def test_drivers_find_the_same_value_under_bounds_of_other_kinds(name, notion):
+    case = Case("small", 8, 8, notion, "random", "dirichlet")
+    expected = DRIVERS["ours"](case, 60)
+    assert expected["certified"]
+    assert DRIVERS[name](case, 60)["value"] == pytest.approx(expected["value"], abs=1e-5)
+
+
+def test_bounds_of_other_kinds_get_no_structured_method():
+    import mechdesign as md
+    from benchmarks.drivers import _stated
+
+    for case in GROUPS["others"]():
+        prior, utility, privacies = _stated(case)
+        if case.n == 50:
+            assert md.explain(prior, utility, privacies[0]).method.name == "clarabel"
+
+
 def test_sweeps_run():
     case = Case("small", 6, 6, "LDP", "random", "dirichlet", levels=3)
     assert DRIVERS["ours"](case, 60)["certified"]

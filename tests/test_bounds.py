@@ -129,7 +129,8 @@ def test_matched_pairs_with_any_multipliers(data):
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, -1.0, 1e300, -1e300])
 def test_numbers_that_make_no_sense_still_bound(bad):
-    problem = state_problem(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LIP(0.3))
+    prior, utility = md.Prior([0.5, 0.3, 0.2]), md.utility.Distance("absolute")
+    problem = state_problem(prior, utility, md.LIP(0.3))
     reached, good = best_known(problem)
     for spoil in (np.full_like(good.prices, bad), np.append(good.prices[:-1], bad)):
         bound, _ = upper_bound(problem, Duals(spoil, None))

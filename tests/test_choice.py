@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from mechdesign.solve.problem import state_problem
 
 PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
 HAMMING = md.utility.Hamming()
+DISTANCE = md.utility.Matrix(-np.abs(np.arange(3)[:, None] - np.arange(3)))
 UNIFORM = md.Prior.uniform(4)
 
 
@@ -42,8 +44,8 @@ def problem(prior, privacy, utility=HAMMING):
         (PRIOR, md.PML(0.2), "pml-high-privacy"),
         (PRIOR, md.ALIP(math.inf, 0.2), "pml-high-privacy"),
         (PRIOR, md.PML(0.3), "highs-simplex"),
-        (PRIOR, md.LIP(0.3), "highs-simplex"),
-        (PRIOR, md.LDP(0.3), "highs-simplex"),
+        (PRIOR, md.LIP(0.3), "recognition"),
+        (PRIOR, md.LDP(0.3), "recognition"),
         (PRIOR, [md.PML(0.2), md.LDP(0.2)], "highs-simplex"),
         (UNIFORM, md.LDP(0.3), "symmetric"),
         (UNIFORM, [md.LDP(0.3), md.LIP(0.2)], "symmetric"),
@@ -82,9 +84,9 @@ def test_choosing_does_not_solve(monkeypatch):
         raise AssertionError("solved")
 
     monkeypatch.setattr(linear_program, "_run_highs", never)
-    assert md.explain(PRIOR, HAMMING, md.LDP(0.3)).method.name == "highs-simplex"
+    assert md.explain(PRIOR, DISTANCE, md.LDP(0.3)).method.name == "highs-simplex"
     with pytest.raises(AssertionError, match="solved"):
-        md.design(PRIOR, HAMMING, md.LDP(0.3))
+        md.design(PRIOR, DISTANCE, md.LDP(0.3))
 
 
 def test_size_decides_between_the_general_methods():
@@ -94,7 +96,7 @@ def test_size_decides_between_the_general_methods():
     for n in (3, side, side + 1):
         prior = md.Prior.from_counts(rng.integers(1, 99, n).tolist())
         for privacy in (md.LIP(0.3), md.LDP(0.5), [md.LIP(0.3), md.LDP(0.5)]):
-            asked = problem(prior, privacy)
+            asked = problem(prior, privacy, md.utility.Distance("absolute"))
             names = [m.name for m in ordered_methods(asked)]
             general = names[len(CLOSED_FORMS) :]
             chosen = choose(asked).method.name
@@ -175,6 +177,25 @@ def test_solver_all_keeps_going_when_a_method_breaks(monkeypatch):
     assert md.design(UNIFORM, HAMMING, md.PML(0.2)).method == "symmetric"
     with pytest.raises(SolverError, match="broke down"):
         md.design(UNIFORM, HAMMING, md.PML(0.2), solver="pml-high-privacy")
+
+
+def test_a_failed_method_gives_way_as_often_as_there_are_others(monkeypatch):
+    from mechdesign.errors import SolverError
+
+    def broken(self, problem):
+        raise SolverError(f"{self.name} broke down")
+
+    names = [m.name for m in ordered_methods(problem(UNIFORM, md.PML(0.2)))]
+    applying = [n for n in names if not find_method(n).refusal(problem(UNIFORM, md.PML(0.2)))]
+    assert len(applying) >= 4
+    for name, following in pairwise(applying):
+        monkeypatch.setattr(type(find_method(name)), "solve", broken)
+        found = md.design(UNIFORM, HAMMING, md.PML(0.2))
+        assert found.method == following
+        assert found.choice.refusals[name] == "it failed"
+    monkeypatch.setattr(type(find_method(applying[-1])), "solve", broken)
+    with pytest.raises(SolverError, match=f"{applying[-1]} broke down"):
+        md.design(UNIFORM, HAMMING, md.PML(0.2))
 
 
 @pytest.mark.parametrize("notion", [md.PML(0.4), md.LDP(0.7), md.LIP(0.3)])

@@ -194,6 +194,18 @@ def unconstrained_problem(rng):
     return prior_away_from_zero(rng, n), random_gains(rng, n, m), [cls.at(level)]
 
 
+def recognition_problem(rng):
+    """Weighted accuracy; LDP, or lower bounds on the lift that leave the rest enough mass."""
+    n = int(rng.integers(3, 9))
+    prior = prior_away_from_zero(rng, n)
+    gains = np.diag(rng.uniform(0.5, 2, n)) + rng.normal(size=(n, 1))
+    level = random_level(rng, 1e-2, 5)
+    if rng.random() < 0.5:
+        return prior, gains[:, rng.permutation(n)], [md.LDP(level), md.LDP(2 * level)]
+    # A lower side at a tenth of the upper one: columns are nearly those of PMC.
+    return prior, np.eye(n), [md.ALIP(0.1 * level, level)]
+
+
 INSTANCES = {
     "unconstrained": unconstrained_problem,
     "constant": constant_problem,
@@ -201,6 +213,7 @@ INSTANCES = {
     "pmc": pmc_problem,
     "pml-high-privacy": pml_problem,
     "symmetric": symmetric_problem,
+    "recognition": recognition_problem,
 }
 
 

@@ -194,6 +194,11 @@ def test_stress_at_a_hundred_symbols(kind, goal):
                 found = md.design(prior, utility, privacy)
                 assert found.gap <= 1e-6, str(privacy)
                 assert found.certificate.repair_loss <= 1e-7, str(privacy)
+                asked = state_problem(prior, utility, privacy)
+                if found.method == "recognition" and not Structured().refusal(asked):
+                    # A closed form took its place; it has to do without all the same.
+                    found = md.design(prior, utility, privacy, solver="structured")
+                    assert found.gap <= 1e-6, str(privacy)
 
 
 @pytest.mark.parametrize("atom", [1e-15, 1e-20, 1e-40, 1e-120])

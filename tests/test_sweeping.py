@@ -70,3 +70,19 @@ def test_what_is_no_path_or_no_number_of_processes():
         md.sweep(PRIOR, UTILITY, [md.LDP(1)], jobs=0)
     with pytest.raises(InputError, match="one method"):
         md.sweep(PRIOR, UTILITY, [md.LDP(1)], solver="all")
+
+
+def test_points_share_one_array_of_gains(monkeypatch):
+    from mechdesign.solve import sweeping
+
+    seen = []
+    original = sweeping.run_solver
+
+    def spied(problem, *rest):
+        seen.append(problem)
+        return original(problem, *rest)
+
+    monkeypatch.setattr(sweeping, "run_solver", spied)
+    md.sweep(PRIOR, UTILITY, [md.PML(level) for level in LEVELS[:3]])
+    assert len(seen) == 3
+    assert all(problem.gains is seen[0].gains for problem in seen)

@@ -56,7 +56,12 @@ class Hypotheses:
     @classmethod
     def points(cls, prior: Prior, positions: Iterable[int] | None = None) -> Hypotheses:
         """δ_x for the given positions (every symbol when left out); repeats are allowed."""
-        chosen = np.arange(len(prior)) if positions is None else np.array(list(positions), int)
+        if positions is None:
+            chosen = np.arange(len(prior))
+        elif isinstance(positions, np.ndarray):
+            chosen = positions.astype(int)
+        else:
+            chosen = np.array(list(positions), int)
         if ((chosen < 0) | (chosen >= len(prior))).any():
             raise LevelError(
                 "positions of hypotheses",
@@ -64,7 +69,7 @@ class Hypotheses:
                 got=str(chosen.tolist()[:6]),
                 remedy="count symbols from 0, on the prior that bounds() is given",
             )
-        names = tuple(repr(prior.labels[i]) for i in chosen)
+        names = tuple(repr(prior.labels[i]) for i in chosen.tolist())
         return cls(len(prior), chosen, (), 1, names)
 
     @classmethod
@@ -121,6 +126,9 @@ class Hypotheses:
     def likelihoods(self, mechanism: Mechanism) -> NDArray[Any]:
         """Exact ``(H, M)`` integers: likelihoods times ``total * 2**mechanism.bits``."""
         if self.indices is not None:
+            whole = len(self.indices) == len(mechanism.weights)
+            if whole and (self.indices[1:] > self.indices[:-1]).all():
+                return mechanism.weights
             return mechanism.weights[self.indices]
         return np.array([dot(row, mechanism.weights) for row in self.masses], dtype=object)
 
@@ -232,7 +240,7 @@ def check_bound(bound: Bound, mechanism: Mechanism) -> BoundCheck:
     (1+d)/(1-d); within that factor the verdict is ``UNDECIDED``.
     """
     d = mechanism.row_error
-    slack = (1 + d) / (1 - d)
+    slack = (1 + d) / (1 - d) if d else Fraction(1)
     if bound.pairing == "all":
         return _check_all(bound, mechanism, slack)
     return _check_matched(bound, mechanism, slack)
@@ -251,7 +259,8 @@ def _check_all(bound: Bound, mechanism: Mechanism, slack: Fraction) -> BoundChec
         return BoundCheck(verdict, math.inf, None, y, *names)
     ratio *= scale
     verdict = _decide(ratio, slack, bound, 0)
-    return BoundCheck(verdict, max(0.0, log_upper(ratio * slack)), ratio, y, *names)
+    largest = ratio * slack if slack != 1 else ratio
+    return BoundCheck(verdict, max(0.0, log_upper(largest)), ratio, y, *names)
 
 
 def _check_matched(bound: Bound, mechanism: Mechanism, slack: Fraction) -> BoundCheck:
@@ -291,7 +300,7 @@ def _decide(ratio: Fraction, slack: Fraction, bound: Bound, pair: int) -> Verdic
     if bound.is_vacuous:
         return Verdict.YES
     level = bound.level(pair)
-    high = compare_with_exp(ratio * slack, level)
+    high = compare_with_exp(ratio * slack if slack != 1 else ratio, level)
     if slack == 1 or high is Verdict.YES:
         return high
     return Verdict.NO if compare_with_exp(ratio / slack, level) is Verdict.NO else Verdict.UNDECIDED
@@ -319,6 +328,9 @@ def _largest(top: NDArray[Any], low: NDArray[Any]) -> tuple[int, Fraction | None
         rough = np.array([_rough_log(int(top[y])) - _rough_log(int(low[y])) for y in places])
     else:
         rough = np.log(top[places]) - np.log(low[places])
-    near = places[rough >= rough.max() - _CLEAR]
-    best = max(near, key=lambda y: Fraction(int(top[y]), int(low[y])))
-    return int(best), Fraction(int(top[best]), int(low[best]))
+    best, over, under = -1, 0, 1
+    for y in places[rough >= rough.max() - _CLEAR].tolist():
+        a, b = int(top[y]), int(low[y])
+        if a * under > over * b:
+            best, over, under = y, a, b
+    return best, Fraction(over, under)

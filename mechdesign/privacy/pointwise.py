@@ -32,8 +32,11 @@ def log_lift(kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
     p = prior.probabilities[prior.support]
     rows = kernel[prior.support]
     q = p @ rows
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(q > 0, np.log(rows) - np.log(q), 0.0)
+    used = q > 0
+    found = np.zeros(rows.shape)
+    with np.errstate(divide="ignore"):
+        found[:, used] = np.log(rows[:, used]) - np.log(q[used])
+    return found
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,9 @@ def certify(problem: AnyProblem, candidate: Candidate) -> tuple[Mechanism, Certi
     loss = max(problem.worth(clean_kernel(candidate.kernel)) - value, 0.0)
     width = problem.width(value)
     share = loss / width if width > 0 else 0.0
-    certificate = examine(problem, mechanism, candidate.duals, repair, share, candidate.solver)
+    certificate = examine(
+        problem, mechanism, candidate.duals, repair, share, candidate.solver, value
+    )
     return mechanism, certificate
 
 
@@ -100,9 +102,11 @@ def examine(
     repair: Repair,
     repair_loss: float,
     solver: str,
+    value: float | None = None,
 ) -> Certificate:
     """Everything that can be proved about a kernel: exact checks, value, bound and gaps.
 
+    ``value`` is :func:`kernel_value` of the mechanism where that has just been computed.
     Raises :class:`CertificateError` with the evidence if a check does not say yes.
     """
     checks = tuple(notion.check(mechanism, problem.prior) for notion in problem.notions)
@@ -115,7 +119,8 @@ def examine(
         )
     measured = tuple(notion.measure(mechanism, problem.prior) for notion in problem.notions)
     _compare(problem, measured)
-    value = kernel_value(problem, mechanism)
+    if value is None:
+        value = kernel_value(problem, mechanism)
     bound, source = _bound(problem, duals, value)
     width = problem.width(value)
     if bound < value - _ROUNDING * (abs(value) + width):
@@ -143,7 +148,8 @@ def examine(
 
 def kernel_value(problem: AnyProblem, mechanism: Mechanism) -> float:
     """Expected utility of a kernel over all symbols of the problem."""
-    return problem.worth(mechanism.kernel[problem.kept])
+    whole = len(problem.kept) == len(problem.prior)
+    return problem.worth(mechanism.kernel if whole else mechanism.kernel[problem.kept])
 
 
 def _bound(problem: AnyProblem, duals: Duals, value: float) -> tuple[float, str]:

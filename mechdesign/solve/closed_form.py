@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .cones import inner_factors, outer_factors
 from .methods import Candidate, Duals, Method, Multipliers
 from .problem import AnyProblem, Problem
+from .recognition import Recognition
 
 
 class Unconstrained(Method):
@@ -335,4 +336,5 @@ CLOSED_FORMS: tuple[Method, ...] = (
     AnyPMC(),
     HighPrivacyPML(),
     SymmetricHamming(),
+    Recognition(),
 )

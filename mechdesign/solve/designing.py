@@ -221,14 +221,15 @@ def run_solver(
     """
     choice = choose(problem, solver)
     near = neighbour[1] if neighbour is not None and neighbour[0] == choice.method.name else None
-    try:
-        found, candidate = _run_choice(problem, choice, near)
-    except SolverError:
-        if solver != "auto" or not choice.also:
-            raise
-        refused = {**choice.refusals, choice.method.name: "it failed"}
-        choice = Choice(find_method(choice.also[0]), refused, choice.also[1:])
-        found, candidate = _run_choice(problem, choice)
+    while True:
+        try:
+            found, candidate = _run_choice(problem, choice, near)
+            break
+        except SolverError:
+            if solver != "auto" or not choice.also:
+                raise
+            refused = {**choice.refusals, choice.method.name: "it failed"}
+            choice, near = Choice(find_method(choice.also[0]), refused, choice.also[1:]), None
     if solver == "auto":
         found = _improved(problem, found)
     return found, (choice.method.name, candidate)

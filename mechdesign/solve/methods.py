@@ -40,12 +40,14 @@ class Candidate:
     duals : what the upper bound is recomputed from
     solver : what computed it, for the record
     details : facts worth keeping, such as iterations
+    memory : what the method may start from for a neighbour; means nothing to others
     """
 
     kernel: NDArray[np.float64]
     duals: Duals
     solver: str
     details: dict[str, str] = field(default_factory=dict)
+    memory: object = None
 
 
 class Method(ABC):

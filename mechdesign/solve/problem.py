@@ -142,8 +142,10 @@ class Problem(AnyProblem):
 
     def worth(self, kernel: NDArray[np.float64]) -> float:
         """Σ c_xy k_xy for an ``(n, M)`` kernel; correctly rounded where that is cheap."""
-        terms = (self.objective * kernel).ravel()
-        return math.fsum(terms) if terms.size <= _FEW else float(terms.sum())
+        if kernel.size > _FEW:
+            return float(np.vdot(self.objective, kernel))
+        terms = self.objective * kernel
+        return math.fsum(terms[terms != 0].tolist())
 
     def width(self, value: float) -> float:
         """The range of the gains."""
@@ -303,6 +305,7 @@ def state_problem(
     others = tuple(n for n in notions if not isinstance(n, LikelihoodBound))
     asked = (prior, inner, utility, notions, tuple(bounds), others, limit)
     if gains is not None:
+        whole = whole or prior.has_full_support
         return Problem(*asked, labels, gains if whole else gains[prior.support])
     assert isinstance(utility, SublinearUtility)
     if not isinstance(utility, FInformation):
@@ -317,7 +320,7 @@ def _checked_gains(
     gains = checked_matrix(
         utility.gains(prior, labels), (len(prior), len(labels)), f"gains of {utility!r}"
     )
-    largest = float(np.abs(gains).max())
+    largest = max(float(gains.max()), -float(gains.min()))
     if largest > LARGEST_GAIN:
         raise UtilityError(
             f"gains of {utility!r}",

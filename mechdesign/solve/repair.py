@@ -9,7 +9,7 @@ frequent one, which is post-processing and free of any privacy cost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -62,7 +62,19 @@ def repair_kernel(
 
     Raises :class:`CertificateError` when the kernel holds no usable numbers.
     """
-    start = clean_kernel(kernel)
+    cleaned = clean_kernel(kernel)
+    # Outcomes that never occur are private and stay so.
+    live = np.flatnonzero(cleaned.any(axis=0))
+    weights, repair = _repaired(np.ascontiguousarray(cleaned[:, live]), prior, bounds)
+    whole = np.zeros(cleaned.shape, dtype=np.int64)
+    whole[:, live] = weights
+    return whole, replace(repair, merged=tuple(int(live[y]) for y in repair.merged))
+
+
+def _repaired(
+    start: NDArray[np.float64], prior: Prior, bounds: tuple[Bound, ...]
+) -> tuple[NDArray[np.int64], Repair]:
+    """:func:`repair_kernel` for a clean kernel, which is changed in place."""
     masses = prior.probabilities @ start
     merged: list[int] = []
     added = np.zeros(start.shape[1])
@@ -106,7 +118,8 @@ def clean_kernel(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
         raise CertificateError(
             f"the solver returned a kernel with a row that sums to {float(sums.min()):.3g}"
         )
-    return cut / sums[:, None]
+    cut /= sums[:, None]
+    return cut
 
 
 def to_weights(kernel: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -117,11 +130,11 @@ def to_weights(kernel: NDArray[np.float64]) -> NDArray[np.int64]:
     missing = DENOMINATOR - weights.sum(axis=1)
     order = np.argsort(-fractions, axis=1, kind="stable")
     # Rank of each entry among the remainders of its row.
+    rows = np.arange(len(weights))
     ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.arange(kernel.shape[1])[None, :], axis=1)
+    ranks[rows[:, None], order] = np.arange(kernel.shape[1])
     raise_one = (ranks < missing[:, None]) & (fractions > 0)
     weights += raise_one
-    rows = np.arange(len(weights))
     weights[rows, weights.argmax(axis=1)] += DENOMINATOR - weights.sum(axis=1)
     return weights
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import SolverError
 from .bounds import supports
 from .cones import TwoSided
-from .interior_point import one_thread, solve_columns
+from .interior_point import Memory, one_thread, solve_columns
 from .methods import Candidate, Duals, Method
 from .problem import Problem
 
@@ -63,8 +63,16 @@ class Structured(Method):
         return _Run(problem).solve(None)
 
     def solve_near(self, problem: Problem, neighbour: Candidate) -> Candidate:
-        """Start from the outputs that a neighbour used and those that nearly paid at its prices."""
+        """Start from a point that a neighbour passed early on its way.
+
+        Where it kept none: from the outputs that it used and those that nearly paid at its prices.
+        """
         run = _Run(problem)
+        memory = neighbour.memory
+        if isinstance(memory, Memory) and run.fits(memory):
+            found = run.solve(memory.outputs, memory)
+            if found.details["converged"] == str(True):
+                return found
         prices = neighbour.duals.prices
         if prices is None or neighbour.kernel.shape != problem.shape:
             return run.solve(None)
@@ -87,18 +95,34 @@ class _Run:
         self.shift = problem.objective.max(axis=1)
         self.worth = np.ascontiguousarray((problem.objective - self.shift[:, None]).T) / self.width
 
-    def solve(self, start: NDArray[np.intp] | None) -> Candidate:
+    def fits(self, memory: Memory) -> bool:
+        """Whether a point is one of this problem under other levels."""
+        point, (m, n) = memory.point, self.worth.shape
+        return (
+            point.link == self.sides.has_lift_sides
+            and point.slacks.shape[2] == n
+            and int(memory.outputs.max()) < m
+        )
+
+    def solve(self, start: NDArray[np.intp] | None, memory: Memory | None = None) -> Candidate:
         """Rounds of solving and pricing, from all outputs or from a few."""
         m = len(self.worth)
         active = np.arange(m) if start is None else start
-        iterations = 0
+        iterations, kept = 0, None
         for turn in range(_ROUNDS):
             # Outputs are screened once; what is brought back stays, so that rounds end.
-            screen = turn == 0 and start is None
+            screen = turn == 0 and len(active) == m
             with one_thread():
                 found = solve_columns(
-                    self.p, self.worth[active], self.sides, TOLERANCE, active, screen=screen
+                    self.p,
+                    self.worth[active],
+                    self.sides,
+                    TOLERANCE,
+                    active,
+                    screen=screen,
+                    memory=memory,
                 )
+            kept = kept or found.memory
             iterations += found.iterations
             if len(found.outputs) == m:
                 break
@@ -106,6 +130,8 @@ class _Run:
             if not len(paying):
                 break
             active = np.union1d(found.outputs, paying)
+            # What is brought back was there when the point was remembered.
+            memory = None if kept is None else kept.on(active)
         if not np.isfinite(found.columns).all() or not np.isfinite(found.prices).all():
             raise SolverError(
                 f"the structured method broke down on {self.problem}; try solver='highs-ipm'"
@@ -117,6 +143,7 @@ class _Run:
             Duals(found.prices * self.width + self.shift),
             "structured interior point",
             {"iterations": str(iterations), "converged": str(found.converged)},
+            kept,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
 from .designing import Design, run_solver, warn_of_gap
 from .methods import Candidate
-from .problem import AnyProblem, state_problem
+from .problem import AnyProblem, Problem, state_problem
 
 
 def sweep(
@@ -28,9 +29,9 @@ def sweep(
 ) -> list[Design]:
     """One design for each of a path of privacy demands, in the order given.
 
-    Points next to each other should have nearby levels: the outputs that one design used are
-    where the search for the next one starts. Each design is certified on its own, so the start
-    costs nothing in trust.
+    Points next to each other should have nearby levels: the search for a design starts from a
+    point that the search for the one before passed early on its way, which halves its length. Each
+    design is certified on its own, so the start costs nothing in trust.
 
     Parameters
     ----------
@@ -38,7 +39,8 @@ def sweep(
     privacies : notions, or lists of notions, such as ``[md.PML(e) for e in levels]``
     jobs : int
         Processes to run in (through joblib, whose backends may be set around the call); the path
-        is cut into as many contiguous pieces. ``-1`` for one per processor.
+        is cut into as many contiguous pieces. ``-1`` for one per processor. Starting processes
+        takes a second or two, so this is for paths that take longer.
     progress : bool
         Show a progress bar on standard error.
 
@@ -76,9 +78,14 @@ def sweep(
             got=repr(privacies),
             remedy="pass one notion for each point",
         )
-    problems: list[AnyProblem] = [
-        state_problem(prior, utility, privacy, outputs) for privacy in privacies
-    ]
+    problems: list[AnyProblem] = []
+    for privacy in privacies:
+        problem = state_problem(prior, utility, privacy, outputs)
+        first = problems[0] if problems else problem
+        if isinstance(problem, Problem) and isinstance(first, Problem):
+            # One array of gains serves all points, and one is sent to each process.
+            problem = replace(problem, gains=first.gains)
+        problems.append(problem)
     pieces = _pieces(problems, jobs)
     if len(pieces) == 1:
         found = _run_piece(pieces[0], solver, progress)
