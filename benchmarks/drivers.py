@@ -39,6 +39,8 @@ def _stated(case: Case) -> tuple[Any, Any, list[Any]]:
 
     p, u = case.arrays()
     privacies = [_privacy(case, level) for level in _levels(case)]
+    if case.utility == "information":
+        return md.Prior.from_counts(p), md.utility.MutualInformation(), privacies
     return md.Prior.from_counts(p), md.utility.Matrix(u), privacies
 
 
@@ -120,6 +122,14 @@ def ours_structured(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
 def ours_clarabel(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
     """``design`` made to use direct Clarabel, to check the rule of choice."""
     return _forced(case, "clarabel")
+
+
+@driver("enumeration")
+def enumeration(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
+    """Every extreme column in one linear program, as published; for sub-convex utilities."""
+    if case.n > 12:
+        raise ValueError("too many extreme columns to list")
+    return _forced(case, "vertices")
 
 
 @driver("clarabel")

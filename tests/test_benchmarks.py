@@ -38,7 +38,7 @@ def test_cases_are_the_same_each_time():
 
 
 @pytest.mark.parametrize("notion", ["LDP", "PML", "LIP"])
-@pytest.mark.parametrize("name", [name for name in DRIVERS if name != "qif"])
+@pytest.mark.parametrize("name", [n for n in DRIVERS if n not in ("qif", "enumeration")])
 def test_drivers_find_the_same_value(name, notion):
     case = Case("small", 8, 8, notion, "random", "dirichlet")
     expected = DRIVERS["ours"](case, 60)
@@ -46,6 +46,18 @@ def test_drivers_find_the_same_value(name, notion):
     tolerance = 1e-3 if name == "highs-pdlp" else 1e-5
     assert found["value"] == pytest.approx(expected["value"], abs=tolerance)
     assert found["seconds"] > 0
+
+
+@pytest.mark.parametrize("notion", ["LDP", "PML", "LIP"])
+def test_enumeration_finds_the_same_information(notion):
+    case = Case("information", 6, 6, notion, "information", "dirichlet")
+    expected = DRIVERS["ours"](case, 60)
+    assert expected["certified"]
+    found = DRIVERS["enumeration"](case, 60)
+    assert found["value"] == pytest.approx(expected["value"], rel=1e-9)
+    large = Case("information", 13, 13, notion, "information", "dirichlet")
+    with pytest.raises(ValueError, match="too many"):
+        DRIVERS["enumeration"](large, 60)
 
 
 @pytest.mark.parametrize("notion", ["LIP+LDP", "line"])
