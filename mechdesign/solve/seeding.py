@@ -7,6 +7,8 @@ reach what no column can exceed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,8 @@ from .halves import Halves
 Vector = NDArray[np.float64]
 
 _ITEMS = 26
-_PER_ROUND = 8
+_PER_ROUND = 3
+_PER_SYMBOL, _MOST_ORDERS = 5, 2000
 
 
 def first_columns(family: Family, rng: np.random.Generator) -> Columns:
@@ -70,25 +73,47 @@ def _fitted(family: Family, columns: Columns) -> Columns:
 
 
 def _near(family: Family, rng: np.random.Generator) -> Columns:
+    """Sets of nearly the mass aimed at: windows of random orders, their far ends made to fit.
+
+    The windows of one order follow each other around the circle, so that together they raise every
+    symbol about as often as they must.
+    """
     units, target = _units(family)
     all_symbols = _symbols(family)
     symbols = all_symbols[units[all_symbols] <= target * (1 + 1e-12)]
+    none = Columns(np.empty((0, len(units))), np.empty(0, int), np.empty(0))
     if len(family.groups) < 3 or len(symbols) < 2:
-        return Columns(np.empty((0, len(units))), np.empty(0, int), np.empty(0))
-    rounds = max(8, len(all_symbols) // 2)
-    found = []
-    for _ in range(rounds):
-        order = rng.permutation(len(symbols))
-        chosen, rest = symbols[order[:_ITEMS]], symbols[order[_ITEMS:]]
-        aim = target - rng.uniform(0.2, 0.8) * float(units[chosen].sum())
-        filled = np.cumsum(units[rest])
-        raised = rest[: int(np.searchsorted(filled, aim, "right"))] if aim > 0 else rest[:0]
-        counts = np.bincount(raised, minlength=len(units)).astype(float)
-        found += _complete(family, chosen, counts, target - float(counts @ units), units)
+        return none
+    found: list[tuple[Vector, int, float]] = []
+    for _ in range(_MOST_ORDERS):
+        order = rng.permutation(symbols)
+        for first, chosen in _windows(units[order], target, len(order)):
+            counts = np.bincount(order[first], minlength=len(units)).astype(float)
+            left = target - float(counts @ units)
+            found += _complete(family, order[chosen], counts, left, units)
+        if len(found) >= _PER_SYMBOL * len(all_symbols):
+            break
     if not found:
-        return Columns(np.empty((0, len(units))), np.empty(0, int), np.empty(0))
+        return none
     table, part, amount = zip(*found, strict=True)
     return Columns(np.array(table), np.array(part), np.array(amount))
+
+
+def _windows(
+    masses: Vector, target: float, n: int
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Positions surely raised, and those to choose from, for windows around the circle."""
+    ends = np.concatenate([[0.0], np.cumsum(np.tile(masses, 2))])
+    total = ends[n]
+    count = max(int(total / target), 1)
+    for k in range(count):
+        start = int(np.searchsorted(ends, k * total / count))
+        end = int(np.searchsorted(ends, ends[start] + target, "right")) - 1
+        end = min(end, start + n)
+        # Half of those to choose from lie on either side of the window's end.
+        low = max(start, min(end - _ITEMS // 2, start + n - _ITEMS))
+        high = min(low + _ITEMS, start + n)
+        yield np.arange(start, low) % n, np.arange(low, high) % n
 
 
 def _complete(
