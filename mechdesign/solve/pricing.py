@@ -20,6 +20,7 @@ from .columns import Columns, Family, LiftFamily, StaircaseFamily
 from .exhausting import Exhaustion
 from .halves import Curved, Halves, Pick
 from .lift_search import LiftSearch
+from .seeding import columns_along
 from .staircase_search import StaircaseSearch
 
 Vector = NDArray[np.float64]
@@ -56,19 +57,27 @@ class Pricer(ABC):
         search = self.make_search(prices, level)
         quick = Budget(min(_QUICK, budget.nodes), budget.deadline)
         found = search.run(self.floor(level), wanted, quick)
-        if found.complete or found.count >= max(wanted // 2, 1):
+        if found.complete:
             return self.as_worth(found, level)
         if self.halves.is_short:
-            nothing = np.zeros(len(self.family.groups))
-            found = self._by_halves(search, self.halves, self.items, nothing, None, level, budget)
+            if found.count < max(wanted // 2, 1):
+                nothing = np.zeros(len(self.family.groups))
+                found = self._by_halves(
+                    search, self.halves, self.items, nothing, None, level, budget
+                )
             return self.as_worth(found, level)
-        parts = [found, *self._near_critical(search, level, budget)]
+        parts = [found, self.varied(search, prices, level)]
+        if sum(part.count for part in parts) < max(wanted // 2, 1):
+            parts += self._near_critical(search, level, budget)
         parts = [part for part in parts if part.columns is not None]
         if not parts:
             return self.as_worth(found, level)
         columns = Columns.join([part.columns for part in parts if part.columns is not None])
         values = np.concatenate([part.values for part in parts])
-        return self.as_worth(Found(columns, values, found.upper, False), level)
+        best = self.as_worth(Found(columns, values, found.upper, False), level)
+        few = np.arange(min(len(best.values), 4 * wanted))
+        assert best.columns is not None
+        return Found(best.columns.take(few), best.values[few], best.upper, False)
 
     def settle(self, prices: Vector, level: float, budget: Budget) -> Found:
         """The columns above ``level`` that are worth most, with every symbol as the partial one.
@@ -130,6 +139,10 @@ class Pricer(ABC):
         self, search: Search, items: NDArray[np.intp], raised: Vector, part: int | None
     ) -> tuple[Vector, Sequence[Curved], Sequence[int]]:
         """For halves: worth of each item, the curves to search, the part that each is for."""
+
+    def varied(self, search: Search, prices: Vector, level: float) -> Found:
+        """Columns above the level from perturbed orders of the symbols, where that helps."""
+        return Found(None, np.empty(0), np.inf, False)
 
     @abstractmethod
     def flat_bound(self) -> float:
@@ -288,6 +301,20 @@ class LiftPricer(Pricer):
         mass = np.concatenate([[0.0], np.cumsum(search.sizes * search.units)])
         worth = np.concatenate([[0.0], np.cumsum(search.sizes * search.worth)])
         return search.base + float(np.interp(self.family.capacity, mass, worth))
+
+    def varied(self, search: Search, prices: Vector, level: float) -> Found:
+        """Sets of exactly the right mass, of symbols that are worth most give or take a little."""
+        density = np.empty(len(prices))
+        density[search.order] = search.density
+        columns = columns_along(self.family, density, len(self.items), self.rng)
+        if not len(columns):
+            return Found(None, np.empty(0), np.inf, False)
+        averages = self.family.averages(columns)
+        values = self.family.worths(columns) - averages @ (prices * self.family.groups.sizes)
+        good = np.flatnonzero(values > level)
+        if not good.size:
+            return Found(None, np.empty(0), np.inf, False)
+        return Found(columns.take(good), values[good], np.inf, False)
 
     def curves(
         self, search: Search, items: NDArray[np.intp], raised: Vector, part: int | None

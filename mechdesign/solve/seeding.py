@@ -99,6 +99,35 @@ def _near(family: Family, rng: np.random.Generator) -> Columns:
     return Columns(np.array(table), np.array(part), np.array(amount))
 
 
+def columns_along(
+    family: LiftFamily, density: Vector, count: int, rng: np.random.Generator
+) -> Columns:
+    """Sets of exactly the mass aimed at that raise symbols of high worth per mass, with variety.
+
+    Parameters
+    ----------
+    density : worth per mass of each group at some prices, ``(G,)``
+    count : how many perturbed orders to try
+    """
+    units, target = family.units, family.capacity
+    symbols = _symbols(family)
+    symbols = symbols[units[symbols] <= target * (1 + 1e-12)]
+    spread = float(np.std(density))
+    found: list[tuple[Vector, int, float]] = []
+    for _ in range(count):
+        noise = spread * 10 ** rng.uniform(-2, 0.3) * rng.normal(size=len(symbols))
+        order = symbols[np.argsort(-(density[symbols] + noise), kind="stable")]
+        end = int(np.searchsorted(np.cumsum(units[order]), target, "right"))
+        low = max(0, end - _ITEMS // 2)
+        counts = np.bincount(order[:low], minlength=len(units)).astype(float)
+        left = target - float(counts @ units)
+        found += _complete(family, order[low : low + _ITEMS], counts, left, units)
+    if not found:
+        return Columns(np.empty((0, len(units))), np.empty(0, int), np.empty(0))
+    table, part, amount = zip(*found, strict=True)
+    return Columns(np.array(table), np.array(part), np.array(amount))
+
+
 def _windows(
     masses: Vector, target: float, n: int
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
