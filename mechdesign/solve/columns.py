@@ -228,10 +228,11 @@ class StaircaseFamily(Family):
         """Prior mass of the raised symbols, ``(C,)``."""
         return np.asarray(columns.counts @ self.groups.masses)
 
-    def deviation(self, mass: Vector) -> tuple[Vector, Vector]:
-        """Deviations of raised and of lowered lifts, for raised mass P."""
+    def deviation(self, mass: Vector, rest: Vector | None = None) -> tuple[Vector, Vector]:
+        """Deviations of raised and of lowered lifts, for raised mass P and the rest of the mass."""
         scale = 1 + self.excess * mass
-        return self.excess * (self.total - mass) / scale, -self.excess * mass / scale
+        left = self.total - mass if rest is None else rest
+        return self.excess * left / scale, -self.excess * mass / scale
 
     def worth_of(self, mass: Vector) -> Vector:
         """F of a staircase whose raised symbols have mass P."""

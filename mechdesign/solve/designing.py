@@ -14,7 +14,7 @@ from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
 from .certificate import GAP_TOLERANCE, Certificate, certify, examine
-from .choice import SUBLINEAR_METHODS, Choice, choose, find_method, ordered_methods
+from .choice import SUBLINEAR_METHODS, VERTICES, Choice, choose, find_method, ordered_methods
 from .methods import Candidate
 from .problem import AnyProblem, Problem, state_problem
 
@@ -275,7 +275,7 @@ def _improved(problem: AnyProblem, found: Design) -> Design:
     """
     assert found.choice is not None
     if not isinstance(problem, Problem):
-        return found  # searches end with a proof or at the time limit that was asked
+        return _listed(problem, found)
     n, m = problem.shape
     for name in found.choice.also:
         certificate = found.certificate
@@ -290,6 +290,18 @@ def _improved(problem: AnyProblem, found: Design) -> Design:
             continue
         found = _together(problem, found, other)
     return found
+
+
+def _listed(problem: AnyProblem, found: Design) -> Design:
+    """Where a search fell short on few symbols: all extreme columns, if they can be listed."""
+    assert found.choice is not None
+    if found.certificate.is_optimal or VERTICES.name not in found.choice.also:
+        return found
+    try:
+        other, _ = _run_choice(problem, replace(found.choice, method=VERTICES))
+    except SolverError:
+        return found  # the design in hand stands; listing has nothing better
+    return _together(problem, found, other)
 
 
 def _attainable(problem: Problem) -> float:

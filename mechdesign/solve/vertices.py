@@ -96,7 +96,7 @@ def _staircases(family: StaircaseFamily) -> Vector:
     p = family.groups.spread(family.groups.masses)
     n = len(p)
     sets = ((np.arange(1, (1 << n) - 1)[:, None] >> np.arange(n)) & 1).astype(bool)
-    up, down = family.deviation(sets @ p)
+    up, down = family.deviation(sets @ p, ~sets @ p)
     return np.where(sets, up[:, None], down[:, None])
 
 
