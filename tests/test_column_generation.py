@@ -226,6 +226,17 @@ def test_priors_of_any_kind(masses, kind):
     assert found.value == pytest.approx(INFORMATION.value(found.mechanism, prior), abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.GapWarning")
+@pytest.mark.parametrize("notion", [md.LDP(30), md.PML(30), md.LIP(5)], ids=str)
+@pytest.mark.parametrize("name", ["MutualInformation", "TotalVariation"])
+def test_rare_symbols_do_not_upset_the_linear_program(notion, name):
+    """A deviation of −1 counts beside one of 1e12."""
+    prior = md.Prior([0.6, 0.4 - 1e-12, 1e-12])
+    utility = getattr(md.utility, name)()
+    found = md.design(prior, utility, notion, time_limit=10)
+    assert found.gap <= 1e-6
+
+
 def test_outputs_are_named_after_what_they_raise():
     prior = md.Prior([0.2, 0.3, 0.5], ["low", "middle", "high"])
     found = md.design(prior, INFORMATION, md.PMC(0.5))

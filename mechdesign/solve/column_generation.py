@@ -23,7 +23,7 @@ from .columns import Columns, Family, make_family
 from .methods import Candidate, Duals, Method
 from .pricing import Pricer, make_pricer
 from .problem import SublinearProblem
-from .restricted import add_columns, exact_shares, merged, new_model, run_model
+from .restricted import add_columns, exact_shares, merged, new_model, row_scales, run_model
 from .seeding import first_columns
 
 Vector = NDArray[np.float64]
@@ -64,20 +64,21 @@ class Master:
         self.family, self.unit = family, unit
         self.columns: list[Columns] = []
         self.shares = np.ones(1)
+        self.scales = row_scales(family.reach)
         self.model = new_model(len(family.groups))
         one = np.array([0], dtype=np.int32)
         self.model.addCol(0.0, 0.0, np.inf, 1, one, np.ones(1))  # the constant kernel
 
     def add(self, columns: Columns) -> None:
         """More columns."""
-        rows = self.family.averages(columns) / self.family.reach
+        rows = self.family.averages(columns) / self.scales
         add_columns(self.model, self.family.worths(columns) / self.unit, rows)
         self.columns.append(columns)
 
     def solve(self) -> tuple[float, float, Vector]:
         """Value, price of output mass, and prices of deviations."""
         duals, value, self.shares = run_model(self.model)
-        prices = duals[1:] * self.unit / self.family.reach / self.family.groups.sizes
+        prices = duals[1:] * self.unit / self.scales / self.family.groups.sizes
         return value * self.unit, float(duals[0]) * self.unit, prices
 
     def active(self) -> tuple[Columns, Vector, float]:
@@ -171,11 +172,11 @@ def _unfold(
 
 def _fewer(family: Family, table: Vector) -> tuple[Vector, Vector]:
     """A basic solution over the columns found: no more columns than symbols."""
-    reach = family.groups.spread(family.reach)
+    scales = family.groups.spread(row_scales(family.reach))
     p = family.groups.spread(family.groups.masses)
     worth = family.curve(table) @ p
     model = new_model(table.shape[1])
-    add_columns(model, worth / max(float(np.abs(worth).max()), 1e-300), table / reach)
+    add_columns(model, worth / max(float(np.abs(worth).max()), 1e-300), table / scales)
     _, _, shares = run_model(model)
     used = np.flatnonzero(shares > _NEGLIGIBLE)
     return table[used], shares[used]

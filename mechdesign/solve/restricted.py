@@ -12,6 +12,15 @@ from ..errors import SolverError
 Vector = NDArray[np.float64]
 
 
+# Deviations of rare symbols reach from −1 to 1e12; rows are scaled so that −1 still counts.
+_LARGEST_SCALE = 1e4
+
+
+def row_scales(reach: Vector) -> Vector:
+    """What to divide the row of each symbol or group by, from the largest deviation in it."""
+    return np.clip(reach, 1e-300, _LARGEST_SCALE)
+
+
 def new_model(rows: int) -> Any:
     """A HiGHS model to maximise, with the row Σ q = 1 and ``rows`` rows Σ q d = 0."""
     import highspy
@@ -82,7 +91,7 @@ def exact_shares(table: Vector, guess: Vector) -> Vector:
     """Shares of ``(C, n)`` columns of deviations, corrected so that Σ q = 1 and Σ q d = 0 hold to
     the last digits.
     """
-    scale = np.maximum(np.abs(table).max(axis=0), 1e-300)
+    scale = row_scales(np.abs(table).max(axis=0))
     rows = np.vstack([np.ones(len(table)), (table / scale).T])
     target = np.zeros(len(rows))
     target[0] = 1.0

@@ -38,6 +38,8 @@ def simplex_kernel(problem: SublinearProblem, *, inner: bool) -> tuple[Vector, s
     if sides is None:
         return None
     p, pmin = problem.inner.probabilities, problem.inner.pmin
+    if sides.lower == 0 and sides.ratio == math.inf and sides.upper * pmin >= 1:
+        return np.eye(n), RevealAll.name  # no lift exceeds 1/pmin
     if min(sides.upper, sides.ratio) == 1 or sides.lower == 1:
         return np.ones((n, 1)), Nothing.name
     if upper_side_rules(sides, pmin):
@@ -91,10 +93,10 @@ class _Simplex(Method):
 
 
 class RevealAll(_Simplex):
-    """No bound asks anything."""
+    """No bound asks anything of any kernel."""
 
     name = "reveal-all"
-    reason = "no bound asks anything, so every symbol is revealed"
+    reason = "the bounds ask nothing that a kernel could break, so every symbol is revealed"
     condition = "there are privacy bounds to satisfy"
 
 

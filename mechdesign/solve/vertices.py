@@ -17,7 +17,7 @@ from .columns import LiftFamily, StaircaseFamily, make_family
 from .cones import inner_factors, outer_factors, two_sided
 from .methods import Candidate, Duals, Method
 from .problem import SublinearProblem
-from .restricted import add_columns, exact_shares, merged, new_model, run_model
+from .restricted import add_columns, exact_shares, merged, new_model, row_scales, run_model
 
 Vector = NDArray[np.float64]
 
@@ -189,7 +189,7 @@ class Vertices(Method):
         """One linear program over all extreme columns."""
         deviations = extreme_columns(problem, inner=True)
         worths = problem.worths((1 + deviations).T)
-        reach = np.maximum(np.abs(deviations).max(axis=0), 1e-300)
+        reach = row_scales(np.abs(deviations).max(axis=0))
         unit = max(float(np.abs(worths).max()), 1e-300)
         model = new_model(len(reach))
         add_columns(model, worths / unit, deviations / reach)
