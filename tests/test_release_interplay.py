@@ -20,6 +20,7 @@ pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
 
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
+FLIP20 = md.Mechanism((np.eye(20) * 19 + 1) / 39)
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1], ["none", "NA", "EU", "US"])
 LINE = [[abs(i - j) for j in range(4)] for i in range(4)]
 HAMMING, INFORMATION = md.utility.Hamming(), md.utility.MutualInformation()
@@ -208,8 +209,22 @@ def test_large_products_of_average_notions_have_bounds():
     (level,) = md.compose(found, times=50)
     assert not level.exact
     assert 0.01 < level.levels[0] <= 0.5001
+    hidden = [(lambda x: x == "EU", None)]
+    asked = md.MIPufferfish.of_functions(0.1, PRIOR.labels, hidden)
+    (level,) = md.compose(md.design(PRIOR, HAMMING, asked), times=90)
+    assert level.levels[0] <= math.log(4) + 1e-9
     shown = str(md.compose(md.design(PRIOR, HAMMING, md.ApproximateLDP(1, 0.05)), times=2))
     assert "delta=0.05" in shown
+
+
+def test_each_kernel_is_measured_once(monkeypatch):
+    seen = []
+    measure = accounting.largest_ratios
+    monkeypatch.setattr(accounting, "largest_ratios", lambda m: seen.append(m) or measure(m))
+    found = md.design(md.Prior.uniform(20), HAMMING, md.LDP(1))
+    (level,) = md.compose(found, FLIP20, times=1000)
+    assert level.levels[0] == pytest.approx(1000 * (1 + math.log(20)), rel=1e-6)
+    assert len(seen) == 2
 
 
 def test_each_design_is_asked_under_its_own_prior():

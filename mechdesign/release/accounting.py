@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -231,28 +232,41 @@ def _bounded(notion: LikelihoodBound, kernels: list[Mechanism], prior: Prior) ->
     With R that product, (δ_x K)(y)/(νK)(y) ≤ 1/Σ_x' ν_x'/R[x,x'] for every outcome y, and a mixture
     μ lies below the largest of its parts. All in logarithms, which do not overflow.
     """
-    logs = sum(np.log(largest_ratios(kernel)) for kernel in kernels)
+    logs = _log_ratios(kernels)
     levels = [0.0] * len(notion.levels)
     for bound in notion.checked_bounds(prior):
-        level = _bound_level(bound, np.asarray(logs))
+        level = _bound_level(bound, logs)
         levels[bound.parameter] = max(levels[bound.parameter], level)
     return tuple(levels)
+
+
+def _distinct(kernels: list[Mechanism]) -> list[tuple[Mechanism, int]]:
+    """The kernels and how often each is there; copies count apart, which costs time only."""
+    found = {id(kernel): kernel for kernel in kernels}
+    counts = Counter(map(id, kernels))
+    return [(kernel, counts[key]) for key, kernel in found.items()]
+
+
+def _log_ratios(kernels: list[Mechanism]) -> NDArray[np.float64]:
+    """Logarithms of the largest likelihood ratios of all reports together, ``(N, N)``."""
+    parts = [n * np.log(largest_ratios(kernel)) for kernel, n in _distinct(kernels)]
+    return np.asarray(np.sum(parts, axis=0))
 
 
 def _sum_bounded(notion: PrivacyNotion, kernels: list[Mechanism], prior: Prior) -> float:
     """An upper bound on the one level of an average or approximate notion; ``inf`` if unknown.
 
-    Maximal leakage, maximal cost leakage and mutual information add up at most; the first and the
-    last never exceed the logarithm of the number of symbols.
+    Maximal leakage, maximal cost leakage and mutual information with the secret add up at most;
+    maximal leakage and informations never exceed the logarithm of the number of symbols.
     """
     found = math.inf
     if isinstance(notion, _BELOW_RATIO):
-        found = float(np.max(sum(np.log(largest_ratios(kernel)) for kernel in kernels)))
+        found = float(_log_ratios(kernels).max())
     if isinstance(notion, _ADDING):
-        levels = {kernel: notion.check(kernel, prior).achieved[0] for kernel in set(kernels)}
-        found = min(found, math.fsum(levels[kernel] for kernel in kernels))
-        if not isinstance(notion, MaximalCostLeakage):
-            found = min(found, math.log(len(prior.support)))
+        each = [(n, notion.check(kernel, prior).achieved[0]) for kernel, n in _distinct(kernels)]
+        found = min(found, math.fsum(n * level for n, level in each))
+    if isinstance(notion, (MaximalLeakage, MIPrivacy, MIPufferfish)):
+        found = min(found, math.log(len(prior)))
     return found * (1 + _SLACK) + _SLACK
 
 
