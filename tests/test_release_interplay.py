@@ -158,6 +158,20 @@ def test_strangers_in_joint_reports_are_named(run):
     assert "'maybe'" in err
 
 
+def test_an_open_quote_does_not_hide_rows(run, tmp_path):
+    md.save(FLIP, "f.json")
+    words = ["apply", "f.json", "a.csv", "--column", "x", "-o", "b.csv"]
+    (tmp_path / "a.csv").write_text('x,y\nno,"1\nyes,2\nno,3\n')
+    before = sorted(tmp_path.iterdir())
+    code, _, err = run(*words)
+    assert code == 2
+    assert "quotes that are closed" in err
+    assert sorted(tmp_path.iterdir()) == before
+    for text in ('x,y\nno,"1\nyes,2"\n', 'x,y\nno,"1\nyes,2"', "x,y\nno,1"):
+        (tmp_path / "a.csv").write_text(text)
+        assert run(*words, "--force")[0] == 0
+
+
 # The ledger
 
 
