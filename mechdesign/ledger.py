@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from .errors import InputError, RepeatWarning, StorageError, warn
-from .files import read_text, write_text
+from .files import check_writable, read_text, write_text
 from .release.accounting import compose
 from .release.receipts import Receipt
 from .storage import from_json, to_json
@@ -37,7 +38,35 @@ def read_ledger(path: str | Path) -> dict[str, Any]:
             f"ledger {path}: expected schema version {SCHEMA}, got {content.get('schema')!r}; "
             "upgrade mechdesign to read it."
         )
+    releases, mechanisms = content.get("releases"), content.get("mechanisms")
+    if (
+        not isinstance(releases, list)
+        or not isinstance(mechanisms, dict)
+        or not all(map(_is_release, releases))
+    ):
+        raise StorageError(
+            f"ledger {path}: a part is missing or has another form, so the file was edited or "
+            "damaged; take the original ledger."
+        )
     return content
+
+
+def _is_release(row: Any) -> bool:
+    words = ("about", "column", "kernel", "date")
+    return isinstance(row, dict) and all(isinstance(row.get(word), str) for word in words)
+
+
+def check_ledger(path: str | Path, others: Iterable[Path]) -> None:
+    """Refuse, before anything is released, a ledger that a release could not be recorded in."""
+    read_ledger(path)
+    check_writable(path, overwrite=True)
+    if Path(path).resolve() in {other.resolve() for other in others}:
+        raise InputError(
+            "--ledger",
+            expected="a file of its own",
+            got=f"{path}, which is written or read as well",
+            remedy="choose another name for the ledger",
+        )
 
 
 def warn_of_earlier(path: str | Path, about: str, column: str, item: Any) -> int:
@@ -50,8 +79,9 @@ def warn_of_earlier(path: str | Path, about: str, column: str, item: Any) -> int
     if not earlier:
         return 0
     try:
-        before = [from_json(content["mechanisms"][r["kernel"]], str(path)) for r in earlier]
-        total = str(compose(*before, item))
+        kinds = dict.fromkeys(release["kernel"] for release in earlier)
+        made = {kind: from_json(content["mechanisms"][kind], str(path)) for kind in kinds}
+        total = str(compose(*(made[release["kernel"]] for release in earlier), item))
     except KeyError:
         raise StorageError(
             f"ledger {path}: the mechanism of a release is missing, so the file was edited; take "

@@ -159,6 +159,22 @@ def test_spark_repeats_itself_and_nothing_else(spark, people, expected):
 
 
 @pytest.mark.slow
+def test_spark_warns_of_tables_that_may_draw_anew(spark, people):
+    table = spark.createDataFrame(people)
+    dealt = table.repartition(3)
+    joined = table.join(table.select("id"), "id")
+    for shuffled in (dealt, table.orderBy("id"), joined.repartition(2)):
+        with pytest.warns(RepeatWarning, match="cache the table"):
+            md.privatize(shuffled, "x", FOUND)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RepeatWarning)
+        cached = dealt.cache()
+        for steady in (table, cached, cached.filter("id > 3"), table.filter("id > 3")):
+            md.privatize(steady, "x", FOUND)
+        md.privatize(dealt, "x", FOUND, rng=1)
+
+
+@pytest.mark.slow
 def test_spark_refusals(spark, people):
     table = spark.createDataFrame(people)
     refused(lambda: md.privatize(table, "y", FOUND), "'y'", error=UnknownNameError)

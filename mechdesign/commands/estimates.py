@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
+from ..arguments import read_feature
+from ..errors import InputError, UnknownNameError
+from ..release.encoding import ABSENT, Codebook
+from ..tables import is_missing
 from .options import AsJson, By, Confidence, Feature, Kernel, print_json
 
 
@@ -26,13 +32,54 @@ def estimate(
         typer.Option(help="population (where people came from) or sample (those who reported)."),
     ] = "population",
     missing: Annotated[str, typer.Option(help="Missing reports: error or drop.")] = "error",
+    second: Annotated[
+        str | None,
+        typer.Option(
+            "--with", metavar="DESIGN", help="Design of a second column, for joint frequencies."
+        ),
+    ] = None,
+    second_column: Annotated[
+        str | None, typer.Option("--with-column", help="Column of its reports.")
+    ] = None,
+    second_feature: Annotated[
+        str | None, typer.Option("--with-feature", help="As --feature, for the second column.")
+    ] = None,
+    given: Annotated[
+        str | None,
+        typer.Option(help="One of the two columns: frequencies of the other given each value."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate the distribution of the secret from reports, with error bars."""
-    from ..arguments import read_feature
+    """Estimate the distribution of the secret from reports, with error bars.
+
+    With a second design and column: joint frequencies of both, or of one given the other.
+    """
+    if second is not None or second_column is not None:
+        _joint(
+            reports,
+            _Side(kernel, column, feature),
+            _Side(second, second_column, second_feature),
+            given,
+            as_json,
+            missing=missing,
+            method=method,
+            by=by,
+            intervals=intervals,
+            confidence=confidence,
+            target=target,
+            rng=seed,
+        )
+        return
+    for name, value in (("--with-feature", second_feature), ("--given", given)):
+        if value is not None:
+            raise InputError(
+                name,
+                expected="--with and --with-column beside it",
+                got=f"{value!r} alone",
+                remedy="name the second design and the column of its reports",
+            )
     from ..release.counting import tally
-    from ..release.encoding import Codebook
     from ..release.estimating import estimate as run_estimate
     from ..release.receipts import kernel_fingerprint
     from ..release.sampler import mechanism_of
@@ -43,7 +90,7 @@ def estimate(
     mechanism = mechanism_of(item)
     found = count_file(reports, [column], [item], progress=sys.stderr.isatty())
     book = Codebook(mechanism.outputs, "outputs of the mechanism", texts=True)
-    counts = tally(_without_blanks(found), book, mechanism, missing)
+    counts = tally(_without_blanks(found, book), book, mechanism, missing)
     made = run_estimate(
         dict(zip(mechanism.outputs, counts.tolist(), strict=True)),
         item,
@@ -85,14 +132,107 @@ def estimate(
         out.print(f"likelihood {made.convergence}")
 
 
-def _without_blanks(found: dict[Any, int]) -> dict[Any, int]:
-    """Blank cells of a text file as missing reports."""
+@dataclass(frozen=True)
+class _Side:
+    """Design, column and feature of one of two secrets, as they were named."""
+
+    kernel: str | None
+    column: str | None
+    feature: str | None
+
+
+def _joint(
+    reports: str, first: _Side, second: _Side, given: str | None, as_json: bool, **options: Any
+) -> None:
+    """Joint or conditional frequencies of two columns."""
+    from ..release.joint import estimate_joint
+    from ..release.receipts import kernel_fingerprint
+    from ..release.sampler import mechanism_of
+    from ..release.streams import count_file
+    from ..storage import load_kernel
+
+    sides = (first, second)
+    if second.kernel is None or second.column is None:
+        raise InputError(
+            "joint estimate",
+            expected="both --with and --with-column",
+            got="only one of them",
+            remedy="name the second design and the column of its reports",
+        )
+    columns = [str(side.column) for side in sides]
+    if given is not None and given not in columns:
+        raise UnknownNameError("column that is given", given, columns)
+    items = [load_kernel(str(side.kernel)) for side in sides]
+    mechanisms = [mechanism_of(item) for item in items]
+    features = [read_feature(s.feature, m) for s, m in zip(sides, mechanisms, strict=True)]
+    if columns[0] == columns[1]:
+        raise InputError(
+            "--with-column",
+            expected="another column than --column",
+            got=repr(columns[0]),
+            remedy="name the column of the second design",
+        )
+    found = count_file(reports, columns, items, progress=sys.stderr.isatty())
+    for place, mechanism in enumerate(mechanisms):
+        book = Codebook(mechanism.outputs, "outputs of the mechanism", texts=True)
+        words = {pair[place]: _label(pair[place], book) for pair in found}
+        strangers = [w for w, x in words.items() if x is not None and book.place(x) == ABSENT]
+        if strangers:
+            where = f"reports in column {columns[place]!r}"
+            raise book.refuse(where, strangers, "pass the mechanism that made them")
+        found = _merged(
+            ((*pair[:place], words[pair[place]], *pair[place + 1 :]), n)
+            for pair, n in found.items()
+        )
+    made = estimate_joint(found, items, columns, features=features, **options)
+    table = made if given is None else made.conditional(given)
+    if as_json:
+        cells = [
+            {**cell, "row": _plain(cell["row"]), "column": _plain(cell["column"])}
+            for cell in table.records()
+        ]
+        rest = [name for name in columns if name != given]
+        print_json(
+            {
+                "rows": given or rest[0],
+                "columns": rest[-1],
+                "given": given,
+                "cells": cells,
+                "reports": made.reports,
+                "likelihood": vars(made.convergence),
+                "kernels": [kernel_fingerprint(mechanism) for mechanism in mechanisms],
+                **{key: options[key] for key in ("method", "intervals", "confidence", "target")},
+            }
+        )
+        return
+    about = f"{columns[0]} (rows) and {columns[1]} (columns)"
+    if given is not None:
+        about = f"{next(c for c in columns if c != given)} given {given} (rows)"
+    typer.echo(f"{about}, from {made.reports} reports")
+    typer.echo(repr(table))
+
+
+def _without_blanks(found: dict[Any, int], book: Codebook) -> dict[Any, int]:
+    """Counts by label, with blank cells of a text file as missing reports."""
+    return _merged((_label(key, book), count) for key, count in found.items())
+
+
+def _label(value: Any, book: Codebook) -> Any:
+    """The label that a cell names, ``None`` for a blank one, or the cell as it is."""
     from ..release.batches import is_missing_text
 
+    place = book.place(value)
+    if place != ABSENT:
+        return book.labels[place]
+    # A label may look like a missing value, such as "none"; only other cells can be blank.
+    blank = is_missing(value) or (isinstance(value, str) and is_missing_text(value))
+    return None if blank else value
+
+
+def _merged(pairs: Iterable[tuple[Any, int]]) -> dict[Any, int]:
     counts: dict[Any, int] = {}
-    for key, count in found.items():
-        label = None if isinstance(key, str) and is_missing_text(key) else key
-        counts[label] = counts.get(label, 0) + count
+    for key, count in pairs:
+        counts[key] = counts.get(key, 0) + count
     return counts
 
 

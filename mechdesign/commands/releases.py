@@ -49,8 +49,8 @@ def apply(
     from ..arguments import read_symbol
     from ..errors import InputError
     from ..files import check_writable
-    from ..ledger import record, warn_of_earlier
-    from ..release.streams import privatize_file
+    from ..ledger import check_ledger, record, warn_of_earlier
+    from ..release.streams import privatize_file, receipt_path
     from ..solve.designing import Design
     from ..storage import load_kernel
 
@@ -64,6 +64,7 @@ def apply(
             remedy="keep the original until the reports are checked",
         )
     book = ledger or output.parent / "mechdesign-ledger.json"
+    check_ledger(book, [output, receipt_path(output), Path(table), Path(kernel)])
     people = about or str(Path(table).resolve())
     warn_of_earlier(book, people, column, item)
     receipt = privatize_file(

@@ -8,6 +8,8 @@ likelihood ratios of single reports, which multiply.
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +20,20 @@ from numpy.typing import NDArray
 from ..errors import InputError, RepeatWarning, warn
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..privacy import LDP, PML, Bound, LikelihoodBound, PrivacyNotion
+from ..privacy import (
+    LDP,
+    PML,
+    ApproximateLDP,
+    ApproximatePufferfish,
+    Bound,
+    LikelihoodBound,
+    MaximalCostLeakage,
+    MaximalLeakage,
+    MIPrivacy,
+    MIPufferfish,
+    PrivacyNotion,
+)
+from ..privacy.notion import as_notions
 from ..tables import is_missing
 from .counting import count_rows
 from .sampler import mechanism_of
@@ -27,6 +42,10 @@ from .sampler import mechanism_of
 _MOST_WORK = 100_000
 # Relative rounding of a product of ratios and of a sum of masses, generously.
 _SLACK = 1e-11
+# Levels that are at most the sum of those of single reports, as these are independent given X,
+# and levels that are at most the logarithm of the largest likelihood ratio.
+_ADDING = (MaximalLeakage, MaximalCostLeakage, MIPrivacy)
+_BELOW_RATIO = (*_ADDING, MIPufferfish, ApproximateLDP, ApproximatePufferfish)
 
 
 @dataclass(frozen=True)
@@ -53,9 +72,9 @@ class ComposedLevel:
         )
 
     def __str__(self) -> str:
-        name = type(self.notion).__name__
-        shown = ", ".join("infinite" if v == math.inf else f"{v:.6g}" for v in self.levels)
-        return f"{name}({shown})" if self.exact else f"{name}({shown}) at most"
+        # The notion writes its other parameters itself, such as δ.
+        shown = re.sub(r"\binf\b", "infinite", str(self.notion.with_levels(*self.levels)))
+        return shown if self.exact else f"{shown} at most"
 
 
 @dataclass(frozen=True)
@@ -87,7 +106,8 @@ def compose(
     times : int
         How often the whole list is reported.
     prior, notions : optional
-        Those of the first design when left out; for bare mechanisms LDP, and PML with a prior.
+        When left out, what each design was asked to keep, under its own prior; for bare mechanisms
+        LDP, and PML with a prior.
 
     Returns
     -------
@@ -106,7 +126,8 @@ def compose(
     >>> print(md.compose(flip, times=2, prior=md.Prior([.5, .5])))
     2 reports together: LDP(2.19722), PML(0.587787)
     """
-    if not items or not isinstance(times, (int, np.integer)) or times < 1:
+    whole_number = isinstance(times, (int, np.integer)) and not isinstance(times, bool)
+    if not items or not whole_number or times < 1:
         raise InputError(
             "composition",
             expected="at least one mechanism, at least once",
@@ -122,29 +143,41 @@ def compose(
                 got=f"one with {kernel.inputs[:6]}",
                 remedy="only reports about the same secret compose this way",
             )
-    prior = prior or next((i.prior for i in items if hasattr(i, "prior")), None)
-    asked = list(notions or _notions_of(items))
-    if not asked:
-        asked = [LDP(math.inf)] + ([] if prior is None else [PML(math.inf)])
     whole = kernels * int(times)
     product = _product(whole)
-    # Without a prior only notions that need none are asked; any full one does for them.
-    known = prior or Prior.uniform(kernels[0].inputs)
     found = []
-    for notion in asked:
+    for notion, known in _asked_of(items, prior, notions):
         if product is not None:
             levels = notion.check(product, known).achieved
             found.append(ComposedLevel(notion, tuple(levels), exact=True))
         elif isinstance(notion, LikelihoodBound):
             found.append(ComposedLevel(notion, _bounded(notion, whole, known), exact=False))
         else:
-            unknown = (math.inf,) * len(notion.levels)
-            found.append(ComposedLevel(notion, unknown, exact=False))
-    return Composition(len(whole), tuple(found))
+            most = _sum_bounded(notion, whole, known)
+            found.append(ComposedLevel(notion, (most,) * len(notion.levels), exact=False))
+    # The same notion under two priors is told once where they agree.
+    return Composition(len(whole), tuple(dict.fromkeys(found)))
 
 
-def _notions_of(items: Sequence[Any]) -> list[PrivacyNotion]:
-    return list(dict.fromkeys(n for item in items for n in getattr(item, "notions", ())))
+def _asked_of(
+    items: Sequence[Any], prior: Prior | None, notions: Any
+) -> list[tuple[PrivacyNotion, Prior]]:
+    """Which notions are asked, and under which priors."""
+    own = dict.fromkeys(item.prior for item in items if hasattr(item, "prior"))
+    priors = list(own) if prior is None else [prior]
+    inputs = mechanism_of(items[0]).inputs
+    if notions is None:
+        pairs = [
+            (notion, prior or item.prior)
+            for item in items
+            for notion in getattr(item, "notions", ())
+        ]
+        if pairs:
+            return list(dict.fromkeys(pairs))
+        notions = [LDP(math.inf)] + ([PML(math.inf)] if priors else [])
+    # Without a prior any full one does for notions that need none.
+    every = priors or [Prior.uniform(inputs)]
+    return [(notion, known) for notion in as_notions(notions) for known in every]
 
 
 def _product(kernels: list[Mechanism]) -> Mechanism | None:
@@ -199,12 +232,42 @@ def _bounded(notion: LikelihoodBound, kernels: list[Mechanism], prior: Prior) ->
     With R that product, (δ_x K)(y)/(νK)(y) ≤ 1/Σ_x' ν_x'/R[x,x'] for every outcome y, and a mixture
     μ lies below the largest of its parts. All in logarithms, which do not overflow.
     """
-    logs = sum(np.log(largest_ratios(kernel)) for kernel in kernels)
+    logs = _log_ratios(kernels)
     levels = [0.0] * len(notion.levels)
     for bound in notion.checked_bounds(prior):
-        level = _bound_level(bound, np.asarray(logs))
+        level = _bound_level(bound, logs)
         levels[bound.parameter] = max(levels[bound.parameter], level)
     return tuple(levels)
+
+
+def _distinct(kernels: list[Mechanism]) -> list[tuple[Mechanism, int]]:
+    """The kernels and how often each is there; copies count apart, which costs time only."""
+    found = {id(kernel): kernel for kernel in kernels}
+    counts = Counter(map(id, kernels))
+    return [(kernel, counts[key]) for key, kernel in found.items()]
+
+
+def _log_ratios(kernels: list[Mechanism]) -> NDArray[np.float64]:
+    """Logarithms of the largest likelihood ratios of all reports together, ``(N, N)``."""
+    parts = [n * np.log(largest_ratios(kernel)) for kernel, n in _distinct(kernels)]
+    return np.asarray(np.sum(parts, axis=0))
+
+
+def _sum_bounded(notion: PrivacyNotion, kernels: list[Mechanism], prior: Prior) -> float:
+    """An upper bound on the one level of an average or approximate notion; ``inf`` if unknown.
+
+    Maximal leakage, maximal cost leakage and mutual information with the secret add up at most;
+    maximal leakage and informations never exceed the logarithm of the number of symbols.
+    """
+    found = math.inf
+    if isinstance(notion, _BELOW_RATIO):
+        found = float(_log_ratios(kernels).max())
+    if isinstance(notion, _ADDING):
+        each = [(n, notion.check(kernel, prior).achieved[0]) for kernel, n in _distinct(kernels)]
+        found = min(found, math.fsum(n * level for n, level in each))
+    if isinstance(notion, (MaximalLeakage, MIPrivacy, MIPufferfish)):
+        found = min(found, math.log(len(prior)))
+    return found * (1 + _SLACK) + _SLACK
 
 
 def _bound_level(bound: Bound, logs: NDArray[np.float64]) -> float:

@@ -16,6 +16,7 @@ from .encoding import ABSENT, Codebook
 from .receipts import check_receipt, receipts_of
 
 FEWEST = 10
+_MOST = 1 << 53
 
 
 def count_reports(
@@ -52,18 +53,12 @@ def tally(
     found = np.zeros(mechanism.shape[1], dtype=np.int64)
     strangers, blank = [], 0
     for label, count in counts.items():
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
-            raise DataError(
-                "counts of reports",
-                expected="non-negative integers",
-                got=f"{count!r} for {label!r}",
-                remedy="pass how often each output was reported",
-            )
+        count = check_count(count, label)
         place = book.place(label)
         if place != ABSENT:
             found[place] += count
         elif is_missing(label):
-            blank += int(count)
+            blank += count
         else:
             strangers.append(label)
     if strangers:
@@ -78,6 +73,19 @@ def tally(
         )
     check_counts(found, mechanism)
     return found
+
+
+def check_count(count: Any, label: Any) -> int:
+    """How often something was reported, an exact number of rows of a table."""
+    whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
+    if not whole or not 0 <= count <= _MOST:
+        raise DataError(
+            "counts of reports",
+            expected="integers from 0 to 2**53",
+            got=f"{count!r:.40} for {label!r}",
+            remedy="pass how often each output was reported",
+        )
+    return int(count)
 
 
 def check_counts(found: NDArray[np.int64], mechanism: Mechanism) -> None:

@@ -37,12 +37,19 @@ class Codebook:
         self.labels, self.what, self.texts = tuple(labels), what, texts
         self._places = {_key(label): i for i, label in enumerate(self.labels)}
         self._texts = {label_text(label): i for i, label in enumerate(self.labels)}
+        if texts and len(self._texts) < len(self.labels):
+            raise DataError(
+                what,
+                expected="labels that are distinct as text",
+                got=f"{listing(self.labels)}, two of which are written alike",
+                remedy="relabel them, or use a data frame in Python, where types tell them apart",
+            )
 
     def place(self, value: Any) -> int:
         """Position of a value, or :data:`ABSENT`."""
         if self.texts and isinstance(value, str):
             word = value.strip()
-            found = self._texts.get(word, ABSENT)
+            found = self._texts.get(value, self._texts.get(word, ABSENT))
             if found == ABSENT:
                 found = self._places.get(_key(parse_labels([word])[0]), ABSENT)
             return found

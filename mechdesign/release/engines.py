@@ -6,17 +6,19 @@ With a seed, the rows before each partition are counted first and the words are 
 rows would get in any other library.
 
 That the same row is the i-th of the same partition again is up to the table: a Spark plan that
-shuffles may deal its rows anew each time it runs, and then it draws anew. Cache such a table, or
-write the reports to a file once and read them from there.
+shuffles may deal its rows anew each time it runs, and then it draws anew. A warning says so. Cache
+such a table, or write the reports to a file once and read them from there.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from itertools import accumulate
 from typing import Any
 
-from ..errors import DataError
+from ..errors import DataError, RepeatWarning, warn
 from .batches import ColumnRelease
 from .entropy import KeyedWords, SeededWords
 from .pandas_frames import privatize_pandas
@@ -59,7 +61,19 @@ def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
     words = release.words
     assert isinstance(words, (KeyedWords, SeededWords))
     sizes: dict[int, int] = {}
-    if isinstance(words, SeededWords):
+    if isinstance(words, KeyedWords):
+        shown = io.StringIO()
+        with redirect_stdout(shown):
+            # A plan made afresh: one that was made before the table was cached does not know of it.
+            frame.select("*").explain()
+        if shuffles(shown.getvalue()):
+            warn(
+                "this Spark table is shuffled before it is privatised, so its rows may lie in "
+                "another order each time it is computed and get new reports, which leak more; "
+                "cache the table first, or write the reports to a file once and use that",
+                RepeatWarning,
+            )
+    else:
         number = functions.spark_partition_id().alias("number")
         rows = frame.select(number).groupBy("number").count().collect()
         sizes = {row["number"]: row["count"] for row in rows}
@@ -86,3 +100,24 @@ def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
             )
 
     return frame.mapInArrow(part, from_arrow_schema(after))
+
+
+def shuffles(plan: str) -> bool:
+    r"""Whether a Spark plan deals rows to partitions anew, other than below a cached table.
+
+    >>> shuffles("Sort [id]\n+- Exchange rangepartitioning(id, 3)\n   +- Scan")
+    True
+    >>> shuffles("InMemoryTableScan\n  +- InMemoryRelation\n     +- Exchange hashpartitioning(x)")
+    False
+    """
+    cached: int | None = None
+    for line in plan.splitlines():
+        name = line.lstrip(" :+-*()0123456789")
+        depth = len(line) - len(name)
+        if cached is not None and depth > cached:
+            continue
+        cached = depth if name.startswith("InMemoryRelation") else None
+        # A broadcast hands a table out whole and leaves the rows of the other where they are.
+        if name.startswith(("Exchange", "ShuffleExchange", "ShuffleQueryStage")):
+            return True
+    return False

@@ -15,7 +15,13 @@ from ..labels import Label, shorten
 from ..mechanism import Mechanism
 from .counting import count_reports
 from .functionals import Question, ask, report_weights
-from .intervals import bootstrap_limits, covariance, normal_limits, sampled_frequencies
+from .intervals import (
+    bootstrap_limits,
+    bootstrap_options,
+    covariance,
+    normal_limits,
+    sampled_frequencies,
+)
 from .likelihood import Convergence, maximise
 from .sampler import mechanism_of
 
@@ -208,6 +214,7 @@ def estimate_counts(
 ) -> Estimate:
     """:func:`estimate` for counts of each output and a question that was asked already."""
     found = mechanism_of(mechanism)
+    resamples, generator = bootstrap_options(resamples, rng)
     n = int(counts.sum())
     f = counts / n
     likely, gap, steps = maximise(found.kernel, f[None, :])
@@ -221,7 +228,6 @@ def estimate_counts(
     if intervals == "delta":
         lower, upper = normal_limits(straight, errors, confidence)
     else:
-        generator = np.random.default_rng(rng)
         drawn = sampled_frequencies(found.kernel, p, n, target, resamples, generator)
         if method == "inversion":
             again = drawn @ weights
@@ -286,11 +292,8 @@ def fit_of(
 
 def check_confidence(confidence: Any) -> float:
     """A confidence between 0 and 1."""
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
-        good = False
-    else:
-        good = 0 < confidence < 1
-    if not good:
+    number = isinstance(confidence, (int, float, np.floating)) and not isinstance(confidence, bool)
+    if not number or not 0 < confidence < 1:
         raise InputError(
             "confidence",
             expected="a number between 0 and 1",
@@ -301,13 +304,13 @@ def check_confidence(confidence: Any) -> float:
 
 
 def _warn(made: Estimate, width: NDArray[np.float64]) -> None:
-    half = (made.upper - made.lower) / 2
     blind = made.errors * 1.96 >= width / 2
     if blind.any() and (width > 0).any():
         names = [label for label, b in zip(made.labels, blind, strict=True) if b]
+        half = 1.96 * float(made.errors[blind][0])
         warn(
             f"{made.reports} reports say next to nothing about {len(names)} of "
-            f"{len(made.labels)} numbers (such as {names[0]!r}: ± {max(half[blind]):.2g}); "
+            f"{len(made.labels)} numbers (such as {names[0]!r}: ± {half:.2g}); "
             "md.plan (mechdesign plan) says how many reports would",
             PrecisionWarning,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ..errors import DataError
@@ -169,18 +169,33 @@ def _duckdb(relation: Any, release: ColumnRelease) -> Any:
 def _stamped(batches: Iterable[Any], release: ColumnRelease, schema: Any) -> Iterator[Any]:
     for batch in batches:
         yield release(batch).replace_schema_metadata(schema.metadata)
+    _check_rows(release.rows)
 
 
 def _batches(batches: Iterable[Any], release: ColumnRelease) -> Iterator[Any]:
-    pa = load_arrow()
+    if isinstance(batches, Sequence):
+        # What is there already is checked before the first report is drawn.
+        for batch in batches:
+            _check_batch(batch)
+        _check_rows(sum(batch.num_rows for batch in batches))
+    return _stream(batches, release)
+
+
+def _stream(batches: Iterable[Any], release: ColumnRelease) -> Iterator[Any]:
     schema = None
     for batch in batches:
-        if not isinstance(batch, (pa.RecordBatch, pa.Table)):
-            raise DataError(
-                "batches",
-                expected="Arrow batches (pyarrow.RecordBatch or Table)",
-                got=f"a {type(batch).__name__}",
-                remedy="pass a table, or an iterable of batches",
-            )
+        _check_batch(batch)
         schema = schema or release.schema(batch.schema)
         yield release(batch).replace_schema_metadata(schema.metadata)
+    _check_rows(release.rows)
+
+
+def _check_batch(batch: Any) -> None:
+    pa = load_arrow()
+    if not isinstance(batch, (pa.RecordBatch, pa.Table)):
+        raise DataError(
+            "batches",
+            expected="Arrow batches (pyarrow.RecordBatch or Table)",
+            got=f"a {type(batch).__name__}",
+            remedy="pass a table, or an iterable of batches",
+        )

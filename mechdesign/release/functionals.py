@@ -91,7 +91,15 @@ def _feature(mechanism: Mechanism, feature: Mapping[Any, Any] | Callable[[Any], 
                 remedy="give every input a finite value",
             )
         return Question(("mean",), numbers[:, None], "mean")
-    groups = list(dict.fromkeys(values))
+    try:
+        groups = list(dict.fromkeys(values))
+    except TypeError:
+        raise DataError(
+            "feature",
+            expected="numbers, or values such as text",
+            got=f"values that are not hashable, such as {values[0]!r:.40}",
+            remedy="give every input one value",
+        ) from None
     return Question(
         tuple(groups), np.array([[v == g for g in groups] for v in values], float), "frequency"
     )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+
+from ..errors import InputError
 
 
 def covariance(
@@ -40,6 +44,30 @@ def normal_limits(
 
     z = float(norm.isf((1 - confidence) / 2))
     return values - z * errors, values + z * errors
+
+
+def bootstrap_options(resamples: Any, rng: Any) -> tuple[int, np.random.Generator]:
+    """Number of simulated samples and their generator, checked.
+
+    Raises :class:`InputError` for fewer than 2 samples, or something that is no seed.
+    """
+    whole = isinstance(resamples, (int, np.integer)) and not isinstance(resamples, bool)
+    if not whole or resamples < 2:
+        raise InputError(
+            "resamples",
+            expected="an integer of at least 2",
+            got=repr(resamples),
+            remedy="pass 1000, or leave it out",
+        )
+    try:
+        return int(resamples), np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise InputError(
+            "rng of the bootstrap",
+            expected="a non-negative integer or a NumPy generator",
+            got=repr(rng),
+            remedy="pass for example rng=1",
+        ) from None
 
 
 def sampled_frequencies(

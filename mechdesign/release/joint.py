@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, warn
 from ..labels import Label, listing, shorten, tidy
-from .counting import FEWEST, check_counts, count_columns
+from .counting import FEWEST, check_count, check_counts, count_columns
 from .encoding import ABSENT, Codebook
 from .estimating import INTERVALS, METHODS, TARGETS, check_confidence
 from .functionals import Question, ask, report_weights
-from .intervals import bootstrap_limits, normal_limits, whole_numbers
+from .intervals import bootstrap_limits, bootstrap_options, normal_limits, whole_numbers
 from .likelihood import Convergence, maximise_pair
 from .sampler import mechanism_of
 
@@ -244,12 +244,20 @@ def estimate_joint(
     >>> found.conditional("first").values[1].round(4)
     array([0.25, 0.75])
     """
-    if len(mechanisms) != 2 or len(columns) != 2 or len(features) != 2:
+    for what, two in (("mechanisms", mechanisms), ("columns", columns), ("features", features)):
+        if isinstance(two, str) or not isinstance(two, Sequence) or len(two) != 2:
+            raise InputError(
+                "joint estimate",
+                expected=f"two {what} in a list",
+                got=str(len(two)) if isinstance(two, (list, tuple)) else type(two).__name__,
+                remedy="estimate other columns one by one",
+            )
+    if columns[0] == columns[1]:
         raise InputError(
             "joint estimate",
-            expected="two mechanisms, two columns and two features",
-            got=f"{len(mechanisms)}, {len(columns)} and {len(features)}",
-            remedy="estimate other columns one by one",
+            expected="two different columns",
+            got=f"{columns[0]!r} twice",
+            remedy="name the column of each mechanism",
         )
     for name, value, known in (
         ("method of estimation", method, METHODS),
@@ -259,6 +267,7 @@ def estimate_joint(
         if value not in known:
             raise UnknownNameError(name, value, known)
     check_confidence(confidence)
+    resamples, generator = bootstrap_options(resamples, rng)
     kernels = [mechanism_of(m) for m in mechanisms]
     questions = [ask(k, feature, by) for k, feature in zip(kernels, features, strict=True)]
     counts = _count_pairs(reports, kernels, list(columns), missing)
@@ -275,7 +284,7 @@ def estimate_joint(
     values = straight if method == "inversion" else v.T @ p @ w
     lower, upper = normal_limits(straight, errors, confidence)
     if intervals == "bootstrap":
-        again = _simulate(left, right, p, n, target, resamples, rng, (a, b), (v, w), method)
+        again = _simulate(left, right, p, n, target, resamples, generator, (a, b), (v, w), method)
         errors = again.std(axis=0, ddof=1)
         lower, upper = bootstrap_limits(again, confidence)
         if method == "inversion":
@@ -330,7 +339,7 @@ def _count_pairs(
         raise UnknownNameError("policy for missing reports", missing, ["error", "drop"])
     if isinstance(reports, Mapping):
         counts = {
-            (tidy(key[0]), tidy(key[1])): int(value)
+            (tidy(key[0]), tidy(key[1])): check_count(tidy(value), key)
             for key, value in reports.items()
             if isinstance(key, tuple) and len(key) == 2
         }
@@ -380,13 +389,12 @@ def _simulate(
     n: int,
     target: str,
     resamples: int,
-    rng: Any,
+    generator: np.random.Generator,
     a: tuple[NDArray[np.float64], NDArray[np.float64]],
     v: tuple[NDArray[np.float64], NDArray[np.float64]],
     method: str,
 ) -> NDArray[np.float64]:
     """Estimates ``(B, R, C)`` from tables simulated at the distribution of largest likelihood."""
-    generator = np.random.default_rng(rng)
     shape = left.shape[1], right.shape[1]
     people = whole_numbers((p * n).ravel()).reshape(p.shape)
     found = []

@@ -18,6 +18,9 @@ from .estimating import check_confidence
 from .functionals import Question, ask, report_weights
 from .sampler import mechanism_of
 
+# Errors and numbers of reports beyond these are slips, and would leave the floats.
+_LEAST = 1e-12
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -93,7 +96,7 @@ def plan(
     Raises
     ------
     InputError
-        For an error that is not positive, or neither or both of error and reports.
+        For an error or a number of reports without meaning, or neither or both of them.
     DataError
         For a question that the reports cannot answer.
 
@@ -113,15 +116,7 @@ def plan(
             got="neither" if error is None else "both",
             remedy="pass error=0.01 or reports=10_000",
         )
-    for name, value, least in (("error", error, 0.0), ("reports", reports, 1)):
-        good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-        if value is not None and not (good and math.isfinite(value) and value > 0):
-            raise InputError(
-                f"{name} of a plan",
-                expected="a positive number",
-                got=repr(value),
-                remedy=f"pass more than {least:g}",
-            )
+    _check_numbers(error, reports)
     question = ask(found, feature, by)
     assumed = None if worst else (prior or getattr(mechanism, "prior", None))
     if assumed is not None:
@@ -142,6 +137,26 @@ def plan(
     largest = float(widths.max())
     open_survey = math.ceil(z2 * float(plain.max()) / largest**2 * (1 - 1e-12)) if largest else 1
     return Plan(question.labels, int(reports), widths, max(1, open_survey), confidence, assumed)
+
+
+def _check_numbers(error: Any, reports: Any) -> None:
+    """Refuse errors and numbers of reports that are none, or that nobody could need."""
+    known = isinstance(error, (int, float, np.number)) and not isinstance(error, bool)
+    if error is not None and not (known and _LEAST <= error <= 1 / _LEAST):
+        raise InputError(
+            "error of a plan",
+            expected=f"a positive number from {_LEAST:g} to {1 / _LEAST:g}",
+            got=f"{error!r:.40}",
+            remedy="pass the half-width that intervals should have, such as 0.01",
+        )
+    whole = isinstance(reports, (int, np.integer)) and not isinstance(reports, bool)
+    if reports is not None and not (whole and 1 <= reports <= 1 / _LEAST**2):
+        raise InputError(
+            "reports of a plan",
+            expected=f"a positive integer up to {1 / _LEAST**2:g}",
+            got=f"{reports!r:.40}",
+            remedy="pass how many reports there will be, such as 10_000",
+        )
 
 
 def _variances(

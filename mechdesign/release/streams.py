@@ -117,10 +117,14 @@ def privatize_file(
             _writer(ending, name, after, source) as write,
             counter(total, "privatising", show=progress) as advance,
         ):
+            last = None
             for batch in batches:
                 write(release(batch))
                 advance(batch.num_rows)
                 stop_if_asked()
+                last = batch if batch.num_rows else last
+            if texts and last is not None:
+                _check_last_quote(source, last)
         if release.rows == 0:
             raise DataError(
                 f"table {Path(source).name}",
@@ -228,14 +232,14 @@ def open_batches(
         raise DataError(
             f"table {Path(path).name}",
             expected=f"a {ending[1:]} file",
-            got=" ".join(str(problem).split())[:200],
+            got=" ".join(str(problem).split())[:200].rstrip("."),
             remedy="check the file",
         ) from None
     except OSError as problem:
         raise DataError(
             f"table {Path(path).name}",
             expected="a readable file",
-            got=" ".join(str(problem).split())[:200],
+            got=" ".join(str(problem).split())[:200].rstrip("."),
             remedy="check the path and its permissions",
         ) from None
 
@@ -278,6 +282,26 @@ def _writer(ending: str, name: Path, schema: Any, source: str | Path) -> Iterato
     codec = "NONE" if codec == "UNCOMPRESSED" else codec
     with ParquetWriter(name, schema, compression=codec) as file:
         yield lambda batch: file.write_batch(batch.replace_schema_metadata(schema.metadata))
+
+
+def _check_last_quote(source: str | Path, batch: Any) -> None:
+    """Refuse a file whose last cell takes in further lines, as its quote is never closed.
+
+    Those lines are rows that would be written out as they are.
+    """
+    cell = batch.column(batch.num_columns - 1)[batch.num_rows - 1].as_py() or ""
+    if "\n" not in cell.rstrip("\r\n"):
+        return
+    with open(source, "rb") as file:
+        file.seek(max(0, Path(source).stat().st_size - _CHUNK))
+        end = file.read().rstrip(b"\r\n")
+    if not end.endswith(b'"'):
+        raise DataError(
+            f"table {Path(source).name}",
+            expected="quotes that are closed",
+            got=f"a cell that takes in all lines to the end: {cell[:40]!r}",
+            remedy="close the quote, or double it where it is meant as a character",
+        )
 
 
 def _csv_line(cells: list[str | None]) -> bytes:

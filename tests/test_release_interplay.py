@@ -1,0 +1,311 @@
+"""Releases with designs of every kind, and what users get wrong with them."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from checks import refused
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.errors import DataError, InputError, LevelError, PrecisionWarning, StorageError
+from mechdesign.ledger import read_ledger
+from mechdesign.release import accounting
+from mechdesign.release.encoding import Codebook
+
+pd = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow")
+
+FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
+FLIP20 = md.Mechanism((np.eye(20) * 19 + 1) / 39)
+PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1], ["none", "NA", "EU", "US"])
+LINE = [[abs(i - j) for j in range(4)] for i in range(4)]
+HAMMING, INFORMATION = md.utility.Hamming(), md.utility.MutualInformation()
+KINDS = [
+    (INFORMATION, md.LDP(1)),
+    (INFORMATION, md.PML(0.5)),
+    (md.utility.TotalVariation(), md.ALIP(1.0, 0.5)),
+    (INFORMATION, md.MetricPrivacy(1, LINE)),
+    (INFORMATION, md.LDP(0)),
+    (HAMMING, md.MaximalLeakage(0.5)),
+    (HAMMING, md.MIPrivacy(0.2)),
+    (HAMMING, md.ApproximateLDP(1, 0.05)),
+    (HAMMING, [md.MaximalLeakage(0.5), md.PML(0.6)]),
+]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        capsys.readouterr()
+        code = main([str(a) for a in arguments])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return call
+
+
+@pytest.mark.parametrize(("utility", "privacy"), KINDS, ids=str)
+def test_designs_of_every_kind_go_all_the_way(run, utility, privacy):
+    found = md.design(PRIOR, utility, privacy)
+    md.save(found, "d.json")
+    rng = np.random.default_rng(3)
+    secrets = rng.choice(PRIOR.labels, 4000, p=PRIOR.probabilities)
+    pd.DataFrame({"id": range(4000), "x": secrets}).to_csv("a.csv", index=False)
+    assert run("apply", "d.json", "a.csv", "--column", "x", "-o", "b.csv", "--seed", 1)[0] == 0
+    code, _, err = run("apply", "d.json", "a.csv", "--column", "x", "-o", "c.csv")
+    assert code == 0
+    assert "2 reports together: " in err
+    words = ["estimate", "d.json", "b.csv", "--column", "x", "--by", "blocks", "--json"]
+    code, out, err = run(*words)
+    assert code == 0, err
+    made = json.loads(out)
+    assert made["reports"] == 4000
+    for row in made["rows"]:
+        block = row["label"] if isinstance(row["label"], list) else [row["label"]]
+        truth = np.isin(secrets, block).mean()
+        assert abs(row["estimate"] - truth) <= 6 * row["error"] + 1e-9
+    code, out, _ = run("plan", "d.json", "--error", 0.05, "--by", "blocks")
+    assert code == 0
+    for reports in (2, 60):
+        together = md.compose(found, times=reports)
+        alone = md.compose(found)
+        for more, one in zip(together, alone, strict=True):
+            assert all(a >= b - 1e-9 for a, b in zip(more.levels, one.levels, strict=True))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_labels_that_look_like_missing_values_are_counted(run, ending):
+    """A label such as "none" is a report; blank cells beside it are still missing."""
+    found = md.design(PRIOR, HAMMING, md.LDP(2))
+    md.save(found, "d.json")
+    reports = ["none"] * 40 + ["NA"] * 30 + ["EU"] * 20 + ["US"] * 10 + [""] * 5
+    frame = pd.DataFrame({"id": range(105), "x": reports})
+    frame.to_csv("r.csv", index=False) if ending == "csv" else frame.to_parquet("r.parquet")
+    words = ["estimate", "d.json", f"r.{ending}", "--column", "x", "--by", "blocks", "--json"]
+    code, _, err = run(*words)
+    assert code == 2
+    assert "no missing reports, got 5" in err
+    code, out, _ = run(*words, "--missing", "drop")
+    assert json.loads(out)["reports"] == 100
+    expected = md.estimate({"none": 40, "NA": 30, "EU": 20, "US": 10}, found, by="blocks")
+    assert [row["estimate"] for row in json.loads(out)["rows"]] == pytest.approx(expected.values)
+
+
+def test_texts_of_labels():
+    assert Codebook([" a", "a"], "inputs", texts=True).place(" a") == 0
+    assert Codebook(["a"], "inputs", texts=True).place(" a ") == 0
+    refused(lambda: Codebook([1, "1"], "inputs", texts=True), "alike", error=DataError)
+    assert Codebook([1, "1"], "inputs").place("1") == 1
+
+
+# Joint estimates on the command line
+
+
+def test_joint_estimates_on_the_command_line(run):
+    first = md.design(md.Prior.uniform([1, 2, 3]), HAMMING, md.LDP(2))
+    second = md.design(md.Prior.uniform(["none", "some"]), HAMMING, md.LDP(2))
+    md.save(first, "1.json")
+    md.save(second, "2.json")
+    rng = np.random.default_rng(5)
+    x = rng.integers(1, 4, 5000)
+    table = pd.DataFrame({"x": x, "y": np.where(x > 2, "none", "some")})
+    table.to_csv("a.csv", index=False)
+    assert run("apply", "1.json", "a.csv", "--column", "x", "-o", "b.csv", "--seed", 1)[0] == 0
+    assert run("apply", "2.json", "b.csv", "--column", "y", "-o", "c.csv", "--seed", 1)[0] == 0
+    both = ["estimate", "1.json", "c.csv", "--column", "x", "--with", "2.json", "--with-column"]
+    code, out, err = run(*both, "y", "--json")
+    assert code == 0, err
+    cells = {(c["row"], c["column"]): c["estimate"] for c in json.loads(out)["cells"]}
+    frame = pd.read_csv("c.csv", keep_default_na=False)
+    counts = {(int(a), b): int(n) for (a, b), n in frame.value_counts(["x", "y"]).items()}
+    expected = md.estimate_joint(counts, [first, second], ["x", "y"])
+    for i, row in enumerate(expected.rows):
+        for j, column in enumerate(expected.columns):
+            assert cells[row, column] == pytest.approx(expected.values[i, j])
+    code, out, _ = run(*both, "y", "--given", "y", "--json")
+    cells = {(c["row"], c["column"]): c for c in json.loads(out)["cells"]}
+    assert abs(cells["none", 3]["estimate"] - 1) < 6 * cells["none", 3]["error"]
+    code, out, _ = run(*both, "y", "--given", "x")
+    assert code == 0
+    assert out.startswith("y given x (rows), from 5000 reports")
+    for words, message in [
+        ([*both, "x"], "another column"),
+        ([*both, "y", "--given", "z"], "'z'"),
+        (both[:-1], "--with-column"),
+        ([*both[:5], "--given", "x"], "--with"),
+        ([*both[:2], "a.csv", *both[3:], "q"], "'q'"),
+        (["estimate", "2.json", "c.csv", *both[3:5], "--with", "1.json", *both[7:], "y"], "kernel"),
+    ]:
+        code, out, err = run(*words)
+        assert (code, out) == (2, ""), words
+        assert message in err
+
+
+def test_strangers_in_joint_reports_are_named(run):
+    md.save(FLIP, "f.json")
+    pd.DataFrame({"x": ["no", "yes"] * 20, "y": ["no", "maybe"] * 20}).to_csv("r.csv", index=False)
+    words = ["r.csv", "--column", "x", "--with", "f.json", "--with-column", "y"]
+    code, _, err = run("estimate", "f.json", *words)
+    assert code == 2
+    assert "column 'y'" in err
+    assert "'maybe'" in err
+
+
+def test_an_open_quote_does_not_hide_rows(run, tmp_path):
+    md.save(FLIP, "f.json")
+    words = ["apply", "f.json", "a.csv", "--column", "x", "-o", "b.csv"]
+    (tmp_path / "a.csv").write_text('x,y\nno,"1\nyes,2\nno,3\n')
+    before = sorted(tmp_path.iterdir())
+    code, _, err = run(*words)
+    assert code == 2
+    assert "quotes that are closed" in err
+    assert sorted(tmp_path.iterdir()) == before
+    for text in ('x,y\nno,"1\nyes,2"\n', 'x,y\nno,"1\nyes,2"', "x,y\nno,1"):
+        (tmp_path / "a.csv").write_text(text)
+        assert run(*words, "--force")[0] == 0
+
+
+# The ledger
+
+
+def test_nothing_is_released_that_cannot_be_recorded(run, tmp_path):
+    md.save(FLIP, "f.json")
+    pd.DataFrame({"x": ["no", "yes"] * 20}).to_csv("a.csv", index=False)
+    before = sorted(tmp_path.iterdir())
+    words = ["apply", "f.json", "a.csv", "--column", "x", "-o", "b.csv", "--ledger"]
+    for ledger in ("no/such/folder.json", "b.csv", "b.csv.receipt.json", "a.csv", "."):
+        assert run(*words, ledger)[0] == 2, ledger
+        assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "change", [{"releases": None}, {"releases": [3]}, {"releases": [{}]}, {"mechanisms": []}]
+)
+def test_damaged_ledgers_are_refused(tmp_path, change):
+    content = {"format": "mechdesign-ledger", "schema": 1, "releases": [], "mechanisms": {}}
+    path = tmp_path / "ledger.json"
+    path.write_text(json.dumps(content))
+    assert read_ledger(path) == content
+    path.write_text(json.dumps({**content, **change}))
+    with pytest.raises(StorageError, match="edited"):
+        read_ledger(path)
+
+
+# Composition
+
+
+@pytest.mark.parametrize(
+    "notion",
+    [md.MaximalLeakage(1), md.MaximalCostLeakage(1), md.MIPrivacy(1), md.ApproximateLDP(1, 0.01)],
+    ids=str,
+)
+def test_bounds_of_average_notions_lie_above_the_exact_levels(notion):
+    rng = np.random.default_rng(4)
+    prior = md.Prior([0.5, 0.3, 0.2])
+    for _ in range(10):
+        weights = rng.integers(1, 9, (2, 3, 4))
+        parts = [md.Mechanism(w / w.sum(axis=1, keepdims=True)) for w in weights]
+        (exact,) = md.compose(*parts, prior=prior, notions=[notion])
+        assert exact.exact
+        bound = accounting._sum_bounded(notion, parts, prior)
+        assert exact.levels[0] <= bound < math.inf
+
+
+def test_large_products_of_average_notions_have_bounds():
+    found = md.design(md.Prior.uniform(20), HAMMING, md.MIPrivacy(0.01))
+    (level,) = md.compose(found, times=50)
+    assert not level.exact
+    assert 0.01 < level.levels[0] <= 0.5001
+    hidden = [(lambda x: x == "EU", None)]
+    asked = md.MIPufferfish.of_functions(0.1, PRIOR.labels, hidden)
+    (level,) = md.compose(md.design(PRIOR, HAMMING, asked), times=90)
+    assert level.levels[0] <= math.log(4) + 1e-9
+    shown = str(md.compose(md.design(PRIOR, HAMMING, md.ApproximateLDP(1, 0.05)), times=2))
+    assert "delta=0.05" in shown
+
+
+def test_each_kernel_is_measured_once(monkeypatch):
+    seen = []
+    measure = accounting.largest_ratios
+    monkeypatch.setattr(accounting, "largest_ratios", lambda m: seen.append(m) or measure(m))
+    found = md.design(md.Prior.uniform(20), HAMMING, md.LDP(1))
+    (level,) = md.compose(found, FLIP20, times=1000)
+    assert level.levels[0] == pytest.approx(1000 * (1 + math.log(20)), rel=1e-6)
+    assert len(seen) == 2
+
+
+def test_each_design_is_asked_under_its_own_prior():
+    here, there = md.Prior([0.5, 0.3, 0.2]), md.Prior([0.1, 0.3, 0.6])
+    one, two = (md.design(p, INFORMATION, md.PML(0.4)) for p in (here, there))
+    both = md.compose(one, two)
+    assert {level.levels for level in both} == {
+        md.compose(one, two, prior=p).found[0].levels for p in (here, there)
+    }
+    assert [level.levels for level in md.compose(two, one)] == [
+        level.levels for level in reversed(both.found)
+    ]
+    assert len(md.compose(one, two, notions=md.LDP(1)).found) == 1
+
+
+# Mistakes
+
+
+def test_mistakes_in_compositions():
+    refused(lambda: md.compose(FLIP, notions=["pml:1"]), "PML(0.5)", error=LevelError)
+    refused(lambda: md.compose(FLIP, times=True), "True", error=InputError)
+
+
+def test_mistakes_in_estimates():
+    ok = {"no": 600, "yes": 400}
+    for number in (0, 1, -5, "x", 2.5):
+        for options in ({"intervals": "bootstrap"}, {}):
+            refused(
+                lambda n=number, o=options: md.estimate(ok, FLIP, resamples=n, **o), "resamples"
+            )
+    refused(lambda: md.estimate(ok, FLIP, intervals="bootstrap", rng="x"), "rng")
+    refused(lambda: md.estimate({"no": 10**30}, FLIP), "2**53", error=DataError)
+    lists = {"no": [1], "yes": [2]}
+    refused(lambda: md.estimate(ok, FLIP, feature=lists), "hashable", error=DataError)
+    assert md.estimate(ok, FLIP, confidence=np.float32(0.5)).confidence == 0.5
+    weak = md.Mechanism([[0.51, 0.49], [0.49, 0.51]])
+    with pytest.warns(PrecisionWarning, match=r"± 1\.5"):  # not the width inside [0, 1]
+        md.estimate({0: 550, 1: 450}, weak)
+
+
+def test_mistakes_in_joint_estimates():
+    ok = {("no", "no"): 500, ("yes", "yes"): 400}
+    frame = pd.DataFrame({"x": ["no", "yes"] * 20})
+    for count in (-3, 2.5, float("nan"), True, 10**30):
+        bad = {**ok, ("no", "yes"): count}
+        refused(lambda b=bad: md.estimate_joint(b, [FLIP, FLIP]), "counts", error=DataError)
+    refused(lambda: md.estimate_joint(ok, FLIP), "Mechanism", error=InputError)
+    refused(lambda: md.estimate_joint(frame, [FLIP, FLIP], "xy"), "str", error=InputError)
+    refused(lambda: md.estimate_joint(frame, [FLIP, FLIP], ["x", "x"]), "twice", error=InputError)
+    refused(lambda: md.estimate_joint(ok, [FLIP, FLIP], resamples=1), error=InputError)
+
+
+@pytest.mark.parametrize("error", [1e-300, 1e-160, 1e300, math.inf, True])
+def test_errors_that_no_plan_can_have(error):
+    refused(lambda: md.plan(FLIP, error=error), "error of a plan")
+
+
+@pytest.mark.parametrize("reports", [0.5, 1.5, True, "3", 10**400, math.inf])
+def test_numbers_of_reports_that_no_plan_can_have(reports):
+    refused(lambda: md.plan(FLIP, reports=reports), "reports of a plan")
+
+
+def test_batches_are_checked_at_once_and_empty_streams_are_named():
+    batch = pa.record_batch({"x": ["no", "yes"]})
+    refused(lambda: md.privatize(["no"], "x", FLIP), "Arrow batches", error=DataError)
+    refused(lambda: md.privatize([], "x", FLIP), "one row", error=DataError)
+    refused(lambda: list(md.privatize(iter([batch[:0]]), "x", FLIP)), "one row", error=DataError)
+    empty = pa.RecordBatchReader.from_batches(batch.schema, [])
+    refused(lambda: md.privatize(empty, "x", FLIP).read_all(), "one row", error=DataError)
+    assert len(list(md.privatize([batch[:0], batch], "x", FLIP))) == 2
