@@ -11,16 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ..errors import KernelError, LevelError
+from ..exact import float_at_least
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..privacy import PMC, PML
+from ..privacy import LDP, PMC, PML
 from ..privacy.notion import PrivacyNotion
 from .disclosure import leakage_capacity
+from .formulas import Setting, log_above
 from .inputs import listed, whole
 from .observation import as_mechanism
 from .properties import product_of
@@ -139,7 +142,7 @@ def account_product(
     together, prior = product_of(pairs)
     levels = tuple(_level(as_mechanism(m), p, notion) for m, p in pairs)
     level = _level(together, prior, notion)
-    return Account(notion, level, levels, math.fsum(levels), together)
+    return Account(notion, level, levels, _sum_above(levels), together)
 
 
 def _level(mechanism: Mechanism, prior: Prior, notion: type[PrivacyNotion]) -> float:
@@ -163,16 +166,25 @@ def _level(mechanism: Mechanism, prior: Prior, notion: type[PrivacyNotion]) -> f
 def _bound(
     found: list[Mechanism], parts: tuple[float, ...], prior: Prior, notion: type[PrivacyNotion]
 ) -> float:
-    if notion.__name__ == "LDP":
-        return math.fsum(parts)
+    if issubclass(notion, LDP):
+        return _sum_above(parts)
     if notion not in (PML, PMC):
         return math.inf if len(found) > 1 else parts[0]
     capacities = [leakage_capacity(m, prior) for m in found]
     best = min(
-        part + math.fsum(c for j, c in enumerate(capacities) if j != i)
-        for i, part in enumerate(parts)
+        _sum_above((part, *capacities[:i], *capacities[i + 1 :])) for i, part in enumerate(parts)
     )
-    return min(best, -math.log(prior.pmin)) if notion is PML else best
+    if notion is PMC:
+        return best
+    most = log_above(1 / Setting(prior).pmin)
+    return best if most is None else min(best, float_at_least(most))
+
+
+def _sum_above(levels: Sequence[float]) -> float:
+    """A sum of levels that were rounded up, rounded up itself."""
+    return (
+        math.inf if math.inf in levels else float_at_least(sum(map(Fraction, levels), Fraction(0)))
+    )
 
 
 def repeated(mechanism: Mechanism, times: int) -> Mechanism:
