@@ -17,6 +17,7 @@ from ..exact import LARGEST_LEVEL, exp_bounds
 from ..prior import Prior
 from ..privacy.hypotheses import Bound, Hypotheses
 from ..privacy.notion import LikelihoodBound, PrivacyNotion
+from ..privacy.prior_sets import PriorSet
 
 #: Columns of witnesses keep this relative distance from the edge, for the rounding to come.
 SLACK = Fraction(1, 1 << 80)
@@ -50,14 +51,26 @@ class Hypothesis:
 
 
 def unpack(hypotheses: Hypotheses) -> list[Hypothesis]:
-    """Hypotheses one by one."""
+    """Hypotheses one by one; the vertices of a set of priors."""
     if hypotheses.indices is not None:
         return [
             Hypothesis((int(x),), (Fraction(1),), name)
             for x, name in zip(hypotheses.indices, hypotheses.names, strict=True)
         ]
     found = []
-    for row, name in zip(hypotheses.masses, hypotheses.names, strict=True):
+    rows: Sequence[tuple[int, ...]] = hypotheses.masses
+    names = hypotheses.names
+    if isinstance(hypotheses, PriorSet):
+        vertices = hypotheses.vertices()
+        if vertices is None:
+            raise LevelError(
+                "tight conversion with a set of priors",
+                expected="a set with at most a few thousand vertices",
+                got=f"{names[0]} over {hypotheses.size} symbols, which has more",
+                remedy="merge symbols, or use RobustPML.floor, which has one vertex per symbol",
+            )
+        rows, names = vertices, (f"a vertex of {names[0]}",) * len(vertices)
+    for row, name in zip(rows, names, strict=True):
         support = tuple(x for x, m in enumerate(row) if m)
         masses = tuple(Fraction(row[x], hypotheses.total) for x in support)
         found.append(Hypothesis(support, masses, name))

@@ -174,7 +174,8 @@ def _answer(
         return TightLevel(0.0, 0.0, "", "", "closed form", None)
     level, mu, nu, method = best
     upper = math.inf if level is None else float_at_least(level)
-    witness = complete(method.column(mu, nu), cone)
+    # A constant column lies in every cone.
+    witness = complete(method.column(mu, nu), cone) or complete([Fraction(1)] * cone.size, cone)
     attained = 0.0 if witness is None else _attained(template, witness, cone.prior, parameter)
     return TightLevel(upper, min(attained, upper), mu.name, nu.name, method.name, witness)
 
