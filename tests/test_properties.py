@@ -317,3 +317,20 @@ def test_bounds_of_accounts_are_rounded_up(prior, seed):
     two = md.Mechanism([[0.5, 0.5], [0, 1], [0.5, 0.5]])
     whole = md.theory.account([one, two], rare)
     assert whole.level <= whole.bound == pytest.approx(-math.log(0.02))
+
+
+def test_notions_that_need_more_than_a_level_are_accounted_for_by_an_instance():
+    prior = md.Prior.uniform(range(4))
+    one = md.design(prior, md.utility.Distance("absolute"), md.DP(0.5, "adjacent")).mechanism
+    for notion in (md.DP(1, "adjacent"), md.MetricPrivacy(1, "absolute")):
+        found = md.theory.account([one, one], prior, notion)
+        assert found.notion is type(notion)
+        assert found.level == pytest.approx(1.0)
+        assert found.level <= found.bound == pytest.approx(2 * found.parts[0])
+    refused(lambda: md.theory.account([one], prior, md.DP), "neighbours", error=LevelError)
+    refused(lambda: md.theory.account([one], prior, 3), "md.PML", error=LevelError)
+    refused(
+        lambda: md.theory.account_product([(one, prior)], md.DP(1, "adjacent")),
+        "tuples",
+        error=LevelError,
+    )

@@ -232,7 +232,7 @@ def make_cone(
                 "source of a tight conversion",
                 expected="notions that bound likelihood ratios",
                 got=str(notion),
-                remedy="leave out tight=True, which follows published results instead",
+                remedy="leave out tight=True (--tight), which follows published results instead",
             )
         checked.append(notion)
     demands = [g for notion in checked for g in groups(notion.checked_bounds(prior))]

@@ -147,7 +147,7 @@ def as_template(to: Any) -> LikelihoodBound:
         "target of a tight conversion",
         expected="a notion that bounds likelihood ratios, such as md.LDP",
         got=to.__name__ if inspect.isclass(to) else repr(to),
-        remedy="name its class, or leave out tight=True",
+        remedy="name its class, or leave out tight=True (--tight)",
     )
 
 
