@@ -305,6 +305,13 @@ def test_solvers_stop_where_numbers_are_too_extreme_for_floats():
     assert source.check(witness, prior).verdict is md.Verdict.YES
 
 
+def test_chains_bound_levels_that_are_too_large_for_floats():
+    prior = md.Prior.uniform(range(4))
+    for level in (30.0, 300.0):
+        found = tight_conversion(md.DP(level, "adjacent"), md.FreeLunch, prior)
+        assert found.target.epsilon == 3 * level
+
+
 def test_many_symbols():
     rng = np.random.default_rng(3)
     prior = md.Prior.from_counts(rng.dirichlet(np.ones(400)))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from heapq import heappop, heappush
 
 from ..errors import LevelError
 from ..exact import LARGEST_LEVEL, exp_bounds
@@ -160,10 +161,37 @@ class Cone:
         """Number of symbols that matter."""
         return len(self.symbols)
 
+    def chained(self, mu: Hypothesis, nu: Hypothesis) -> Fraction | None:
+        """The least sum of levels along a chain of named pairs from μ to ν; ``None`` without one.
+
+        A bound on the level of (μ, ν), in exact numbers however large the levels are.
+        """
+        if mu.key not in self._chains:
+            steps: dict[object, list[tuple[object, Fraction]]] = {}
+            for (start, end), level in self.listed.items():
+                steps.setdefault(start, []).append((end, level))
+            least: dict[object, Fraction] = {}
+            queue: list[tuple[Fraction, int, object]] = [(Fraction(0), 0, mu.key)]
+            count = 0
+            while queue:
+                length, _, place = heappop(queue)
+                if place in least:
+                    continue
+                least[place] = length
+                for end, level in steps.get(place, ()):
+                    count += 1
+                    heappush(queue, (length + level, count, end))
+            self._chains[mu.key] = least
+        return self._chains[mu.key].get(nu.key)
+
     @cached_property
-    def listed(self) -> dict[object, Fraction]:
+    def _chains(self) -> dict[object, dict[object, Fraction]]:
+        return {}
+
+    @cached_property
+    def listed(self) -> dict[tuple[object, object], Fraction]:
         """The level of each pair that is named outright; only for groups of moderate size."""
-        found: dict[object, Fraction] = {}
+        found: dict[tuple[object, object], Fraction] = {}
         for group in self.demands:
             if len(group.over) * len(group.under) > _MOST_LISTED:
                 continue

@@ -215,11 +215,11 @@ class _General:
 
 
 def _level(cone: Cone, method: Any, mu: Hypothesis, nu: Hypothesis) -> Fraction | None:
-    """The level of a pair, and no more than what the source says about that very pair."""
+    """The level of a pair, and no more than what chains of the source's own pairs give."""
     level: Fraction | None = method.level(mu, nu)
     if isinstance(method, ClosedForm):
         return level
-    listed = cone.listed.get((mu.key, nu.key))
+    listed = cone.chained(mu, nu)
     if listed is None:
         return level
     return listed if level is None else min(level, listed)
