@@ -14,13 +14,19 @@ from strategies import levels, plain_notions, priors, random_kernel, random_leve
 
 import mechdesign as md
 from mechdesign.errors import LevelError, NoGuaranteeWarning, UnknownNameError
-from mechdesign.privacy import LikelihoodBound
 from mechdesign.theory import find_theorem, tight_conversion, tightness_report
 from mechdesign.theory.conversions import family_rules, rounded_up
 from mechdesign.theory.rules import RULES
 
-FAMILY = ("pml", "pmc", "lip", "alip", "ldp")
-CLASSES = {"pml": md.PML, "pmc": md.PMC, "lip": md.LIP, "alip": md.ALIP, "ldp": md.LDP}
+CLASSES = {
+    "pml": md.PML,
+    "pmc": md.PMC,
+    "lip": md.LIP,
+    "alip": md.ALIP,
+    "ldp": md.LDP,
+    "freelunch": md.FreeLunch,
+}
+FAMILY = tuple(CLASSES)
 
 
 # The published conversions once more, in plain floats; None where one does not apply.
@@ -69,6 +75,8 @@ def published(name, at, p):
             ("lip", (max(at),)),
             ("ldp", (sum(at),)),
         ]
+    if name == "freelunch":
+        return [("ldp", at)]
     first = math.log(p + math.exp(at[0]) * (1 - p))
     second = -math.log(p + math.exp(-at[0]) * (1 - p))
     return [
@@ -76,6 +84,7 @@ def published(name, at, p):
         ("pml", (second,)),
         ("alip", (first, second)),
         ("lip", (max(first, second),)),
+        ("freelunch", at),
     ]
 
 
@@ -220,11 +229,11 @@ def test_average_quantities():
     prior = md.Prior([0.1, 0.2, 0.3, 0.4])
     found = md.implications(md.LIP(0.3), prior)
     # ε·tanh(ε/2) bounds what the best LIP mechanism releases, 0.0379631396.
-    assert found["MutualInformation"].levels[0] <= 0.3 * math.tanh(0.15) * (1 + 1e-12)
-    assert found["mutualinformation"].levels[0] >= 0.0379631396
-    assert md.implications(md.LDP(1.0), prior)["MutualInformation"].levels[0] >= 0.1219734732
+    assert found["MIPrivacy"].levels[0] <= 0.3 * math.tanh(0.15) * (1 + 1e-12)
+    assert found["miprivacy"].levels[0] >= 0.0379631396
+    assert md.implications(md.LDP(1.0), prior)["MIPrivacy"].levels[0] >= 0.1219734732
     assert md.implications(md.PML(50.0), prior)["PML"].levels[0] == pytest.approx(math.log(10))
-    released = md.implications(md.PML(50.0), prior)["MutualInformation"].levels[0]
+    released = md.implications(md.PML(50.0), prior)["MIPrivacy"].levels[0]
     assert released == pytest.approx(prior.entropy())
 
 
@@ -232,8 +241,7 @@ def test_average_quantities():
 @pytest.mark.parametrize("masses", [[1.0], [0.5, 0.5], [1e-12, 0.3, 0.7 - 1e-12]])
 @pytest.mark.parametrize("cls", plain_notions(), ids=lambda cls: cls.__name__)
 def test_extremes(masses, level, cls):
-    if not issubclass(cls, LikelihoodBound) or cls.__name__.lower() not in FAMILY:
-        pytest.skip("not a notion of the conversions")
+    assert cls.__name__.lower() in FAMILY
     prior = md.Prior(masses)
     notion = cls.at(level)
     found = md.implications(notion, prior)
@@ -261,6 +269,32 @@ def test_an_unknown_source_implies_only_what_always_holds():
     assert "no published result leads from Odd(0.1) to LDP" in found[md.LDP].reason
 
 
+def test_conversions_to_average_notions_return_them():
+    prior = md.Prior([0.1, 0.2, 0.3, 0.4])
+    found = md.convert(md.LIP(0.3), md.MIPrivacy, prior)
+    assert isinstance(found, md.MIPrivacy)
+    assert found.epsilon == pytest.approx(0.3 * math.tanh(0.15))
+    assert md.implications(md.LIP(0.3), prior)[md.MIPrivacy].notion == found
+    assert md.convert(md.MIPrivacy(0.1), md.MIPrivacy, prior) == md.MIPrivacy(0.1)
+    # Maximal leakage bounds it, and so does the entropy, beyond which a level says nothing.
+    assert md.convert(md.MaximalLeakage(0.1), md.MIPrivacy, prior) == md.MIPrivacy(0.1)
+    most = md.convert(md.MIPrivacy(50.0), md.MIPrivacy, prior).epsilon
+    assert most == pytest.approx(prior.entropy())
+    for target in (md.MaximalLeakage, md.MaximalCostLeakage, md.MIPrivacy):
+        design = md.design(prior, md.utility.Hamming(), md.LDP(0.5)).mechanism
+        implied = md.convert(md.LDP(0.5), target, prior)
+        assert implied.check(design, prior).verdict is md.Verdict.YES
+
+
+def test_reasons_point_to_the_tight_conversion():
+    prior = md.Prior.uniform(range(3))
+    reason = md.implications(md.DP(0.1, "adjacent"), prior)[md.LDP].reason
+    assert reason.endswith("to LDP; a tight conversion decides it")
+    found = md.convert(md.DP(0.1, "adjacent"), md.LDP, prior, tight=True)
+    assert found.epsilon == pytest.approx(0.2)
+    assert "decides" not in md.implications(md.MIPrivacy(0.1), prior)[md.LDP].reason
+
+
 def test_mistakes_are_named():
     prior = md.Prior([0.5, 0.5])
     refused(lambda: md.convert(md.PML(0.1), md.LDP, [0.5, 0.5]), "a Prior", error=LevelError)
@@ -279,7 +313,7 @@ def test_mistakes_are_named():
 
 def test_implications_read_as_a_mapping_and_as_text():
     found = md.implications(md.PMC(0.2), md.Prior([0.5, 0.3, 0.2]))
-    assert set(found) >= {"PML", "LDP", "MutualInformation"}
+    assert set(found) >= {"PML", "LDP", "MIPrivacy"}
     assert md.LDP in found
     assert "nothing" not in found
     assert len(found) == len(list(found))

@@ -239,6 +239,7 @@ def test_databases_are_made_in_three_ways():
 
 def test_mistakes_are_told():
     refused(lambda: T.Database(np.ones((2, 3))), "k places", error=DataError)
+    refused(lambda: T.Database([[0.5, 0.5], [0.5]]), "different lengths", error=DataError)
     refused(lambda: T.Database({("a",): 1, ("a", "b"): 1}), "one length", error=DataError)
     refused(lambda: T.Database({("a", "c"): 1}, ["a", "b"]), "'c'", error=DataError)
     refused(lambda: T.Database({"ab": 1}, ["a", "b"]), "tuples", error=DataError)

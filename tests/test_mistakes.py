@@ -12,7 +12,12 @@ from scipy import integrate, stats
 
 import mechdesign as md
 from mechdesign.errors import UnknownNameError
-from mechdesign.theory import mistakes, mistakes_density, mistakes_pufferfish
+from mechdesign.theory import (
+    mistakes,
+    mistakes_density,
+    mistakes_disclosure,
+    mistakes_pufferfish,
+)
 from mechdesign.theory.mistakes import Counterexample
 from mechdesign.theory.theorems import at_most
 
@@ -48,7 +53,7 @@ def test_a_true_statement_would_not_be_listed():
 
 def test_all_groups_are_there():
     groups = {int("".join(c for c in entry.id if c.isdigit())) for entry in ERRATA}
-    assert set(range(1, 12)) <= groups
+    assert set(range(1, 19)) <= groups
     assert {entry.source for entry in ERRATA} == {
         "GrosseID",
         "SaeidianPMC",
@@ -157,3 +162,33 @@ def test_information_of_a_mixture_by_quadrature():
 def test_both_answers_of_the_query():
     assert number("E11b") == pytest.approx(-stats.binom.logcdf(0, 200, 0.3))
     assert number("E11b") == pytest.approx(71.3, abs=0.05)
+
+
+def test_one_answer_of_an_exact_query_leaks_at_least_log_2():
+    tails = stats.binom.cdf(40, 200, 0.5), stats.binom.sf(40, 200, 0.5)
+    assert number("E14") == pytest.approx(-math.log(min(tails)))
+    # Where one answer settles everybody's value, the corrected statement does not speak.
+    assert mistakes_disclosure._surest_posterior(5, 0, Fraction(3, 10), 0) == 1
+    assert mistakes_disclosure._surest_posterior(5, 4, Fraction(3, 10), 1) == 1
+    assert mistakes_disclosure._surest_posterior(5, 1, Fraction(3, 10), 0) < 1
+
+
+def test_first_entry_leaks_less_than_the_free_lunch_level():
+    assert number("E15") == pytest.approx(math.log(5))
+    assert mistakes.find_erratum("E15").counterexamples()[0].printed.claimed == pytest.approx(
+        math.log(9)
+    )
+
+
+def test_reports_that_leak_more_than_the_sum():
+    pml, pmc = (example.printed for example in mistakes.find_erratum("E16").counterexamples())
+    assert pml.found == pytest.approx(-math.log(0.02))
+    assert pml.claimed == pytest.approx(-2 * math.log(0.51))
+    assert pmc.found == pytest.approx(-math.log(2 * 0.04 / 0.68))
+    assert pmc.claimed == pytest.approx(-2 * math.log(0.4))
+
+
+def test_constant_is_disclosed_and_two_values_attain():
+    assert not mistakes.find_erratum("E17").counterexamples()[0].printed.found
+    # P(wrong) before and after, for the question "is it x*?" put so that x* splits evenly enough.
+    assert number("E18") == pytest.approx(math.log(0.8 / (0.16 / 0.3)))

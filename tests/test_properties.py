@@ -11,7 +11,7 @@ import pytest
 from checks import refused
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import counts, kernels, priors, sizes
+from strategies import counts, kernels, priors, random_kernel, sizes
 
 import mechdesign as md
 from mechdesign.errors import KernelError, LevelError
@@ -301,3 +301,36 @@ def test_a_wrong_function_is_found_out(monkeypatch, name, broken, result):
     assert check.check(5, instances=5).ok
     monkeypatch.setattr(property_results, name, broken)
     assert not check.check(5, instances=5).ok
+
+
+@given(priors(2, 5), st.integers(0, 10**6))
+def test_bounds_of_accounts_are_rounded_up(prior, seed):
+    """Levels are rounded up, so a bound on them has to be as well: no tolerance is left to use."""
+    rng = np.random.default_rng(seed)
+    mechanisms = [md.Mechanism(random_kernel(rng, len(prior), 2)) for _ in range(2)]
+    for notion in (md.PML, md.PMC, md.LDP, md.FreeLunch):
+        found = md.theory.account(mechanisms, prior, notion)
+        assert found.level <= found.bound
+    assert md.theory.account(mechanisms, prior, md.FreeLunch).bound < math.inf
+    rare = md.Prior([0.02, 0.49, 0.49])
+    one = md.Mechanism([[0.5, 0.5], [0.5, 0.5], [0, 1]])
+    two = md.Mechanism([[0.5, 0.5], [0, 1], [0.5, 0.5]])
+    whole = md.theory.account([one, two], rare)
+    assert whole.level <= whole.bound == pytest.approx(-math.log(0.02))
+
+
+def test_notions_that_need_more_than_a_level_are_accounted_for_by_an_instance():
+    prior = md.Prior.uniform(range(4))
+    one = md.design(prior, md.utility.Distance("absolute"), md.DP(0.5, "adjacent")).mechanism
+    for notion in (md.DP(1, "adjacent"), md.MetricPrivacy(1, "absolute")):
+        found = md.theory.account([one, one], prior, notion)
+        assert found.notion is type(notion)
+        assert found.level == pytest.approx(1.0)
+        assert found.level <= found.bound == pytest.approx(2 * found.parts[0])
+    refused(lambda: md.theory.account([one], prior, md.DP), "neighbours", error=LevelError)
+    refused(lambda: md.theory.account([one], prior, 3), "md.PML", error=LevelError)
+    refused(
+        lambda: md.theory.account_product([(one, prior)], md.DP(1, "adjacent")),
+        "tuples",
+        error=LevelError,
+    )

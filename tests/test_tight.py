@@ -15,10 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from strategies import levels, priors, random_kernel, random_level
+from test_notions_of_the_family import MAKERS
 
 import mechdesign as md
 from mechdesign.errors import LevelError
 from mechdesign.privacy import Bound, Hypotheses, LikelihoodBound
+from mechdesign.privacy.prior_sets import Ball, Box
 from mechdesign.theory import tight_conversion
 from mechdesign.theory.closed_levels import ClosedForm, Knapsack
 from mechdesign.theory.columns import groups, make_cone
@@ -288,6 +290,28 @@ def test_scale_zero_asks_for_equal_likelihoods():
     assert tight_conversion(md.LDP(0.0), asked_for, prior).target.epsilon == 0.0
 
 
+def test_solvers_stop_where_numbers_are_too_extreme_for_floats():
+    """Without a limit the simplex method goes round in circles here."""
+    prior = md.Prior([1e-12, 0.3, 0.3, 0.4 - 1e-12])
+    source = MAKERS["feature PML"](0.0)
+    cone, (group, *_) = make_cone([source], prior, groups(MAKERS["pufferfish"](1.0).bounds(prior)))
+    program = ConeProgram(cone)
+    program.level(group.over[0], group.under[0])
+    ((highs, _),) = program._models.values()
+    for name in ("simplex_iteration_limit", "ipm_iteration_limit"):
+        assert highs.getOptionValue(name)[1] <= 5000
+    assert highs.getInfo().simplex_iteration_count <= 5000
+    witness = tight_conversion(source, MAKERS["pufferfish"](1.0), prior).levels[0].witness
+    assert source.check(witness, prior).verdict is md.Verdict.YES
+
+
+def test_chains_bound_levels_that_are_too_large_for_floats():
+    prior = md.Prior.uniform(range(4))
+    for level in (30.0, 300.0):
+        found = tight_conversion(md.DP(level, "adjacent"), md.FreeLunch, prior)
+        assert found.target.epsilon == 3 * level
+
+
 def test_many_symbols():
     rng = np.random.default_rng(3)
     prior = md.Prior.from_counts(rng.dirichlet(np.ones(400)))
@@ -298,6 +322,70 @@ def test_many_symbols():
     found = tight_conversion(md.LIP(1.0), feature, prior)
     assert found.levels[0].method == "knapsack"
     assert found.gap <= 1e-12
+
+
+def dense(hypothesis, n):
+    row = np.zeros(n)
+    row[list(hypothesis.support)] = [float(m) for m in hypothesis.masses]
+    return row
+
+
+@given(st.integers(1, 6), st.integers(0, 10**6))
+def test_vertices_of_sets_of_priors_reach_what_is_least_over_them(n, seed):
+    rng = np.random.default_rng(seed)
+    centre = [Fraction(int(c), 64) for c in rng.multinomial(64, rng.dirichlet(np.ones(n)))]
+    away = [Fraction(int(v), 64) for v in rng.integers(0, 20, n)]
+    low = [max(c - a, Fraction(0)) for c, a in zip(centre, away, strict=True)]
+    high = [min(c + a, Fraction(1)) for c, a in zip(centre, away, strict=True)]
+    for found in (Box(low, high, "box"), Ball(centre, away[0], "ball")):
+        vertices = found.vertices()
+        assert all(sum(v) == found.total and min(v) >= 0 for v in vertices)
+        for _ in range(5):
+            column = rng.integers(0, 50, n).tolist()
+            values = [sum(a * k for a, k in zip(v, column, strict=True)) for v in vertices]
+            assert min(values) == found.least(column)
+
+
+def test_sets_with_too_many_vertices_are_named():
+    prior = md.Prior.uniform(range(40))
+    ranges = dict.fromkeys(range(40), (0.01, 0.04))
+    refused(
+        lambda: tight_conversion(md.RobustPML.box(1.0, ranges), md.LDP, prior),
+        "few thousand vertices",
+        error=LevelError,
+    )
+    floor = md.RobustPML.floor(1.0, 0.01)
+    assert tight_conversion(md.LDP(0.5), floor, prior).target.epsilon < 0.5
+
+
+@pytest.mark.parametrize("level", [0.3, 2.0])
+def test_any_two_notions_of_the_family_agree_with_dense_programs(level):
+    """Neighbours, distances, features, side information, sets of priors: all against all."""
+    rng = np.random.default_rng(8)
+    prior = md.Prior([0.4, 0.3, 0.2, 0.1])
+    makers = {**MAKERS, "PML": md.PML, "LIP": md.LIP, "LDP": md.LDP}
+    rows, pairs = {}, {}
+    for name, make in makers.items():
+        pairs[name] = [
+            (dense(mu, 4), dense(nu, 4), float(group.scale))
+            for group in groups(make(1.0).bounds(prior))
+            for mu in group.over
+            for nu in group.under
+        ]
+        rows[name] = naive.ratio_rows((mu, nu, level * s) for mu, nu, s in pairs[name])
+    for source_name in makers:
+        for target in rng.choice(list(makers), 4, replace=False):
+            notion = makers[source_name](level)
+            found = tight_conversion(notion, makers[target](1.0), prior)
+            (entry,) = found.levels
+            want = naive_level(rows[source_name], pairs[target])
+            case = (source_name, target)
+            assert entry.level == want or entry.level == pytest.approx(want, rel=1e-6, abs=1e-7), (
+                case
+            )
+            assert entry.gap <= 1e-7 * max(1.0, entry.attained), case
+            assert entry.witness is not None
+            assert notion.check(entry.witness, prior).verdict is md.Verdict.YES
 
 
 def test_mistakes_are_named():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 import typer
@@ -81,7 +82,8 @@ def _show(names: list[str], as_json: bool) -> None:
     mistakes = {entry.id.lower() for entry in errata()}
     shown = []
     for name in names:
-        if name.strip().lower() in mistakes:
+        # E and a number is meant as an erratum, so that a mistake in it is answered with those.
+        if name.strip().lower() in mistakes or re.fullmatch(r"[Ee]\d+\w?", name.strip()):
             entry = find_erratum(name)
             shown.append(erratum_json(entry))
             if not as_json:

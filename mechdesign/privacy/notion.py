@@ -309,7 +309,7 @@ def find_notion(name: str) -> type[PrivacyNotion]:
             f"privacy notion {name}",
             expected="a notion that levels alone define",
             got=f"one that needs {', '.join(cls.needs)}",
-            remedy="design it in Python",
+            remedy="use it in Python, where it takes them",
         )
     return cls
 

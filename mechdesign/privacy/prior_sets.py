@@ -20,6 +20,9 @@ from ..exact import common_integers
 from ..mechanism import Mechanism
 from .hypotheses import Hypotheses
 
+# Steps of the search for corners before it gives up.
+_MOST_STEPS = 20_000
+
 # Dual weights are moved this share into the set, so that rounding leaves them inside.
 _INSIDE = 4e-16
 
@@ -49,6 +52,10 @@ class PriorSet(Hypotheses):
     @abstractmethod
     def least(self, column: list[int]) -> int:
         """The smallest pᵀk over the set, times ``total``, for integers k."""
+
+    @abstractmethod
+    def vertices(self) -> list[tuple[int, ...]] | None:
+        """Distributions times ``total`` whose hull is the set; ``None`` when there are too many."""
 
     @abstractmethod
     def rows(self, inverse: float) -> tuple[Any, Any]:
@@ -91,6 +98,13 @@ class Box(PriorSet):
             if not left:
                 break
         return value
+
+    def vertices(self) -> list[tuple[int, ...]] | None:
+        """Lower bounds, and the rest in full portions but for one coordinate."""
+        found = _corners(self.caps, self.rest)
+        if found is None:
+            return None
+        return [tuple(v + e for v, e in zip(self.low, extra, strict=True)) for extra in found]
 
     def _floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         low = np.array([v / self.total for v in self.low])
@@ -164,6 +178,22 @@ class Ball(PriorSet):
                 break
         return value
 
+    def vertices(self) -> list[tuple[int, ...]] | None:
+        """Mass δ taken in full portions but for one coordinate, and given to one."""
+        found = _corners(self.centre, self.distance)
+        if found is None or len(found) * self.size > _MOST_STEPS:
+            return None
+        return sorted(
+            {
+                tuple(
+                    c - b + self.distance * (x == given)
+                    for x, (c, b) in enumerate(zip(self.centre, taken, strict=True))
+                )
+                for taken in found
+                for given in range(self.size)
+            }
+        )
+
     def _floats(self) -> tuple[NDArray[np.float64], float]:
         return np.array([c / self.total for c in self.centre]), self.distance / self.total
 
@@ -204,3 +234,37 @@ class Ball(PriorSet):
         allowed = distance * mass
         share = np.where(apart > allowed, allowed / np.where(apart > 0, apart, 1.0), 1.0)
         return centre[:, None] * mass + away * (share * (1 - _INSIDE))
+
+
+def _corners(caps: Sequence[int], total: int) -> list[tuple[int, ...]] | None:
+    """The points of {0 ≤ e ≤ caps, Σ e = total} with at most one coordinate strictly between.
+
+    ``None`` when the search takes too many steps.
+    """
+    size = len(caps)
+    if all(cap >= total for cap in caps):
+        return [(*[0] * x, total, *[0] * (size - x - 1)) for x in range(size)]
+    found: set[tuple[int, ...]] = set()
+    steps = 0
+    for between, part in enumerate(caps):
+        room = [0]
+        for x in reversed(range(size)):
+            room.append(room[-1] + (caps[x] if x != between else 0))
+        room.reverse()
+        open_rows: list[tuple[tuple[int, ...], int]] = [((), total)]
+        while open_rows:
+            row, left = open_rows.pop()
+            steps += 1
+            if steps > _MOST_STEPS:
+                return None
+            if left < 0 or left > room[len(row)] + part:
+                continue
+            if len(row) == size or not left:
+                row = (*row, *[0] * (size - len(row)))
+                found.add((*row[:between], left, *row[between + 1 :]))
+            elif len(row) == between:
+                open_rows.append(((*row, 0), left))
+            else:
+                cap = caps[len(row)]
+                open_rows += [((*row, e), left - e) for e in {0, cap}]
+    return sorted(found)

@@ -11,20 +11,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ..errors import KernelError, LevelError
+from ..exact import float_at_least
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..privacy import PMC, PML
+from ..privacy import DP, LDP, PMC, PML, MetricPrivacy
 from ..privacy.notion import PrivacyNotion
 from .disclosure import leakage_capacity
+from .formulas import Setting, log_above
 from .inputs import listed, whole
 from .observation import as_mechanism
 from .properties import product_of
 
+# Notions that compare symbols only: their levels add up, whatever the prior.
+_OF_SYMBOLS = (LDP, DP, MetricPrivacy)
 _MOST_TYPES = 200_000
 _MOST_OUTPUTS = 1 << 16
 
@@ -39,8 +44,9 @@ class Account:
     level : exact level of the composed kernel in nats, rounded up
     parts : exact levels of the releases on their own
     bound : a bound on ``level`` from the parts that is valid: their sum for independent secrets and
-        for LDP; for PML and PMC on one secret the best of "one level plus the capacities of the
-        others" (for PML at most log 1/pmin); ``inf`` for other notions on one secret
+        for LDP, DP and metric privacy; for PML and PMC on one secret the best of "one level plus
+        the capacities of the others" (for PML at most log 1/pmin); ``inf`` for other notions on one
+        secret
     mechanism : the composed kernel
     """
 
@@ -70,7 +76,9 @@ class Account:
 
 
 def account(
-    mechanisms: Sequence[Mechanism], prior: Prior, notion: type[PrivacyNotion] = PML
+    mechanisms: Sequence[Mechanism],
+    prior: Prior,
+    notion: type[PrivacyNotion] | PrivacyNotion = PML,
 ) -> Account:
     """Exact accounting for independent reports about one secret (parallel composition).
 
@@ -78,7 +86,8 @@ def account(
     ----------
     mechanisms : kernels or designs with the prior's symbols as inputs
     prior : over the symbols
-    notion : a notion with one level, such as ``md.PML`` or ``md.LDP``
+    notion : a notion with one level, such as ``md.PML`` or ``md.LDP``; for one that needs more,
+        such as ``md.DP(1, "hamming")``, an instance, whose level is ignored
 
     Raises
     ------
@@ -119,11 +128,12 @@ def account(
     for other in found[1:]:
         together = together.parallel(other)
     parts = tuple(_level(m, prior, notion) for m in found)
+    kind = type(notion) if isinstance(notion, PrivacyNotion) else notion
     return Account(
-        notion,
+        kind,
         _level(together, prior, notion),
         parts,
-        _bound(found, parts, prior, notion),
+        _bound(found, parts, prior, kind),
         together,
     )
 
@@ -135,44 +145,72 @@ def account_product(
 
     PML, PMC and LDP levels add up exactly ([SaeidianPMC] Lemma 1.3).
     """
+    if isinstance(notion, PrivacyNotion):
+        raise LevelError(
+            "notion to account for",
+            expected="a notion class that one level defines, such as md.PML",
+            got=repr(notion),
+            remedy="pass the class, not an instance: what it needs is not told for the tuples",
+        )
     pairs = listed(parts, "accounting", "pairs (mechanism, prior)", KernelError)
     together, prior = product_of(pairs)
     levels = tuple(_level(as_mechanism(m), p, notion) for m, p in pairs)
     level = _level(together, prior, notion)
-    return Account(notion, level, levels, math.fsum(levels), together)
+    return Account(notion, level, levels, _sum_above(levels), together)
 
 
-def _level(mechanism: Mechanism, prior: Prior, notion: type[PrivacyNotion]) -> float:
-    if not (isinstance(notion, type) and issubclass(notion, PrivacyNotion)) or notion.needs:
+def _level(
+    mechanism: Mechanism, prior: Prior, notion: type[PrivacyNotion] | PrivacyNotion
+) -> float:
+    kind: Any = type(notion) if isinstance(notion, PrivacyNotion) else notion
+    known = isinstance(kind, type) and issubclass(kind, PrivacyNotion)
+    if not known or (kind is not notion and not kind.needs):
         raise LevelError(
             "notion to account for",
             expected="a notion class that one level defines, such as md.PML",
             got=repr(notion),
             remedy="pass the class, not an instance",
         )
-    if len(notion.level_fields) != 1:
+    if isinstance(notion, type) and kind.needs:
+        raise LevelError(
+            "notion to account for",
+            expected="an instance, because the notion needs " + ", ".join(kind.needs),
+            got=f"the class {kind.__name__}",
+            remedy="pass an instance at any level to theory.account",
+        )
+    if len(kind.level_fields) != 1:
         raise LevelError(
             "notion to account for",
             expected="a notion with one level",
-            got=f"{notion.__name__}, which has {len(notion.level_fields)}",
+            got=f"{kind.__name__}, which has {len(kind.level_fields)}",
             remedy="account for each side on its own: md.PML and md.PMC",
         )
-    return notion.at(math.inf).check(mechanism, prior).achieved[0]
+    template = notion if isinstance(notion, PrivacyNotion) else notion.at(math.inf)
+    return template.with_levels(math.inf).check(mechanism, prior).achieved[0]
 
 
 def _bound(
     found: list[Mechanism], parts: tuple[float, ...], prior: Prior, notion: type[PrivacyNotion]
 ) -> float:
-    if notion.__name__ == "LDP":
-        return math.fsum(parts)
+    if issubclass(notion, _OF_SYMBOLS):
+        return _sum_above(parts)
     if notion not in (PML, PMC):
         return math.inf if len(found) > 1 else parts[0]
     capacities = [leakage_capacity(m, prior) for m in found]
     best = min(
-        part + math.fsum(c for j, c in enumerate(capacities) if j != i)
-        for i, part in enumerate(parts)
+        _sum_above((part, *capacities[:i], *capacities[i + 1 :])) for i, part in enumerate(parts)
     )
-    return min(best, -math.log(prior.pmin)) if notion is PML else best
+    if notion is PMC:
+        return best
+    most = log_above(1 / Setting(prior).pmin)
+    return best if most is None else min(best, float_at_least(most))
+
+
+def _sum_above(levels: Sequence[float]) -> float:
+    """A sum of levels that were rounded up, rounded up itself."""
+    return (
+        math.inf if math.inf in levels else float_at_least(sum(map(Fraction, levels), Fraction(0)))
+    )
 
 
 def repeated(mechanism: Mechanism, times: int) -> Mechanism:

@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from heapq import heappop, heappush
 
 from ..errors import LevelError
 from ..exact import LARGEST_LEVEL, exp_bounds
 from ..prior import Prior
 from ..privacy.hypotheses import Bound, Hypotheses
 from ..privacy.notion import LikelihoodBound, PrivacyNotion
+from ..privacy.prior_sets import PriorSet
 
 #: Columns of witnesses keep this relative distance from the edge, for the rounding to come.
 SLACK = Fraction(1, 1 << 80)
@@ -50,14 +52,26 @@ class Hypothesis:
 
 
 def unpack(hypotheses: Hypotheses) -> list[Hypothesis]:
-    """Hypotheses one by one."""
+    """Hypotheses one by one; the vertices of a set of priors."""
     if hypotheses.indices is not None:
         return [
             Hypothesis((int(x),), (Fraction(1),), name)
             for x, name in zip(hypotheses.indices, hypotheses.names, strict=True)
         ]
     found = []
-    for row, name in zip(hypotheses.masses, hypotheses.names, strict=True):
+    rows: Sequence[tuple[int, ...]] = hypotheses.masses
+    names = hypotheses.names
+    if isinstance(hypotheses, PriorSet):
+        vertices = hypotheses.vertices()
+        if vertices is None:
+            raise LevelError(
+                "tight conversion with a set of priors",
+                expected="a set with at most a few thousand vertices",
+                got=f"{names[0]} over {hypotheses.size} symbols, which has more",
+                remedy="merge symbols, or use RobustPML.floor, which has one vertex per symbol",
+            )
+        rows, names = vertices, (f"a vertex of {names[0]}",) * len(vertices)
+    for row, name in zip(rows, names, strict=True):
         support = tuple(x for x, m in enumerate(row) if m)
         masses = tuple(Fraction(row[x], hypotheses.total) for x in support)
         found.append(Hypothesis(support, masses, name))
@@ -147,10 +161,37 @@ class Cone:
         """Number of symbols that matter."""
         return len(self.symbols)
 
+    def chained(self, mu: Hypothesis, nu: Hypothesis) -> Fraction | None:
+        """The least sum of levels along a chain of named pairs from μ to ν; ``None`` without one.
+
+        A bound on the level of (μ, ν), in exact numbers however large the levels are.
+        """
+        if mu.key not in self._chains:
+            steps: dict[object, list[tuple[object, Fraction]]] = {}
+            for (start, end), level in self.listed.items():
+                steps.setdefault(start, []).append((end, level))
+            least: dict[object, Fraction] = {}
+            queue: list[tuple[Fraction, int, object]] = [(Fraction(0), 0, mu.key)]
+            count = 0
+            while queue:
+                length, _, place = heappop(queue)
+                if place in least:
+                    continue
+                least[place] = length
+                for end, level in steps.get(place, ()):
+                    count += 1
+                    heappush(queue, (length + level, count, end))
+            self._chains[mu.key] = least
+        return self._chains[mu.key].get(nu.key)
+
     @cached_property
-    def listed(self) -> dict[object, Fraction]:
+    def _chains(self) -> dict[object, dict[object, Fraction]]:
+        return {}
+
+    @cached_property
+    def listed(self) -> dict[tuple[object, object], Fraction]:
         """The level of each pair that is named outright; only for groups of moderate size."""
-        found: dict[object, Fraction] = {}
+        found: dict[tuple[object, object], Fraction] = {}
         for group in self.demands:
             if len(group.over) * len(group.under) > _MOST_LISTED:
                 continue
@@ -219,7 +260,7 @@ def make_cone(
                 "source of a tight conversion",
                 expected="notions that bound likelihood ratios",
                 got=str(notion),
-                remedy="leave out tight=True, which follows published results instead",
+                remedy="leave out tight=True (--tight), which follows published results instead",
             )
         checked.append(notion)
     demands = [g for notion in checked for g in groups(notion.checked_bounds(prior))]

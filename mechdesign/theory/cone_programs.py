@@ -25,6 +25,9 @@ from .columns import Cone, Group, Hypothesis, outer_factor
 
 Column = list[Fraction]
 
+_STEPS_PER_ROW = 20
+_STEPS_OF_IPM = 200
+
 _UNBOUNDED = ("Unbounded", "Primal infeasible or unbounded", "Infeasible")
 Multipliers = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 
@@ -155,6 +158,10 @@ class ConeProgram:
         highs = highspy.Highs()
         highs.setOptionValue("output_flag", False)
         highs.setOptionValue("small_matrix_value", 1e-12)
+        # Numbers too extreme for floats can make a solver go round in circles.
+        limit = _STEPS_PER_ROW * sum(matrix.shape) + 1000
+        highs.setOptionValue("simplex_iteration_limit", limit)
+        highs.setOptionValue("ipm_iteration_limit", _STEPS_OF_IPM)
         for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             highs.setOptionValue(option, 1e-10)
         highs.passModel(model)

@@ -50,7 +50,7 @@ class Implication:
 
     Attributes
     ----------
-    name : of the notion or quantity, such as ``"LDP"`` or ``"MutualInformation"``
+    name : of the notion or quantity, such as ``"LDP"`` or ``"MIPrivacy"``
     levels : in nats, rounded up; ``inf`` where nothing finite follows
     derivation : the steps that lead there, in order; empty for what was given
     reason : why a level is infinite; empty when none is
@@ -339,7 +339,11 @@ def _float(level: Level) -> float:
 
 
 def _no_way(given: tuple[PrivacyNotion, ...], wanted: str) -> str:
-    return f"no published result leads from {', '.join(map(str, given))} to {wanted}"
+    reason = f"no published result leads from {', '.join(map(str, given))} to {wanted}"
+    family = (*map(type, given), NOTIONS.get(wanted.lower(), PrivacyNotion))
+    if all(issubclass(cls, LikelihoodBound) for cls in family):
+        reason += "; a tight conversion decides it"
+    return reason
 
 
 def family_rules() -> tuple[Rule, ...]:

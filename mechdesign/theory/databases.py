@@ -81,7 +81,10 @@ class Database:
             known = {tuple(tidy(d) for d in row): mass for row, mass in joint.items()}
             self.prior = quiet_prior([known.get(row, 0) for row in rows], rows)
             return
-        masses = np.asarray(joint)
+        try:
+            masses = np.asarray(joint)
+        except ValueError:
+            raise _bad("one axis of k places per entry", "rows of different lengths") from None
         if masses.ndim == 0 or len(set(masses.shape)) != 1 or masses.size == 0:
             raise _bad("one axis of k places per entry", f"shape {masses.shape}")
         size = masses.shape[0]

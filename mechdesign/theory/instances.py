@@ -77,7 +77,7 @@ def measure(name: str, kernel: Array, prior: Prior) -> tuple[float, ...]:
         return (maximal_leakage(kernel),)
     if name == "maximalcostleakage":
         return (maximal_cost_leakage(kernel),)
-    if name == "mutualinformation":
+    if name == "miprivacy":
         return (mutual_information(prior.probabilities, kernel),)
     notion = NOTIONS[name]
     assert issubclass(notion, LikelihoodBound)

@@ -15,7 +15,9 @@ from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.pointwise import LIP, PMC, PML
 from . import instances
+from .costs import worst_miss
 from .mistakes import erratum
+from .observation import observe
 from .theorems import Claim, at_least, at_most, equal, holds
 from .tight import tight_conversion
 
@@ -321,4 +323,29 @@ def _twice() -> Pairs:
         yield (
             equal(found.target.levels[0], 2 * level, f"least LDP level under LIP({level:g})"),
             equal(found.levels[0].attained, math.log(2 * math.exp(level) - 1)),
+        )
+
+
+@erratum(
+    "E18",
+    source="SaeidianPMC",
+    place="Theorem 1, proof; also Theorem 2 of the earlier paper",
+    kind="loose",
+    printed="The supremum over features is approached by splitting x* into sufficiently many "
+    "parts.",
+    corrected="It is attained: by the split into k parts from k ≥ P(x*)/(1 − P(x*)) on, and for "
+    "every prior by a feature of two values.",
+)
+def _two_values() -> Pairs:
+    prior = Prior([0.8, 0.1, 0.1])
+    seen = observe(Mechanism([[0.2, 0.8], [0.7, 0.3], [0.7, 0.3]]), prior, 0)
+    p, posterior = 0.8, 0.16 / 0.3
+    enough = math.ceil(p / (1 - p) - 1e-9)
+    split = math.log((1 - max(p / enough, 1 - p)) / (1 - max(posterior / enough, 1 - posterior)))
+    two = worst_miss(seen)
+    assert two.feature.shape[1] == 2
+    for attained, about in ((two.attained, "two values"), (split, f"x* in {enough} parts")):
+        yield (
+            at_most(attained, seen.cost * 0.999, f"{about} fall short of Λ at p = (.8, .1, .1)"),
+            equal(attained, math.log(p / posterior)),
         )

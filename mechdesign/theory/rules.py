@@ -28,9 +28,10 @@ QUANTITIES = {
     "lip": "LIP",
     "alip": "ALIP",
     "ldp": "LDP",
+    "freelunch": "FreeLunch",
     "maximalleakage": "MaximalLeakage",
     "maximalcostleakage": "MaximalCostLeakage",
-    "mutualinformation": "MutualInformation",
+    "miprivacy": "MIPrivacy",
 }
 
 
@@ -261,6 +262,25 @@ RULES: tuple[Rule, ...] = (
         tight=True,
     ),
     Rule(
+        "PML-Def-4.4a",
+        "SaeidianDisclosure",
+        ("freelunch",),
+        "ldp",
+        lambda s, e: (e[0],),
+        "ε-free-lunch privacy compares every two databases: with the database as the secret it is "
+        "ε-LDP.",
+        tight=True,
+    ),
+    Rule(
+        "PML-Def-4.4b",
+        "SaeidianDisclosure",
+        ("ldp",),
+        "freelunch",
+        lambda s, e: (e[0],),
+        "ε-LDP of a database is ε-free-lunch privacy.",
+        tight=True,
+    ),
+    Rule(
         "ID-Sec-3C.1",
         "Jiang2020",
         ("lip",),
@@ -328,7 +348,7 @@ RULES: tuple[Rule, ...] = (
         "D-ML-MI",
         "Issa2020",
         ("maximalleakage",),
-        "mutualinformation",
+        "miprivacy",
         lambda s, e: (e[0],),
         "Mutual information is at most maximal leakage.",
     ),
@@ -336,7 +356,7 @@ RULES: tuple[Rule, ...] = (
         "D-ALIP-MI",
         "",
         ("alip",),
-        "mutualinformation",
+        "miprivacy",
         lambda s, a: (information_bound(*a),),
         "(ε_l, ε_u)-ALIP bounds mutual information by [(h−1) l log l + (1−l) h log h]/(h−l); for "
         "ε-LIP this is ε·tanh(ε/2).",
@@ -345,7 +365,7 @@ RULES: tuple[Rule, ...] = (
         "D-LDP-MI",
         "",
         ("ldp",),
-        "mutualinformation",
+        "miprivacy",
         lambda s, e: (ldp_information(e[0]),),
         "ε-LDP bounds mutual information, whatever the prior, by sεE/Z − log Z with E = e^ε, "
         "s = (εE−E+1)/(E−1)² and Z = 1 + s(E−1).",
@@ -354,7 +374,7 @@ RULES: tuple[Rule, ...] = (
         "D-MI-Max",
         "",
         (),
-        "mutualinformation",
+        "miprivacy",
         lambda s: (s.entropy,),
         "Mutual information is at most the entropy of the secret.",
         tight=True,

@@ -147,7 +147,7 @@ def as_template(to: Any) -> LikelihoodBound:
         "target of a tight conversion",
         expected="a notion that bounds likelihood ratios, such as md.LDP",
         got=to.__name__ if inspect.isclass(to) else repr(to),
-        remedy="name its class, or leave out tight=True",
+        remedy="name its class, or leave out tight=True (--tight)",
     )
 
 
@@ -174,7 +174,8 @@ def _answer(
         return TightLevel(0.0, 0.0, "", "", "closed form", None)
     level, mu, nu, method = best
     upper = math.inf if level is None else float_at_least(level)
-    witness = complete(method.column(mu, nu), cone)
+    # A constant column lies in every cone.
+    witness = complete(method.column(mu, nu), cone) or complete([Fraction(1)] * cone.size, cone)
     attained = 0.0 if witness is None else _attained(template, witness, cone.prior, parameter)
     return TightLevel(upper, min(attained, upper), mu.name, nu.name, method.name, witness)
 
@@ -214,11 +215,11 @@ class _General:
 
 
 def _level(cone: Cone, method: Any, mu: Hypothesis, nu: Hypothesis) -> Fraction | None:
-    """The level of a pair, and no more than what the source says about that very pair."""
+    """The level of a pair, and no more than what chains of the source's own pairs give."""
     level: Fraction | None = method.level(mu, nu)
     if isinstance(method, ClosedForm):
         return level
-    listed = cone.listed.get((mu.key, nu.key))
+    listed = cone.chained(mu, nu)
     if listed is None:
         return level
     return listed if level is None else min(level, listed)
