@@ -1,0 +1,106 @@
+"""Guarantees for entries whose chances are not known, and the method for dense bounds."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.exact import dot
+from mechdesign.privacy import databases
+from mechdesign.privacy.hypotheses import _large_product
+from mechdesign.solve.blockwise import Blockwise
+from mechdesign.solve.certificate import certify
+from mechdesign.solve.problem import state_problem
+
+LOSS = md.utility.Distance("absolute")
+
+
+def entry_leakage(kernel, chances):
+    """Largest log P(y | D_1 = d)/P(y) over d and y, by listing all databases."""
+    n = len(chances)
+    given = np.zeros((2, kernel.shape[1]))
+    whole = np.zeros(kernel.shape[1])
+    for bits in itertools.product((0, 1), repeat=n):
+        others = np.prod([c if b else 1 - c for b, c in zip(bits[1:], chances[1:], strict=True)])
+        given[bits[0]] += others * kernel[sum(bits)]
+        first = chances[0] if bits[0] else 1 - chances[0]
+        whole += first * others * kernel[sum(bits)]
+    seen = whole > 0
+    return float(np.log(np.maximum(given[:, seen], 1e-300) / whole[seen]).max())
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, None), (0, 0.5), (0.3, 1), (0, 1), (0.2, 0.6)])
+def test_chances_near_an_end_that_excludes_a_value_are_covered(low, high):
+    notion = md.EntryPML(0.4, 4, low, high)
+    found = md.design(databases.counts_prior(4, 0.5), LOSS, notion)
+    rng = np.random.default_rng(0)
+    top = 1 if high is None else high
+    for _ in range(200):
+        # Beta draws crowd at both ends of the range.
+        chances = low + (top - low) * rng.beta(0.1, 0.1, 4)
+        chances = np.clip(chances, max(low, 1e-9), min(top, 1 - 1e-9))
+        assert entry_leakage(found.mechanism.kernel, chances) <= 0.4 + 1e-9
+
+
+def test_entries_of_any_chance_ask_for_differential_privacy_of_counts():
+    prior = databases.counts_prior(6, 0.5)
+    entries = md.design(prior, LOSS, md.EntryPML(0.7, 6, 0))
+    assert entries.value == pytest.approx(
+        md.design(prior, LOSS, md.DP(0.7, "adjacent")).value, abs=1e-9
+    )
+    identity = md.Mechanism(np.eye(7), range(7), range(7))
+    (achieved,) = md.EntryPML(0.7, 6, 0).measure(identity, prior)
+    assert achieved == np.inf
+
+
+def test_entries_that_are_certain_ask_for_nothing():
+    prior = databases.counts_prior(3, 0.5)
+    for chance in (0, 1):
+        found = md.design(prior, md.utility.Hamming(), md.EntryPML(0.1, 3, chance, chance))
+        assert found.value == pytest.approx(1)
+
+
+def test_dense_bounds_are_solved_output_by_output():
+    prior = databases.counts_prior(40, 0.5)
+    notion = md.EntryPML(0.1, 40, 0.3)
+    found = md.design(prior, LOSS, notion)
+    assert (found.method, found.status) == ("blockwise", "optimal")
+    assert found.value == pytest.approx(-1.51783913, abs=2e-6)  # by Clarabel, at a gap of 3e-10
+    assert md.explain(prior, LOSS, md.DP(1, "adjacent")).method.name != "blockwise"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_blockwise_agrees_with_the_simplex_method(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 9))
+    prior = md.Prior(rng.dirichlet(np.ones(n)))
+    groups = {str(i): rng.permutation(n)[: n // 2].tolist() for i in range(3)}
+    notions = [md.Pufferfish(float(rng.uniform(0.1, 2)), groups), md.PML(1)]
+    gains = md.utility.Matrix(rng.random((n, n + 2)))
+    problem = state_problem(prior, gains, notions)
+    found = certify(problem, Blockwise().solve(problem))[1]
+    simplex = md.design(prior, gains, notions, solver="highs-simplex")
+    assert found.value == pytest.approx(simplex.value, abs=1e-6)
+    assert found.bound == pytest.approx(simplex.value, abs=1e-6)
+    assert found.is_optimal
+
+
+@pytest.mark.slow
+def test_entries_of_two_hundred_people():
+    prior = databases.counts_prior(200, 0.5)
+    found = md.design(prior, LOSS, md.EntryPML(0.1, 200, 0.3))
+    assert found.status == "optimal"
+    assert found.value > md.design(prior, LOSS, md.DP(0.15, "adjacent")).value
+
+
+def test_products_of_large_integers_are_exact():
+    rng = np.random.default_rng(1)
+    masses = tuple(tuple(int(v) << 900 for v in row) for row in rng.integers(0, 99, (3, 5)))
+    weights = rng.integers(0, 2**53, (5, 4))
+    weights[:, 2] = 0
+    total = max(map(sum, masses))
+    product = _large_product(masses, total, weights)
+    assert product.tolist() == [dot(row, weights) for row in masses]
