@@ -1,4 +1,4 @@
-"""Guarantees for entries whose chances are not known, and the method for dense bounds."""
+"""Entries and priors that are only known to lie in a set: what decides, and which methods."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.errors import NoMethodError
 from mechdesign.exact import dot
 from mechdesign.privacy import databases
 from mechdesign.privacy.hypotheses import _large_product
@@ -104,3 +105,51 @@ def test_products_of_large_integers_are_exact():
     total = max(map(sum, masses))
     product = _large_product(masses, total, weights)
     assert product.tolist() == [dot(row, weights) for row in masses]
+
+
+def sets(rng):
+    """A robust notion of each kind over a few symbols, and its prior."""
+    n = int(rng.integers(3, 6))
+    prior = md.Prior(rng.dirichlet(np.ones(n) * 2))
+    p = prior.probabilities
+    ranges = {
+        x: (max(0.0, v - rng.uniform(0, 0.2)), min(1.0, v + rng.uniform(0, 0.3)))
+        for x, v in zip(prior.labels, p, strict=True)
+    }
+    yield prior, md.RobustPML.floor(0.5, float(rng.uniform(0, 1 / n)))
+    yield prior, md.RobustPML.box(0.5, ranges)
+    yield prior, md.RobustPML.ball(0.5, prior, float(rng.uniform(0, 1.9)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_corners_of_sets_of_priors_attain_every_minimum(seed):
+    rng = np.random.default_rng(seed)
+    for prior, notion in sets(rng):
+        under = notion.bounds(prior)[0].under
+        corners = list(under.corners())
+        assert all(sum(c) == under.total and min(c) >= 0 for c in corners)
+        for _ in range(20):
+            column = rng.integers(0, 5, len(prior)).tolist()
+            reached = [sum(a * b for a, b in zip(c, column, strict=True)) for c in corners]
+            assert min(reached) == under.least(column)
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
+@pytest.mark.parametrize("utility", [md.utility.MutualInformation(), md.utility.TotalVariation()])
+def test_sublinear_utilities_with_sets_of_priors(utility):
+    for prior, notion in sets(np.random.default_rng(3)):
+        found = md.design(prior, utility, notion)
+        assert found.status == "optimal"
+        assert found.certificate.checks[0].verdict is md.Verdict.YES
+        (vertices,) = (b.under for b in notion.bounds(prior))
+        corners = [md.Prior.from_counts(c) for c in set(vertices.corners())]
+        again = md.design(prior, utility, md.RobustPML(0.5, corners))
+        assert found.value == pytest.approx(again.value, abs=1e-8)
+    with pytest.raises(NoMethodError, match="7 symbols are above the 6"):
+        md.design(md.Prior.uniform(7), utility, md.RobustPML.floor(1, 0.1))
+
+
+def test_sublinear_utilities_with_average_notions_are_refused_with_advice():
+    with pytest.raises(NoMethodError, match="use a linear utility") as refusal:
+        md.design(md.Prior.uniform(3), md.utility.MutualInformation(), md.MaximalLeakage(0.5))
+    assert str(refusal.value).count("is not a bound on likelihood ratios") == 1

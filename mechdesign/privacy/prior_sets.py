@@ -9,8 +9,9 @@ one row per vertex; both sides of that duality are here.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,13 @@ class PriorSet(Hypotheses):
         """The smallest pᵀk over the set, times ``total``, for integers k."""
 
     @abstractmethod
+    def corners(self) -> Iterator[tuple[int, ...]]:
+        """Points of the set, times ``total``, one of which attains :meth:`least` for every k.
+
+        Exponentially many in N: for few symbols.
+        """
+
+    @abstractmethod
     def rows(self, inverse: float) -> tuple[Any, Any]:
         """Sparse (rows × N) and (rows × auxiliaries) with ``left @ k + right @ a ≤ 0``, a ≥ 0.
 
@@ -64,6 +72,18 @@ class PriorSet(Hypotheses):
     @abstractmethod
     def inside(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Multiples of distributions of the set, ``(N, M)``, near arbitrary non-negative ones."""
+
+
+def _fillings(caps: Sequence[int], amount: int) -> Iterator[tuple[set[int], int | None]]:
+    """Ways to place an amount: coordinates that are full, and the one with a positive rest."""
+    room = [x for x, cap in enumerate(caps) if cap > 0]
+    for size in range(len(room) + 1):
+        for full in combinations(room, size):
+            left = amount - sum(caps[x] for x in full)
+            if left == 0:
+                yield set(full), None
+            elif left > 0:
+                yield from ((set(full), x) for x in room if x not in full and left < caps[x])
 
 
 class Box(PriorSet):
@@ -91,6 +111,17 @@ class Box(PriorSet):
             if not left:
                 break
         return value
+
+    def corners(self) -> Iterator[tuple[int, ...]]:
+        """Some coordinates at their caps, one with what is left, the others at lower bounds."""
+        for full, one in _fillings(self.caps, self.rest):
+            point = [v + c if x in full else v for x, (v, c) in enumerate(self._pairs())]
+            if one is not None:
+                point[one] += self.rest - sum(self.caps[x] for x in full)
+            yield tuple(point)
+
+    def _pairs(self) -> zip[tuple[int, int]]:
+        return zip(self.low, self.caps, strict=True)
 
     def _floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         low = np.array([v / self.total for v in self.low])
@@ -163,6 +194,18 @@ class Ball(PriorSet):
             if not left:
                 break
         return value
+
+    def corners(self) -> Iterator[tuple[int, ...]]:
+        """The distance moved to one coordinate, from some emptied ones and a last one."""
+        for best in range(self.size):
+            caps = [0 if x == best else c for x, c in enumerate(self.centre)]
+            moved = min(self.distance, sum(caps))
+            for full, one in _fillings(caps, moved):
+                point = [c - caps[x] if x in full else c for x, c in enumerate(self.centre)]
+                if one is not None:
+                    point[one] -= moved - sum(caps[x] for x in full)
+                point[best] += moved
+                yield tuple(point)
 
     def _floats(self) -> tuple[NDArray[np.float64], float]:
         return np.array([c / self.total for c in self.centre]), self.distance / self.total

@@ -13,6 +13,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from ..privacy.hypotheses import Hypotheses
+from ..privacy.prior_sets import PriorSet
 from .columns import LiftFamily, StaircaseFamily, make_family
 from .cones import inner_factors, outer_factors, two_sided
 from .methods import Candidate, Duals, Method
@@ -126,11 +128,12 @@ def inequalities(problem: SublinearProblem, *, inner: bool) -> list[tuple[int, .
     return list(rows)
 
 
-def _masses(hypotheses: object, n: int) -> list[tuple[int, ...]]:
-    indices = hypotheses.indices  # type: ignore[attr-defined]
-    if indices is None:
-        return list(hypotheses.masses)  # type: ignore[attr-defined]
-    return [tuple(int(k == i) for k in range(n)) for i in indices]
+def _masses(hypotheses: Hypotheses, n: int) -> list[tuple[int, ...]]:
+    if isinstance(hypotheses, PriorSet):
+        return list(dict.fromkeys(hypotheses.corners()))
+    if hypotheses.indices is None:
+        return list(hypotheses.masses)
+    return [tuple(int(k == i) for k in range(n)) for i in hypotheses.indices]
 
 
 def extreme_rays(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
