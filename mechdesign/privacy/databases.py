@@ -171,6 +171,7 @@ class EntryPML(LikelihoodBound):
     low: float
     high: float | None = None
     needs: ClassVar = ("entries", "low")
+    written: ClassVar = (int, float)
     references: ClassVar = ("SaeidianDisclosure",)
 
     def __post_init__(self) -> None:
