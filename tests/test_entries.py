@@ -153,3 +153,22 @@ def test_sublinear_utilities_with_average_notions_are_refused_with_advice():
     with pytest.raises(NoMethodError, match="use a linear utility") as refusal:
         md.design(md.Prior.uniform(3), md.utility.MutualInformation(), md.MaximalLeakage(0.5))
     assert str(refusal.value).count("is not a bound on likelihood ratios") == 1
+
+
+@pytest.mark.parametrize("tiny", [1e-12, 1e-7])
+def test_mutual_information_is_bounded_tightly_beside_a_tiny_mass(tiny):
+    prior = md.Prior([tiny, 0.3, 0.7 - tiny])
+    found = md.design(prior, md.utility.Hamming(), md.MIPrivacy(1e-3))
+    assert found.status == "optimal"
+    assert found.gap < 1e-8
+
+
+def test_approximate_pufferfish_may_name_symbols_of_zero_mass():
+    secrets = {"a": [0, 1], "b": [2]}
+    notion = md.ApproximatePufferfish(0.5, 0.1, secrets)
+    with pytest.warns(md.errors.ZeroMassWarning):
+        found = md.design(md.Prior([0, 0.3, 0.7]), md.utility.Hamming(), notion)
+    assert found.status == "optimal"
+    wrong = md.ApproximatePufferfish(0.5, 0.1, {"a": ["zz"], "b": [2]})
+    with pytest.raises(md.errors.LevelError, match="'zz'"):
+        md.design(md.Prior([0.1, 0.2, 0.7]), md.utility.Hamming(), wrong)
