@@ -17,6 +17,7 @@ from mechdesign.solve.certificate import certify
 from mechdesign.solve.problem import state_problem
 
 LOSS = md.utility.Distance("absolute")
+PAIR = md.Prior.uniform(2)
 
 
 def entry_leakage(kernel, chances):
@@ -172,3 +173,22 @@ def test_approximate_pufferfish_may_name_symbols_of_zero_mass():
     wrong = md.ApproximatePufferfish(0.5, 0.1, {"a": ["zz"], "b": [2]})
     with pytest.raises(md.errors.LevelError, match="'zz'"):
         md.design(md.Prior([0.1, 0.2, 0.7]), md.utility.Hamming(), wrong)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: md.RobustPML.from_counts(1, {"a": -1, "b": 3}), "whole numbers"),
+        (lambda: md.RobustPML.from_counts(1, {"a": "x"}), "whole numbers"),
+        (lambda: md.RobustPML.from_counts(1, [1, 2]), "a mapping"),
+        (lambda: md.RobustPML.box(1, [(0, 1)]), "a mapping"),
+        (lambda: md.RobustPML(1, [0.5, 0.5]), "Prior"),
+        (lambda: md.RobustPML.ball(1, [0.5, 0.5], 0.1), "Prior"),
+        (lambda: databases.counts_prior(5, float("nan")), "a probability"),
+        (lambda: databases.counts_prior(5, "half"), "a probability"),
+        (lambda: md.noise.noisy_information(PAIR, int, int, ("cauchy", 1.0)), "laplace"),
+    ],
+)
+def test_mistakes_with_sets_and_noise_are_explained(make, said):
+    with pytest.raises(md.errors.InputError, match=said):
+        make()

@@ -70,10 +70,13 @@ def counts_prior(entries: int, chances: Any) -> Prior:
     >>> counts_prior(2, .5).probabilities
     array([0.25, 0.5 , 0.25])
     """
-    if isinstance(chances, Iterable):
-        masses = [fraction(c) for c in chances]
-    else:
-        masses = [1 - fraction(chances), fraction(chances)]
+    try:
+        if isinstance(chances, Iterable):
+            masses = [fraction(c) for c in chances]
+        else:
+            masses = [1 - fraction(chances), fraction(chances)]
+    except (TypeError, ValueError, OverflowError):
+        masses = [Fraction(-1)]
     total = sum(masses, Fraction(0))
     if min(masses) < 0 or total <= 0 or (not isinstance(chances, Iterable) and min(masses) < 0):
         raise PriorError(
