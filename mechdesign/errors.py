@@ -101,7 +101,10 @@ class NoMethodError(MechdesignError):
 
     def __init__(self, problem: str, refusals: dict[str, str]) -> None:
         self.refusals = dict(refusals)
-        reasons = "; ".join(f"{name}: {why}" for name, why in refusals.items())
+        names: dict[str, list[str]] = {}
+        for name, why in refusals.items():
+            names.setdefault(why, []).append(name)
+        reasons = "; ".join(f"{', '.join(who)}: {why}" for why, who in names.items())
         super().__init__(f"no method applies to {problem} ({reasons})")
 
 

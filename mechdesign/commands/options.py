@@ -18,7 +18,8 @@ Privacy = Annotated[
         "-p",
         metavar="NOTION:LEVEL",
         help="Privacy notion and level in nats, such as pml:0.5, ldp:1 or alip:1.0,0.5 "
-        "(lower, upper). Repeat it: all must hold.",
+        "(lower, upper); also dp:1,adjacent, metricprivacy:1,absolute, approximateldp:1,1e-5 and "
+        "entrypml:0.1,100,0.3 (entries, least chance). Repeat it: all must hold.",
     ),
 ]
 Table = Annotated[

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import LevelError
+from ..errors import LevelError, UnknownNameError
 from ..prior import Prior
 from .laws import positive
 
@@ -211,6 +211,8 @@ def noisy_information(
     from scipy.integrate import trapezoid
 
     kind, scale = noise
+    if kind not in ("laplace", "gaussian"):
+        raise UnknownNameError("noise", kind, ["laplace", "gaussian"])
     scale = positive(scale, "scale of the noise")
     values = _values(query, prior)[:, 0]
     grid = np.linspace(values.min() - 40 * scale, values.max() + 40 * scale, steps)

@@ -252,6 +252,7 @@ class ApproximateLDP(AverageNotion):
     epsilon: float
     delta: float
     needs: ClassVar = ("delta",)
+    written: ClassVar = (float,)
     references: ClassVar = ("Dwork2006Our",)
 
     def __post_init__(self) -> None:

@@ -10,9 +10,11 @@ probability t_v / n.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from math import comb, factorial, prod
 from typing import Any, ClassVar
 
@@ -68,10 +70,13 @@ def counts_prior(entries: int, chances: Any) -> Prior:
     >>> counts_prior(2, .5).probabilities
     array([0.25, 0.5 , 0.25])
     """
-    if isinstance(chances, Iterable):
-        masses = [fraction(c) for c in chances]
-    else:
-        masses = [1 - fraction(chances), fraction(chances)]
+    try:
+        if isinstance(chances, Iterable):
+            masses = [fraction(c) for c in chances]
+        else:
+            masses = [1 - fraction(chances), fraction(chances)]
+    except (TypeError, ValueError, OverflowError):
+        masses = [Fraction(-1)]
     total = sum(masses, Fraction(0))
     if min(masses) < 0 or total <= 0 or (not isinstance(chances, Iterable) and min(masses) < 0):
         raise PriorError(
@@ -148,8 +153,9 @@ class EntryPML(LikelihoodBound):
     -----
     Contains the class of [SaeidianDisclosure] Proposition 4.6 (entries with equal chances in
     (c, 1 − c)), at the same level for the Laplace mechanism. P(y | D_i = d) − e^ε P(y) is affine in
-    each p_j, so it is largest at ends of the range: with j of the other entries at ``high`` and
-    the rest at ``low``, 4n pairs of hypotheses decide.
+    each p_j, so it is largest at ends of the range: with j of the other entries at ``high``, the
+    rest at ``low`` and p_i where d is least likely, 2n pairs of hypotheses decide. At ``low=0`` the
+    range holds every prior of independent entries, and what is asked is DP between adjacent counts.
 
     Examples
     --------
@@ -168,6 +174,7 @@ class EntryPML(LikelihoodBound):
     low: float
     high: float | None = None
     needs: ClassVar = ("entries", "low")
+    written: ClassVar = (int, float)
     references: ClassVar = ("SaeidianDisclosure",)
 
     def __post_init__(self) -> None:
@@ -175,7 +182,9 @@ class EntryPML(LikelihoodBound):
         if self.high is None and isinstance(self.low, (int, float, Fraction)):
             object.__setattr__(self, "high", 1 - self.low)
         numbers = (self.low, self.high)
-        good = all(isinstance(v, (int, float, Fraction)) for v in numbers)
+        good = all(
+            isinstance(v, (int, float, Fraction)) and not isinstance(v, bool) for v in numbers
+        )
         if not good or not 0 <= self.low <= self.high <= 1:  # type: ignore[operator]
             raise LevelError(
                 "chances of an entry",
@@ -202,28 +211,40 @@ class EntryPML(LikelihoodBound):
                 remedy="use databases.counts_prior, or Prior.uniform(range(n + 1))",
             )
 
+    def _worst_chances(self) -> list[tuple[int, Fraction]]:
+        """Each value d an entry may have, with the p_i at which it stands out most.
+
+        P(y | D_i = d) exceeds P(y) most when d is least likely, in the limit also where the end of
+        the range leaves d no chance at all.
+        """
+        low, high = self._range()
+        return [(d, p) for d, p, some in ((0, high, low < 1), (1, low, high > 0)) if some]
+
     def bounds(self, prior: Prior) -> list[Bound]:
         """(P(T | D_i = d), P(T)) with p_i and the other chances at ends of the range."""
         self._checked(prior)
-        n, ends = self.entries, self._range()
-        over: list[list[Fraction]] = []
-        under: list[list[Fraction]] = []
+        n, (low, high) = self.entries, self._range()
+        scale = math.lcm(low.denominator, high.denominator)
+        over: list[tuple[int, ...]] = []
+        under: list[tuple[int, ...]] = []
         names: list[str] = []
-        for j in range(n):
-            rest = _sum_law([ends[0]] * (n - 1 - j) + [ends[1]] * j)
-            given = [[*rest, Fraction(0)], [Fraction(0), *rest]]
-            for p in dict.fromkeys(ends):
-                whole = [(1 - p) * a + p * b for a, b in zip(*given, strict=True)]
-                for d in (0, 1):
-                    if (p if d else 1 - p) > 0:
-                        over.append(given[d])
-                        under.append(whole)
-                        names.append(f"an entry of {d}, {j} others at {float(ends[1]):g}")
-        everyone = [f"the prior with p_i at {float(ends[0]):g} or {float(ends[1]):g}"]
+        priors: list[str] = []
+        laws = _sum_weights(n - 1, int(low * scale), int(high * scale), scale)
+        for j, rest in enumerate(islice(laws, n if low < high else 1)):
+            given = [*rest, 0], [0, *rest]
+            for d, p in self._worst_chances():
+                ones = int(p * scale)
+                over.append(tuple(scale * v for v in given[d]))
+                under.append(
+                    tuple((scale - ones) * a + ones * b for a, b in zip(*given, strict=True))
+                )
+                names.append(f"an entry of {d}, {j} others at {float(high):g}")
+                priors.append(f"the prior with p_i at {float(p):g}")
+        total = scale**n
         return [
             Bound(
-                Hypotheses.mixtures(over, names),
-                Hypotheses.mixtures(under, everyone * len(under)),
+                Hypotheses(n + 1, None, tuple(over), total, tuple(names)),
+                Hypotheses(n + 1, None, tuple(under), total, tuple(priors)),
                 self.epsilon,
                 pairing="matched",
             )
@@ -234,34 +255,38 @@ class EntryPML(LikelihoodBound):
         self._checked(prior)
         n = self.entries
         low, high = (float(end) for end in self._range())
-        # likelihoods[j, t]: outcome given t ones so far and j of the entries seen at high,
-        # by conditioning on one entry after another.
+        # The outcome's likelihood given the ones so far, by conditioning on one entry after
+        # another: first on entries at low, from n - 1 of them down, then on those at high.
         worst = np.zeros(kernel.shape[1])
+        stages = [kernel]
+        for _ in range(n - 1):
+            stages.append((1 - low) * stages[-1][:-1] + low * stages[-1][1:])
         for j in range(n):
-            level = kernel
-            for chance in [low] * (n - 1 - j) + [high] * j:
-                level = (1 - chance) * level[:-1] + chance * level[1:]
-            for p in (low, high):
+            level = stages[n - 1 - j]
+            for _ in range(j):
+                level = (1 - high) * level[:-1] + high * level[1:]
+            for d, chance in self._worst_chances():
+                p = float(chance)
                 q = (1 - p) * level[0] + p * level[1]
-                for d in (0, 1):
-                    if (p if d else 1 - p) > 0:
-                        with np.errstate(divide="ignore", invalid="ignore"):
-                            log = np.where(level[d] > 0, np.log(level[d]) - np.log(q), 0.0)
-                        worst = np.maximum(worst, log)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    log = np.where(level[d] > 0, np.log(level[d]) - np.log(q), 0.0)
+                worst = np.maximum(worst, log)
         return worst
 
 
-def _sum_law(chances: list[Fraction]) -> list[Fraction]:
-    """The law of a sum of independent 0-1 entries; equal chances by binomial formulas."""
-    law = [Fraction(1)]
-    for p in dict.fromkeys(chances):
-        m = chances.count(p)
-        part = [comb(m, t) * p**t * (1 - p) ** (m - t) for t in range(m + 1)]
-        law = [
-            sum(
-                (law[s] * part[t - s] for s in range(max(0, t - m), min(t, len(law) - 1) + 1)),
-                Fraction(0),
-            )
-            for t in range(len(law) + m)
-        ]
-    return law
+def _sum_weights(entries: int, a: int, b: int, scale: int) -> Iterator[list[int]]:
+    """Laws of sums of 0-1 entries, j of chance b/scale and the rest of a/scale, j = 0 … entries.
+
+    Times scale^entries, in integers: the coefficients of (scale − a + a x)^… (scale − b + b x)^j.
+    Each follows from the last one by trading one factor for the other. Needs a < scale for j > 0.
+    """
+    n = entries
+    law = [comb(n, t) * a**t * (scale - a) ** (n - t) for t in range(n + 1)]
+    yield law
+    for _ in range(n):
+        divided, last = [], 0
+        for t in range(n):
+            last = (law[t] - a * last) // (scale - a)
+            divided.append(last)
+        law = [(scale - b) * u + b * v for u, v in zip([*divided, 0], [0, *divided], strict=True)]
+        yield law

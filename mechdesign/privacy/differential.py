@@ -89,6 +89,7 @@ class DP(LikelihoodBound):
     epsilon: float
     neighbours: Any
     needs: ClassVar = ("neighbours",)
+    written: ClassVar = (str,)
     references: ClassVar = ("Dwork2006", "GhoshRoughgardenSundararajan2012")
 
     def __post_init__(self) -> None:
@@ -156,6 +157,7 @@ class MetricPrivacy(LikelihoodBound):
     epsilon: float
     distances: Any
     needs: ClassVar = ("distances",)
+    written: ClassVar = (str,)
     references: ClassVar = ("Chatzikokolakis2013",)
 
     def __post_init__(self) -> None:

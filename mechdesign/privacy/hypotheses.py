@@ -24,6 +24,8 @@ from ..prior import Prior
 
 # Logarithms in floats decide comparisons that are clearer than this; rationals the rest.
 _CLEAR = 1e-9
+# Bits of masses from which their products are left to a library for large integers.
+_MANY_BITS = 1_000_000
 
 
 class Hypotheses:
@@ -130,6 +132,8 @@ class Hypotheses:
             if whole and (self.indices[1:] > self.indices[:-1]).all():
                 return mechanism.weights
             return mechanism.weights[self.indices]
+        if self.size * len(self.masses) * self.total.bit_length() > _MANY_BITS:
+            return _large_product(self.masses, self.total, mechanism.weights)
         return np.array([dot(row, mechanism.weights) for row in self.masses], dtype=object)
 
 
@@ -231,6 +235,35 @@ class BoundCheck:
     output: int
     over: str
     under: str
+
+
+def _large_product(
+    masses: tuple[tuple[int, ...], ...], total: int, weights: NDArray[Any]
+) -> NDArray[Any]:
+    """``masses @ weights`` for rows of masses that sum to a large ``total``.
+
+    All masses of a symbol stand in one number, with room for the sums, so that a weight multiplies
+    them at once.
+    """
+    from flint import fmpz
+
+    room = (total.bit_length() + int(weights.max()).bit_length()) // 8 + 2
+    size = room * len(masses)
+    packed = [
+        fmpz(int.from_bytes(b"".join(v.to_bytes(room, "little") for v in column), "little"))
+        for column in zip(*masses, strict=True)
+    ]
+    product = np.zeros((len(masses), weights.shape[1]), dtype=object)
+    # Columns of zeros are common in kernels, and free.
+    for y in np.flatnonzero(weights.any(axis=0)).tolist():
+        found = fmpz(0)
+        for x in np.flatnonzero(weights[:, y]).tolist():
+            found += packed[x] * int(weights[x, y])
+        digits = int(found).to_bytes(size, "little")
+        product[:, y] = [
+            int.from_bytes(digits[k : k + room], "little") for k in range(0, size, room)
+        ]
+    return product
 
 
 def check_bound(bound: Bound, mechanism: Mechanism) -> BoundCheck:

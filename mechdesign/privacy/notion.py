@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -95,6 +95,8 @@ class PrivacyNotion(ABC):
     references: ClassVar[tuple[str, ...]] = ()
     #: Whether further parameters than levels are needed (so audits cannot guess an instance).
     needs: ClassVar[tuple[str, ...]] = ()
+    #: How those that can be written after the levels on the command line are read from text.
+    written: ClassVar[tuple[Callable[[str], Any], ...]] = ()
     #: Whether audits list the notion unasked.
     by_default: ClassVar[bool] = True
 
@@ -158,7 +160,11 @@ class PrivacyNotion(ABC):
     @property
     def spec(self) -> str:
         """How the notion is written on the command line, such as ``pml:0.5``."""
-        return f"{type(self).__name__.lower()}:{','.join(repr(level) for level in self.levels)}"
+        words = [repr(level) for level in self.levels]
+        words += [
+            str(getattr(self, name)) for name, _ in zip(self.needs, self.written, strict=False)
+        ]
+        return f"{type(self).__name__.lower()}:{','.join(words)}"
 
     def __str__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{level:.6g}' for level in self.levels)})"
@@ -264,35 +270,47 @@ def check_level(value: Any, subject: str) -> float:
 def parse_notion(spec: str) -> PrivacyNotion:
     """The notion that a text such as ``pml:0.5`` or ``alip:1.0,0.5`` (lower, upper) names.
 
-    >>> parse_notion("pml:0.5")
-    PML(epsilon=0.5)
+    Some notions take more after the level: ``dp:1,adjacent``, ``metricprivacy:1,absolute``,
+    ``approximateldp:1,1e-5`` (ε, δ) and ``entrypml:0.1,100,0.3`` (entries, least chance).
+
+    >>> parse_notion("pml:0.5"), parse_notion("dp:1,adjacent")
+    (PML(epsilon=0.5), DP(epsilon=1.0, neighbours='adjacent'))
     """
     name, colon, rest = spec.strip().partition(":")
-    cls = find_notion(name)
+    cls = NOTIONS.get(name.strip().lower())
+    if cls is None or not cls.written:
+        cls = find_notion(name)
     count = len(cls.level_fields)
+    wanted = [f"{count} level{'s' if count > 1 else ''}", *cls.needs]
     words = [w.strip() for w in rest.split(",")] if rest.strip() else []
-    if not colon or len(words) != count:
-        example = f"{name}:{','.join(['0.5'] * count)}"
+    example = f"{name}:{','.join(['0.5'] * count + [n.upper() for n in cls.needs])}"
+    if not colon or len(words) != count + len(cls.needs):
         raise LevelError(
             f"privacy notion {name}",
-            expected=f"{count} level{'s' if count > 1 else ''}, as in {example}",
+            expected=f"{' and '.join(wanted)}, as in {example}",
             got=repr(spec),
             remedy="write the levels in nats after a colon",
         )
-    levels = []
-    for word in words:
-        try:
-            if "_" in word:
-                raise ValueError
-            levels.append(float(word))
-        except ValueError:
-            raise LevelError(
-                f"privacy notion {name}",
-                expected="a number of nats",
-                got=repr(word),
-                remedy=f"write it as in {name}:0.5",
-            ) from None
-    return cls.at(*levels)
+    levels = [_read(float, word, example, "a number of nats") for word in words[:count]]
+    more = [
+        _read(read, word, example, f"{'a whole number' if read is int else 'a number'} for {need}")
+        for read, word, need in zip(cls.written, words[count:], cls.needs, strict=True)
+    ]
+    return cls(*levels, *more) if more else cls.at(*levels)
+
+
+def _read(kind: Callable[[str], Any], word: str, example: str, expected: str) -> Any:
+    try:
+        if "_" in word and kind is not str:
+            raise ValueError
+        return kind(word)
+    except ValueError:
+        raise LevelError(
+            f"privacy notion {example.partition(':')[0]}",
+            expected=expected,
+            got=repr(word),
+            remedy=f"write it as in {example}",
+        ) from None
 
 
 def find_notion(name: str) -> type[PrivacyNotion]:

@@ -68,6 +68,8 @@ class RobustPML(LikelihoodBound):
     @classmethod
     def box(cls, epsilon: float, ranges: Mapping[Label, tuple[float, float]]) -> Self:
         """Every prior with low ≤ p_x ≤ high, from ``{label: (low, high)}``."""
+        if not hasattr(ranges, "items"):
+            raise _no_mapping("box of priors", "{label: (low, high)}", ranges)
         return cls(epsilon, ("box", tuple((x, *_two(pair, x)) for x, pair in ranges.items())))
 
     @classmethod
@@ -87,10 +89,16 @@ class RobustPML(LikelihoodBound):
             With at least this probability over the draws, :func:`confidence_radius` is large enough
             and the guarantee is one for the true prior, whatever it is.
         """
+        if not hasattr(counts, "items"):
+            raise _no_mapping("counts", "{label: count}", counts)
         items = dict(counts.items())
         numbers = list(items.values())
         for value in numbers:
-            if isinstance(value, bool) or fraction(value) != int(value):
+            try:
+                good = not isinstance(value, bool) and fraction(value) == int(value) >= 0
+            except (TypeError, ValueError, OverflowError):
+                good = False
+            if not good:
                 raise PriorError(
                     "counts",
                     expected="whole numbers of draws",
@@ -226,6 +234,15 @@ def confidence_radius(draws: int, symbols: int, confidence: float) -> float:
     events = symbols * math.log(2) + math.log1p(-(2.0 ** (1 - symbols)))
     radius = math.sqrt(2 * (events - math.log1p(-confidence)) / draws)
     return min(radius * (1 + 1e-12), 2.0)
+
+
+def _no_mapping(subject: str, form: str, given: Any) -> PriorError:
+    return PriorError(
+        subject,
+        expected=f"a mapping {form}",
+        got=repr(given)[:80],
+        remedy="name each symbol by its label",
+    )
 
 
 def _two(pair: Any, label: Any) -> tuple[Any, Any]:

@@ -15,16 +15,21 @@ def checked_priors(priors: Any) -> Any:
     """A set of priors as data, ``((label, mass), ...)`` each; ``None`` for the design's own."""
     if priors is None:
         return None
-    listed = [priors] if isinstance(priors, Prior) else list(priors)
     found = []
-    for prior in listed:
-        if isinstance(prior, Prior):
-            content = tuple(
-                (label, prior.mass(i)) for i, label in enumerate(prior.labels) if prior.weights[i]
-            )
-        else:
-            content = tuple((tidy(label), mass) for label, mass in prior)
-        found.append(content)
+    try:
+        for prior in [priors] if isinstance(priors, Prior) else list(priors):
+            if isinstance(prior, Prior):
+                masses = ((label, prior.mass(i)) for i, label in enumerate(prior.labels))
+                found.append(tuple((label, mass) for label, mass in masses if mass))
+            else:
+                found.append(tuple((tidy(label), mass) for label, mass in prior))
+    except (TypeError, ValueError):
+        raise PriorError(
+            "priors of a notion",
+            expected="a Prior, or a list of them",
+            got=repr(priors)[:80],
+            remedy="write md.Prior([...], labels) for each",
+        ) from None
     if not found:
         raise PriorError(
             "priors of a notion",

@@ -183,6 +183,11 @@ def _mixed(
 
 def _kept(problem: AnyProblem, weights: NDArray[np.int64]) -> bool:
     mechanism = Mechanism.from_weights(weights, DENOMINATOR_BITS, problem.inner.labels)
+    # Symbols of zero mass are not among the inner ones, though notions may name them: budgets are
+    # asked, as check() would object.
     return all(
-        notion.check(mechanism, problem.inner).verdict is Verdict.YES for notion in problem.others
+        notion.check(mechanism, problem.inner).verdict is Verdict.YES
+        if not isinstance(notion, AverageNotion)
+        else all(b.spent(mechanism).verdict is Verdict.YES for b in notion.budgets(problem.inner))
+        for notion in problem.others
     )

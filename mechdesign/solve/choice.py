@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import NoMethodError, SolverError, UnknownNameError
+from .blockwise import Blockwise
 from .closed_form import CLOSED_FORMS
 from .column_generation import ColumnGeneration
 from .conic import Clarabel
@@ -18,7 +19,7 @@ from .vertices import Vertices
 from .window import Window
 
 SIMPLEX, INTERIOR = HighsSimplex(), HighsInteriorPoint()
-STRUCTURED, CLARABEL = Structured(), Clarabel()
+STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()
 COLUMNS, WINDOW, VERTICES = ColumnGeneration(), Window(), Vertices()
 #: Different masses above which the window mechanism is preferred to a search.
 MANY_MASSES = 300
@@ -93,8 +94,8 @@ def ordered_methods(problem: AnyProblem) -> tuple[Method, ...]:
     n, m = problem.shape
     budgets = BUDGETS if problem.others else ()
     if n * m <= SIMPLEX_ENTRIES:
-        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, CLARABEL, INTERIOR, *budgets)
-    return (*CLOSED_FORMS, STRUCTURED, CLARABEL, INTERIOR, SIMPLEX, *budgets)
+        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, *budgets)
+    return (*CLOSED_FORMS, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, SIMPLEX, *budgets)
 
 
 def choose(problem: AnyProblem, solver: str = "auto") -> Choice:
@@ -141,7 +142,7 @@ def find_method(name: str) -> Method:
     Raises :class:`UnknownNameError`, and :class:`SolverError` for a solver that needs cvxpy where
     it is not installed.
     """
-    linear = (*CLOSED_FORMS, STRUCTURED, CLARABEL, SIMPLEX, INTERIOR, *BUDGETS)
+    linear = (*CLOSED_FORMS, STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *BUDGETS)
     known = {m.name: m for m in (*linear, *SUBLINEAR_METHODS)}
     if not isinstance(name, str):
         raise UnknownNameError("solver", name, [*known, "auto", "all"])

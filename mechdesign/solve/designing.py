@@ -280,7 +280,8 @@ def _improved(problem: AnyProblem, found: Design) -> Design:
     for name in found.choice.also:
         certificate = found.certificate
         shortfall = max(certificate.gap, certificate.repair_loss)
-        entries = _RETRY_ENTRIES if shortfall > GAP_TOLERANCE else _SHARPEN_ENTRIES
+        sharpened = _SHARPEN_ENTRIES if found.choice.method.is_sharpened else 0
+        entries = _RETRY_ENTRIES if shortfall > GAP_TOLERANCE else sharpened
         if shortfall <= max(_SHARP, _attainable(problem)) or n * m > entries:
             break
         try:

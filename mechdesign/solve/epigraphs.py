@@ -26,6 +26,8 @@ from .problem import Problem
 
 # Budgets are solved for with this relative room, so that rounding leaves them kept.
 _ROOM = 1e-12
+# Masses below which multipliers, accurate to 1e-10 or so, say little per unit of mass.
+_TINY_MASS = 1e-6
 
 
 # Compiling
@@ -170,7 +172,8 @@ def _candidate(
             count = len(budget.groups)
             z = cone_duals[cone : cone + 3 * count * m].reshape(m, count, 3) * base.scale
             cone += 3 * count * m
-            averages.append((part[:1].reshape(1, 1), _log_ratios(budget, part[0], z)))
+            logs = _log_ratios(budget, part[0], z)
+            averages.append((part[:1].reshape(1, 1), _steadied(budget, logs, kernel)))
     return Candidate(kernel, Duals(rows, multipliers, tuple(averages)), solver, details)
 
 
@@ -185,6 +188,16 @@ def _log_ratios(budget: Any, tau: float, z: NDArray[np.float64]) -> NDArray[np.f
     for c in set(budget.groups):
         pulled[:, groups == c] = z[:, groups == c, 2].sum(axis=1, keepdims=True)
     return np.asarray(((-z[:, :, 1] / weights - pulled / totals) / tau).T)
+
+
+def _steadied(
+    budget: Any, logs: NDArray[np.float64], kernel: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Duals of rows of tiny mass are noise over that mass: there, what the kernel's ratios say."""
+    given, whole, weights, _ = tables_of(budget)
+    least = 1e-200
+    ratios = np.log(np.maximum(given @ kernel, least)) - np.log(np.maximum(whole @ kernel, least))
+    return np.where((weights < _TINY_MASS)[:, None], ratios, logs)
 
 
 # Solving

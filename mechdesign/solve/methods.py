@@ -59,6 +59,8 @@ class Method(ABC):
     source: ClassVar[str] = ""
     #: Whether its answers are meant to be optimal; those that are not are left out of comparisons.
     is_exact: ClassVar[bool] = True
+    #: Whether other methods are asked for more digits where its gap is small, but not tiny.
+    is_sharpened: ClassVar[bool] = True
     #: What else its answers are optimal for, where that is more than was asked.
     scope: ClassVar[str] = ""
 

@@ -184,6 +184,14 @@ class SublinearProblem(AnyProblem):
 
     utility: SublinearUtility
 
+    @property
+    def not_a_bound(self) -> str:
+        """As for every problem, with what to do."""
+        return (
+            f"{super().not_a_bound}, which sub-convex utilities need; use a linear utility with "
+            "it, or a bound such as PML, LDP or Pufferfish"
+        )
+
     def worths(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """μ of each column of an ``(n, M)`` array on the support."""
         return self.utility.worths(columns, self.inner)

@@ -13,6 +13,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import SolverError
+from ..privacy.hypotheses import Hypotheses
+from ..privacy.prior_sets import PriorSet
 from .columns import LiftFamily, StaircaseFamily, make_family
 from .cones import inner_factors, outer_factors, two_sided
 from .methods import Candidate, Duals, Method
@@ -126,11 +129,18 @@ def inequalities(problem: SublinearProblem, *, inner: bool) -> list[tuple[int, .
     return list(rows)
 
 
-def _masses(hypotheses: object, n: int) -> list[tuple[int, ...]]:
-    indices = hypotheses.indices  # type: ignore[attr-defined]
-    if indices is None:
-        return list(hypotheses.masses)  # type: ignore[attr-defined]
-    return [tuple(int(k == i) for k in range(n)) for i in indices]
+def _masses(hypotheses: Hypotheses, n: int) -> list[tuple[int, ...]]:
+    if isinstance(hypotheses, PriorSet):
+        listed = hypotheses.vertices()
+        if listed is None:
+            raise SolverError(
+                f"{hypotheses.names[0]} has too many vertices to list; use a linear utility, or a "
+                "smaller set of priors"
+            )
+        return listed
+    if hypotheses.indices is None:
+        return list(hypotheses.masses)
+    return [tuple(int(k == i) for k in range(n)) for i in hypotheses.indices]
 
 
 def extreme_rays(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:

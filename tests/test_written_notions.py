@@ -1,0 +1,52 @@
+"""Notions that take more than levels, written on the command line."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+import mechdesign as md
+from mechdesign.cli import app
+from mechdesign.errors import LevelError, UnknownNameError
+from mechdesign.privacy import parse_notion
+
+WRITTEN = {
+    "dp:1.0,adjacent": md.DP(1, "adjacent"),
+    "metricprivacy:0.5,absolute": md.MetricPrivacy(0.5, "absolute"),
+    "approximateldp:1.0,0.1": md.ApproximateLDP(1, 0.1),
+    "entrypml:0.1,3,0.3": md.EntryPML(0.1, 3, 0.3),
+}
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_what_a_notion_needs_follows_its_level(text):
+    assert parse_notion(text) == WRITTEN[text]
+    assert WRITTEN[text].spec == text
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_the_command_line_designs_and_audits_them(text, tmp_path):
+    table = tmp_path / "counts.csv"
+    table.write_text("n\n" + "\n".join("0122333") + "\n")
+    file = str(tmp_path / "found.json")
+    asked = ["design", str(table), "--column", "n", "--utility", "absolute", "--privacy", text]
+    run = CliRunner().invoke(app, [*asked, "--output", file])
+    assert run.exit_code == 0, run.output
+    assert CliRunner().invoke(app, ["audit", file, "--privacy", text]).exit_code == 0
+    assert md.load(file).notions == (WRITTEN[text],)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("dp:1", LevelError, "dp:0.5,NEIGHBOURS"),
+        ("dp:1,near", UnknownNameError, "adjacent"),
+        ("entrypml:.1,x,.3", LevelError, "whole number for entries"),
+        ("entrypml:.1,3,y", LevelError, "number for low"),
+        ("approximateldp:1,nan", LevelError, "from 0 to 1"),
+        ("robustpml:1", LevelError, "use it in Python"),
+    ],
+)
+def test_mistakes_are_explained(text, error, said):
+    with pytest.raises(error, match=said):
+        parse_notion(text)
