@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from fractions import Fraction
+from itertools import product
+
 import numpy as np
 import pytest
 from checks import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_columns import CURVES, best_value, vertices_of
+from scipy.optimize import linprog
 
 import mechdesign as md
 from mechdesign.errors import GapWarning, NoMethodError, UtilityError
@@ -382,6 +387,69 @@ def test_any_prices_give_a_true_bound(seed):
         found = pricer.prove(prices, -5.0, Budget())
         assert found.upper >= optimum * (1 - 1e-12)
     assert pricer.flat_bound() >= optimum * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    "masses",
+    [[1 - 2e-12, 1e-12, 1e-12], [1e-16, 0.1, 0.2, 0.3, 0.4], [1e-30, 3e-17, 0.1, 0.3, 0.6]],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", ["PML", "LIP", "ALIP"])
+@pytest.mark.parametrize("name", CURVES)
+def test_bounds_hold_beside_atoms_of_any_size(masses, kind, name):
+    """Prices over exact lists of columns: no search calls less than the best column a bound."""
+    prior = md.Prior((np.array(masses) / sum(masses)).tolist())
+    problem = state_problem(
+        prior, getattr(md.utility, name)(), notion_of(kind, [0.5, 0.5] if kind == "ALIP" else [0.5])
+    )
+    family = make_family(prior, problem.sides, problem.utility.excess)
+    p, groups = prior.probabilities, family.groups
+    columns = exact_columns(prior, family.below, family.above)
+    worth = problem.utility.excess(columns) @ p
+    pricer = make_pricer(family)
+    rng = np.random.default_rng(8)
+    for _ in range(10):
+        scale = rng.choice([0.1, 1.0]) * worth.max() / family.reach
+        prices = rng.normal(0, 1, len(groups)) * scale * groups.masses
+        best = float((worth - columns @ groups.spread(prices)).max())
+        slack = 1e-13 * (family.size + float(groups.sizes @ (np.abs(prices) * family.reach)))
+        for level in (-family.size, best * (1 - 1e-9), best):
+            for found in (
+                pricer.prove(prices, level, Budget()),
+                pricer.branch(prices, level, 10**6, Budget()),
+                pricer.settle(prices, level, Budget()),
+            ):
+                assert found.upper >= best - slack
+    assert pricer.flat_bound() >= worth.max() * (1 - 1e-12)
+
+
+def exact_columns(prior, below, above):
+    """Extreme columns of a box by rational arithmetic, as deviations."""
+    low, high = Fraction(-below), Fraction(above)
+    masses, n = [prior.mass(i) for i in range(len(prior))], len(prior)
+    found = []
+    for raised in product((False, True), repeat=n):
+        left = -sum(m * (high if up else low) for m, up in zip(masses, raised, strict=True))
+        for j in range(n):
+            if not raised[j] and 0 <= left <= masses[j] * (high - low):
+                found.append([float(high if up else low) for up in raised])
+                found[-1][j] = float(low + left / masses[j])
+    return np.array(found)
+
+
+@pytest.mark.parametrize("level", [1e-5, 1e-4, 1e-3])
+def test_the_rounding_of_a_curve_given_as_a_function_is_part_of_the_bound(level):
+    """Few digits of f are left near one; the bound lies above what f is worth with all digits."""
+    rough = md.utility.FInformation(lambda t: (np.sqrt(t) - 1) ** 2 + 1, "shifted Hellinger")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        found = md.design(REFERENCE, rough, md.LIP(level))
+    d = exact_columns(REFERENCE, -np.expm1(-level), np.expm1(level))
+    fine = np.square(d / (np.sqrt(1 + d) + 1)) @ REFERENCE.probabilities
+    solved = linprog(
+        -fine / fine.max(), A_eq=np.vstack([d.T / level, np.ones(len(d))]), b_eq=[0, 0, 0, 0, 1]
+    )
+    assert found.bound >= -solved.fun * fine.max() * (1 - 1e-9)
 
 
 def test_generated_columns_are_at_most_as_many_as_symbols():

@@ -31,7 +31,8 @@ class Found:
     ----------
     columns, values : columns worth more than the floor, best first
     upper : proven upper bound on the worth of every column (at least the floor)
-    complete : whether the whole tree was searched, so that ``upper`` is the floor or the best value
+    complete : whether the whole tree was searched, so that ``upper`` is the floor or, up to
+        rounding, the best value
     """
 
     columns: Columns | None
@@ -107,11 +108,15 @@ class Search(ABC):
     @abstractmethod
     def expand(
         self, nodes: Nodes, floor: float
-    ) -> tuple[list[tuple[Columns, NDArray[np.float64]]], list[tuple[Nodes, NDArray[np.float64]]]]:
-        """Columns worth more than ``floor`` met on the way, and children with upper bounds.
+    ) -> tuple[
+        list[tuple[Columns, NDArray[np.float64]]], list[tuple[Nodes, NDArray[np.float64]]], float
+    ]:
+        """Columns worth more than ``floor`` met on the way, children with upper bounds, and the
+        largest bound of the nodes that are closed.
 
-        Children may hold whatever their parent holds besides the columns met; nodes that hold no
-        column above the floor have no children.
+        Children hold whatever their parent holds. Nodes that hold no column above the floor have
+        no children; no more have those whose relaxation is a column up to rounding, and what such
+        a node may hold beyond that column is told by its bound.
         """
 
     def run(self, floor: float, wanted: int, budget: Budget) -> Found:
@@ -119,11 +124,13 @@ class Search(ABC):
         heap: list[tuple[float, int, Nodes]] = [(-math.inf, 0, self.root())]
         met: list[tuple[Columns, NDArray[np.float64]]] = []
         count = visited = ticks = 0
+        settled = floor
         while heap and count < wanted and visited < budget.nodes and not budget.is_over:
             _, _, nodes = heapq.heappop(heap)
             visited += len(nodes[0])
-            columns, children = self.expand(nodes, floor)
+            columns, children, closed = self.expand(nodes, floor)
             met += columns
+            settled = max(settled, closed)
             count += sum(len(values) for _, values in columns)
             if not children:
                 continue
@@ -137,7 +144,7 @@ class Search(ABC):
                 ticks -= 1  # among equal bounds the newest first, which is the deepest
                 block = tuple(part[chosen] for part in joined)
                 heapq.heappush(heap, (-float(bounds[chosen[0]]), ticks, block))
-        upper = max([floor, *(-key for key, _, _ in heap[:1])])
+        upper = max([settled, *(-key for key, _, _ in heap[:1])])
         if not met:
             return Found(None, np.empty(0), upper, not heap)
         values = np.concatenate([v for _, v in met])

@@ -34,11 +34,14 @@ class Groups:
     ----------
     masses : ``(G,)`` mass of one symbol of each group
     sizes : ``(G,)`` number of symbols
+    others : ``(G,)`` mass of all symbols but one of the group; 1 − mass would lose all its digits
+        where an atom is nearly one
     members : positions of the symbols of each group
     """
 
     masses: Vector
     sizes: Vector
+    others: Vector
     members: tuple[NDArray[np.intp], ...]
 
     @classmethod
@@ -52,6 +55,7 @@ class Groups:
         return cls(
             np.array([p[places[0]] for places in members]),
             np.array([float(len(places)) for places in members]),
+            np.array([(prior.total - weight) / prior.total for weight in found]),
             members,
         )
 
@@ -171,8 +175,7 @@ class LiftFamily(Family):
         self.groups, self.curve = groups, curve
         self.below, self.above = below, above
         p = groups.masses
-        others = groups.sizes @ p - p
-        room = np.where(others > 0, others, 0.0) / p
+        room = groups.others / p
         lowest = above * room if above < math.inf else np.full(len(p), np.inf)
         self.low = -np.minimum(below, lowest)
         self.high = np.minimum(above, below * room)

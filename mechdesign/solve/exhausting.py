@@ -19,6 +19,8 @@ from .halves import Curved, Halves, Knapsack, Pick
 Vector = NDArray[np.float64]
 
 _CELLS = 8
+# Cells that are not ruled out are cut again, into this many.
+_FINER = (4, 4)
 _DEPTH = 12
 _LONGEST = 1 << 16
 
@@ -94,14 +96,19 @@ class Exhaustion:
         end = min(node.end, mass + float(fill.mass[-1]))
         if start > end + 1e-15:
             return []
-        for low, high in pairwise(np.linspace(start, max(end, start), _CELLS + 1)):
-            if high > low:
-                slope, offset = curve.line(low, high)
-            else:
-                slope, offset = 0.0, float(curve.exact(np.array([low]))[0])
-            bound = base + offset + slope * mass + fill.most(slope, low - mass, high - mass)
-            if bound <= self.floor:
-                continue
+        cells = list(pairwise(np.linspace(start, max(end, start), _CELLS + 1)))
+        for finer in (*_FINER, 1):
+            kept = []
+            for low, high in cells:
+                if high > low:
+                    slope, offset = curve.line(low, high)
+                else:
+                    slope, offset = 0.0, float(curve.exact(np.array([low]))[0])
+                bound = base + offset + slope * mass + fill.most(slope, low - mass, high - mass)
+                if not bound <= self.floor:
+                    kept += list(pairwise(np.linspace(low, high, finer + 1)))
+            cells = kept
+        for low, high in cells:
             if runs and runs[-1][1] >= low:
                 runs[-1] = (runs[-1][0], high)
             else:

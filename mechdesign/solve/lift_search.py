@@ -52,6 +52,8 @@ class LiftSearch(Search):
             (self.sizes * self.p) @ self.at_low - (self.sizes * self.price) @ self.low
         )
         self.tiny = _TINY * family.capacity
+        # What is left over counts as nothing where it is small beside the symbol it would go to.
+        self.negligible = np.clip(1e-9 * self.units, 1e-3 * self.tiny, self.tiny)
 
     def root(self) -> Nodes:
         """Anything."""
@@ -102,12 +104,15 @@ class LiftSearch(Search):
         extra = np.where(critical < g, np.maximum(rest - mass[rows, k], 0.0), 0.0)
         whole = np.floor(extra / self.units[k] + _TINY)
         over = extra - whole * self.units[k]
-        over = np.where(over < self.tiny, 0.0, over)
+        over = np.where(over < self.negligible[k], 0.0, over)
         fixed = self.base + least @ self.worth + worth[rows, critical] + whole * self.worth[k]
         chords = at_start + np.where(length > 0, slope, 0.0) * carried
         counts = np.where(np.arange(g)[None, :] < critical[:, None], most, least)
         counts[rows, k] = np.where(critical < g, least[rows, k] + whole, counts[rows, k])
-        bound = fixed + over * self.density[k] + chords
+        # Worth is concave in the mass filled, so the tangent at the group nearest to being filled
+        # lies above it, on whichever side of a rounding the mass is.
+        tangent = worth[rows, critical] + (rest - mass[rows, critical]) * self.density[k]
+        bound = self.base + least @ self.worth + tangent + chords
         return LiftRelaxed(possible, bound, counts, critical, over, fixed, carried)
 
     def expand(self, nodes: Nodes, floor: float) -> Any:
@@ -116,7 +121,7 @@ class LiftSearch(Search):
         r = self.relax(nodes)
         alive = r.possible & (r.bound > floor)
         if not alive.any():
-            return [], []
+            return [], [], floor
         rows, g = np.arange(len(part)), len(self.order)
         settled, even, length = part >= 0, r.over == 0, end - start
         k = np.minimum(r.critical, g - 1)
@@ -129,15 +134,16 @@ class LiftSearch(Search):
         children = self._children(
             nodes, bound, k, counts[rows, k], over, alive & ~even, settled, barred[rows, k]
         )
-        split = np.flatnonzero(
-            alive & settled & even & (carried > self.tiny) & (carried < length - self.tiny)
-        )
+        tiny = np.maximum(np.minimum(self.tiny, 1e-6 * length), 8 * np.spacing(end))
+        inside = settled & even & (carried > tiny) & (carried < length - tiny)
+        split = np.flatnonzero(alive & inside)
+        closed = float(bound[alive & even & ~inside].max(initial=floor))
         if split.size:
             below, above = ([part[split] for part in nodes] for _ in range(2))
             below[5] = amount[split]
             above[4] = amount[split]
             children += [(tuple(below), bound[split]), (tuple(above), bound[split])]
-        return met, children
+        return met, children, closed
 
     def _columns(
         self,

@@ -267,6 +267,8 @@ class _Carried(Curved):
     def line(self, start: float, end: float) -> tuple[float, float]:
         # What is carried is worth a convex function of the mass: its chord lies above it.
         low, high = self.exact(np.array([start, end]))
+        if not end > start:  # an atom so small that its range is below working precision
+            return 0.0, float(max(low, high))
         slope = (high - low) / (end - start)
         return float(slope), float(low - slope * start)
 

@@ -121,7 +121,9 @@ class StaircaseSearch(Search):
         over = extra - whole * self.p[k]
         x = target - start
         smooth = a + (b + c * x) * x
-        bound = smooth - costs[rows, critical] - extra * self.density[k]
+        # Costs are convex in the mass filled: a tangent lies below them, however P was rounded.
+        spent = costs[rows, critical] + (target - mass[rows, critical]) * self.density[k]
+        bound = smooth - spent
         counts = np.where(np.arange(g)[None, :] < critical[:, None], most, least)
         counts[rows, k] = np.where(critical < g, least[rows, k] + whole, counts[rows, k])
         return StaircaseRelaxed(possible, bound, counts, critical, over, start, end, target, smooth)
@@ -132,7 +134,7 @@ class StaircaseSearch(Search):
         r = self.relax(nodes)
         alive = r.possible & (r.bound > floor)
         if not alive.any():
-            return [], []
+            return [], [], floor
         rows, g = np.arange(len(least)), len(self.order)
         even = r.over < self.tiny
         k = np.minimum(r.critical, g - 1)
@@ -151,10 +153,12 @@ class StaircaseSearch(Search):
                 met.append((self._columns(table[good]), values[good]))
         slack = r.smooth - self.exact(r.target)
         narrowed = (least, most, r.start, r.end)
-        children = self._children(
-            narrowed, r.bound, slack, r.target, k, counts[rows, k], alive, even, floor
-        )
-        return met, children
+        inside = (r.target > r.start + self.tiny) & (r.target < r.end - self.tiny)
+        loose = (even | (slack > 0.5 * (r.bound - floor))) & inside
+        split, divided = alive & loose, alive & ~loose & ~even
+        children = self._children(narrowed, r.bound, r.target, k, counts[rows, k], split, divided)
+        closed = float(r.bound[alive & ~split & ~divided].max(initial=floor))
+        return met, children, closed
 
     def _columns(self, table: NDArray[np.float64]) -> Columns:
         back = np.empty_like(table)
@@ -166,26 +170,21 @@ class StaircaseSearch(Search):
         self,
         nodes: Nodes,
         bound: NDArray[np.float64],
-        slack: NDArray[np.float64],
         target: NDArray[np.float64],
         k: NDArray[np.intp],
         whole: NDArray[np.float64],
-        alive: NDArray[np.bool_],
-        even: NDArray[np.bool_],
-        floor: float,
+        split: NDArray[np.bool_],
+        divided: NDArray[np.bool_],
     ) -> list[tuple[Nodes, NDArray[np.float64]]]:
-        """Split the interval where the quadratic is what is loose, else branch on group k."""
-        start, end = nodes[2], nodes[3]
-        inside = (target > start + self.tiny) & (target < end - self.tiny)
-        loose = (even | (slack > 0.5 * (bound - floor))) & inside
+        """Split the interval where the quadratic is what is loose; elsewhere branch on group k."""
         children: list[tuple[Nodes, NDArray[np.float64]]] = []
-        chosen = np.flatnonzero(alive & loose)
+        chosen = np.flatnonzero(split)
         if chosen.size:
             below, above = ([part[chosen] for part in nodes] for _ in range(2))
             below[3] = target[chosen]
             above[2] = target[chosen]
             children += [(tuple(below), bound[chosen]), (tuple(above), bound[chosen])]
-        chosen = np.flatnonzero(alive & ~loose & ~even)
+        chosen = np.flatnonzero(divided)
         if chosen.size:
             fewer, more = ([part[chosen] for part in nodes] for _ in range(2))
             rows, kk = np.arange(len(chosen)), k[chosen]

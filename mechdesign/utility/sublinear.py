@@ -92,6 +92,11 @@ class FInformation(SublinearUtility):
         """f(1 + d) up to a multiple of d, which no kernel can tell: Σ p d = 0 in every column."""
         return self._checked(1.0 + deviations) - self._offset - self._slope * deviations
 
+    def cancelled(self, deviations: Vector) -> Vector:
+        """Size of the numbers that :meth:`excess` is a difference of; it loses a share of them."""
+        line = abs(self._offset) + abs(self._slope) * (1 + np.abs(deviations))
+        return np.asarray(np.abs(self._checked(1.0 + deviations)) + line)
+
     def _checked(self, lifts: Vector) -> Vector:
         try:
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -166,6 +171,10 @@ class MutualInformation(FInformation):
             direct = np.where(t > 0, t * np.log1p(np.maximum(big, -1.0)), 0.0) - big
         return np.where(small, s * s * series, direct)
 
+    def cancelled(self, deviations: Vector) -> Vector:
+        """Nothing: the excess has full relative accuracy."""
+        return np.zeros_like(deviations)
+
     @property
     def spec(self) -> str:
         """``mutualinformation``."""
@@ -192,6 +201,10 @@ class TotalVariation(FInformation):
         """|d|/2."""
         return np.abs(deviations) / 2
 
+    def cancelled(self, deviations: Vector) -> Vector:
+        """Nothing: the excess has full relative accuracy."""
+        return np.zeros_like(deviations)
+
     @property
     def spec(self) -> str:
         """``totalvariation``."""
@@ -217,6 +230,10 @@ class ChiSquare(FInformation):
     def excess(self, deviations: Vector) -> Vector:
         """d²."""
         return np.square(deviations)
+
+    def cancelled(self, deviations: Vector) -> Vector:
+        """Nothing: the excess has full relative accuracy."""
+        return np.zeros_like(deviations)
 
     @property
     def spec(self) -> str:
