@@ -20,6 +20,8 @@ Vector = NDArray[np.float64]
 _ITEMS = 26
 _PER_ROUND = 3
 _PER_SYMBOL, _MOST_ORDERS = 5, 2000
+# How often a symbol that takes up most of the mass is tried raised.
+_RAISE_LARGE = 0.2
 
 
 def first_columns(family: Family, rng: np.random.Generator) -> Columns:
@@ -86,7 +88,7 @@ def _near(family: Family, rng: np.random.Generator) -> Columns:
         return none
     found: list[tuple[Vector, int, float]] = []
     for _ in range(_MOST_ORDERS):
-        order = rng.permutation(symbols)
+        order = rng.permutation(_without_some(symbols, units, target, rng))
         for first, chosen in _windows(units[order], target, len(order)):
             counts = np.bincount(order[first], minlength=len(units)).astype(float)
             left = target - float(counts @ units)
@@ -115,8 +117,9 @@ def columns_along(
     spread = float(np.std(density))
     found: list[tuple[Vector, int, float]] = []
     for _ in range(count):
-        noise = spread * 10 ** rng.uniform(-2, 0.3) * rng.normal(size=len(symbols))
-        order = symbols[np.argsort(-(density[symbols] + noise), kind="stable")]
+        some = _without_some(symbols, units, target, rng)
+        noise = spread * 10 ** rng.uniform(-2, 0.3) * rng.normal(size=len(some))
+        order = some[np.argsort(-(density[some] + noise), kind="stable")]
         end = int(np.searchsorted(np.cumsum(units[order]), target, "right"))
         low = max(0, end - _ITEMS // 2)
         counts = np.bincount(order[:low], minlength=len(units)).astype(float)
@@ -126,6 +129,15 @@ def columns_along(
         return Columns(np.empty((0, len(units))), np.empty(0, int), np.empty(0))
     table, part, amount = zip(*found, strict=True)
     return Columns(np.array(table), np.array(part), np.array(amount))
+
+
+def _without_some(
+    symbols: NDArray[np.intp], units: Vector, target: float, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Symbols that take up most of the mass, once raised, leave no choice: mostly left low."""
+    large = units[symbols] > 0.5 * target
+    kept = symbols[~large | (rng.random(len(symbols)) < _RAISE_LARGE)]
+    return kept if kept.size else symbols
 
 
 def _windows(
