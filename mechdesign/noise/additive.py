@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import LevelError, UnknownNameError
+from ..errors import LevelError, PriorError, UnknownNameError
 from ..prior import Prior
+from .checking import called, checked, listed, real, reals, shown, whole
 from .laws import positive
 
 Function = Callable[[Any], Any]
@@ -56,7 +57,7 @@ def gaussian_variance_given_secret(
     0.03517
     """
     a, e, d = _checked(variance, epsilon, dimension)
-    if not math.isfinite(entropy):
+    if not math.isfinite(real(entropy)):
         raise LevelError(
             "conditional entropy of the query",
             expected="a finite number of nats",
@@ -94,7 +95,7 @@ def gaussian_variance_for_dp(sensitivity: float, epsilon: float, dimension: int 
 def classical_gaussian_variance(sensitivity: float, epsilon: float, delta: float) -> float:
     """σ² = 2 log(1.25/δ) Δ²/ε² of the classical (ε, δ)-DP Gaussian mechanism, for ε ≤ 1."""
     width, e, _ = _checked(sensitivity, epsilon, 1)
-    if not 0 < delta < 1 or e > 1:
+    if not 0 < real(delta) < 1 or e > 1:
         raise LevelError(
             "classical Gaussian mechanism",
             expected="ε at most 1 and δ between 0 and 1",
@@ -114,7 +115,15 @@ def classical_comparison(
     2√((e^{2ε} − 1) log(1.25/√(2ε))) ([NuradhaGoldfeld2023] Remark 4, exact for d = 1).
     """
     rows = []
-    for epsilon in np.asarray(epsilons, dtype=float).ravel():
+    levels = reals(epsilons).ravel()
+    if not np.isfinite(levels).all():
+        raise LevelError(
+            "levels of a comparison",
+            expected="finite numbers",
+            got=shown(epsilons),
+            remedy="give for example [0.1, 0.2]",
+        )
+    for epsilon in levels.tolist():
         e = positive(epsilon, "level")
         delta = math.sqrt(2 * e)
         if delta >= 1:
@@ -156,10 +165,13 @@ def query_spread(
 
     These are what :func:`gaussian_variance` and :func:`laplace_scale` ask for.
     """
-    listed = [priors] if isinstance(priors, Prior) else list(priors)
-    functions = list(public) or [None]
+    thetas = [priors] if isinstance(priors, Prior) else priors
+    thetas = listed(thetas, "priors", "a Prior, or a list of them", "write md.Prior([...], labels)")
+    functions = listed(
+        public, "public functions", "a list of functions", "write [function], or [None] for none"
+    ) or [None]
     spreads, deviations = [0.0], [0.0]
-    for prior in listed:
+    for prior in thetas:
         values = _values(query, prior)
         for w in functions:
             groups = _groups(prior, w)
@@ -176,19 +188,27 @@ def query_spread(
 
 
 def _values(query: Function, prior: Prior) -> NDArray[np.float64]:
-    values = np.array([np.atleast_1d(query(label)) for label in prior.labels], dtype=float)
+    checked(prior, Prior, "prior", "write md.Prior([...], labels)", PriorError)
+    called(query, "query")
+    problem = None
+    try:
+        values = reals([np.atleast_1d(query(label)) for label in prior.labels])
+    except (TypeError, ValueError) as found:
+        values, problem = reals(None), found
     if values.ndim != 2 or not np.isfinite(values).all():
         raise LevelError(
             "query",
             expected="a finite number, or vectors of one length, for every symbol",
-            got=f"values of shape {values.shape}",
+            got="something else" if values.ndim != 2 else "a number that is not finite",
             remedy="let the function take a label of the prior",
-        )
+        ) from problem
     return values
 
 
 def _groups(prior: Prior, function: Function | None) -> dict[Any, list[int]]:
     groups: dict[Any, list[int]] = {}
+    if function is not None:
+        called(function, "public function")
     for x in prior.support.tolist():
         key = None if function is None else function(prior.labels[x])
         groups.setdefault(key, []).append(x)
@@ -210,7 +230,15 @@ def noisy_information(
     """
     from scipy.integrate import trapezoid
 
-    kind, scale = noise
+    kind, scale = noise if isinstance(noise, (tuple, list)) and len(noise) == 2 else (noise, 1.0)
+    called(private, "private function")
+    if not whole(steps, 2):
+        raise LevelError(
+            "steps of the integration",
+            expected="a whole number from 2",
+            got=shown(steps),
+            remedy="leave it out for 20000",
+        )
     if kind not in ("laplace", "gaussian"):
         raise UnknownNameError("noise", kind, ["laplace", "gaussian"])
     scale = positive(scale, "scale of the noise")
@@ -227,10 +255,10 @@ def noisy_information(
             key = private(prior.labels[x])
             term = prior.probabilities[x] * np.append(rows[x], 1.0)
             parts[key] = parts.get(key, 0.0) + term
-        whole = np.sum(list(parts.values()), axis=0)
+        joint = np.sum(list(parts.values()), axis=0)
         for part in parts.values():
             with np.errstate(divide="ignore", invalid="ignore"):
-                log = np.log(part[:-1] / part[-1]) - np.log(whole[:-1] / whole[-1])
+                log = np.log(part[:-1] / part[-1]) - np.log(joint[:-1] / joint[-1])
                 terms = np.where(part[:-1] > 0, part[:-1] * log, 0.0)
             total += float(trapezoid(terms, grid))
     return max(total, 0.0)
@@ -248,7 +276,7 @@ def variation_from_information(information: float, first: float, second: float) 
     g(X); for a given Θ it is false (Θ = {Ber(.01)}, M = X: I = .056, total variation 1).
     """
     i = positive(information, "mutual information", zero=True)
-    if not (0 < first <= 1 and 0 < second <= 1):
+    if not (0 < real(first) <= 1 and 0 < real(second) <= 1):
         raise LevelError(
             "probabilities of two values",
             expected="numbers above 0 and up to 1",
@@ -267,12 +295,19 @@ def information_from_approximate(
     ([NuradhaGoldfeld2023] Theorem 1), for δ' up to 1/2, and never above log of ``values``.
     """
     e = positive(epsilon, "level", zero=True)
-    if not 0 <= delta <= 1 or values < 1:
+    if not 0 <= real(delta) <= 1 or not whole(values):
         raise LevelError(
             "approximate level",
             expected="δ from 0 to 1 and at least one value",
             got=f"δ = {delta!r}, {values} values",
             remedy="correct it",
+        )
+    if outputs is not None and not whole(outputs):
+        raise LevelError(
+            "number of outputs",
+            expected="a whole number from 1",
+            got=shown(outputs),
+            remedy="leave it out when it is not known",
         )
     share = 1 - 2 * (1 - delta) / (math.exp(e) + 1)
     limit = math.log(values)
@@ -284,7 +319,7 @@ def information_from_approximate(
 
 
 def _checked(size: float, epsilon: float, dimension: int) -> tuple[float, float, int]:
-    if isinstance(dimension, bool) or not isinstance(dimension, (int, np.integer)) or dimension < 1:
+    if not whole(dimension):
         raise LevelError(
             "dimension of the query",
             expected="a whole number from 1",

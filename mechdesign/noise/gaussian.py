@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import LevelError
+from .checking import checked, real, reals, shown
 from .laws import Law, positive, solve_decreasing
 
 
@@ -40,6 +41,7 @@ class GaussianNoise:
     sigma: float
 
     def __post_init__(self) -> None:
+        checked(self.law, Law, "law of the secret", "write for example Law.uniform(0, 1)")
         object.__setattr__(self, "sigma", positive(self.sigma, "standard deviation"))
 
     def pmc(self, y: ArrayLike) -> Any:
@@ -54,12 +56,12 @@ class GaussianNoise:
         return self._each(y, self._pml)
 
     def _each(self, y: ArrayLike, function: Any) -> Any:
-        points = np.asarray(y, dtype=float)
+        points = reals(y)
         if not np.isfinite(points).all():
             raise LevelError(
                 "outcome",
                 expected="finite numbers",
-                got=str(points[~np.isfinite(points)][:1]),
+                got=shown(y),
                 remedy="Gaussian noise has no finite level over all outcomes; use tail()",
             )
         found = np.array([function(float(v)) for v in points.ravel()])
@@ -93,6 +95,13 @@ class GaussianNoise:
         """
         bound = self._radius()
         s2 = self.sigma**2
+        if not math.isfinite(real(y)):
+            raise LevelError(
+                "outcome",
+                expected="a finite number",
+                got=shown(y),
+                remedy="give one outcome; pmc() also takes an array",
+            )
         if not with_cgf:
             return bound * abs(y) / s2, bound * (bound + 4 * abs(y)) / (2 * s2)
         extra = self.law.cgf(y / s2)
@@ -161,7 +170,8 @@ class GaussianNoise:
         A statement about the random variable Λ(X → Y), not a privacy notion: it says how often an
         outcome is revealing, and it is not preserved by post-processing.
         """
-        if not 0 < chance < 1:
+        checked(law, Law, "law of the secret", "write for example Law.uniform(0, 1)")
+        if not 0 < real(chance) < 1:
             raise LevelError(
                 "chance",
                 expected="a probability between 0 and 1",

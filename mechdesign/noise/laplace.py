@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import LevelError
 from ..privacy.notion import check_level
+from .checking import checked, reals, shown
 from .laws import Law, number_of, positive, solve_decreasing
 
 _MOST_SUMS = 200_000
@@ -59,6 +60,7 @@ class LaplaceMean:
     scale: float
 
     def __post_init__(self) -> None:
+        checked(self.law, Law, "law of the secret", "write for example Law.uniform(0, 1)")
         object.__setattr__(self, "entries", number_of(self.entries))
         object.__setattr__(self, "scale", positive(self.scale, "scale of the noise"))
 
@@ -87,12 +89,12 @@ class LaplaceMean:
         return self._each(y, lambda top, mean, low: np.exp(mean) / (2 * self.scale))
 
     def _each(self, y: ArrayLike, combine: Any) -> Any:
-        points = np.asarray(y, dtype=float)
+        points = reals(y)
         if not np.isfinite(points).all():
             raise LevelError(
                 "outcome",
                 expected="finite numbers",
-                got=str(points[~np.isfinite(points)][:1]),
+                got=shown(y),
                 remedy="for the limits use sup_pml() and sup_pmc()",
             )
         found = np.array([combine(*self._logs(float(v))) for v in points.ravel()])
@@ -215,6 +217,7 @@ class LaplaceMean:
 
     @classmethod
     def _calibrated(cls, law: Law, entries: int, epsilon: float, level: str) -> LaplaceMean:
+        checked(law, Law, "law of the secret", "write for example Law.uniform(0, 1)")
         epsilon = positive(check_level(epsilon, "level"), "level")
         width = law.high - law.low
         if width == 0:

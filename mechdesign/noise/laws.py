@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import LevelError, PriorError
 from ..prior import Prior
+from .checking import checked, real, reals, shown, whole
 
 # Largest error of an integral, relative to it, and of one interval of it.
 _ACCURACY = 1e-10
@@ -56,25 +57,25 @@ class Law:
 
         Raises :class:`PriorError` for masses that are no distribution.
         """
-        x = np.atleast_1d(np.array(values, dtype=float))
-        p = np.atleast_1d(np.array(masses, dtype=float))
+        x, p = np.atleast_1d(reals(values)), np.atleast_1d(reals(masses))
         good = x.ndim == 1 and x.shape == p.shape and np.isfinite(x).all() and np.isfinite(p).all()
         if not good or not len(x) or (p < 0).any() or p.sum() <= 0:
             raise PriorError(
                 "law of a secret",
                 expected="finite values with as many non-negative masses",
-                got=f"values of shape {x.shape}, masses of shape {p.shape}",
+                got=f"values {shown(values)}, masses {shown(masses)}",
                 remedy="give one mass per value",
             )
         x, place = np.unique(x[p > 0], return_inverse=True)
-        p = np.bincount(place, p[p > 0])
-        ends = (float(x[0]) if low is None else low, float(x[-1]) if high is None else high)
-        _check_ends(*ends, x)
+        p = np.bincount(place, p[p > 0]).astype(np.float64)
+        first, last = (float(end) for end in x[[0, -1]])
+        ends = _checked_ends(first if low is None else low, last if high is None else high, x)
         return cls(*ends, x, p / p.sum())
 
     @classmethod
     def from_prior(cls, prior: Prior) -> Law:
         """The law of numeric labels under a prior."""
+        checked(prior, Prior, "law of a secret", "for numbers use Law.sample", PriorError)
         try:
             values = np.array([float(label) for label in prior.labels])
         except (TypeError, ValueError):
@@ -89,19 +90,20 @@ class Law:
     @classmethod
     def two_point(cls, chance: float, low: float = 0.0, high: float = 1.0) -> Law:
         """``high`` with probability ``chance``, else ``low``."""
-        if not 0 <= chance <= 1:
+        p = real(chance)
+        if not 0 <= p <= 1:
             raise PriorError(
                 "chance of a two-point law",
                 expected="a probability",
                 got=repr(chance),
                 remedy="give a number from 0 to 1",
             )
-        return cls.finite([low, high], [1 - chance, chance], low, high)
+        return cls.finite([low, high], [1 - p, p], low, high)
 
     @classmethod
     def uniform(cls, low: float, high: float) -> Law:
         """Uniform on [low, high]."""
-        _check_ends(low, high, None)
+        low, high = _checked_ends(low, high)
         return cls(low, high, density=lambda x: np.full(np.shape(x), 1 / (high - low)))
 
     @classmethod
@@ -109,7 +111,7 @@ class Law:
         """A beta law with parameters a, b, stretched to [low, high]."""
         from scipy.special import betaln
 
-        _check_ends(low, high, None)
+        low, high = _checked_ends(low, high)
         a, b = positive(a, "parameter of a beta law"), positive(b, "parameter of a beta law")
         width = high - low
         constant = math.exp(-float(betaln(a, b))) / width ** (a + b - 1)
@@ -121,15 +123,18 @@ class Law:
 
         Raises :class:`PriorError` for one whose support is unbounded.
         """
-        if not hasattr(distribution, "support") or not hasattr(distribution, "pdf"):
+        try:
+            ends = distribution.support() if hasattr(distribution, "pdf") else None
+        except (TypeError, ValueError, AttributeError):  # its parameters are not fixed
+            ends = None
+        if ends is None:
             raise PriorError(
                 "law of a secret",
                 expected="a continuous scipy.stats distribution with its parameters fixed",
                 got=repr(distribution)[:60],
                 remedy="write for example scipy.stats.beta(2, 5)",
             )
-        low, high = (float(end) for end in distribution.support())
-        _check_ends(low, high, None)
+        low, high = _checked_ends(*ends)
         kind = getattr(getattr(distribution, "dist", None), "name", "")
         if kind == "beta" and len(distribution.args) >= 2:
             # Its poles at the ends are known, so that they can be integrated.
@@ -142,8 +147,15 @@ class Law:
         cls, values: Iterable[float], low: float | None = None, high: float | None = None
     ) -> Law:
         """The empirical law of a sample, on its range or on a stated domain."""
-        listed = np.array(list(values), dtype=float)
-        return cls.finite(listed, np.ones(len(listed)), low, high)
+        sample = reals(values if isinstance(values, (str, bytes, np.ndarray)) else _list(values))
+        if sample.ndim != 1 or not len(sample) or not np.isfinite(sample).all():
+            raise PriorError(
+                "law of a sample",
+                expected="a list of finite numbers",
+                got=shown(values),
+                remedy="drop missing values, and turn text into numbers",
+            )
+        return cls.finite(sample, np.ones(len(sample)), low, high)
 
     def expect(
         self, function: Callable[[NDArray[np.float64]], Any], kinks: Iterable[float] = ()
@@ -254,7 +266,15 @@ def _adaptive(pieces: list[Callable[[Any], Any]]) -> tuple[float, float]:
     return math.fsum(done), math.fsum(errors)
 
 
-def _check_ends(low: float, high: float, values: NDArray[np.float64] | None) -> None:
+def _list(values: Any) -> Any:
+    """The members of an iterable; anything else as it is."""
+    return list(values) if isinstance(values, Iterable) else values
+
+
+def _checked_ends(
+    first: Any, last: Any, values: NDArray[np.float64] | None = None
+) -> tuple[float, float]:
+    low, high = real(first), real(last)
     good = math.isfinite(low) and math.isfinite(high) and low <= high
     if good and values is None:
         good = low < high
@@ -264,31 +284,29 @@ def _check_ends(low: float, high: float, values: NDArray[np.float64] | None) -> 
         raise PriorError(
             "domain of a law",
             expected="finite ends low < high around all values",
-            got=f"[{low!r}, {high!r}]",
+            got=f"[{first!r}, {last!r}]",
             remedy="a secret without bounds has no finite level; cut it off",
         )
+    return low, high
 
 
 def positive(value: Any, subject: str, *, zero: bool = False) -> float:
     """A positive finite float, or a :class:`LevelError`."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
+    number = real(value)
     least = number >= 0 if zero else number > 0
-    if isinstance(value, (bool, str)) or not least or not math.isfinite(number):
+    if isinstance(value, bool) or not least or not math.isfinite(number):
         raise LevelError(
             subject,
             expected="a positive finite number",
-            got=repr(value),
-            remedy="correct it",
+            got=shown(value),
+            remedy="write for example 0.5, without quotes",
         )
     return number
 
 
 def number_of(entries: Any) -> int:
     """A number of database entries, or a :class:`LevelError`."""
-    if isinstance(entries, bool) or not isinstance(entries, (int, np.integer)) or entries < 1:
+    if not whole(entries):
         raise LevelError(
             "number of entries",
             expected="a whole number from 1",

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import KernelError
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .laws import positive
+from .checking import listed, reals, shown
+from .laws import number_of, positive
 
 
 def quantise(
@@ -51,13 +52,14 @@ def quantise(
     >>> kernel.kernel.round(4)[1]
     array([0.3033, 0.3935, 0.3033])
     """
-    labels = secret.labels if isinstance(secret, Prior) else tuple(secret)
-    cuts = np.asarray(edges, dtype=float).ravel()
+    names = secret.labels if isinstance(secret, Prior) else secret
+    labels = listed(names, "secret", "a Prior, or labels", "write for example range(3)")
+    cuts = reals(edges).ravel()
     if not len(cuts) or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
         raise KernelError(
             "edges",
             expected="at least one finite number, increasing",
-            got=f"{cuts[:6].tolist()}",
+            got=shown(edges),
             remedy="sort them; the outer intervals reach to infinity by themselves",
         )
     given: Any = labels if locations is None else locations
@@ -74,7 +76,10 @@ def quantise(
         )
     below, above = _tails(noise)
     place = cuts[None, :] - centres[:, None]
-    under, over = below(place), above(place)
+    try:
+        under, over = below(place), above(place)
+    except (TypeError, ValueError):  # its parameters are not fixed
+        raise _unknown(noise) from None
     # Differences on the side where the tail is small keep their digits.
     middle = np.where(place[:, 1:] <= 0, np.diff(under), -np.diff(over))
     crossing = (place[:, :-1] < 0) & (place[:, 1:] > 0)
@@ -84,7 +89,7 @@ def quantise(
         outputs = [cuts[0], *((cuts[1:] + cuts[:-1]) / 2), cuts[-1]]
         if len(cuts) == 1:
             outputs = ["below", "above"]
-    return Mechanism(kernel, labels, list(outputs))
+    return Mechanism(kernel, labels, outputs)
 
 
 def _tails(noise: Any) -> tuple[Any, Any]:
@@ -103,7 +108,11 @@ def _tails(noise: Any) -> tuple[Any, Any]:
         return lambda t: ndtr(t / sigma), lambda t: ndtr(-t / sigma)
     if hasattr(noise, "cdf") and hasattr(noise, "sf"):
         return noise.cdf, noise.sf
-    raise KernelError(
+    raise _unknown(noise)
+
+
+def _unknown(noise: Any) -> KernelError:
+    return KernelError(
         "noise",
         expected="('laplace', scale), ('gaussian', sigma) or a scipy.stats distribution",
         got=repr(noise)[:60],
@@ -113,4 +122,4 @@ def _tails(noise: Any) -> tuple[Any, Any]:
 
 def counting_edges(entries: int) -> NDArray[np.float64]:
     """Edges half-way between the counts 0 … n, so that intervals stand for rounded counts."""
-    return np.arange(entries, dtype=np.float64) + 0.5
+    return np.arange(number_of(entries), dtype=np.float64) + 0.5

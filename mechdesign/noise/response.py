@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import LevelError, UnknownNameError
+from ..errors import LevelError, PriorError, UnknownNameError
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import check_level
+from .checking import checked
 
 NAMES = ("ldp", "pml", "pmc", "lip", "maximal_leakage")
 
@@ -37,6 +38,7 @@ class RandomisedResponse:
     response: float
 
     def __post_init__(self) -> None:
+        checked(self.prior, Prior, "prior", "write md.Prior([...], labels)", PriorError)
         level = check_level(self.response, "level of randomised response")
         if not math.isfinite(level):
             raise LevelError(
@@ -85,6 +87,7 @@ class RandomisedResponse:
         """
         if notion not in NAMES:
             raise UnknownNameError("level of randomised response", notion, NAMES)
+        checked(prior, Prior, "prior", "write md.Prior([...], labels)", PriorError)
         level = check_level(level, f"{notion} level")
         top = max(prior.probabilities)
         gain = math.expm1(level) if level < 700 else math.inf

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import LevelError
+from ..errors import LevelError, PriorError
 from ..prior import Prior
 from ..privacy.pufferfish import Pufferfish
+from .checking import called, checked, reals, shown
 from .laws import positive
 
 
@@ -20,8 +21,16 @@ def wasserstein_infinity(values: ArrayLike, first: ArrayLike, second: ArrayLike)
     >>> wasserstein_infinity([0, 1, 2], [.5, .5, 0], [0, .5, .5])
     1.0
     """
-    x = np.asarray(values, dtype=float)
-    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    x, a, b = reals(values), reals(first), reals(second)
+    masses = np.concatenate([a.ravel(), b.ravel()])
+    good = x.ndim == 1 and x.shape == a.shape == b.shape and np.isfinite(x).all()
+    if not good or not (masses >= 0).all() or not 0 < a.sum() < np.inf or not 0 < b.sum() < np.inf:
+        raise LevelError(
+            "laws on the same numbers",
+            expected="finite values, and two lists of as many non-negative masses",
+            got=f"{shown(values)}, {shown(first)} and {shown(second)}",
+            remedy="give one mass of each law per value",
+        )
     order = np.argsort(x)
     x, a, b = x[order], a[order] / a.sum(), b[order] / b.sum()
     # Both quantile functions are constant between consecutive steps of either law.
@@ -56,6 +65,9 @@ def wasserstein_scale(
     >>> wasserstein_scale(flu, one)
     2.0
     """
+    checked(prior, Prior, "prior", "write md.Prior([...], labels)", PriorError)
+    checked(notion, Pufferfish, "notion", "write md.Pufferfish(epsilon, secrets)")
+    called(query, "query")
     epsilon = positive(notion.epsilon, "level")
     try:
         values = [float(query(label)) for label in prior.labels]

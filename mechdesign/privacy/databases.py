@@ -36,11 +36,14 @@ def counts_of(entries: int, values: int = 2) -> list[Any]:
     >>> counts_of(2), counts_of(2, 3)[:3]
     ([0, 1, 2], [(2, 0, 0), (1, 1, 0), (1, 0, 1)])
     """
-    if not isinstance(entries, (int, np.integer)) or entries < 1 or values < 2:
+    whole = all(
+        isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in (entries, values)
+    )
+    if not whole or entries < 1 or values < 2:
         raise PriorError(
             "database",
             expected="at least one entry and two values",
-            got=f"{entries} entries of {values} values",
+            got=f"{entries!r} entries of {values!r} values",
             remedy="give the number of rows and of values a row can have",
         )
     if values == 2:

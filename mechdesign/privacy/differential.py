@@ -167,7 +167,7 @@ class MetricPrivacy(LikelihoodBound):
     @classmethod
     def graph(cls, epsilon: float, edges: Iterable[tuple[Label, Label, float]]) -> Self:
         """Lengths of shortest paths along edges ``(label, label, length)``."""
-        return cls(epsilon, ("graph", tuple(edges)))
+        return cls(epsilon, ("graph", edges))
 
     @classmethod
     def between(

@@ -315,6 +315,13 @@ def _checked_secrets(secrets: Any) -> tuple[tuple[str, tuple[tuple[Label, Any], 
 def _checked_pairs(pairs: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
     if pairs is None:
         return tuple(combinations(names, 2))
+    if not isinstance(pairs, Iterable):
+        raise LevelError(
+            "pairs of secrets",
+            expected="a list of pairs of names",
+            got=repr(pairs)[:80],
+            remedy="write [('few', 'many')], or leave it out for every two secrets",
+        )
     found = []
     for pair in pairs:
         try:

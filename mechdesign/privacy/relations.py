@@ -148,6 +148,8 @@ def checked_distances(distances: Any) -> Any:
             raise UnknownNameError("metric", distances, METRICS)
         return distances
     if isinstance(distances, tuple) and len(distances) == 2 and distances[0] == "graph":
+        if not isinstance(distances[1], Iterable):
+            _edge(distances[1])
         return ("graph", tuple(_edge(edge) for edge in distances[1]))
     if isinstance(distances, tuple) and len(distances) == 2 and distances[0] == "matrix":
         distances = distances[1]

@@ -1,0 +1,80 @@
+"""What is handed to the functions of this folder: numbers, and things of a kind.
+
+Text is never read as a number. What is no number becomes NaN, which every check of a range refuses
+with a message of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, LevelError
+
+Kind = TypeVar("Kind")
+
+
+def real(value: Any) -> float:
+    """A float; NaN for text and whatever else is no number."""
+    if isinstance(value, (str, bytes, bytearray)):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def reals(values: Any) -> NDArray[np.float64]:
+    """A new array of floats; a single NaN when there is something else among the values."""
+    try:
+        found = np.array(values)
+        if found.dtype.kind == "O" and not any(isinstance(v, (str, bytes)) for v in found.flat):
+            found = found.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        found = np.array(None)
+    return found.astype(np.float64) if found.dtype.kind in "biuf" else np.array(math.nan)
+
+
+def whole(value: Any, least: int = 1) -> bool:
+    """Whether a value is a whole number from ``least``; ``True`` is none."""
+    good = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+    return good and bool(value >= least)
+
+
+def checked(
+    value: Any, kind: type[Kind], subject: str, remedy: str, error: type[InputError] = LevelError
+) -> Kind:
+    """The value, known to be of a kind; an :class:`InputError` for anything else."""
+    if isinstance(value, kind):
+        return value
+    raise error(subject, expected=f"a {kind.__name__}", got=shown(value), remedy=remedy)
+
+
+def called(value: Any, subject: str) -> Any:
+    """The value, known to be a function of a label."""
+    if callable(value):
+        return value
+    raise LevelError(
+        subject,
+        expected="a function of a label",
+        got=shown(value),
+        remedy="pass for example float, or lambda label: label[0]",
+    )
+
+
+def listed(values: Any, subject: str, expected: str, remedy: str) -> list[Any]:
+    """The members of a collection, which a single text is not."""
+    try:
+        if not isinstance(values, (str, bytes)):
+            return list(values)
+    except TypeError:
+        pass
+    raise LevelError(subject, expected=expected, got=shown(values), remedy=remedy)
+
+
+def shown(value: Any) -> str:
+    """One short line that shows a value."""
+    return " ".join(repr(value).split())[:60]
