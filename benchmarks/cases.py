@@ -180,9 +180,9 @@ def metric() -> Iterable[Case]:
 @group
 def information() -> Iterable[Case]:
     """Mutual information. Listing all extreme columns wins up to twelve symbols, as the linear
-    program is all there is to it; above, it cannot run, and columns generated as prices ask for them
-    take seconds. At a thousand symbols of different mass the window mechanism answers, with a gap
-    of a thousandth.
+    program is all there is to it; above, it cannot run, and columns generated as prices ask for
+    them take seconds. At a thousand symbols of different mass the window mechanism answers, with
+    a gap of a thousandth.
     """
     for n in (8, 10, 12):
         for notion in ("LDP", "PML", "LIP"):
