@@ -94,7 +94,8 @@ def _ratio(entry: dict[str, Any] | None, ours: dict[str, Any] | None) -> str:
     if not entry or not ours or not entry["median"] or not ours["median"]:
         return ""
     more = "" if entry["finished"] else "> "
-    return f"{more}{entry['median'] / ours['median']:.0f}×"
+    ratio = entry["median"] / ours["median"]
+    return f"{more}{ratio:.0f}×" if ratio >= 10 else f"{more}{ratio:.2g}×"
 
 
 def print_rows(rows: list[dict[str, Any]]) -> None:
