@@ -14,6 +14,7 @@ from rich.table import Table
 
 from .cases import GROUPS
 from .drivers import DRIVERS
+from .readme import write_table
 from .runner import run as run_all
 
 HERE = Path(__file__).parent
@@ -123,13 +124,7 @@ def table(
 ) -> None:
     """Write the table of the README from the rows, with the date and the machine in words."""
     rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-    text = readme.read_text(encoding="utf-8")
-    head, _, rest = text.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    if not rest or not _:
-        raise typer.BadParameter(f"{readme} lacks the markers {BEGIN} and {END}")
-    readme.write_text(f"{head}{BEGIN}\n{markdown(rows)}\n{END}{tail}", encoding="utf-8")
-    typer.echo(f"wrote the table into {readme}")
+    write_table(readme, BEGIN, END, markdown(rows))
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:

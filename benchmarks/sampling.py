@@ -22,6 +22,7 @@ import typer
 
 import mechdesign as md
 
+from .readme import write_table
 from .runner import machine
 
 HERE = Path(__file__).parent
@@ -188,13 +189,7 @@ def table(
 ) -> None:
     """Write the table of the README from the rows."""
     rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-    text = readme.read_text(encoding="utf-8")
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise typer.BadParameter(f"{readme} lacks the markers {BEGIN} and {END}")
-    readme.write_text(f"{head}{BEGIN}\n{markdown(rows)}\n{END}{tail}", encoding="utf-8")
-    typer.echo(f"wrote the table into {readme}")
+    write_table(readme, BEGIN, END, markdown(rows))
 
 
 if __name__ == "__main__":

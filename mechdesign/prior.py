@@ -358,3 +358,15 @@ def _masses(values: Iterable[Any]) -> list[Fraction]:
             remedy="pass the probabilities of the symbols",
         )
     return masses
+
+
+def as_prior(value: Any) -> Prior:
+    """A prior; raises :class:`PriorError` for anything else."""
+    if not isinstance(value, Prior):
+        raise PriorError(
+            "prior",
+            expected="a Prior",
+            got=type(value).__name__,
+            remedy="wrap it: md.Prior(probabilities, labels)",
+        )
+    return value

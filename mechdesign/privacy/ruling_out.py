@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..errors import LevelError, PriorError
+from ..errors import LevelError
 from ..exact import Verdict, compare_with_exp, log_upper
-from ..prior import Prior
+from ..prior import Prior, as_prior
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,7 @@ def pml_regions(prior: Prior) -> PMLRegions:
     >>> regions.region(.2), regions.most_zeros(.2), regions.prevents_absolute_disclosure(.05)
     (2, 1, True)
     """
-    if not isinstance(prior, Prior):
-        raise PriorError(
-            "prior",
-            expected="a Prior",
-            got=type(prior).__name__,
-            remedy="wrap it: md.Prior(probabilities, labels)",
-        )
-    inner = prior.restricted()
+    inner = as_prior(prior).restricted()
     return PMLRegions(inner, tuple(max(0.0, log_upper(ratio)) for ratio in _ratios(inner)))
 
 

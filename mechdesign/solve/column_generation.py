@@ -75,11 +75,11 @@ class Master:
         add_columns(self.model, self.family.worths(columns) / self.unit, rows)
         self.columns.append(columns)
 
-    def solve(self) -> tuple[float, float, Vector]:
-        """Value, price of output mass, and prices of deviations."""
+    def solve(self) -> tuple[float, Vector]:
+        """Value, and prices of deviations."""
         duals, value, self.shares = run_model(self.model)
         prices = duals[1:] * self.unit / self.scales / self.family.groups.sizes
-        return value * self.unit, float(duals[0]) * self.unit, prices
+        return value * self.unit, prices
 
     def active(self) -> tuple[Columns, Vector, float]:
         """Columns of positive share, their shares, and the share of the constant column."""
@@ -101,7 +101,7 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = TOLERANCE) -> G
     upper, best = flat, nothing
     started, reached, values, failures = time.monotonic(), False, [], 0
     while True:
-        value, _, prices = master.solve()
+        value, prices = master.solve()
         values.append(value)
         if upper - value <= FINE * value or time.monotonic() > deadline:
             break

@@ -24,6 +24,7 @@ Curve = Callable[[Vector], Vector]
 
 #: Ratios above this are as good as none; design keeps below, bounds do not look at them.
 LARGEST_RATIO = 1e100
+_CUTS = 4097
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,6 +257,12 @@ class StaircaseFamily(Family):
         """Lowered and raised deviation, the same in each group."""
         up, down = self.deviation(self.mass(columns.take(np.array([i]))))
         return [(float(down[0]), float(up[0]), float(down[0]))] * len(self.groups)
+
+    @property
+    def best_mass(self) -> float:
+        """The mass P whose staircases are worth most, whatever sets there are."""
+        cuts = np.linspace(0, self.total, _CUTS)
+        return float(cuts[np.argmax(self.worth_of(cuts))])
 
     @property
     def size(self) -> float:

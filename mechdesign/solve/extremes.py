@@ -163,14 +163,14 @@ def _best_binary(problem: SublinearProblem, family: StaircaseFamily) -> Mechanis
     table[:, listed] = sets
     for i in order[len(listed) :]:  # the small ones fill up the lighter half
         table[:, i] = table @ p < 0.5
-    high, low = (1 + family.excess) / (2 + family.excess), 1 / (2 + family.excess)
-    chosen, best = table[0], -np.inf
-    for raised in table[: len(table) // 2]:
-        kernel = np.where(raised[:, None], [high, low], [low, high])
-        value = problem.worth(kernel)
-        if value > best:
-            chosen, best = raised, value
-    return _exact(problem, np.where(chosen[:, None], [high, low], [low, high]))
+    high = (1 + family.excess) / (2 + family.excess)
+    kernels = (_flipped(raised, high) for raised in table[: len(table) // 2])
+    return _exact(problem, max(kernels, key=problem.worth))
+
+
+def _flipped(inside: NDArray[np.bool_], high: float) -> Vector:
+    """Whether a symbol is in a set, told rightly with probability ``high``."""
+    return np.where(inside[:, None], [high, 1 - high], [1 - high, high])
 
 
 def _exact(problem: SublinearProblem, kernel: Vector) -> Mechanism:
@@ -218,7 +218,7 @@ def binary_mechanism(prior: Prior, epsilon: float, raised: Iterable[Any]) -> Mec
     ratio = np.inf if problem.sides is None else problem.sides.ratio
     high = 1.0 if np.isinf(ratio) else ratio / (1 + ratio)
     inside = np.array([label in labels for label in problem.inner.labels])
-    return _exact(problem, np.where(inside[:, None], [high, 1 - high], [1 - high, high]))
+    return _exact(problem, _flipped(inside, high))
 
 
 def window_mechanism(prior: Prior, privacy: PrivacyNotion) -> Mechanism:

@@ -62,9 +62,8 @@ class Pricer(ABC):
         if self.halves.is_short:
             if found.count < max(wanted // 2, 1):
                 nothing = np.zeros(len(self.family.groups))
-                found = self._by_halves(
-                    search, self.halves, self.items, nothing, None, level, budget
-                )
+                items = self.items
+                found = self._by_halves(search, self.halves, items, nothing, None, level, budget)
             return self.as_worth(found, level)
         parts = [found, self.varied(search, prices, level)]
         if sum(part.count for part in parts) < max(wanted // 2, 1):
@@ -147,11 +146,6 @@ class Pricer(ABC):
     @abstractmethod
     def flat_bound(self) -> float:
         """What no column exceeds, whatever the prior: the relaxation at equal prices."""
-
-    def _all_halves(self, search: Search, level: float, budget: Budget) -> Found:
-        nothing = np.zeros(len(self.family.groups))
-        found = self._by_halves(search, self.halves, self.items, nothing, None, level, budget)
-        return self.as_worth(found, level)
 
     def _near_critical(self, search: Search, level: float, budget: Budget) -> list[Found]:
         """Columns near the relaxations of the first few nodes of the tree.

@@ -15,7 +15,7 @@ from ..errors import InputError, PriorError, UtilityError
 from ..exact import DENOMINATOR_BITS
 from ..labels import Label, name_outputs
 from ..mechanism import Mechanism
-from ..prior import Prior
+from ..prior import Prior, as_prior
 from ..privacy.hypotheses import Bound
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from ..utility.base import LinearUtility, Utility, checked_matrix
@@ -254,13 +254,7 @@ def state_problem(
     PriorError, UtilityError, LevelError
         With what was expected, what came, and what to do.
     """
-    if not isinstance(prior, Prior):
-        raise PriorError(
-            "prior",
-            expected="a Prior",
-            got=type(prior).__name__,
-            remedy="wrap it: md.Prior(probabilities, labels)",
-        )
+    as_prior(prior)
     notions = as_notions(privacy)
     if not isinstance(utility, Utility):
         got = utility.__name__ + " (the class)" if isinstance(utility, type) else repr(utility)

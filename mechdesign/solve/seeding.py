@@ -39,8 +39,7 @@ def _units(family: Family) -> tuple[Vector, float]:
     if isinstance(family, LiftFamily):
         return family.units, family.capacity
     assert isinstance(family, StaircaseFamily)
-    cuts = np.linspace(0, family.total, 4097)
-    return family.groups.masses, float(cuts[np.argmax(family.worth_of(cuts))])
+    return family.groups.masses, family.best_mass
 
 
 def _greedy(family: Family, rng: np.random.Generator) -> Columns:

@@ -20,8 +20,6 @@ from .restricted import merged
 
 Vector = NDArray[np.float64]
 
-_CUTS = 4097
-
 
 def window_columns(family: Family) -> tuple[Vector, Vector]:
     """Deviations ``(C, n)`` and shares ``(C,)`` of a mixture of at most 2n windows.
@@ -89,8 +87,7 @@ def _shape(family: Family, total: float) -> tuple[float, float, float]:
         below, above = family.below, family.above
         return total * below / (above + below), -below, above + below
     assert isinstance(family, StaircaseFamily)
-    cuts = np.linspace(0, family.total, _CUTS)
-    width = float(cuts[np.argmax(family.worth_of(cuts))])
+    width = family.best_mass
     scale = 1 + family.excess * width
     return width, -family.excess * width / scale, family.excess / scale
 

@@ -19,9 +19,9 @@ from ..errors import KernelError, PriorError
 from ..exact import fraction, log_bounds, log_upper
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
-from ..prior import Prior
+from ..prior import Prior, as_prior
 from .features import check_feature, feature
-from .inputs import as_prior, listed, number
+from .inputs import listed, number
 from .observation import as_mechanism, possible, pushforward
 
 # The share of a feature's entropy-lowering mixture lies between the threshold and one.

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from ..errors import KernelError
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
-from ..prior import Prior
-from .inputs import as_prior
+from ..prior import Prior, as_prior
 from .observation import Observation, as_mechanism, pushforward
 
 

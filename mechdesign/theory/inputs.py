@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError, LevelError, PriorError, UtilityError
-from ..prior import Prior
+from ..errors import InputError, LevelError, UtilityError
 
 
 def number(
@@ -80,18 +79,6 @@ def listed(value: Any, subject: str, what: str, error: type[InputError] = LevelE
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise error(subject, expected=what, got=_shown(value), remedy="pass them in a list")
     return list(value)
-
-
-def as_prior(value: Any) -> Prior:
-    """A prior; raises :class:`PriorError` for anything else."""
-    if not isinstance(value, Prior):
-        raise PriorError(
-            "prior",
-            expected="a Prior",
-            got=type(value).__name__,
-            remedy="wrap it: md.Prior(probabilities, labels)",
-        )
-    return value
 
 
 def masses(value: ArrayLike) -> NDArray[np.float64]:

@@ -16,10 +16,10 @@ from ..errors import LevelError, PriorError
 from ..exact import fraction, log_upper
 from ..labels import Label
 from ..mechanism import Mechanism
-from ..prior import Prior
+from ..prior import Prior, as_prior
 from .disclosure import disclosure_price, event_mass
 from .features import check_feature, feature_entropy
-from .inputs import as_prior, listed, number, whole
+from .inputs import listed, number, whole
 from .observation import pushforward, quiet_prior
 
 _MOST_SUMS = 200_000

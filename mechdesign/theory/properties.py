@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from ..errors import KernelError, LevelError
 from ..mechanism import Mechanism
-from ..prior import Prior
+from ..prior import Prior, as_prior
 from .features import feature_leakage
-from .inputs import as_prior, listed, number
+from .inputs import listed, number
 from .observation import as_mechanism, condition, quiet_prior
 
 
