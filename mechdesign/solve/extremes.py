@@ -187,15 +187,10 @@ def randomised_response(prior: Prior, epsilon: float) -> Mechanism:
            [0.2689, 0.7311]])
     """
     problem = _stated(prior, LDP(epsilon))
-    n = len(problem.inner)
-    if n == 1:
-        return _exact(problem, np.ones((1, 1)))
-    sides = problem.sides
-    kernel = np.eye(n) if sides is None or np.isinf(sides.ratio) else np.full((n, n), 1.0)
-    if sides is not None and np.isfinite(sides.ratio):
-        kernel[np.diag_indices(n)] = sides.ratio
-        kernel = kernel / (sides.ratio + n - 1)
-    return _exact(problem, kernel)
+    sides, n = problem.sides, len(problem.inner)
+    if n == 1 or sides is None or np.isinf(sides.ratio):
+        return _exact(problem, np.eye(n))
+    return _responses(problem, sides.ratio - 1)
 
 
 def binary_mechanism(prior: Prior, epsilon: float, raised: Iterable[Any]) -> Mechanism:
