@@ -14,7 +14,8 @@ from mechdesign.tables import count_csv, csv_header
 
 
 @pytest.mark.parametrize(
-    ("name", "people"), [("titanic", 2201), ("ucb_admissions", 4526), ("hair_eye_colour", 592)]
+    ("name", "people"),
+    [("titanic", 2201), ("ucb_admissions", 4526), ("hair_eye_colour", 592), ("fair", 6366)],
 )
 def test_number_of_people(name, people):
     table = EXAMPLES[name]
@@ -45,6 +46,24 @@ MARGINALS = {
     ("hair_eye_colour", "hair"): {"black": 108, "blond": 127, "brown": 286, "red": 71},
     ("hair_eye_colour", "eye"): {"blue": 215, "brown": 220, "green": 64, "hazel": 93},
     ("hair_eye_colour", "sex"): {"female": 313, "male": 279},
+    ("fair", "occupation"): {
+        "student": 41,
+        "farming or unskilled": 859,
+        "white-collar": 2783,
+        "teaching or skilled": 1834,
+        "managerial": 740,
+        "professional": 109,
+    },
+    ("fair", "education"): {
+        "high school": 2084,
+        "some college": 2277,
+        "college graduate": 1117,
+        "some graduate school": 510,
+        "advanced degree": 330,
+        "grade school": 48,
+    },
+    ("fair", "religious"): {"mildly": 2267, "strongly": 656, "not": 1021, "fairly": 2422},
+    ("fair", "affair"): {"no": 4313, "yes": 2053},
 }
 
 
@@ -63,7 +82,7 @@ def test_every_column_is_checked_and_every_group_occurs_once():
         assert len(set(groups)) == len(groups)
 
 
-@pytest.mark.parametrize("name", ["titanic", "ucb_admissions", "hair_eye_colour"])
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_every_table_says_where_it_comes_from(name):
     source = EXAMPLES[name].source
     assert re.search(r"\b(19|20)\d\d\b", source)

@@ -49,6 +49,15 @@ EXAMPLES = {
             "R. D. Snee, Graphical Display of Two-Way Contingency Tables, The American "
             "Statistician 28, 9-12, 1974",
         ),
+        ExampleTable(
+            "fair",
+            "one line per group of married women who answered a magazine's survey, 1974",
+            ("occupation", "education", "religious", "affair"),
+            "count",
+            6366,
+            "R. C. Fair, A Theory of Extramarital Affairs, Journal of Political Economy 86, 45-61, "
+            "1978",
+        ),
     )
 }
 
