@@ -31,7 +31,7 @@ from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
 from .solve.certificate import Certificate, examine
 from .solve.designing import Agreement, Design
 from .solve.methods import Duals, Multipliers
-from .solve.problem import state_problem
+from .solve.problem import AnyProblem, Problem, state_problem
 from .solve.repair import Repair
 from .tables import read_matrix
 from .utility import UTILITIES, Distance, Hamming, LinearUtility, Matrix, Utility
@@ -137,10 +137,35 @@ def seal(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "digest": _digest(content)}
 
 
-def _utility_out(item: Design) -> dict[str, Any]:
-    utility = item.utility
+def problem_to_json(problem: AnyProblem) -> dict[str, Any]:
+    """What a design is asked for, as plain values; raises :class:`StorageError` as :func:`save`."""
+    outputs = problem.outputs if isinstance(problem, Problem) else ()
+    return {
+        **_asked_out(problem.prior, problem.notions, problem.utility, outputs),
+        "outputs": [label_to_json(label) for label in outputs],
+    }
+
+
+def _asked_out(
+    prior: Prior,
+    notions: tuple[PrivacyNotion, ...],
+    utility: Utility,
+    outputs: tuple[Label, ...],
+) -> dict[str, Any]:
+    return {
+        "prior": {
+            "labels": [label_to_json(label) for label in prior.labels],
+            "weights": [str(w) for w in prior.weights],
+            "probabilities": prior.probabilities.tolist(),
+        },
+        "notions": [_notion_out(notion) for notion in notions],
+        "utility": _utility_out(utility, prior, outputs),
+    }
+
+
+def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> dict[str, Any]:
     if isinstance(utility, LinearUtility):
-        gains = utility.gains(item.prior, item.mechanism.outputs)
+        gains = utility.gains(prior, outputs)
         return {"name": utility.spec, "gains": gains.tolist()}
     if _named_utility(utility.spec) is None:
         raise StorageError(
@@ -167,13 +192,7 @@ def _design_out(item: Design) -> dict[str, Any]:
     c = item.certificate
     return {
         "kind": "design",
-        "prior": {
-            "labels": [label_to_json(label) for label in item.prior.labels],
-            "weights": [str(w) for w in item.prior.weights],
-            "probabilities": item.prior.probabilities.tolist(),
-        },
-        "notions": [_notion_out(notion) for notion in item.notions],
-        "utility": _utility_out(item),
+        **_asked_out(item.prior, item.notions, item.utility, item.mechanism.outputs),
         "mechanism": mechanism_to_json(item.mechanism),
         "method": item.method,
         "agreement": [vars(row) for row in item.agreement],
