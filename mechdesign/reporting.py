@@ -13,17 +13,16 @@ from rich.text import Text
 from .auditing import AuditReport
 from .comparing import Comparison
 from .data import EXAMPLES
-from .errors import StorageError
 from .labels import shorten
 from .mechanism import Mechanism
-from .plotting import load_pyplot, plot_frontiers
+from .plotting.frontiers import plot_frontiers
+from .plotting.style import load_pyplot, save_figure
 from .prior import Prior
 from .solve.designing import Design, agreement_lines
 from .storage import SCHEMA, label_to_json, mechanism_to_json
 
 MOST_ROWS = 30
 MOST_COLUMNS = 10
-PLOT_ENDINGS = (".png", ".pdf", ".svg")
 
 
 def console() -> Console:
@@ -74,24 +73,10 @@ def print_comparison(found: Comparison) -> None:
     )
 
 
-def check_plot(path: Path) -> None:
-    """Raise before any work when a plot could not be saved under this name."""
-    if path.suffix.lower() not in PLOT_ENDINGS:
-        raise StorageError(
-            f"plot {path}: expected a name that ends in {', '.join(PLOT_ENDINGS)}, got "
-            f"{path.suffix or 'none'}; choose one of these."
-        )
-    load_pyplot()
-
-
 def save_plot(found: Comparison, path: Path) -> None:
     """Draw the frontiers into a file; the ending says which kind."""
     load_pyplot().switch_backend("Agg")
-    axes = plot_frontiers(found)
-    try:
-        axes.figure.savefig(path, bbox_inches="tight")
-    except OSError as problem:
-        raise StorageError(f"plot {path}: cannot be written ({problem.strerror}).") from None
+    save_figure(plot_frontiers(found).figure, path)
 
 
 def print_examples() -> None:

@@ -22,7 +22,7 @@ LAYERS = (
     ("solve",),
     ("theory", "noise"),
     ("auditing", "comparing", "release"),
-    ("storage", "reporting", "plotting", "arguments", "regions", "theory_reporting", "ledger"),
+    ("storage", "reporting", "plotting", "arguments", "theory_reporting", "ledger"),
     ("commands",),
     ("cli",),
     ("__main__",),
@@ -43,13 +43,13 @@ NEIGHBOURS = {
     ("reporting", "storage"),  # the plain values of a report are those of a file
     ("ledger", "storage"),  # a ledger holds mechanisms as a file does
     ("reporting", "plotting"),  # a report on a comparison may be a plot
-    ("regions", "plotting"),  # loads matplotlib
     ("theory_reporting", "reporting"),  # one console
     ("theory_reporting", "storage"),
 }
 # Base files that the other files of their folder build on.
 BASES = {
     "commands": {"options"},
+    "plotting": {"style"},
     "privacy": {
         "hypotheses",
         "notion",

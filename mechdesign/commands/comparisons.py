@@ -50,6 +50,7 @@ def compare(
     from .. import reporting
     from ..comparing import compare as run_compare
     from ..files import check_writable
+    from ..plotting.style import check_picture
     from ..privacy.notion import find_notion
     from ..storage import SCHEMA
 
@@ -58,7 +59,7 @@ def compare(
     families = [find_notion(name) for name in notion or ["pml", "lip", "ldp"]]
     if plot is not None:
         check_writable(plot, overwrite=force)
-        reporting.check_plot(plot)
+        check_picture(plot)
     found = run_compare(
         known,
         goal,
