@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import InputError, UnknownNameError
 from ..files import write_text
@@ -18,6 +18,8 @@ from ..prior import Prior
 from ..utility.base import Utility
 from .paths import FrontierPoint, Missing
 from .verdicts import Ranking, rank, verdict_lines
+
+E = TypeVar("E", FrontierPoint, Missing)
 
 #: Columns of the table, in their order; all are attributes of a point.
 COLUMNS = (
@@ -72,7 +74,8 @@ class Comparison:
     @property
     def notions(self) -> tuple[str, ...]:
         """Names of the notions, in the order given."""
-        return tuple(dict.fromkeys(entry.notion for entry in (*self.points, *self.missing)))
+        present = [point.notion for point in self.points] + [m.notion for m in self.missing]
+        return tuple(dict.fromkeys(present))
 
     @property
     def panels(self) -> tuple[tuple[str, str], ...]:
@@ -91,19 +94,12 @@ class Comparison:
             if name is not None and name not in known:
                 raise UnknownNameError(f"{kind} of a comparison", name, known)
 
-        def is_kept(entry: FrontierPoint | Missing) -> bool:
-            return (
-                notion in (None, entry.notion)
-                and prior in (None, entry.prior)
-                and utility in (None, entry.utility)
-            )
-
         return replace(
             self,
             priors={k: v for k, v in self.priors.items() if prior in (None, k)},
             utilities={k: v for k, v in self.utilities.items() if utility in (None, k)},
-            points=tuple(filter(is_kept, self.points)),
-            missing=tuple(filter(is_kept, self.missing)),
+            points=_part(self.points, notion, prior, utility),
+            missing=_part(self.missing, notion, prior, utility),
         )
 
     def frontier(
@@ -124,7 +120,7 @@ class Comparison:
         """One dictionary per point, with the columns of :meth:`to_frame`."""
         return [{name: getattr(point, name) for name in COLUMNS} for point in self.points]
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: Any = "pandas") -> Any:
         """The points as a tidy data frame: one line per point, one column per quantity.
 
         ``backend`` is what narwhals can make: ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
@@ -174,7 +170,7 @@ class Comparison:
     ) -> tuple[list[str], list[list[float | None]]]:
         """A table of one panel, a line per target and a column per notion: header and lines."""
         part = self.select(prior=prior, utility=utility)
-        targets = sorted({entry.target for entry in (*part.points, *part.missing)})
+        targets = sorted({p.target for p in part.points} | {m.target for m in part.missing})
         found = {(p.target, p.notion): p.value for p in part.points}
         lines: list[list[float | None]] = [
             [target, *(found.get((target, name)) for name in self.notions)] for target in targets
@@ -205,6 +201,17 @@ class Comparison:
             )
         said = "".join(f"<p>{html.escape(line)}</p>" for line in self.verdict)
         return "".join(parts) + said
+
+
+def _part(entries: tuple[E, ...], notion: Any, prior: Any, utility: Any) -> tuple[E, ...]:
+    """Entries of one notion, prior or utility; ``None`` stands for all."""
+    return tuple(
+        entry
+        for entry in entries
+        if notion in (None, entry.notion)
+        and prior in (None, entry.prior)
+        and utility in (None, entry.utility)
+    )
 
 
 def cell(value: float | None) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 from ..auditing import mutual_information
 from ..errors import LevelError
 from ..prior import Prior
+from ..privacy.differential import LDP
 from ..privacy.families import Family
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion
-from ..privacy.differential import LDP
 from ..privacy.pointwise import PML
 from ..solve.designing import Design
 from ..solve.problem import AnyProblem, Problem, state_problem
@@ -28,6 +28,10 @@ from .store import Store
 _NEAR = 1e-6
 # Guarantees are matched closer, as no design is needed to know them.
 _EXACT = 1e-12
+# What rounding may add to a loss, as a share of all that can be lost.
+_ROUNDING = 1e-12
+# Level that a search for a loss looks at first.
+_FIRST = 0.5
 
 
 @dataclass(frozen=True)
@@ -112,14 +116,12 @@ class Task:
     def points(self) -> Iterator[FrontierPoint | Missing]:
         """The points one by one."""
         path = _Path(self)
-        near = 0.0
         for target in self.targets:
-            level, reason = MATCHES[self.match](path, target, near)
+            level, reason = MATCHES[self.match](path, target)
             if reason:
                 yield Missing(self.prior_name, self.utility_name, self.family.name, target, reason)
                 continue
             yield path.point(target, level)
-            near = level if math.isfinite(level) else near
 
 
 class _Path:
@@ -170,12 +172,7 @@ class _Path:
     def point(self, target: float, level: float) -> FrontierPoint:
         problem, found = self.design(level)
         task = self.task
-        nothing, all_told = problem.constant_value, problem.revealed_value
-        room = all_told - nothing
-        # Where telling all is worth no more than telling nothing, all that there is is kept.
-        shares = [(v - nothing) / room if room > 0 else 1.0 for v in (found.value, found.bound)]
-        inner = found.mechanism.kernel[task.prior.support]
-        mass = task.prior.probabilities[task.prior.support]
+        nothing, room = problem.constant_value, problem.revealed_value - problem.constant_value
         attained = {
             "epsilon": lambda: level,
             "ldp": lambda: self.implied_ldp(level),
@@ -183,23 +180,28 @@ class _Path:
             "loss": lambda: self.loss(level),
         }[task.match]()
         return FrontierPoint(
-            task.prior_name,
-            task.utility_name,
-            task.family.name,
-            target,
-            attained,
-            level,
-            found.value,
-            found.bound,
-            found.gap,
-            found.method,
-            self.loss(level),
-            *shares,
-            self.achieved_pml(level),
-            _achieved(LDP, found),
-            mutual_information(inner, mass),
-            self.implied(level),
-            found,
+            prior=task.prior_name,
+            utility=task.utility_name,
+            notion=task.family.name,
+            target=target,
+            attained=attained,
+            epsilon=level,
+            value=found.value,
+            bound=found.bound,
+            gap=found.gap,
+            method=found.method,
+            loss=self.loss(level),
+            # Where telling all is worth no more than telling nothing, all that there is is kept.
+            kept=(found.value - nothing) / room if room > 0 else 1.0,
+            kept_bound=(found.bound - nothing) / room if room > 0 else 1.0,
+            achieved_pml=self.achieved_pml(level),
+            achieved_ldp=_achieved(LDP, found),
+            mutual_information=mutual_information(
+                found.mechanism.kernel[task.prior.support],
+                task.prior.probabilities[task.prior.support],
+            ),
+            implied=self.implied(level),
+            design=found,
         )
 
 
@@ -222,42 +224,47 @@ def implied_levels(
     return found
 
 
-# Ways of matching: from a path, a target and a level near it to a level, or the reason why not.
+# Ways of matching: from a path and a target to a level, or the reason why there is none.
 
 
-def _by_epsilon(path: _Path, target: float, near: float) -> tuple[float, str]:
+def _by_epsilon(_: _Path, target: float) -> tuple[float, str]:
     return target, ""
 
 
-def _by_ldp(path: _Path, target: float, near: float) -> tuple[float, str]:
-    found = find_crossing(
-        lambda level: path.implied_ldp(level) - target, target, _EXACT * target, _EXACT, above=False
-    )
+def _by_ldp(path: _Path, target: float) -> tuple[float, str]:
+    def excess(level: float) -> float:
+        return path.implied_ldp(level) - target
+
+    found = find_crossing(excess, target, _EXACT * target, _EXACT, above=False)
     if found.below is None:
-        return 0.0, f"no level of {path.task.family.name} implies LDP at {target:g} nats"
+        return 0.0, "no level of it is known to imply LDP at the target"
     return found.below, ""
 
 
-def _by_pml(path: _Path, target: float, near: float) -> tuple[float, str]:
-    found = find_crossing(
-        lambda level: path.achieved_pml(level) - target, target, _NEAR * target, _NEAR, above=False
-    )
+def _by_pml(path: _Path, target: float) -> tuple[float, str]:
+    def excess(level: float) -> float:
+        return path.achieved_pml(level) - target
+
+    found = find_crossing(excess, target, _NEAR * target, _NEAR, above=False)
     if found.below is None:
-        return 0.0, f"the designs of {path.task.family.name} leak more at every level"
+        return 0.0, "its best kernel leaks more at every level"
     return found.below, ""
 
 
-def _by_loss(path: _Path, target: float, near: float) -> tuple[float, str]:
+def _by_loss(path: _Path, target: float) -> tuple[float, str]:
     problem, _ = path.design(0.0)
     width = problem.revealed_value - problem.constant_value
-    found = find_crossing(
-        lambda level: target - path.loss(level), near or 0.5, _NEAR * width, _NEAR, above=True
-    )
+
+    def excess(level: float) -> float:
+        # What meets the target to rounding meets it.
+        return target - path.loss(level) + _ROUNDING * width
+
+    found = find_crossing(excess, _FIRST, 0.0, _NEAR, above=True)
     return math.inf if found.above is None else found.above, ""
 
 
 #: What frontiers can be matched by.
-MATCHES: dict[str, Callable[[_Path, float, float], tuple[float, str]]] = {
+MATCHES: dict[str, Callable[[_Path, float], tuple[float, str]]] = {
     "epsilon": _by_epsilon,
     "ldp": _by_ldp,
     "pml": _by_pml,

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StorageError
+from ..serialising import problem_to_json
 from ..solve.designing import Design
 from ..solve.problem import AnyProblem, Problem
-from ..storage import load, problem_to_json, save
+from ..storage import load, save
 
 
 class Store:

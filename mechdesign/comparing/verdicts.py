@@ -94,7 +94,7 @@ def _lead_lines(
     panel: Sequence[FrontierPoint], rankings: Sequence[Ranking], match: str, start: str
 ) -> Iterator[str]:
     count = len(rankings)
-    led = {}
+    led: dict[tuple[str, ...], list[float]] = {}
     for ranking in rankings:
         led.setdefault(ranking.leaders, []).append(ranking.target)
     parts = []

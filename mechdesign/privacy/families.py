@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import LevelError
-from .notion import NOTIONS, PrivacyNotion, as_notions, find_notion, parse_notion
+from .notion import PrivacyNotion, as_notions, find_notion, parse_notion
 
 # A level of a family as text: the free level, a multiple of it, or a number.
 _FREE = re.compile(r"\s*(?P<times>[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?)\s*\*?\s*(?:e|ε|eps)\s*")
@@ -147,19 +147,17 @@ def _parse_part(text: str) -> _Part:
     name, colon, rest = text.strip().partition(":")
     name = name.strip()
     if not colon:
-        cls = find_notion(name)
-        return _Part(name, cls.__name__, (1.0,) * len(cls.level_fields))
+        found = find_notion(name)
+        return _Part(name, found.__name__, (1.0,) * len(found.level_fields))
     words: list[float | str] = []
     for word in rest.split(","):
         match = _FREE.fullmatch(word)
         times = float(match["times"] or 1) if match else 0.0
         words.append(times if times > 0 else word.strip())
-    cls = NOTIONS.get(name.lower())
-    shown = find_notion(name).__name__ if cls is None else cls.__name__
-    part = _Part(name, shown, tuple(words))
-    part.at(1.0)  # a text that means nothing is refused here, before anything is designed
-    if part.words == (1.0,):
-        return part
+    # A text that means nothing is refused here, before anything is designed.
+    shown = type(_Part(name, "", tuple(words)).at(1.0)).__name__
+    if words == [1.0]:
+        return _Part(name, shown, (1.0,))
     said = ", ".join(w if isinstance(w, str) else _times(w) for w in words)
     return _Part(name, f"{shown}({said})", tuple(words))
 
