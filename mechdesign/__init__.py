@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from . import utility as utility
     from .auditing import AuditReport as AuditReport
     from .auditing import audit as audit
-    from .comparing import Comparison as Comparison
-    from .comparing import compare as compare
+    from .comparing.frontiers import Comparison as Comparison
+    from .comparing.running import compare as compare
     from .errors import MechdesignError as MechdesignError
     from .exact import Verdict as Verdict
     from .mechanism import Mechanism as Mechanism
-    from .plotting import plot_frontiers as plot_frontiers
+    from .plotting.frontiers import plot_frontiers as plot_frontiers
+    from .plotting.regions import plot_regions as plot_regions
     from .prior import Prior as Prior
     from .privacy import ALIP as ALIP
     from .privacy import DP as DP
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from .privacy import RobustPML as RobustPML
     from .privacy.ruling_out import PMLRegions as PMLRegions
     from .privacy.ruling_out import pml_regions as pml_regions
-    from .regions import plot_regions as plot_regions
     from .release.accounting import compose as compose
     from .release.estimating import Estimate as Estimate
     from .release.estimating import estimate as estimate
@@ -123,12 +123,12 @@ _HOMES = {
     "pml_regions": "privacy.ruling_out",
     "audit": "auditing",
     "AuditReport": "auditing",
-    "compare": "comparing",
-    "Comparison": "comparing",
+    "compare": "comparing.running",
+    "Comparison": "comparing.frontiers",
     "convert": "theory.conversions",
     "implications": "theory.conversions",
-    "plot_frontiers": "plotting",
-    "plot_regions": "regions",
+    "plot_frontiers": "plotting.frontiers",
+    "plot_regions": "plotting.regions",
     "Sampler": "release.sampler",
     "privatize": "release.frames",
     "privatize_file": "release.streams",

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import LevelError
-from .exact import float_at_least
-from .plotting import load_pyplot
-from .prior import Prior
-from .theory.formulas import Level, Setting, lower_star, upper_star
+from ..errors import LevelError
+from ..exact import float_at_least
+from ..prior import Prior
+from ..theory.formulas import Level, Setting, lower_star, upper_star
+from .style import new_axes
 
 Array = NDArray[np.float64]
 
@@ -123,8 +123,7 @@ def plot_regions(prior: Prior, most: float | None = None, ax: Any = None) -> Any
     Source: [GrosseID] Figure 1; [SaeidianPMC] Figure 1.
     """
     found = regions(prior, most)
-    if ax is None:
-        ax = load_pyplot().subplots()[1]
+    ax = new_axes(ax)
     top, right = float(found.lower[-1]), float(found.implied_upper[-1])
     pml, pmc = "#1f6fb2", "#d9801e"
     grid = np.linspace(0.0, right, 400)

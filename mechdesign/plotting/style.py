@@ -1,0 +1,110 @@
+"""One look for every picture: colours, markers, axes, files; settings of the user stay as they are.
+
+The colours are those of Okabe and Ito, which colour-blind readers can tell apart; markers and line
+styles say the same again, for print in grey.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from ..errors import MechdesignError, StorageError
+
+#: Okabe and Ito's colours without yellow, which is too pale for lines; black comes last.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES: tuple[Any, ...] = (
+    "-",
+    "--",
+    "-.",
+    ":",
+    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (8, 2)),
+    (0, (1, 2)),
+)
+INK = "0.25"
+PALE = "0.85"
+#: Sizes of text in points.
+SMALL, NORMAL = 8, 9
+ENDINGS = (".png", ".pdf", ".svg")
+
+# What a file would otherwise say about when it was made, and by which names its parts go.
+_SALT = {"svg.hashsalt": "mechdesign"}
+_NO_DATE: dict[str, dict[str, Any]] = {
+    ".svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
+    ".pdf": {"CreationDate": None},
+    ".png": {},
+}
+
+
+def load_pyplot() -> Any:
+    """``matplotlib.pyplot``, or a :class:`MechdesignError` that says how to install it."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MechdesignError(
+            "matplotlib is not installed; install it with: pip install 'mechdesign[plot]'"
+        ) from None
+    return pyplot
+
+
+def series_style(position: int) -> dict[str, Any]:
+    """Colour, marker and line style of the series at a position; all three differ up to seven."""
+    turn = position % len(PALETTE)
+    line = (position + position // len(PALETTE)) % len(LINES)
+    return {"color": PALETTE[turn], "marker": MARKERS[turn], "linestyle": LINES[line]}
+
+
+def new_axes(ax: Any = None, size: tuple[float, float] = (6.0, 4.0)) -> Any:
+    """The axes given, or those of a new figure (width and height in inches), in this style."""
+    if ax is None:
+        ax = load_pyplot().subplots(figsize=size, layout="constrained")[1]
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_linewidth(0.8)
+        ax.spines[side].set_color(INK)
+    ax.tick_params(labelsize=SMALL, color=INK, width=0.8)
+    ax.set_axisbelow(True)
+    ax.grid(True, color=PALE, linewidth=0.5)
+    for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        text.set_fontsize(NORMAL)
+    return ax
+
+
+def check_picture(path: Path) -> None:
+    """Raise before any work when a picture could not be saved under this name."""
+    if path.suffix.lower() not in ENDINGS:
+        raise StorageError(
+            f"plot {path}: expected a name that ends in {', '.join(ENDINGS)}, got "
+            f"{path.suffix or 'none'}; choose one of these."
+        )
+    load_pyplot()
+
+
+def save_figure(figure: Any, path: Path | str | BytesIO) -> None:
+    """Write a figure; the ending says which kind. The same figure gives the same bytes.
+
+    A buffer in place of a path gets SVG.
+
+    Raises
+    ------
+    StorageError
+        For an ending that is none of png, pdf and svg, or when the file cannot be written.
+    """
+    kind = ".svg"
+    if not isinstance(path, BytesIO):
+        path = Path(path)
+        check_picture(path)
+        kind = path.suffix.lower()
+    import matplotlib as mpl
+
+    with mpl.rc_context(_SALT):
+        try:
+            figure.savefig(
+                path, format=kind[1:], bbox_inches="tight", dpi=200, metadata=_NO_DATE[kind]
+            )
+        except OSError as problem:
+            raise StorageError(f"plot {path}: cannot be written ({problem.strerror}).") from None
