@@ -48,7 +48,7 @@ def read_subject(
     *,
     normalise: bool,
 ) -> Subject:
-    """Read the file, and match the prior with its inputs; raises :class:`InputError` without one."""
+    """Read the file and match the prior with its inputs; :class:`InputError` without a prior."""
     from ..privacy.notion import parse_notion
     from ..solve.designing import Design
     from ..storage import load_kernel
