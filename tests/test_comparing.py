@@ -148,6 +148,7 @@ def test_matched_by_implied_ldp():
     # LDP asks for exactly that, so none can give more.
     best = {p.target: p.bound for p in found.select("LDP")}
     assert all(p.value <= best[p.target] + 1e-12 for p in found)
+    assert "none can give more than LDP" in " ".join(found.verdict)
 
 
 def test_matched_by_achieved_pml():

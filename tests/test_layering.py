@@ -50,7 +50,7 @@ NEIGHBOURS = {
 }
 # Base files that the other files of their folder build on.
 BASES = {
-    "commands": {"options"},
+    "commands": {"options", "subjects"},
     "plotting": {"style"},
     "privacy": {
         "hypotheses",

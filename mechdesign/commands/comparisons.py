@@ -20,6 +20,7 @@ from .options import (
     PriorText,
     Table,
     Weights,
+    draw_nowhere,
     note,
     print_json,
 )
@@ -135,11 +136,13 @@ def _writer(path: Path) -> Callable[[Comparison, Path], None]:
         from ..plotting.style import check_picture
 
         check_picture(path)
+        draw_nowhere()
         return _write_picture
     if ending == ".html":
         from ..pages.rendering import check_pages
 
         check_pages()
+        draw_nowhere()
         return _write_page
     raise StorageError(
         f"output {path}: expected a name that ends in .csv, .png, .svg, .pdf or .html, got "
@@ -149,9 +152,8 @@ def _writer(path: Path) -> Callable[[Comparison, Path], None]:
 
 def _write_picture(found: Comparison, path: Path) -> None:
     from ..plotting.frontiers import plot_frontiers
-    from ..plotting.style import load_pyplot, save_figure
+    from ..plotting.style import save_figure
 
-    load_pyplot().switch_backend("Agg")
     axes = plot_frontiers(found)
     save_figure(getattr(axes, "figure", None) or axes.flat[0].figure, path)
 

@@ -62,6 +62,13 @@ def note(message: str) -> None:
     print(message, file=sys.stderr)
 
 
+def draw_nowhere() -> None:
+    """Pictures go to files only, so no screen is looked for."""
+    from ..plotting.style import load_pyplot
+
+    load_pyplot().switch_backend("Agg")
+
+
 def plain(value: Any) -> Any:
     """JSON has no infinity: write it as text."""
     if isinstance(value, float) and not math.isfinite(value):

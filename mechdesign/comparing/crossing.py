@@ -39,8 +39,8 @@ def find_crossing(
     Examples
     --------
     >>> found = find_crossing(lambda level: level * level - 2, 1.0, 1e-12, 1e-12, above=False)
-    >>> round(found.below, 9), round(found.above, 9)
-    (1.414213562, 1.414213562)
+    >>> round(found.below, 9), found.below**2 <= 2 < found.above**2
+    (1.414213562, True)
     """
     low, at_low = 0.0, excess(0.0)
     if at_low > 0:

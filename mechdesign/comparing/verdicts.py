@@ -24,6 +24,15 @@ _SHARED = {
     "pml": "the same achieved PML level",
     "loss": "the same expected loss",
 }
+#: The notion that nothing can exceed where it is what is matched by.
+_CEILINGS = {"ldp": "LDP", "pml": "PML"}
+_CEILING_WORDS = {
+    "ldp": "Each of these guarantees implies LDP at the target, so none can give more than LDP "
+    "itself; what matters here is how much each of the others gives away for its own promise.",
+    "pml": "A kernel that leaks at most the target satisfies PML at the target, so none can give "
+    "more than PML itself; what matters here is how much each of the others gives away for its own "
+    "promise.",
+}
 _SYMBOL = {"epsilon": "ε", "ldp": "implied LDP", "pml": "achieved PML", "loss": "loss"}
 
 
@@ -84,8 +93,11 @@ def verdict_lines(
             continue
         here = [r for r in rankings if (r.prior, r.utility) == (prior, utility)]
         yield from _lead_lines(panel, here, match, start)
+    names = {p.notion for p in points}
     if match == "epsilon":
         yield from _implied_lines(points)
+    elif match in _CEILINGS and _CEILINGS[match] in names and len(names) > 1:
+        yield _CEILING_WORDS[match]
     yield from _short_lines(points, match)
     yield from _missing_lines(missing)
 

@@ -23,27 +23,32 @@ def render(template: str, **values: Any) -> str:
 
     The same values give the same text: no dates, no random names.
     """
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise MechdesignError(
-            "jinja2 is not installed; install it with: pip install 'mechdesign[report]'"
-        ) from None
-    environment = Environment(
-        loader=PackageLoader("mechdesign.pages"),
+    jinja2 = _load_jinja()
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("mechdesign.pages"),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
-    return environment.get_template(template).render(version=__version__, **values)
+    return str(environment.get_template(template).render(version=__version__, **values))
 
 
 def check_pages() -> None:
-    """Raise before any work when pages cannot be made for want of a library."""
-    load_pyplot().switch_backend("Agg")
-    render("nothing.html.j2")
+    """Raise :class:`MechdesignError` before any work when a library that pages need is missing."""
+    _load_jinja()
+    load_pyplot()
+
+
+def _load_jinja() -> Any:
+    try:
+        import jinja2
+    except ImportError:
+        raise MechdesignError(
+            "jinja2 is not installed; install it with: pip install 'mechdesign[report]'"
+        ) from None
+    return jinja2
 
 
 def number(value: float, digits: int = 6) -> str:
