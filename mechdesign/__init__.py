@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from . import utility as utility
     from .auditing import AuditReport as AuditReport
     from .auditing import audit as audit
-    from .comparing import Comparison as Comparison
-    from .comparing import compare as compare
+    from .comparing.frontiers import Comparison as Comparison
+    from .comparing.running import compare as compare
     from .errors import MechdesignError as MechdesignError
     from .exact import Verdict as Verdict
     from .mechanism import Mechanism as Mechanism
@@ -127,8 +127,8 @@ _HOMES = {
     "pml_regions": "privacy.ruling_out",
     "audit": "auditing",
     "AuditReport": "auditing",
-    "compare": "comparing",
-    "Comparison": "comparing",
+    "compare": "comparing.running",
+    "Comparison": "comparing.frontiers",
     "convert": "theory.conversions",
     "implications": "theory.conversions",
     "plot_frontiers": "plotting.frontiers",

@@ -21,8 +21,14 @@ LAYERS = (
     ("privacy", "utility"),
     ("solve",),
     ("theory", "noise"),
-    ("auditing", "comparing", "release"),
-    ("storage", "reporting", "plotting", "arguments", "theory_reporting", "ledger"),
+    ("auditing", "release"),
+    ("serialising", "arguments"),
+    ("storage",),
+    ("ledger",),
+    ("comparing",),
+    ("plotting",),
+    ("reporting", "theory_reporting"),
+    ("pages",),
     ("commands",),
     ("cli",),
     ("__main__",),
@@ -40,11 +46,7 @@ NEIGHBOURS = {
     ("tables", "labels"),
     ("tables", "data"),
     ("mechanism", "prior"),
-    ("reporting", "storage"),  # the plain values of a report are those of a file
-    ("ledger", "storage"),  # a ledger holds mechanisms as a file does
-    ("reporting", "plotting"),  # a report on a comparison may be a plot
     ("theory_reporting", "reporting"),  # one console
-    ("theory_reporting", "storage"),
 }
 # Base files that the other files of their folder build on.
 BASES = {

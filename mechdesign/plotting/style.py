@@ -6,6 +6,7 @@ styles say the same again, for print in grey.
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ ENDINGS = (".png", ".pdf", ".svg")
 # What a file would otherwise say about when it was made, and by which names its parts go.
 _SALT = {"svg.hashsalt": "mechdesign"}
 _NO_DATE: dict[str, dict[str, Any]] = {
-    ".svg": {"Date": None},
+    ".svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
     ".pdf": {"CreationDate": None},
     ".png": {},
 }
@@ -83,22 +84,27 @@ def check_picture(path: Path) -> None:
     load_pyplot()
 
 
-def save_figure(figure: Any, path: Path | str) -> None:
+def save_figure(figure: Any, path: Path | str | BytesIO) -> None:
     """Write a figure; the ending says which kind. The same figure gives the same bytes.
+
+    A buffer in place of a path gets SVG.
 
     Raises
     ------
     StorageError
         For an ending that is none of png, pdf and svg, or when the file cannot be written.
     """
-    path = Path(path)
-    check_picture(path)
+    kind = ".svg"
+    if not isinstance(path, BytesIO):
+        path = Path(path)
+        check_picture(path)
+        kind = path.suffix.lower()
     import matplotlib as mpl
 
     with mpl.rc_context(_SALT):
         try:
             figure.savefig(
-                path, bbox_inches="tight", dpi=200, metadata=_NO_DATE[path.suffix.lower()]
+                path, format=kind[1:], bbox_inches="tight", dpi=200, metadata=_NO_DATE[kind]
             )
         except OSError as problem:
             raise StorageError(f"plot {path}: cannot be written ({problem.strerror}).") from None
