@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     from .solve.extremes import extremal as extremal
     from .solve.extremes import randomised_response as randomised_response
     from .solve.extremes import window_mechanism as window_mechanism
+    from .solve.shadow_prices import Binding as Binding
+    from .solve.shadow_prices import binding as binding
     from .solve.sweeping import sweep as sweep
     from .storage import load as load
     from .storage import save as save
@@ -114,6 +116,8 @@ _HOMES = {
     "design": "solve.designing",
     "explain": "solve.designing",
     "sweep": "solve.sweeping",
+    "binding": "solve.shadow_prices",
+    "Binding": "solve.shadow_prices",
     "Extremal": "solve.extremes",
     "extremal": "solve.extremes",
     "randomised_response": "solve.extremes",
