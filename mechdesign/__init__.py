@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     from .errors import MechdesignError as MechdesignError
     from .exact import Verdict as Verdict
     from .mechanism import Mechanism as Mechanism
+    from .plotting.estimates import plot_estimate as plot_estimate
     from .plotting.frontiers import plot_frontiers as plot_frontiers
+    from .plotting.kernels import plot_kernel as plot_kernel
+    from .plotting.leakages import plot_leakage as plot_leakage
+    from .plotting.lifts import plot_lifts as plot_lifts
+    from .plotting.pml_bands import plot_pml_regions as plot_pml_regions
+    from .plotting.prices import plot_binding as plot_binding
     from .plotting.regions import plot_regions as plot_regions
     from .prior import Prior as Prior
     from .privacy import ALIP as ALIP
@@ -132,6 +138,12 @@ _HOMES = {
     "convert": "theory.conversions",
     "implications": "theory.conversions",
     "plot_frontiers": "plotting.frontiers",
+    "plot_estimate": "plotting.estimates",
+    "plot_kernel": "plotting.kernels",
+    "plot_leakage": "plotting.leakages",
+    "plot_lifts": "plotting.lifts",
+    "plot_pml_regions": "plotting.pml_bands",
+    "plot_binding": "plotting.prices",
     "plot_regions": "plotting.regions",
     "Sampler": "release.sampler",
     "privatize": "release.frames",
