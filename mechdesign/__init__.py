@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .errors import MechdesignError as MechdesignError
     from .exact import Verdict as Verdict
     from .mechanism import Mechanism as Mechanism
+    from .pages.review import write_report as write_report
     from .plotting.estimates import plot_estimate as plot_estimate
     from .plotting.frontiers import plot_frontiers as plot_frontiers
     from .plotting.kernels import plot_kernel as plot_kernel
@@ -137,6 +138,7 @@ _HOMES = {
     "Comparison": "comparing.frontiers",
     "convert": "theory.conversions",
     "implications": "theory.conversions",
+    "write_report": "pages.review",
     "plot_frontiers": "plotting.frontiers",
     "plot_estimate": "plotting.estimates",
     "plot_kernel": "plotting.kernels",
