@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     from .errors import MechdesignError as MechdesignError
     from .exact import Verdict as Verdict
     from .mechanism import Mechanism as Mechanism
+    from .pages.review import write_report as write_report
+    from .plotting.estimates import plot_estimate as plot_estimate
     from .plotting.frontiers import plot_frontiers as plot_frontiers
+    from .plotting.kernels import plot_kernel as plot_kernel
+    from .plotting.leakages import plot_leakage as plot_leakage
+    from .plotting.lifts import plot_lifts as plot_lifts
+    from .plotting.pml_bands import plot_pml_regions as plot_pml_regions
+    from .plotting.prices import plot_binding as plot_binding
     from .plotting.regions import plot_regions as plot_regions
     from .prior import Prior as Prior
     from .privacy import ALIP as ALIP
@@ -74,6 +81,8 @@ if TYPE_CHECKING:
     from .solve.extremes import extremal as extremal
     from .solve.extremes import randomised_response as randomised_response
     from .solve.extremes import window_mechanism as window_mechanism
+    from .solve.shadow_prices import Binding as Binding
+    from .solve.shadow_prices import binding as binding
     from .solve.sweeping import sweep as sweep
     from .storage import load as load
     from .storage import save as save
@@ -114,6 +123,8 @@ _HOMES = {
     "design": "solve.designing",
     "explain": "solve.designing",
     "sweep": "solve.sweeping",
+    "binding": "solve.shadow_prices",
+    "Binding": "solve.shadow_prices",
     "Extremal": "solve.extremes",
     "extremal": "solve.extremes",
     "randomised_response": "solve.extremes",
@@ -127,7 +138,14 @@ _HOMES = {
     "Comparison": "comparing.frontiers",
     "convert": "theory.conversions",
     "implications": "theory.conversions",
+    "write_report": "pages.review",
     "plot_frontiers": "plotting.frontiers",
+    "plot_estimate": "plotting.estimates",
+    "plot_kernel": "plotting.kernels",
+    "plot_leakage": "plotting.leakages",
+    "plot_lifts": "plotting.lifts",
+    "plot_pml_regions": "plotting.pml_bands",
+    "plot_binding": "plotting.prices",
     "plot_regions": "plotting.regions",
     "Sampler": "release.sampler",
     "privatize": "release.frames",

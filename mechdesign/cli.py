@@ -24,9 +24,11 @@ from .commands.designs import design, show
 from .commands.estimates import estimate
 from .commands.examples import data
 from .commands.options import BAD_INPUT, FAILED, OK
+from .commands.pictures import plot
 from .commands.plans import plan
 from .commands.releases import apply
 from .commands.results import theorems
+from .commands.reviews import report
 from .errors import InputError, MechdesignError, NoMethodError, StorageError
 
 app = typer.Typer(
@@ -53,6 +55,8 @@ for command in (
     design,
     audit,
     compare,
+    report,
+    plot,
     convert,
     theorems,
     show,

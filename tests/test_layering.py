@@ -51,7 +51,7 @@ NEIGHBOURS = {
 # Base files that the other files of their folder build on.
 BASES = {
     "commands": {"options", "subjects"},
-    "plotting": {"style"},
+    "plotting": {"style", "ticks", "items"},
     "privacy": {
         "hypotheses",
         "notion",

@@ -13,9 +13,6 @@ from ..plotting.style import load_pyplot, save_figure
 
 _HEADER = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 _NAMES = re.compile(r'(id="|href="#|url\(#)')
-_SIZE = re.compile(
-    r'(<svg[^>]*?) width="[^"]*" height="[^"]*"|(<svg[^>]*?) height="[^"]*" width="[^"]*"'
-)
 
 
 def render(template: str, **values: Any) -> str:
@@ -73,5 +70,4 @@ class Figures:
         self._count += 1
         text = _HEADER.sub("", buffer.getvalue().decode())
         text = _NAMES.sub(rf"\g<1>f{self._count}-", text)
-        text = _SIZE.sub(r"\1\2", text, count=1)
         return Markup(text.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1))

@@ -11,7 +11,15 @@ import numpy as np
 from ..comparing.frontiers import Comparison
 from ..comparing.paths import MATCHED_BY, FrontierPoint
 from ..errors import InputError, UnknownNameError
-from .style import INK, NORMAL, PALE, SMALL, load_pyplot, new_axes, series_style
+from .style import (
+    NORMAL,
+    PALE,
+    fit_figure,
+    legend_beside,
+    load_pyplot,
+    new_axes,
+    series_style,
+)
 
 #: What can be drawn upwards, in words.
 QUANTITIES = {
@@ -25,15 +33,6 @@ QUANTITIES = {
     "mutual_information": "mutual information (nats)",
 }
 _MARKERS = 12
-_LEGEND: dict[str, Any] = {
-    "loc": "center left",
-    "bbox_to_anchor": (1.01, 0.5),
-    "fontsize": SMALL,
-    "frameon": False,
-    "handlelength": 3,
-    "labelcolor": INK,
-    "borderaxespad": 0.3,
-}
 
 
 def plot_frontiers(comparison: Comparison, ax: Any = None, quantity: str | None = None) -> Any:
@@ -72,8 +71,8 @@ def plot_frontiers(comparison: Comparison, ax: Any = None, quantity: str | None 
     rows, columns = len(comparison.utilities), len(comparison.priors)
     if rows * columns == 1:
         _draw_panel(comparison, panel := new_axes(ax), quantity)
-        panel.legend(**_LEGEND)
-        return panel
+        legend_beside(panel)
+        return fit_figure(panel)
     grid = _grid(ax, rows, columns)
     for i, utility in enumerate(comparison.utilities):
         for j, prior in enumerate(comparison.priors):
@@ -86,7 +85,7 @@ def plot_frontiers(comparison: Comparison, ax: Any = None, quantity: str | None 
                 panel.set_xlabel("")
             if j:
                 panel.set_ylabel("")
-    grid[0, columns - 1].legend(**_LEGEND)
+    legend_beside(grid[0, columns - 1])
     return grid
 
 

@@ -29,6 +29,8 @@ PALE = "0.85"
 #: Sizes of text in points.
 SMALL, NORMAL = 8, 9
 ENDINGS = (".png", ".pdf", ".svg")
+# Marks axes that fill a figure of ours; inches around what is drawn.
+_OURS, _MARGIN = "mechdesign-axes", 0.08
 
 # What a file would otherwise say about when it was made, and by which names its parts go.
 _SALT = {"svg.hashsalt": "mechdesign"}
@@ -57,10 +59,16 @@ def series_style(position: int) -> dict[str, Any]:
     return {"color": PALETTE[turn], "marker": MARKERS[turn], "linestyle": LINES[line]}
 
 
-def new_axes(ax: Any = None, size: tuple[float, float] = (6.0, 4.0)) -> Any:
-    """The axes given, or those of a new figure (width and height in inches), in this style."""
+def new_axes(ax: Any = None, size: tuple[float, float] = (4.6, 3.2)) -> Any:
+    """The axes given, or those of a new figure, in this style.
+
+    ``size`` is the width and height of new axes in inches; :func:`fit_figure` afterwards makes the
+    figure as large as axes, names and legend need.
+    """
     if ax is None:
-        ax = load_pyplot().subplots(figsize=size, layout="constrained")[1]
+        figure = load_pyplot().figure(figsize=size)
+        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        ax.set_gid(_OURS)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -72,6 +80,37 @@ def new_axes(ax: Any = None, size: tuple[float, float] = (6.0, 4.0)) -> Any:
     for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
         text.set_fontsize(NORMAL)
     return ax
+
+
+def fit_figure(ax: Any) -> Any:
+    """Make a figure of :func:`new_axes` as large as what is drawn; others stay as they are."""
+    if ax.get_gid() != _OURS:
+        return ax
+    figure = ax.figure
+    width, height = figure.get_size_inches()
+    box = ax.get_tightbbox(figure.canvas.get_renderer())
+    left, bottom, right, top = (float(v) / figure.dpi for v in box.extents)
+    wide, high = right - left + 2 * _MARGIN, top - bottom + 2 * _MARGIN
+    figure.set_size_inches(wide, high)
+    ax.set_position(
+        ((_MARGIN - left) / wide, (_MARGIN - bottom) / high, width / wide, height / high)
+    )
+    return ax
+
+
+def legend_beside(ax: Any, *rest: Any, **options: Any) -> None:
+    """A legend to the right of the axes, where it covers nothing."""
+    ax.legend(
+        *rest,
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+        fontsize=SMALL,
+        frameon=False,
+        handlelength=2.5,
+        labelcolor=INK,
+        borderaxespad=0.0,
+        **options,
+    )
 
 
 def check_picture(path: Path) -> None:
