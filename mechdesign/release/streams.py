@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataError, UnknownNameError
+from ..errors import DataError, StorageError, UnknownNameError
 from ..files import check_writable, new_file, noticed_interrupts, write_text
 from ..progress import counter
 from ..tables import csv_header
