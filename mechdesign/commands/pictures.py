@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError, UnknownNameError
-from .options import Column, Force, Missing, PriorText, Privacy, Weights, draw_nowhere, note
+from .options import Column, Force, Missing, PriorText, Privacy, Weights, expect_picture, note
 from .subjects import KernelFile, Normalise, PriorTable, Subject, read_subject
 
 if TYPE_CHECKING:
@@ -45,14 +45,11 @@ def plot(
 
     A saved design brings its own prior and notions; a kernel of any tool needs a prior.
     """
-    from ..files import check_writable
-    from ..plotting.style import check_picture, save_figure
+    from ..plotting.style import save_figure
 
     if kind not in KINDS:
         raise UnknownNameError("kind of picture", kind, KINDS)
-    check_picture(output)
-    check_writable(output, overwrite=force)
-    draw_nowhere()
+    expect_picture(output, force=force)
     asked = read_subject(
         kernel, table, column, weights, missing, prior, privacy, normalise=normalise
     )
