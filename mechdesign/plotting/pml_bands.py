@@ -46,7 +46,7 @@ def plot_pml_regions(prior: Prior, epsilon: Any = None, ax: Any = None) -> Any:
     --------
     >>> import matplotlib; matplotlib.use("Agg")
     >>> axes = plot_pml_regions(Prior([.1, .2, .3, .4]), .2)
-    >>> axes.get_ylim()[1] > 3
+    >>> float(axes.get_ylim()[1]) > 3
     True
     >>> matplotlib.pyplot.close("all")
     """
