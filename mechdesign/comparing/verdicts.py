@@ -71,7 +71,8 @@ def rank(points: Iterable[FrontierPoint], match: str) -> tuple[Ranking, ...]:
 def _ranked(prior: str, utility: str, target: float, points: Sequence[FrontierPoint]) -> Ranking:
     order = sorted(points, key=lambda p: -p.kept)
     best = order[0].kept
-    leaders = tuple(p.notion for p in order if p.kept_bound >= best - _SAME)
+    # In the order given, so that the same leaders are the same whoever is ahead by rounding.
+    leaders = tuple(p.notion for p in points if p.kept_bound >= best - _SAME)
     others = [p.kept_bound for p in order if p.notion not in leaders]
     lead = max(best - max(others), 0.0) if others else 0.0
     names = tuple(p.notion for p in order)
@@ -85,18 +86,19 @@ def verdict_lines(
     match: str,
 ) -> Iterator[str]:
     """The verdict in sentences, panel by panel."""
-    several = len({(p.prior, p.utility) for p in points}) > 1
+    priors, utilities = {p.prior for p in points}, {p.utility for p in points}
     for (prior, utility), panel in _panels(points):
-        start = f"{utility}, {prior}: " if several else ""
+        names = [utility] * (len(utilities) > 1) + [prior] * (len(priors) > 1)
+        start = f"{', '.join(names)}: " if names else ""
         if match == "loss":
             yield from _leak_lines(panel, start)
             continue
         here = [r for r in rankings if (r.prior, r.utility) == (prior, utility)]
         yield from _lead_lines(panel, here, match, start)
-    names = {p.notion for p in points}
+    notions = {p.notion for p in points}
     if match == "epsilon":
         yield from _implied_lines(points)
-    elif match in _CEILINGS and _CEILINGS[match] in names and len(names) > 1:
+    elif match in _CEILINGS and _CEILINGS[match] in notions and len(notions) > 1:
         yield _CEILING_WORDS[match]
     yield from _short_lines(points, match)
     yield from _missing_lines(missing)
