@@ -160,7 +160,8 @@ def _leak_lines(panel: Sequence[FrontierPoint], start: str) -> Iterator[str]:
         )
         yield (
             f"{start}At the same expected loss, the kernels with the least {words} are those of "
-            f"{'; '.join(parts)} {'loss' if len(targets) == 1 else 'losses'}. At loss {middle:.4g}: {shown} nats."
+            f"{'; '.join(parts)} {'loss' if len(targets) == 1 else 'losses'}. At loss "
+            f"{middle:.4g}: {shown} nats."
         )
 
 
