@@ -113,9 +113,11 @@ def _lead_lines(
         led.setdefault(ranking.leaders, []).append(ranking.target)
     parts = []
     for leaders, targets in sorted(led.items(), key=lambda item: -len(item[1])):
-        where = f"at all {count}" if len(targets) == count else f"at {len(targets)} of {count}"
+        where = f"at {len(targets)} of {count} targets"
+        if len(targets) == count:
+            where = "at the only target" if count == 1 else f"at all {count} targets"
         word = _listed(leaders) + (" give the same and the most" if len(leaders) > 1 else " does")
-        parts.append(f"{word} {where} targets ({_spans(targets, rankings)})")
+        parts.append(f"{word} {where} ({_spans(targets, rankings)})")
     yield f"{start}Which gives the most utility at {_SHARED[match]}? " + "; ".join(parts) + "."
     middle = rankings[count // 2]
     values = {p.notion: p for p in panel if p.target == middle.target}
@@ -158,7 +160,8 @@ def _leak_lines(panel: Sequence[FrontierPoint], start: str) -> Iterator[str]:
         )
         yield (
             f"{start}At the same expected loss, the kernels with the least {words} are those of "
-            f"{'; '.join(parts)} losses. At loss {middle:.4g}: {shown} nats."
+            f"{'; '.join(parts)} {'loss' if len(targets) == 1 else 'losses'}. At loss "
+            f"{middle:.4g}: {shown} nats."
         )
 
 
@@ -209,14 +212,14 @@ def _short_lines(points: Sequence[FrontierPoint], match: str) -> Iterator[str]:
         if short:
             worst = max(short, key=lambda p: p.target - p.attained)
             yield (
-                f"{name} stays below the target at {len(short)} points (most at "
+                f"{name} stays below the target at {_count(len(short), 'point')} (most at "
                 f"{worst.target:.4g}: {worst.attained:.4g}), as no level of it comes nearer."
             )
 
 
 def _missing_lines(missing: Sequence[Missing]) -> Iterator[str]:
     for (name, reason), group in groupby(missing, key=lambda m: (m.notion, m.reason)):
-        yield f"{name} has no point at {len(list(group))} targets: {reason}."
+        yield f"{name} has no point at {_count(len(list(group)), 'target')}: {reason}."
 
 
 def _panels(
@@ -252,6 +255,10 @@ def _spans(targets: Sequence[float], rankings: Sequence[Ranking]) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _nats(level: float) -> str:
