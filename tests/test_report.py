@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -16,6 +16,9 @@ from mechdesign.cli import main
 from mechdesign.errors import InputError, MechdesignError, PriorError, StorageError
 from mechdesign.pages.facts import beliefs, disclosure_lines, implied_rows, versions
 from mechdesign.pages.review import report_page
+from mechdesign.solve.certificate import examine
+from mechdesign.solve.methods import Duals
+from mechdesign.solve.problem import state_problem
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1], ["a", "b", "c", "d"])
 
@@ -172,6 +175,16 @@ def test_a_design_under_another_prior_is_a_kernel(found):
 def test_every_kind_of_design_has_a_page(asked):
     text = read(report_page(md.design(*asked)))
     assert ": yes." in text
+
+
+def test_a_bound_without_dual_numbers_has_no_prices_to_show(found):
+    problem = state_problem(found.prior, found.utility, found.notions)
+    c = found.certificate
+    bare = examine(problem, found.mechanism, Duals(), c.repair, 0.0, c.solver)
+    assert not bare.is_optimal
+    page = report_page(replace(found, certificate=bare))
+    assert "that bind, by their price" not in page
+    assert "that bind, by their price" in report_page(found)
 
 
 def test_symbols_without_mass():

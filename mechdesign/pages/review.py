@@ -17,8 +17,7 @@ from ..plotting.prices import plot_binding
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion, as_notions
 from ..solve.designing import Design, agreement_lines
-from ..solve.shadow_prices import Binding, binding
-from ..utility.base import LinearUtility
+from ..solve.shadow_prices import Binding, binding, has_prices
 from .facts import beliefs, disclosure_lines, implied_rows, verdict_words, versions
 from .rendering import Figures, check_pages, number, render
 
@@ -143,10 +142,8 @@ def _leakage_rows(report: AuditReport) -> list[tuple[str, str, str, str]]:
 
 
 def _prices(design: Design | None) -> Binding | None:
-    """What binds, where that is known: for designs of a linear utility."""
-    if design is None or not isinstance(design.utility, LinearUtility):
-        return None
-    return binding(design)
+    """What binds, where that is known."""
+    return None if design is None or not has_prices(design) else binding(design)
 
 
 def _figures(

@@ -179,6 +179,13 @@ def binding(design: Design) -> Binding:
     return Binding(design, tuple(kept), rows, tight)
 
 
+def has_prices(design: Design) -> bool:
+    """Whether :func:`binding` knows what the constraints of a design cost."""
+    certificate = design.certificate
+    proved = certificate.bound_source in ("prices", "multipliers") or certificate.is_optimal
+    return isinstance(design.utility, LinearUtility) and proved
+
+
 def _binds(item: PricedConstraint, width: float) -> bool:
     """Whether a price is more than noise, and not one that a solver left on a loose constraint.
 
@@ -228,7 +235,7 @@ def _dual_solution(
             weights, more = given_weights(problem, duals)
             pull = pull + more
         return weights, (problem.objective - pull).max(axis=1), budgets
-    if not certificate.is_optimal:
+    if not has_prices(design):
         raise InputError(
             "binding constraints",
             expected="a design whose bound comes from dual numbers",
