@@ -1,0 +1,132 @@
+"""Frontiers: the best utility that each notion on the page allows, level by level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import MechdesignError
+from ..privacy.notion import NOTIONS, PrivacyNotion
+from ..solve.designing import Design, design
+from ..solve.sweeping import sweep
+from ..utility.base import LinearUtility
+from .settings import Demand, Settings
+
+#: Levels of a frontier in nats: the ends of the sliders, and even steps of the logarithm between.
+GRID = tuple(float(f"{level:.4g}") for level in np.geomspace(0.01, 10, 19))
+#: Seconds for one point of a frontier whose utility needs a search.
+POINT_LIMIT = 2.0
+
+
+@dataclass(frozen=True)
+class Point:
+    """The best utility at a level: ``value`` is attained, ``bound`` is not exceeded."""
+
+    level: float
+    value: float
+    bound: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The frontier of one notion, as far as it has been computed.
+
+    Attributes
+    ----------
+    demand : the notion; a frontier keeps the shape of its levels
+    points : with rising level
+    problem : why there are no more points, or nothing
+    """
+
+    demand: Demand
+    points: tuple[Point, ...] = ()
+    problem: str = ""
+
+    @property
+    def label(self) -> str:
+        """Name of the notion, and what its other level is."""
+        shape = _shape(self.demand)
+        if shape is None:
+            return self.demand.title
+        kind, number = shape
+        return f"{self.demand.title}, ε_l = {number:.3g}{' ε_u' if kind == 'ratio' else ''}"
+
+
+def frontier_key(settings: Settings) -> Hashable:
+    """What a frontier depends on: settings with equal keys have the same."""
+    shapes = tuple((demand.name, _shape(demand)) for demand in settings.demands)
+    return settings.names, settings.weights, settings.utility, shapes
+
+
+def notion_at(demand: Demand, level: float) -> PrivacyNotion:
+    """The notion at a level of its frontier.
+
+    For two levels it is the upper one; the lower keeps its ratio to it where both are positive and
+    finite, and stays as it is otherwise.
+    """
+    shape = _shape(demand)
+    if shape is None:
+        return NOTIONS[demand.name].at(level)
+    kind, number = shape
+    return NOTIONS[demand.name].at(number * level if kind == "ratio" else number, level)
+
+
+def _shape(demand: Demand) -> tuple[str, float] | None:
+    if len(demand.levels) == 1:
+        return None
+    low, high = demand.levels
+    if all(0 < level < math.inf for level in demand.levels):
+        return "ratio", float(f"{low / high:.9g}")
+    return "fixed", low
+
+
+def trace(settings: Settings) -> Iterator[tuple[Curve, ...]]:
+    """The curves of all notions, again and again with more points, until they are complete.
+
+    A linear utility is quick and swept a notion at a time; others are designed point by point, with
+    a time limit, so that whoever loses interest can stop between two points. A notion that no
+    method designs for has its reason in ``problem``.
+    """
+    curves = [Curve(demand) for demand in settings.demands]
+    if isinstance(settings.goal(), LinearUtility):
+        for i, curve in enumerate(curves):
+            curves[i] = _extended(settings, curve, GRID)
+            yield tuple(curves)
+        return
+    for level in GRID:
+        for i, curve in enumerate(curves):
+            if not curve.problem:
+                curves[i] = _extended(settings, curve, (level,))
+                yield tuple(curves)
+
+
+def _extended(settings: Settings, curve: Curve, levels: tuple[float, ...]) -> Curve:
+    prior, utility = settings.prior(), settings.goal()
+    notions = [notion_at(curve.demand, level) for level in levels]
+    try:
+        if len(notions) > 1:
+            found: list[Design] = sweep(prior, utility, notions)
+        else:
+            found = [design(prior, utility, notions[0], time_limit=POINT_LIMIT)]
+    except MechdesignError as problem:
+        return replace(curve, problem=str(problem))
+    more = [Point(at, f.value, f.bound) for at, f in zip(levels, found, strict=True)]
+    return replace(curve, points=(*curve.points, *more))
+
+
+@dataclass(frozen=True)
+class Span:
+    """The values that frontiers run between: of telling nothing, and of telling everything."""
+
+    nothing: float
+    everything: float
+
+
+def span(settings: Settings) -> Span:
+    """Utilities without any release and without any privacy."""
+    prior, utility = settings.prior(), settings.goal()
+    ends = [design(prior, utility, NOTIONS["pml"].at(level)).value for level in (0.0, math.inf)]
+    return Span(*ends)

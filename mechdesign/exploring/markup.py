@@ -1,0 +1,211 @@
+"""Results as HTML that a screen reader can read: tables with captions and headers, lists, text."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ..auditing import AuditReport
+from ..solve.designing import Design
+from ..theory.conversions import Implication
+from ..theory.rules import RULES
+from . import words
+from .answering import Answer
+from .frontiers import Curve
+
+_STATEMENTS = {rule.id: rule.statement for rule in RULES}
+# Cells are shaded towards this colour, but never so far that dark text is hard to read on them.
+_SHADE = (0, 114, 178)
+_DARKEST = 0.62
+# More columns than this are shown with fewer digits.
+_MANY = 8
+
+
+def escape(text: object) -> str:
+    """Text for HTML."""
+    return html.escape(str(text))
+
+
+def kernel_table(answer: Answer) -> str:
+    """P(output | input) with the prior beside it and the outcomes' probabilities below."""
+    mechanism, prior = answer.found.mechanism, answer.report.prior
+    q = mechanism.output_distribution(prior)
+    many = len(mechanism.outputs) > _MANY
+    digits = 3 if many else 4
+    head = "".join(
+        f'<th scope="col" class="{"idle" if q[j] == 0 else ""}" title="{escape(label)}">'
+        f"<span>{escape(label)}</span></th>"
+        for j, label in enumerate(mechanism.outputs)
+    )
+    rows = []
+    for i, label in enumerate(mechanism.inputs):
+        cells = "".join(_cell(value, digits) for value in mechanism.kernel[i])
+        rows.append(
+            f'<tr><th scope="row" title="{escape(label)}"><span>{escape(label)}</span></th>'
+            f'<td class="mass">{_short(prior.probabilities[i], digits)}</td>{cells}</tr>'
+        )
+    foot = "".join(f"<td>{_short(value, digits)}</td>" for value in q)
+    return (
+        f'<table class="kernel{" many" if many else ""}"><caption class="unseen">Probability of '
+        "each output (columns) given each input (rows)</caption>"
+        f'<thead><tr><th scope="col">input</th><th scope="col" class="mass">prior</th>{head}</tr>'
+        f"</thead><tbody>{''.join(rows)}</tbody>"
+        f'<tfoot><tr><th scope="row">output</th><td></td>{foot}</tr></tfoot></table>'
+    )
+
+
+def _cell(value: float, digits: int) -> str:
+    part = _DARKEST * value
+    red, green, blue = (round(255 + (c - 255) * part) for c in _SHADE)
+    return (
+        f'<td style="background:rgb({red},{green},{blue})" title="{value:.12g}">'
+        f"{_short(value, digits)}</td>"
+    )
+
+
+def _short(value: float, digits: int) -> str:
+    """A probability: plain 0 and 1, and never 0.000 or 1.000 for what is neither."""
+    if value in (0, 1):
+        return f"{value:.0f}"
+    least = 10.0**-digits
+    if value < least / 2:
+        return f"&lt;{least:.{digits}f}"
+    if value > 1 - least / 2:
+        return f"&gt;{1 - least:.{digits}f}"
+    return f"{value:.{digits}f}"
+
+
+def lifts_table(answer: Answer) -> str:
+    """log P(x|y)/P(x) of each input and each outcome that occurs, in nats."""
+    mechanism, prior = answer.found.mechanism, answer.report.prior
+    used = np.flatnonzero(mechanism.output_distribution(prior) > 0)
+    density = mechanism.information_density(prior)
+    head = [str(mechanism.outputs[j]) for j in used]
+    rows = [
+        [str(label), *(_nats(density[i, j]) for j in used)]
+        for i, label in enumerate(mechanism.inputs)
+    ]
+    return _table("Log of posterior over prior, in nats", ["input", *head], rows)
+
+
+def _nats(value: float) -> str:
+    return "ruled out" if math.isinf(value) else words.number(round(float(value), 4) + 0.0, 4)
+
+
+def frontier_table(curves: Sequence[Curve]) -> str:
+    """The best utility of each notion by level."""
+    levels = sorted({point.level for curve in curves for point in curve.points})
+    found = [{point.level: point.value for point in curve.points} for curve in curves]
+    rows = [
+        [f"{level:g}", *(words.number(f[level]) if level in f else "" for f in found)]
+        for level in levels
+    ]
+    head = ["level in nats", *(curve.label for curve in curves)]
+    return _table("Best utility that each notion allows, by level", head, rows)
+
+
+def leakage_table(report: AuditReport) -> str:
+    """Achieved levels with the outcome and the pair of hypotheses that decide each."""
+    rows = []
+    for leakage in report.leakages.values():
+        cls = type(leakage.notion)
+        for field, worst in zip(cls.level_fields, leakage.worst, strict=True):
+            many = len(cls.level_fields) > 1
+            title = f"{cls.__name__} {field.replace('epsilon', 'ε')}" if many else cls.__name__
+            rows.append([title, words.level(worst.level), str(worst.output), worst.about])
+    averages = (
+        ("maximal leakage", report.maximal_leakage),
+        ("maximal cost leakage", report.maximal_cost_leakage),
+        ("mutual information", report.mutual_information),
+    )
+    rows += [[name, words.number(value), "on average", ""] for name, value in averages]
+    head = ["measure", "nats", "worst outcome", "largest ratio of likelihoods"]
+    return _table("What this mechanism leaks", head, rows)
+
+
+def certificate_table(found: Design) -> str:
+    """Value, bound, gap, the exact verdicts, and where they come from."""
+    c = found.certificate
+    rows = [
+        ["value", words.number(c.value, 12)],
+        ["upper bound", f"{words.number(c.bound, 12)}, by weak duality from {c.bound_source}"],
+        ["gap", f"{words.number(c.gap, 2)} of {found.utility.gap_unit}"],
+    ]
+    for check in c.checks:
+        achieved = ", ".join(words.number(v, 12) for v in check.achieved)
+        rows.append([str(check.notion), f"{check.verdict}: exact check, achieved {achieved} nats"])
+    rows += [
+        ["method", f"{found.method} ({c.solver})"],
+        ["repair", f"{c.repair}; utility lost {words.number(c.repair_loss, 2)}"],
+    ]
+    if found.scope:
+        rows.append(["scope", found.scope])
+    rows.append(["fingerprint", c.fingerprint])
+    return _table("Certificate", [], rows)
+
+
+def implied_list(entries: Iterable[Implication]) -> str:
+    """What follows, in words, each with the results it rests on."""
+    items = []
+    for entry in entries:
+        finite = math.inf not in entry.levels
+        ids = dict.fromkeys(step.id for step in entry.derivation)
+        given = "" if ids or not finite else ' <span class="source">asked</span>'
+        sources = "".join(
+            f' <abbr class="source" title="{escape(_STATEMENTS[i])}" tabindex="0">{escape(i)}'
+            "</abbr>"
+            for i in ids
+        )
+        shown = ", ".join(words.level(v) for v in entry.levels)
+        items.append(
+            f'<li class="{"holds" if finite else "open"}"><strong>{escape(entry.name)}'
+            f"({escape(shown)})</strong>{given}{sources}<br>"
+            f"{escape(words.implied_sentence(entry))}</li>"
+        )
+    return f'<ul class="implied">{"".join(items)}</ul>'
+
+
+def tiles(answer: Answer) -> str:
+    """The numbers to look at first."""
+    found, report = answer.found, answer.report
+    c = found.certificate
+    verdicts = ", ".join(f"{check.notion}: {check.verdict}" for check in c.checks)
+    before, after = report.prior_vulnerability, report.posterior_vulnerability
+    cells = [
+        ("Value", words.number(c.value), words.MEANING[answer.settings.utility]),
+        ("Upper bound", words.number(c.bound), "proved for every private mechanism"),
+        (
+            "Gap",
+            words.number(c.gap, 2),
+            "optimal" if c.is_optimal else f"of {found.utility.gap_unit}; being refined",
+        ),
+        ("Exact check", "yes" if verdicts else "", verdicts),
+        ("Guessing right", f"{before:.1%} → {after:.1%}", "before and after a report"),
+    ]
+    return (
+        '<dl class="tiles">'
+        + "".join(
+            f"<div><dt>{escape(name)}</dt><dd><b>{escape(value)}</b>"
+            f"<span>{escape(about)}</span></dd></div>"
+            for name, value, about in cells
+        )
+        + "</dl>"
+    )
+
+
+def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    body = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    thead = f"<thead><tr>{top}</tr></thead>" if head else ""
+    return (
+        f'<table class="plain"><caption class="unseen">{escape(caption)}</caption>{thead}'
+        f"<tbody>{body}</tbody></table>"
+    )

@@ -1,0 +1,225 @@
+"""The page of one visitor: settings on the left, what follows from them on the right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from typing import Any
+
+from nicegui import run, ui
+
+from ..storage import kernel_csv, to_json
+from . import markup, words
+from .answering import Answer
+from .charts import frontier_options, lifts_options
+from .controls import NotionList, PriorBars, UtilityChoice, heading
+from .desk import Desk
+from .frontiers import Curve, Span
+from .loading import PriorSources
+from .recipes import FILE, python_lines, shell_lines
+from .settings import Settings
+
+_STYLE = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+_SKIPS = (("prior", "prior"), ("notions", "notions"), ("results", "results"), ("export", "export"))
+
+
+class Page:
+    """Everything one visitor sees. Nothing of it is shared with another tab."""
+
+    def __init__(self, settings: Settings) -> None:
+        ui.add_css(_STYLE)
+        self.desk = Desk(settings, self, run.io_bound)
+        with ui.header(fixed=False, elevated=False).classes("top"):
+            ui.html(_masthead(), sanitize=False)
+        with ui.element("div").classes("page"):
+            with ui.element("div").classes("settings"):
+                self._build_settings()
+            with ui.element("div").classes("results"):
+                self._build_results()
+        client = ui.context.client
+        client.on_delete(self._close)
+        self.desk.refresh()
+
+    # Layout
+
+    def _build_settings(self) -> None:
+        with _panel("Prior", "prior"):
+            _hint("What is known of the secret beforehand. Drag a bar, or use the arrow keys.")
+            self._bars = PriorBars(self.desk)
+            self._sources = PriorSources(self.desk)
+        with _panel("What must stay hidden", "notions"):
+            _hint("Ticked notions must all hold; the others are drawn for comparison.")
+            self._notions = NotionList(self.desk)
+        with _panel("What must survive", "utility"):
+            self._utility = UtilityChoice(self.desk)
+
+    def _build_results(self) -> None:
+        with _panel("The best mechanism", "results"):
+            self._busy = ui.html("", tag="p", sanitize=False).classes("busy")
+            self._problem = ui.label("").classes("problem").props("role=alert")
+            self._notes = ui.label("").classes("notes")
+            self._spoken = ui.label("").classes("unseen").props("role=status aria-live=polite")
+            self._tiles = ui.html("", sanitize=False)
+            heading("P(output | input)", "kernel", 3)
+            with _scrolled("Kernel"):
+                self._kernel = ui.html("", sanitize=False).classes("kernel-box")
+        with _panel("What each outcome says about each symbol", "lifts"):
+            _hint("Above zero: more likely than before. Below: less likely. ▼: ruled out.")
+            self._lifts = ui.echart({}, renderer="svg").classes("chart")
+            self._lifts_rows = _details("The numbers as a table")
+        with _panel("Utility against level", "frontier"):
+            self._frontier_state = ui.html("", tag="p", sanitize=False).classes("hint")
+            self._frontier = ui.echart({}, renderer="svg").classes("chart tall")
+            self._frontier_rows = _details("The numbers as a table")
+        with _panel("What is guaranteed", "implied"):
+            _hint(
+                "Holds for every mechanism that satisfies the ticked notions, by the results named."
+            )
+            self._implied = ui.html("", sanitize=False)
+        with _panel("What this mechanism leaks", "leaks"), _scrolled("Leakage"):
+            self._leaks = ui.html("", sanitize=False)
+        with _panel("Certificate", "certificate"), _scrolled("Certificate"):
+            self._certificate = ui.html("", sanitize=False)
+        self._build_export()
+
+    def _build_export(self) -> None:
+        with _panel("Take it with you", "export"):
+            with ui.element("div").classes("buttons"):
+                self._json = ui.button("Mechanism as JSON", icon="download", on_click=self._save)
+                self._csv = ui.button("Kernel as CSV", icon="download", on_click=self._save_csv)
+            for button in (self._json, self._csv):
+                button.props("outline dense no-caps")
+            _hint(f"The JSON file is what md.load(&quot;{FILE}&quot;) reads and proves again.")
+            heading("In Python", "python", 3)
+            self._python = _code("Python lines")
+            heading("On the command line", "shell", 3)
+            self._shell = _code("Command line")
+
+    # What the desk shows
+
+    def show_settings(self, settings: Settings) -> None:
+        """The settings have changed: controls and recipes follow."""
+        self._problem.text = ""
+        self._bars.show(settings)
+        self._sources.show(settings)
+        self._notions.show(settings)
+        self._utility.show(settings)
+
+    def show_busy(self, busy: bool) -> None:
+        """A mark at the result while it is not yet that of the settings."""
+        self._busy.content = "computing…" if busy else ""
+
+    def show_answer(self, found: Answer) -> None:
+        """The design and everything that follows from it."""
+        self._problem.text = ""
+        self._notes.text = " ".join(found.notes)
+        self._tiles.content = markup.tiles(found)
+        self._kernel.content = markup.kernel_table(found)
+        self._implied.content = markup.implied_list(found.implied.found)
+        self._leaks.content = markup.leakage_table(found.report)
+        self._certificate.content = markup.certificate_table(found.found)
+        self._lifts_rows.content = markup.lifts_table(found)
+        _redraw(self._lifts, lifts_options(found))
+        self._show_recipes(found.settings)
+        self._allow_export(True)
+
+    def _show_recipes(self, settings: Settings) -> None:
+        self._python.content = markup.escape(python_lines(settings))
+        self._shell.content = markup.escape(shell_lines(settings))
+
+    def show_problem(self, text: str, *, of_design: bool) -> None:
+        """A message; where there is no design the results are taken away."""
+        self._problem.text = text
+        if of_design:
+            self._notes.text = ""
+            for part in (self._tiles, self._kernel, self._implied, self._leaks):
+                part.content = ""
+            for part in (self._certificate, self._lifts_rows, self._python, self._shell):
+                part.content = ""
+            _redraw(self._lifts, {"series": []})
+            self._allow_export(False)
+
+    def show_frontier(self, curves: tuple[Curve, ...], ends: Span | None, state: str) -> None:
+        """The frontier as far as it is known."""
+        problems = [f"{c.demand.title}: {c.problem}" for c in curves if c.problem]
+        self._frontier_state.content = markup.escape(" ".join([state, *problems]))
+        _redraw(self._frontier, frontier_options(curves, ends, self.desk.answer))
+        self._frontier_rows.content = markup.frontier_table(curves)
+
+    def announce(self, found: Answer) -> None:
+        """Tell a screen reader what came out."""
+        self._spoken.text = words.summary(found.found, found.settings.utility)
+
+    # What is taken away
+
+    def _allow_export(self, possible: bool) -> None:
+        for button in (self._json, self._csv):
+            button.set_enabled(possible)
+
+    def _save(self) -> None:
+        if self.desk.answer is not None:
+            text = json.dumps(to_json(self.desk.answer.found), indent=1) + "\n"
+            ui.download.content(text, FILE, "application/json")
+
+    def _save_csv(self) -> None:
+        if self.desk.answer is not None:
+            text = kernel_csv(self.desk.answer.found.mechanism)
+            ui.download.content(text, "kernel.csv", "text/csv")
+
+    def _close(self) -> None:
+        self.desk.close()
+        self._sources.close()
+
+
+def _masthead() -> str:
+    links = "".join(
+        f'<a class="skip" href="#{anchor}">Skip to {name}</a>' for anchor, name in _SKIPS
+    )
+    return (
+        f'<nav aria-label="Skip links">{links}</nav><h1>mechdesign <span>explore</span></h1>'
+        "<p>Optimal privacy mechanisms, designed and proved while you drag. Levels are in nats. "
+        "Nothing leaves this machine.</p>"
+    )
+
+
+@contextmanager
+def _panel(title: str, anchor: str) -> Iterator[None]:
+    with ui.element("section").classes("panel").props(f"aria-labelledby={anchor}"):
+        heading(title, anchor)
+        yield
+
+
+@contextmanager
+def _scrolled(name: str) -> Iterator[None]:
+    """A box that scrolls sideways, by keyboard as well."""
+    with ui.element("div").classes("scrolled") as box:
+        box.props["tabindex"] = 0
+        box.props["role"] = "group"
+        box.props["aria-label"] = f"{name}, scrolls sideways"
+        yield
+
+
+def _details(title: str) -> ui.html:
+    with ui.element("details"):
+        ui.html(title, tag="summary", sanitize=False)
+        with _scrolled(title):
+            return ui.html("", sanitize=False)
+
+
+def _code(name: str) -> ui.html:
+    box = ui.html("", tag="pre", sanitize=False).classes("code")
+    box.props["tabindex"] = 0
+    box.props["aria-label"] = name
+    return box
+
+
+def _hint(text: str) -> None:
+    ui.html(text, tag="p", sanitize=False).classes("hint")
+
+
+def _redraw(chart: ui.echart, options: dict[str, Any]) -> None:
+    chart.options.clear()
+    chart.options.update(options)
+    chart.update()
