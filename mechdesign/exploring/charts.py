@@ -62,7 +62,7 @@ def lifts_options(answer: Answer) -> dict[str, Any]:
         },
         "tooltip": {**_TOOLTIP, "trigger": "item"},
         "legend": {"show": few, "type": "scroll", "top": 0, "textStyle": _TEXT},
-        "grid": {"left": 58, "right": 96, "top": 34 if few else 12, "bottom": _room(outcomes)},
+        "grid": {"left": 58, "right": 10, "top": 34 if few else 12, "bottom": _room(outcomes)},
         "xAxis": {
             "type": "category",
             "data": outcomes,
@@ -115,7 +115,7 @@ def _range(density: np.ndarray, bounds: Sequence[tuple[str, float]]) -> tuple[fl
     low, high = min(numbers), max(numbers)
     width = max(high - low, 0.05)
     ruled_out = bool(np.isneginf(density).any())
-    return low - width * (0.22 if ruled_out else 0.08), high + width * 0.08
+    return low - width * (0.25 if ruled_out else 0.12), high + width * 0.12
 
 
 def _bars(name: str, row: np.ndarray, place: int, floor: float) -> dict[str, Any]:
@@ -175,15 +175,29 @@ def _dots(
 
 
 def _bound_lines(bounds: Sequence[tuple[str, float]]) -> dict[str, Any]:
+    # Names stand outside the bounds, where no bar reaches.
+    lines = [
+        _named_line(
+            number,
+            f"{name} {words.number(number, 3)}",
+            "insideEndTop" if number > 0 else "insideEndBottom",
+        )
+        for name, number in bounds
+    ]
+    return _lines(lines, _INK, "dashed", 1.5)
+
+
+def _named_line(value: float, name: str, position: str) -> dict[str, Any]:
+    return {"yAxis": value, "name": name, "label": {"position": position}}
+
+
+def _lines(lines: Sequence[dict[str, Any]], colour: str, dash: str, width: float) -> dict[str, Any]:
     return {
         "silent": True,
         "symbol": "none",
-        "lineStyle": {"color": _INK, "type": "dashed", "width": 1.5},
-        "label": {"position": "end", "color": _INK, "formatter": "{b}"},
-        "data": [
-            {"yAxis": number, "name": f"{name} {words.number(number, 3)}"}
-            for name, number in bounds
-        ],
+        "lineStyle": {"color": colour, "type": dash, "width": width},
+        "label": {"color": colour, "formatter": "{b}"},
+        "data": list(lines),
     }
 
 
@@ -205,7 +219,7 @@ def frontier_options(
     ``ends`` are drawn as lines when known; ``answer`` is ``None`` while the design is not.
     """
     series = [_line(curve, place) for place, curve in enumerate(curves)]
-    series.append(_design_marks(curves, answer))
+    series.append(_design_marks(answer))
     series[-1]["markLine"] = _end_lines(ends)
     values = [p.value for curve in curves for p in curve.points]
     names = ", ".join(curve.label for curve in curves)
@@ -225,9 +239,9 @@ def frontier_options(
             "top": 0,
             "itemWidth": 34,
             "textStyle": _TEXT,
-            "data": [*(curve.label for curve in curves), "the design"],
+            "data": [curve.label for curve in curves],
         },
-        "grid": {"left": 70, "right": 92, "top": 36, "bottom": 46},
+        "grid": {"left": 62, "right": 14, "top": 36, "bottom": 46},
         "xAxis": {
             "type": "log",
             "min": GRID[0],
@@ -245,7 +259,7 @@ def frontier_options(
             "max": _value_end(values, ends, True),
             "name": "best utility",
             "nameLocation": "middle",
-            "nameGap": 52,
+            "nameGap": 44,
             "axisLabel": {"color": _INK, "showMinLabel": False, "showMaxLabel": False},
             "splitLine": {"lineStyle": {"color": "#eeeeee"}},
         },
@@ -267,7 +281,7 @@ def _line(curve: Curve, place: int) -> dict[str, Any]:
     }
 
 
-def _design_marks(curves: Sequence[Curve], answer: Answer | None) -> dict[str, Any]:
+def _design_marks(answer: Answer | None) -> dict[str, Any]:
     data = []
     if answer is not None:
         for demand in answer.settings.demands:
@@ -288,19 +302,13 @@ def _design_marks(curves: Sequence[Curve], answer: Answer | None) -> dict[str, A
 
 
 def _end_lines(ends: Span | None) -> dict[str, Any]:
-    data = []
+    lines = []
     if ends is not None:
-        data = [
-            {"yAxis": ends.nothing, "name": "tells nothing"},
-            {"yAxis": ends.everything, "name": "tells all"},
+        lines = [
+            _named_line(ends.nothing, "tells nothing", "insideEndTop"),
+            _named_line(ends.everything, "tells all", "insideStartTop"),
         ]
-    return {
-        "silent": True,
-        "symbol": "none",
-        "lineStyle": {"color": _FAINT, "type": "dotted", "width": 1},
-        "label": {"position": "end", "color": _FAINT, "formatter": "{b}"},
-        "data": data,
-    }
+    return _lines(lines, _FAINT, "dotted", 1)
 
 
 def _value_end(values: Sequence[float], ends: Span | None, upper: bool) -> float | None:

@@ -10,6 +10,7 @@ from typing import Any
 from nicegui import ui
 
 from . import words
+from .bar import Bar
 from .desk import Desk
 from .frontiers import GRID
 from .settings import OFFERED, UTILITIES, Demand, Settings, check_share, parse_number
@@ -17,6 +18,7 @@ from .settings import OFFERED, UTILITIES, Demand, Settings, check_share, parse_n
 #: Ends of the bars: the first that leaves room above the largest mass.
 _TOPS = (0.1, 0.2, 0.5, 1.0)
 _STEPS = 200
+_LEVEL_STEPS = 150
 _GREEK = {"epsilon": "ε", "epsilon_l": "ε_l", "epsilon_u": "ε_u"}
 
 
@@ -56,7 +58,7 @@ class Row:
     """The controls of one symbol."""
 
     name: ui.input
-    bar: ui.slider
+    bar: Bar
     share: ui.input
     gone: ui.button
 
@@ -71,53 +73,39 @@ class PriorBars:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.rows: list[Row] = []
-        self._quiet = False
         self._drag: tuple[int, tuple[float, ...], tuple[float, ...]] | None = None
+        self._top = 1.0
         self._box = ui.element("div").classes("bars")
         self._scale = ui.html("", tag="p", sanitize=False).classes("hint")
-        self._top = 1.0
         self.show(desk.settings)
 
     def show(self, settings: Settings) -> None:
         """Bring all bars in line with the settings."""
-        self._quiet = True
-        try:
-            if len(self.rows) != len(settings.names):
-                self._rebuild(settings)
-            largest = max(settings.shares)
-            if self._drag is None or largest > self._top:
-                self._rescale(largest)
-            for place, row in enumerate(self.rows):
-                self._show_row(row, settings.names[place], settings.shares[place])
-        finally:
-            self._quiet = False
-
-    def _show_row(self, row: Row, name: str, share: float) -> None:
-        put(row.name, name)
-        put(row.bar, share)
-        put(row.share, f"{share:.4g}")
-        if row.bar.props.get("aria-label") != f"Mass of {name}":
-            row.bar.props["aria-label"] = f"Mass of {name}"
-            row.share.props["aria-label"] = f"Mass of {name} as a number"
-            row.gone.props["aria-label"] = f"Remove {name}"
-            row.name.props["title"] = name
-        row.bar.props["aria-valuetext"] = f"{share:.1%}"
+        if len(self.rows) != len(settings.names):
+            self._rebuild(settings)
+        largest = max(settings.shares)
+        if self._drag is None or largest > self._top:
+            self._rescale(largest)
+        for row, name, share in zip(self.rows, settings.names, settings.shares, strict=True):
+            row.bar.show(share, f"Mass of {name}", still=len(self.rows) == 1)
+            put(row.name, name)
+            put(row.share, f"{share:.4g}")
+            if row.name.props.get("title") != name:
+                row.name.props["title"] = name
+                row.share.props["aria-label"] = f"Mass of {name} as a number"
+                row.gone.props["aria-label"] = f"Remove {name}"
 
     def _rescale(self, largest: float) -> None:
-        top = next((top for top in _TOPS if top >= 1.25 * largest), 1.0)
-        self._top = top
+        self._top = next((top for top in _TOPS if top >= 1.1 * largest), 1.0)
         for row in self.rows:
-            if row.bar.props.get("max") != top:
-                row.bar.props["max"] = top
-                row.bar.props["step"] = top / _STEPS
-        self._scale.content = f"Bars end at {top:g}. The others keep their proportions."
+            row.bar.limit(0, self._top)
+        text = f"Bars end at {self._top:g}. Drag one, and the others keep their proportions."
+        self._scale.content = text
 
     def _rebuild(self, settings: Settings) -> None:
         self._box.clear()
-        self.rows = []
         with self._box:
-            for place, name in enumerate(settings.names):
-                self.rows.append(self._row(place, name))
+            self.rows = [self._row(place, name) for place, name in enumerate(settings.names)]
 
     def _row(self, place: int, name: str) -> Row:
         with ui.element("div").classes("bar"):
@@ -127,26 +115,18 @@ class PriorBars:
                 lambda text: self.desk.change(lambda s: s.renamed(place, text)),
                 "name",
             )
-            bar = ui.slider(
-                min=0,
-                max=self._top,
-                step=self._top / _STEPS,
-                value=0,
-                on_change=lambda event: self._dragged(place, event.value),
-            ).props("track-size=16px thumb-size=18px")
-            bar.on("change", self._released)
-            share = text_field(
-                "", f"Mass of {name} as a number", lambda text: self._typed(place, text), "mass"
+            bar = Bar(
+                *(0, self._top, _STEPS, "share"),
+                lambda value: self._dragged(place, value),
+                self._released,
             )
+            share = text_field("", f"Mass of {name}", lambda text: self._typed(place, text), "mass")
             gone = ui.button(
                 icon="close", on_click=lambda: self.desk.change(lambda s: s.without(place))
             ).props("flat dense round size=sm")
-            gone.tooltip("Remove this symbol")
-        return Row(label, bar, share, gone)
+        return Row(label, bar.classes("share"), share, gone)
 
-    def _dragged(self, place: int, value: float | None) -> None:
-        if self._quiet or value is None:
-            return
+    def _dragged(self, place: int, value: float) -> None:
         now = self.desk.settings.weights
         if self._drag is None or self._drag[0] != place or self._drag[2] != now:
             self._drag = (place, now, now)
@@ -176,7 +156,7 @@ class NotionList:
         self._quiet = False
         self._names: list[str] = []
         self._ticks: dict[str, ui.checkbox] = {}
-        self._sliders: dict[tuple[str, int], ui.slider] = {}
+        self._sliders: dict[tuple[str, int], Bar] = {}
         self._fields: dict[tuple[str, int], ui.input] = {}
         self._box = ui.element("div").classes("notions")
         self._more = (
@@ -200,10 +180,12 @@ class NotionList:
 
     def _show_demand(self, demand: Demand) -> None:
         put(self._ticks[demand.name], demand.held)
+        fields = type(demand.notion).level_fields
         for place, level in enumerate(demand.levels):
-            slider = self._sliders[demand.name, place]
-            put(slider, _position(level))
-            slider.props["aria-valuetext"] = f"{words.number(level)} nats"
+            title = f"Level {_GREEK[fields[place]]} of {demand.title}"
+            inside = GRID[0] <= level <= GRID[-1]
+            beyond = "" if inside else f"{words.number(level)} nats"
+            self._sliders[demand.name, place].show(_position(level), title, beyond=beyond)
             put(self._fields[demand.name, place], _level_text(level))
 
     def _rebuild(self, settings: Settings) -> None:
@@ -242,14 +224,10 @@ class NotionList:
                 tag="span",
                 sanitize=False,
             )
-            slider = ui.slider(
-                min=math.log10(GRID[0]),
-                max=math.log10(GRID[-1]),
-                step=0.02,
-                value=0,
-                on_change=lambda event: self._slid(name, place, event.value),
-            ).props("thumb-size=18px track-size=6px")
-            slider.props["aria-label"] = f"{title}, from {GRID[0]:g} to {GRID[-1]:g} nats"
+            slider = Bar(
+                *(math.log10(GRID[0]), math.log10(GRID[-1]), _LEVEL_STEPS, "nats"),
+                lambda value: self._set_level(name, place, float(f"{10**value:.3g}")),
+            )
             field = text_field(
                 "", f"{title} in nats", lambda text: self._typed(name, place, text), "mass"
             )
@@ -258,10 +236,6 @@ class NotionList:
     def _set(self, name: str, **changes: Any) -> None:
         if not self._quiet:
             self.desk.change(lambda s: s.with_demand(name, **changes))
-
-    def _slid(self, name: str, place: int, value: float | None) -> None:
-        if not self._quiet and value is not None:
-            self._set_level(name, place, float(f"{10**value:.3g}"))
 
     def _typed(self, name: str, place: int, text: str) -> bool:
         def changed(settings: Settings) -> Settings:

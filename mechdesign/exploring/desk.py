@@ -1,24 +1,26 @@
 """The desk of one visitor: their settings, the answer to them, and what is being computed.
 
-Every change goes through :meth:`Desk.change`. The answer is computed in a thread and shown at once;
-where the first, hasty search leaves a gap, a longer one follows, and the frontier after that. Newer
-changes make older work stop at its next step, and nothing that is out of date is put on the page.
+Every change goes through :meth:`Desk.change`. The answer is computed in a thread and shown at once.
+What need not be there at once is computed in other processes, so that it does not slow down the
+next answer: a tighter design where the first, hasty search left a gap, and the frontier. Newer
+changes make older work stop at its next step, and nothing of it is put on the page any more.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Callable, Coroutine, Hashable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from ..errors import MechdesignError
 from .answering import Answer, answer
-from .frontiers import Curve, Span, frontier_key, span, trace
+from .frontiers import Curve, Rival, Span, frontier_key, pieces, points, rival, span
 from .settings import Settings
 
 #: Seconds that a search may take before something is shown, and to improve on that.
-HASTE, PATIENCE = 0.12, 20.0
+HASTE, PATIENCE = 0.1, 5.0
 #: Seconds after which a frontier that is out of date goes, and between two pictures of a new one.
 GRACE = 0.25
 #: Seconds without a change after which the result is announced.
@@ -45,6 +47,9 @@ class View(Protocol):
     def show_frontier(self, curves: tuple[Curve, ...], ends: Span | None, state: str) -> None:
         """Curves as far as they are known; ``state`` says what is still to come, or is empty."""
 
+    def show_rivals(self, found: Sequence[Rival]) -> None:
+        """What the notions that are not held allow at the levels set for them."""
+
     def announce(self, found: Answer) -> None:
         """The visitor has paused: say in words what came out."""
 
@@ -56,19 +61,23 @@ class Desk:
     ----------
     settings : what to begin with
     view : where results go
-    run : coroutine function that calls a function in a thread; gives ``None`` when all is ending
+    soon : coroutine function that calls a function where it is answered soonest, in a thread
+    later : the same for what may take its time, in another process. Both give ``None`` when the
+        server stops.
     """
 
     def __init__(
         self,
         settings: Settings,
         view: View,
-        run: Callable[..., Coroutine[Any, Any, Any]],
+        soon: Callable[..., Coroutine[Any, Any, Any]],
+        later: Callable[..., Coroutine[Any, Any, Any]],
     ) -> None:
         self.settings = settings
         self.view = view
         self.answer: Answer | None = None
-        self._run = run
+        self._soon = soon
+        self._later = later
         self._turn = 0  # counts changes
         self._answering = False
         self._drawing: Hashable = _NOTHING  # key of the frontier under way or complete
@@ -84,9 +93,11 @@ class Desk:
         except MechdesignError as problem:
             self.view.show_problem(str(problem), of_design=False)
             return False
+        changed = settings != self.settings
         self.settings = settings
         self.view.show_settings(settings)
-        self.refresh()
+        if changed:
+            self.refresh()
         return True
 
     def refresh(self) -> None:
@@ -128,7 +139,7 @@ class Desk:
         try:
             while turn != self._turn:
                 turn = self._turn
-                self._show(await self._run(_quiet, answer, self.settings, HASTE))
+                self._show(await self._soon(_quiet, answer, self.settings, HASTE))
         finally:
             self._answering = False
         self.view.show_busy(False)
@@ -149,12 +160,24 @@ class Desk:
             self.view.show_frontier(*self._frontier)  # the design has its place in it
 
     async def _settle(self, turn: int) -> None:
-        """Improve a design that is not tight, and announce it when the visitor has paused."""
+        """What need not be there at once, for as long as nothing changes.
+
+        A design that is not tight is improved, the notions to compare with are designed for, and
+        when the visitor has paused the result is announced.
+        """
         if self.answer is not None and not self.answer.is_final:
-            found = await self._run(_quiet, answer, self.settings, PATIENCE)
+            found = await self._later(_quiet, answer, self.settings, PATIENCE)
             if turn != self._turn:
                 return
             self._show(found)
+        others: list[Rival] = []
+        for demand in self.settings.demands:
+            if not demand.held:
+                found = await self._later(rival, self.settings, demand)
+                if turn != self._turn or found is None:
+                    return
+                others.append(found)
+        self.view.show_rivals(others)
         await asyncio.sleep(CALM)
         if turn == self._turn and self.answer is not None:
             self.view.announce(self.answer)
@@ -164,22 +187,28 @@ class Desk:
     async def _draw(self, key: Hashable) -> None:
         """Compute the frontier of the settings, for as long as they have this key."""
         settings, clock = self.settings, asyncio.get_running_loop().time
-        curves: tuple[Curve, ...] = ()
-        ends = await self._run(_quiet, span, settings)
+        ends = await self._later(_quiet, span, settings)
         if not isinstance(ends, Span):
             self._put(key, (), None, ends or "")
             return
-        steps, last = trace(settings), clock()
-        while key == self._drawing:
-            found = await self._run(_quiet, next, steps, None)
-            if not isinstance(found, tuple):
-                self._put(key, curves, ends, found or "")
+        curves = {demand.name: Curve(demand) for demand in settings.demands}
+        last = clock()
+        for piece in pieces(settings):
+            curve = curves[piece[0].name]
+            if curve.problem:
+                continue
+            found = await self._later(_quiet, points, settings, piece)
+            if found is None or key != self._drawing:
                 return
-            curves = found
+            if isinstance(found, str):
+                curves[piece[0].name] = replace(curve, problem=found)
+            else:
+                curves[piece[0].name] = replace(curve, points=(*curve.points, *found))
             if clock() - last > GRACE:
-                done = sum(len(curve.points) for curve in curves)
-                self._put(key, curves, ends, f"computing, {done} points so far")
+                done = sum(len(curve.points) for curve in curves.values())
+                self._put(key, tuple(curves.values()), ends, f"computing, {done} points so far")
                 last = clock()
+        self._put(key, tuple(curves.values()), ends, "")
 
     def _put(self, key: Hashable, curves: tuple[Curve, ...], ends: Span | None, state: str) -> None:
         """Put a frontier on the page, unless the settings have moved on."""

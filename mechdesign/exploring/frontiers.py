@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Hashable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -83,38 +83,30 @@ def _shape(demand: Demand) -> tuple[str, float] | None:
     return "fixed", low
 
 
-def trace(settings: Settings) -> Iterator[tuple[Curve, ...]]:
-    """The curves of all notions, again and again with more points, until they are complete.
+Piece = tuple[Demand, tuple[float, ...]]
 
-    A linear utility is quick and swept a notion at a time; others are designed point by point, with
-    a time limit, so that whoever loses interest can stop between two points. A notion that no
-    method designs for has its reason in ``problem``.
+
+def pieces(settings: Settings) -> list[Piece]:
+    """The frontiers of all notions in pieces of work, between which whoever waits can give up.
+
+    A linear utility is quick, and swept a notion at a time. For others each point is a piece, and
+    all notions come forward together.
     """
-    curves = [Curve(demand) for demand in settings.demands]
     if isinstance(settings.goal(), LinearUtility):
-        for i, curve in enumerate(curves):
-            curves[i] = _extended(settings, curve, GRID)
-            yield tuple(curves)
-        return
-    for level in GRID:
-        for i, curve in enumerate(curves):
-            if not curve.problem:
-                curves[i] = _extended(settings, curve, (level,))
-                yield tuple(curves)
+        return [(demand, GRID) for demand in settings.demands]
+    return [(demand, (level,)) for level in GRID for demand in settings.demands]
 
 
-def _extended(settings: Settings, curve: Curve, levels: tuple[float, ...]) -> Curve:
+def points(settings: Settings, piece: Piece) -> tuple[Point, ...]:
+    """The points of one piece; raises :class:`MechdesignError` where no method applies."""
     prior, utility = settings.prior(), settings.goal()
-    notions = [notion_at(curve.demand, level) for level in levels]
-    try:
-        if len(notions) > 1:
-            found: list[Design] = sweep(prior, utility, notions)
-        else:
-            found = [design(prior, utility, notions[0], time_limit=POINT_LIMIT)]
-    except MechdesignError as problem:
-        return replace(curve, problem=str(problem))
-    more = [Point(at, f.value, f.bound) for at, f in zip(levels, found, strict=True)]
-    return replace(curve, points=(*curve.points, *more))
+    demand, levels = piece
+    notions = [notion_at(demand, level) for level in levels]
+    if len(notions) > 1:
+        found: list[Design] = sweep(prior, utility, notions)
+    else:
+        found = [design(prior, utility, notions[0], time_limit=POINT_LIMIT)]
+    return tuple(Point(at, f.value, f.bound) for at, f in zip(levels, found, strict=True))
 
 
 @dataclass(frozen=True)
@@ -130,3 +122,23 @@ def span(settings: Settings) -> Span:
     prior, utility = settings.prior(), settings.goal()
     ends = [design(prior, utility, NOTIONS["pml"].at(level)).value for level in (0.0, math.inf)]
     return Span(*ends)
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A notion to compare with, at the level set for it: its best utility, or why there is none."""
+
+    demand: Demand
+    value: float = math.nan
+    problem: str = ""
+
+
+def rival(settings: Settings, demand: Demand) -> Rival:
+    """What a notion allows at the level set for it, held alone."""
+    try:
+        notion, limit = demand.notion, POINT_LIMIT
+        return Rival(
+            demand, design(settings.prior(), settings.goal(), notion, time_limit=limit).value
+        )
+    except MechdesignError as problem:
+        return Rival(demand, problem=str(problem))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ class PriorSources:
             self._button("Uniform", lambda: desk.change(Settings.uniform))
             self._button("Zipf", lambda: desk.change(Settings.zipf)).tooltip("1, 1/2, 1/3, …")
             self._button("Add symbol", lambda: desk.change(Settings.with_added))
+            load = self._button("Load CSV", None)
         self._columns = (
             ui.select(self._tables, label="Column of a table", on_change=self._chosen)
             .props("dense outlined options-dense")
@@ -57,10 +58,7 @@ class PriorSources:
             .classes("away")
         )
         self._upload = upload
-        button = ui.button("Load a CSV file", icon="upload_file").props("outline dense no-caps")
-        button.classes("wide").on(
-            "click", js_handler=f"() => getElement({upload.id}).$refs.qRef.pickFiles()"
-        )
+        load.on("click", js_handler=f"() => getElement({upload.id}).$refs.qRef.pickFiles()")
         with ui.element("div").classes("own") as self._options:
             self._weights = (
                 ui.select({}, label="Counts are in", on_change=self._again)
@@ -85,7 +83,7 @@ class PriorSources:
         """Remove what the visitor has loaded."""
         self._folder.cleanup()
 
-    def _button(self, text: str, act: Any) -> ui.button:
+    def _button(self, text: str, act: Callable[[], Any] | None) -> ui.button:
         return ui.button(text, on_click=act).props("outline dense no-caps")
 
     async def _uploaded(self, event: events.UploadEventArguments) -> None:
@@ -112,9 +110,10 @@ class PriorSources:
 
     async def _again(self) -> None:
         source = self.desk.settings.source
-        if not self._quiet and self._own is not None and source is not None:
-            if source.table == self._own[0]:
-                await self._load(str(source))
+        if self._quiet or self._own is None or source is None:
+            return
+        if source.table == self._own[0]:
+            await self._load(str(source))
 
     async def _load(self, key: str) -> None:
         source, path = self._source(key)

@@ -14,7 +14,7 @@ from ..theory.conversions import Implication
 from ..theory.rules import RULES
 from . import words
 from .answering import Answer
-from .frontiers import Curve
+from .frontiers import Curve, Rival
 
 _STATEMENTS = {rule.id: rule.statement for rule in RULES}
 # Cells are shaded towards this colour, but never so far that dark text is hard to read on them.
@@ -79,7 +79,7 @@ def _short(value: float, digits: int) -> str:
 
 
 def lifts_table(answer: Answer) -> str:
-    """log P(x|y)/P(x) of each input and each outcome that occurs, in nats."""
+    """The log of P(x|y)/P(x) of each input and each outcome that occurs, in nats."""
     mechanism, prior = answer.found.mechanism, answer.report.prior
     used = np.flatnonzero(mechanism.output_distribution(prior) > 0)
     density = mechanism.information_density(prior)
@@ -148,42 +148,64 @@ def certificate_table(found: Design) -> str:
 
 
 def implied_list(entries: Iterable[Implication]) -> str:
-    """What follows, in words, each with the results it rests on."""
-    items = []
+    """What follows, in words, each with the results it rests on; then what does not follow."""
+    known, unknown = [], []
     for entry in entries:
-        finite = math.inf not in entry.levels
+        shown = escape(f"{entry.name}({', '.join(words.level(v) for v in entry.levels)})")
+        text = escape(words.implied_sentence(entry))
         ids = dict.fromkeys(step.id for step in entry.derivation)
-        given = "" if ids or not finite else ' <span class="source">asked</span>'
+        if math.inf in entry.levels:
+            unknown.append(f"<li><strong>{shown}</strong> {text}</li>")
+            continue
         sources = "".join(
             f' <abbr class="source" title="{escape(_STATEMENTS[i])}" tabindex="0">{escape(i)}'
             "</abbr>"
             for i in ids
         )
-        shown = ", ".join(words.level(v) for v in entry.levels)
-        items.append(
-            f'<li class="{"holds" if finite else "open"}"><strong>{escape(entry.name)}'
-            f"({escape(shown)})</strong>{given}{sources}<br>"
-            f"{escape(words.implied_sentence(entry))}</li>"
+        asked = "" if ids else ' <span class="source">asked</span>'
+        known.append(f"<li><strong>{shown}</strong>{asked}{sources}<br>{text}</li>")
+    open_ones = ""
+    if unknown:
+        count = f"{len(unknown)} more {'notion' if len(unknown) == 1 else 'notions'}"
+        open_ones = (
+            f"<details><summary>No finite level follows for {count}: why</summary>"
+            f'<ul class="implied open">{"".join(unknown)}</ul></details>'
         )
-    return f'<ul class="implied">{"".join(items)}</ul>'
+    return f'<ul class="implied">{"".join(known)}</ul>{open_ones}'
+
+
+def rivals_list(rivals: Sequence[Rival], own: float) -> str:
+    """What the notions to compare with allow at their levels, against the design's value."""
+    items = []
+    for rival in rivals:
+        name = f"<strong>{escape(rival.demand.notion)}</strong>"
+        if rival.problem:
+            items.append(f"<li>{name}: {escape(rival.problem)}</li>")
+            continue
+        difference = rival.value - own
+        against = "as much as the design"
+        if abs(difference) > 1e-9 * max(1.0, abs(own)):
+            sign = "more" if difference > 0 else "less"
+            against = f"{words.number(abs(difference), 4)} {sign} than the design"
+        items.append(f"<li>{name} allows {words.number(rival.value)}, {against}.</li>")
+    return f'<ul class="rivals">{"".join(items)}</ul>' if items else ""
 
 
 def tiles(answer: Answer) -> str:
     """The numbers to look at first."""
     found, report = answer.found, answer.report
     c = found.certificate
-    verdicts = ", ".join(f"{check.notion}: {check.verdict}" for check in c.checks)
     before, after = report.prior_vulnerability, report.posterior_vulnerability
+    gap = f"gap {words.number(c.gap, 2)}: "
     cells = [
         ("Value", words.number(c.value), words.MEANING[answer.settings.utility]),
-        ("Upper bound", words.number(c.bound), "proved for every private mechanism"),
+        ("Upper bound", words.number(c.bound), gap + ("optimal" if c.is_optimal else "refining")),
         (
-            "Gap",
-            words.number(c.gap, 2),
-            "optimal" if c.is_optimal else f"of {found.utility.gap_unit}; being refined",
+            "Exact check",
+            "private",
+            ", ".join(f"{check.notion}: {check.verdict}" for check in c.checks),
         ),
-        ("Exact check", "yes" if verdicts else "", verdicts),
-        ("Guessing right", f"{before:.1%} → {after:.1%}", "before and after a report"),
+        ("Guessing right", f"{before:.1%} → {after:.1%}", "without and with the report"),
     ]
     return (
         '<dl class="tiles">'

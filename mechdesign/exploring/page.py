@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import resources
 from typing import Any
 
@@ -16,10 +17,11 @@ from .answering import Answer
 from .charts import frontier_options, lifts_options
 from .controls import NotionList, PriorBars, UtilityChoice, heading
 from .desk import Desk
-from .frontiers import Curve, Span
+from .frontiers import Curve, Rival, Span
 from .loading import PriorSources
 from .recipes import FILE, python_lines, shell_lines
 from .settings import Settings
+from .working import politely
 
 _STYLE = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
 _SKIPS = (("prior", "prior"), ("notions", "notions"), ("results", "results"), ("export", "export"))
@@ -30,7 +32,8 @@ class Page:
 
     def __init__(self, settings: Settings) -> None:
         ui.add_css(_STYLE)
-        self.desk = Desk(settings, self, run.io_bound)
+        ui.colors(primary="#0072b2")
+        self.desk = Desk(settings, self, run.io_bound, partial(run.cpu_bound, politely))
         with ui.header(fixed=False, elevated=False).classes("top"):
             ui.html(_masthead(), sanitize=False)
         with ui.element("div").classes("page"):
@@ -61,18 +64,21 @@ class Page:
             self._problem = ui.label("").classes("problem").props("role=alert")
             self._notes = ui.label("").classes("notes")
             self._spoken = ui.label("").classes("unseen").props("role=status aria-live=polite")
-            self._tiles = ui.html("", sanitize=False)
+            self._tiles = ui.html("", sanitize=False).classes("tiles-box")
             heading("P(output | input)", "kernel", 3)
             with _scrolled("Kernel"):
                 self._kernel = ui.html("", sanitize=False).classes("kernel-box")
-        with _panel("What each outcome says about each symbol", "lifts"):
-            _hint("Above zero: more likely than before. Below: less likely. ▼: ruled out.")
-            self._lifts = ui.echart({}, renderer="svg").classes("chart")
-            self._lifts_rows = _details("The numbers as a table")
-        with _panel("Utility against level", "frontier"):
-            self._frontier_state = ui.html("", tag="p", sanitize=False).classes("hint")
-            self._frontier = ui.echart({}, renderer="svg").classes("chart tall")
-            self._frontier_rows = _details("The numbers as a table")
+        with ui.element("div").classes("charts"):
+            with _panel("What each outcome says", "lifts"):
+                _hint("Symbols above zero are more likely than before. ▼: ruled out.")
+                self._lifts = ui.echart({}, renderer="svg").classes("chart")
+                self._lifts_rows = _details("The numbers as a table")
+            with _panel("Utility against level", "frontier"):
+                _hint("The best that each notion allows. The diamond is the design.")
+                self._frontier_state = ui.html("", tag="p", sanitize=False).classes("hint")
+                self._frontier = ui.echart({}, renderer="svg").classes("chart")
+                self._rivals = ui.html("", sanitize=False)
+                self._frontier_rows = _details("The numbers as a table")
         with _panel("What is guaranteed", "implied"):
             _hint(
                 "Holds for every mechanism that satisfies the ticked notions, by the results named."
@@ -136,7 +142,9 @@ class Page:
             self._notes.text = ""
             for part in (self._tiles, self._kernel, self._implied, self._leaks):
                 part.content = ""
-            for part in (self._certificate, self._lifts_rows, self._python, self._shell):
+            for part in (self._certificate, self._lifts_rows, self._rivals):
+                part.content = ""
+            for part in (self._python, self._shell):
                 part.content = ""
             _redraw(self._lifts, {"series": []})
             self._allow_export(False)
@@ -147,6 +155,11 @@ class Page:
         self._frontier_state.content = markup.escape(" ".join([state, *problems]))
         _redraw(self._frontier, frontier_options(curves, ends, self.desk.answer))
         self._frontier_rows.content = markup.frontier_table(curves)
+
+    def show_rivals(self, found: Sequence[Rival]) -> None:
+        """What else would allow how much, at the levels set."""
+        own = self.desk.answer
+        self._rivals.content = "" if own is None else markup.rivals_list(found, own.found.value)
 
     def announce(self, found: Answer) -> None:
         """Tell a screen reader what came out."""

@@ -45,6 +45,7 @@ class OnlyLocal:
         self.app = app
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer or refuse one connection."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -143,6 +144,7 @@ def serve(settings: Settings, port: int | None = None, *, show: bool = True) -> 
 
     from .answering import answer
     from .page import Page
+    from .working import politely
 
     number = find_port(port)
     # The page says itself what these warnings say.
@@ -153,7 +155,9 @@ def serve(settings: Settings, port: int | None = None, *, show: bool = True) -> 
         print("explore at this address; Ctrl-C ends it", file=sys.stderr)
         # Solvers are loaded before the first visitor needs them.
         await run.io_bound(answer, settings, 0.1)
+        await run.cpu_bound(politely, answer, settings, 0.1)
 
+    run.process_pool_start_method = "spawn"
     app.add_middleware(OnlyLocal)
     app.on_startup(started)
     try:

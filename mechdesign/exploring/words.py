@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_FLOOR, Context, Decimal
 
 from ..labels import shorten
 from ..solve.designing import Design
@@ -58,7 +59,7 @@ def level(value: float) -> str:
 
 
 def factor(value: float) -> str:
-    """e to the power of a level, rounded up.
+    """Raise e to a level, rounded up.
 
     >>> factor(0.5)
     '1.65'
@@ -68,13 +69,14 @@ def factor(value: float) -> str:
     return rounded_up(math.exp(value) * (1 + 1e-12), 3) if value > 0 else "1"
 
 
-def _share(value: float) -> str:
-    """e to the power of minus a level, rounded down: at least this part is left."""
-    cut = math.exp(-value)
-    shown = f"{cut:.3g}"
-    while float(shown) > cut:
-        shown = f"{float(shown) * (1 - 1e-3):.3g}"
-    return shown
+def left(value: float) -> str:
+    """Raise e to minus a level, rounded down: at least this part of a probability is left.
+
+    >>> left(0.5)
+    '0.606'
+    """
+    exact = Decimal(math.exp(-value)) * (1 - Decimal("1e-12")) if value > 0 else Decimal(1)
+    return f"{float(Context(prec=3, rounding=ROUND_FLOOR).plus(exact)):.3g}"
 
 
 def guarantee(name: str, levels: Sequence[float]) -> str:
@@ -87,12 +89,12 @@ def guarantee(name: str, levels: Sequence[float]) -> str:
         )
     if name == "pmc":
         return (
-            f"No outcome leaves a symbol less than {_share(first)} of the probability it had, so "
+            f"No outcome leaves a symbol less than {left(first)} of the probability it had, so "
             "nothing is ruled out."
         )
     if name in ("lip", "alip"):
         return (
-            f"After every outcome each symbol has between {_share(first)} and {factor(last)} times "
+            f"After every outcome each symbol has between {left(first)} and {factor(last)} times "
             "the probability it had."
         )
     if name == "ldp":
@@ -110,7 +112,7 @@ def guarantee(name: str, levels: Sequence[float]) -> str:
     if name == "maximalcostleakage":
         return (
             "On average over outcomes no cost that an adversary wants small falls below "
-            f"{_share(first)} of what it was."
+            f"{left(first)} of what it was."
         )
     return (
         f"The report says at most {level(first)} nats ({level(first / math.log(2))} bits) about "
