@@ -23,6 +23,7 @@ LAYERS = (
     ("theory", "noise"),
     ("auditing", "comparing", "release"),
     ("storage", "reporting", "plotting", "arguments", "regions", "theory_reporting", "ledger"),
+    ("exploring",),
     ("commands",),
     ("cli",),
     ("__main__",),

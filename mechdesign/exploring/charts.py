@@ -16,6 +16,7 @@ import numpy as np
 from . import words
 from .answering import Answer
 from .frontiers import GRID, Curve, Span
+from .markup import MANY
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow")
@@ -38,7 +39,9 @@ def lifts_options(answer: Answer) -> dict[str, Any]:
     density = mechanism.information_density(prior)[:, used]
     bounds = _bounds(answer)
     floor, top = _range(density, bounds)
+    numbered = len(used) > MANY
     outcomes = [words.outcome(mechanism.outputs[j]) for j in used]
+    ticks = [str(k + 1) for k in range(len(used))] if numbered else outcomes
     symbols = [words.outcome(label) for label in mechanism.inputs]
     few = len(symbols) <= MOST_BARS
     series = (
@@ -62,14 +65,18 @@ def lifts_options(answer: Answer) -> dict[str, Any]:
         },
         "tooltip": {**_TOOLTIP, "trigger": "item"},
         "legend": {"show": few, "type": "scroll", "top": 0, "textStyle": _TEXT},
-        "grid": {"left": 58, "right": 10, "top": 34 if few else 12, "bottom": _room(outcomes)},
+        "grid": {"left": 58, "right": 10, "top": 34 if few else 12, "bottom": _room(ticks)},
         "xAxis": {
             "type": "category",
-            "data": outcomes,
-            "name": "outcome",
+            "data": ticks,
+            "name": "outcome, numbered as above" if numbered else "outcome",
             "nameLocation": "middle",
-            "nameGap": _room(outcomes) - 18,
-            "axisLabel": {"interval": 0, "rotate": _turn(outcomes), "color": _INK},
+            "nameGap": _room(ticks) - 18,
+            "axisLabel": {
+                "interval": "auto" if numbered else 0,
+                "rotate": _turn(ticks),
+                "color": _INK,
+            },
             "axisLine": {"onZero": False},
             "axisTick": {"show": False},
         },
@@ -100,12 +107,11 @@ def _bounds(answer: Answer) -> list[tuple[str, float]]:
     low, high = answer.implied["alip"].levels
     up.append((high, "implied"))
     down.append((low, "implied"))
-    found = []
-    for sign, candidates in ((1, up), (-1, down)):
-        size, name = min(candidates, key=lambda pair: pair[0])
-        if size < math.inf:
-            found.append((name, sign * size))
-    return found
+    (high, above), (low, below) = (min(c, key=lambda pair: pair[0]) for c in (up, down))
+    if high == low == 0:
+        return [(above, 0.0)]
+    found = [(above, high), (below, -low)]
+    return [(name, number) for name, number in found if math.isfinite(number)]
 
 
 def _range(density: np.ndarray, bounds: Sequence[tuple[str, float]]) -> tuple[float, float]:
@@ -113,7 +119,7 @@ def _range(density: np.ndarray, bounds: Sequence[tuple[str, float]]) -> tuple[fl
     finite = density[np.isfinite(density)]
     numbers = [*finite.tolist(), *(number for _, number in bounds), 0.0]
     low, high = min(numbers), max(numbers)
-    width = max(high - low, 0.05)
+    width = max(high - low, 0.2)
     ruled_out = bool(np.isneginf(density).any())
     return low - width * (0.25 if ruled_out else 0.12), high + width * 0.12
 
@@ -143,12 +149,13 @@ def _dots(
     kept: list[dict[str, Any]] = []
     gone: list[dict[str, Any]] = []
     for i, symbol in enumerate(symbols):
-        for j, _ in enumerate(outcomes):
+        for j, outcome in enumerate(outcomes):
             value = float(density[i, j])
             if math.isinf(value):
-                gone.append({"name": f"{symbol} ruled out", "value": [j, floor]})
+                gone.append({"name": f"{symbol} is ruled out by {outcome}", "value": [j, floor]})
             else:
-                kept.append({"name": symbol, "value": [j, value]})
+                text = f"{symbol} at {outcome}: {words.number(value, 4)}"
+                kept.append({"name": text, "value": [j, round(value, 6)]})
     common = {"type": "scatter", "tooltip": {"formatter": "{b}"}}
     return [
         {
@@ -196,7 +203,7 @@ def _lines(lines: Sequence[dict[str, Any]], colour: str, dash: str, width: float
         "silent": True,
         "symbol": "none",
         "lineStyle": {"color": colour, "type": dash, "width": width},
-        "label": {"color": colour, "formatter": "{b}"},
+        "label": {"color": colour, "formatter": "{b}", "distance": [4, 7]},
         "data": list(lines),
     }
 
@@ -208,7 +215,8 @@ def _room(names: Sequence[str]) -> int:
 
 
 def _turn(names: Sequence[str]) -> int:
-    return 0 if sum(len(name) + 3 for name in names) <= 72 else 40
+    short = max(map(len, names), default=0) <= 2
+    return 0 if short or sum(len(name) + 3 for name in names) <= 48 else 40
 
 
 def frontier_options(
@@ -275,9 +283,10 @@ def _line(curve: Curve, place: int) -> dict[str, Any]:
         "type": "line",
         "data": [[point.level, point.value] for point in curve.points],
         "symbol": MARKERS[k],
-        "symbolSize": 7,
+        # Later curves are slighter, so that those below show where they coincide.
+        "symbolSize": max(10 - 1.5 * place, 5),
         "color": COLOURS[k],
-        "lineStyle": {"width": 2, "type": DASHES[k]},
+        "lineStyle": {"width": max(3 - 0.4 * place, 1.4), "type": DASHES[k]},
     }
 
 
@@ -315,5 +324,7 @@ def _value_end(values: Sequence[float], ends: Span | None, upper: bool) -> float
     known = [*values, *((ends.nothing, ends.everything) if ends is not None else ())]
     if not known:
         return None
-    width = max(max(known) - min(known), 1e-3)
+    width = max(known) - min(known)
+    if width <= 1e-9 * max(map(abs, known)):
+        width = max(1.0, abs(known[0]))
     return max(known) + 0.06 * width if upper else min(known) - 0.06 * width

@@ -41,7 +41,7 @@ def text_field(value: str, name: str, commit: Callable[[str], bool], classes: st
 
 def mark(field: ui.input, good: bool) -> None:
     """Show whether the text of a field was taken."""
-    if field.props.get("error", False) == good:
+    if bool(field.props.get("error")) == good:
         field.props["error"] = not good
 
 
@@ -124,6 +124,7 @@ class PriorBars:
             gone = ui.button(
                 icon="close", on_click=lambda: self.desk.change(lambda s: s.without(place))
             ).props("flat dense round size=sm")
+            gone.props["aria-label"] = f"Remove {name}"
         return Row(label, bar.classes("share"), share, gone)
 
     def _dragged(self, place: int, value: float) -> None:

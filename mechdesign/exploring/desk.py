@@ -127,6 +127,9 @@ class Desk:
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (failure := task.exception()) is not None:
+            if isinstance(failure, MechdesignError):
+                self.view.show_problem(str(failure), of_design=False)
+                return
             # A mistake in this program: it is logged in full, and the visitor is told.
             _LOG.error("work for the page failed", exc_info=failure)
             self.view.show_problem(f"internal error: {failure!r}", of_design=True)
@@ -203,7 +206,8 @@ class Desk:
             if isinstance(found, str):
                 curves[piece[0].name] = replace(curve, problem=found)
             else:
-                curves[piece[0].name] = replace(curve, points=(*curve.points, *found))
+                all_points = sorted((*curve.points, *found), key=lambda point: point.level)
+                curves[piece[0].name] = replace(curve, points=tuple(all_points))
             if clock() - last > GRACE:
                 done = sum(len(curve.points) for curve in curves.values())
                 self._put(key, tuple(curves.values()), ends, f"computing, {done} points so far")

@@ -47,12 +47,12 @@ class Curve:
 
     @property
     def label(self) -> str:
-        """Name of the notion, and what its other level is."""
+        """Name of the notion; with two levels also the lower to the upper one, as in ``2:1``."""
         shape = _shape(self.demand)
         if shape is None:
             return self.demand.title
         kind, number = shape
-        return f"{self.demand.title}, ε_l = {number:.3g}{' ε_u' if kind == 'ratio' else ''}"
+        return f"{self.demand.title} " + (f"{number:.3g}:1" if kind == "ratio" else f"{number:g}:ε")
 
 
 def frontier_key(settings: Settings) -> Hashable:
@@ -89,12 +89,14 @@ Piece = tuple[Demand, tuple[float, ...]]
 def pieces(settings: Settings) -> list[Piece]:
     """The frontiers of all notions in pieces of work, between which whoever waits can give up.
 
-    A linear utility is quick, and swept a notion at a time. For others each point is a piece, and
-    all notions come forward together.
+    A linear utility is quick, and swept a notion at a time. For others each point is a piece: few
+    points of each notion first, which show the shape, then those between.
     """
     if isinstance(settings.goal(), LinearUtility):
         return [(demand, GRID) for demand in settings.demands]
-    return [(demand, (level,)) for level in GRID for demand in settings.demands]
+    rough = [*GRID[::6], *GRID[3::6]]
+    order = [*rough, *(level for level in GRID if level not in rough)]
+    return [(demand, (level,)) for level in order for demand in settings.demands]
 
 
 def points(settings: Settings, piece: Piece) -> tuple[Point, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,9 @@ LARGEST_FILE = 50_000_000
 class PriorSources:
     """Buttons for uniform and Zipf priors, the columns of tables, and loading a file."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, folder: Path) -> None:
         self.desk = desk
-        self._folder = tempfile.TemporaryDirectory(prefix="mechdesign-")
+        self._file = folder / f"{uuid.uuid4()}.csv"
         self._own: tuple[str, Path] | None = None
         self._quiet = False
         self._tables = _shipped()
@@ -81,14 +81,14 @@ class PriorSources:
 
     def close(self) -> None:
         """Remove what the visitor has loaded."""
-        self._folder.cleanup()
+        self._file.unlink(missing_ok=True)
 
     def _button(self, text: str, act: Callable[[], Any] | None) -> ui.button:
         return ui.button(text, on_click=act).props("outline dense no-caps")
 
     async def _uploaded(self, event: events.UploadEventArguments) -> None:
         name = Path(event.file.name).name
-        path = Path(self._folder.name) / "own.csv"
+        path = self._file
         await event.file.save(path)
         self._upload.reset()
         try:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ..auditing import AuditReport
+from ..labels import listing, shorten
 from ..solve.designing import Design
 from ..theory.conversions import Implication
 from ..theory.rules import RULES
@@ -20,8 +21,8 @@ _STATEMENTS = {rule.id: rule.statement for rule in RULES}
 # Cells are shaded towards this colour, but never so far that dark text is hard to read on them.
 _SHADE = (0, 114, 178)
 _DARKEST = 0.62
-# More columns than this are shown with fewer digits.
-_MANY = 8
+#: More columns than this are numbered and shown with fewer digits.
+MANY = 8
 
 
 def escape(text: object) -> str:
@@ -30,30 +31,46 @@ def escape(text: object) -> str:
 
 
 def kernel_table(answer: Answer) -> str:
-    """P(output | input) with the prior beside it and the outcomes' probabilities below."""
+    """P(output | input) with the prior beside it and the outcomes' probabilities below.
+
+    Among many outputs those that never occur are left out and named below the table.
+    """
     mechanism, prior = answer.found.mechanism, answer.report.prior
     q = mechanism.output_distribution(prior)
-    many = len(mechanism.outputs) > _MANY
+    idle = np.flatnonzero(q == 0) if len(q) > MANY else np.array([], dtype=int)
+    shown = [j for j in range(len(q)) if j not in set(idle.tolist())]
+    many = len(shown) > MANY
     digits = 3 if many else 4
     head = "".join(
-        f'<th scope="col" class="{"idle" if q[j] == 0 else ""}" title="{escape(label)}">'
-        f"<span>{escape(label)}</span></th>"
-        for j, label in enumerate(mechanism.outputs)
+        _head(mechanism.outputs[j], k + 1 if many else 0, q[j] == 0) for k, j in enumerate(shown)
     )
     rows = []
     for i, label in enumerate(mechanism.inputs):
-        cells = "".join(_cell(value, digits) for value in mechanism.kernel[i])
+        cells = "".join(_cell(mechanism.kernel[i, j], digits) for j in shown)
         rows.append(
             f'<tr><th scope="row" title="{escape(label)}"><span>{escape(label)}</span></th>'
             f'<td class="mass">{_short(prior.probabilities[i], digits)}</td>{cells}</tr>'
         )
-    foot = "".join(f"<td>{_short(value, digits)}</td>" for value in q)
+    foot = "".join(f"<td>{_short(q[j], digits)}</td>" for j in shown)
+    rest = ""
+    if idle.size:
+        names = listing([mechanism.outputs[j] for j in idle], 8)
+        rest = f'<p class="hint">Never reported: {escape(names)}.</p>'
     return (
         f'<table class="kernel{" many" if many else ""}"><caption class="unseen">Probability of '
         "each output (columns) given each input (rows)</caption>"
         f'<thead><tr><th scope="col">input</th><th scope="col" class="mass">prior</th>{head}</tr>'
         f"</thead><tbody>{''.join(rows)}</tbody>"
-        f'<tfoot><tr><th scope="row">output</th><td></td>{foot}</tr></tfoot></table>'
+        f'<tfoot><tr><th scope="row">output</th><td></td>{foot}</tr></tfoot></table>{rest}'
+    )
+
+
+def _head(label: object, number: int, idle: bool) -> str:
+    """A column's name, under a number where there are many."""
+    above = f"<small>{number}</small> " if number else ""
+    return (
+        f'<th scope="col" class="{"idle" if idle else ""}" title="{escape(label)}">{above}'
+        f"<span>{escape(label)}</span></th>"
     )
 
 
@@ -115,7 +132,14 @@ def leakage_table(report: AuditReport) -> str:
         for field, worst in zip(cls.level_fields, leakage.worst, strict=True):
             many = len(cls.level_fields) > 1
             title = f"{cls.__name__} {field.replace('epsilon', 'ε')}" if many else cls.__name__
-            rows.append([title, words.level(worst.level), str(worst.output), worst.about])
+            rows.append(
+                [
+                    title,
+                    words.level(worst.level),
+                    shorten(worst.output, 40),
+                    shorten(worst.about, 90),
+                ]
+            )
     averages = (
         ("maximal leakage", report.maximal_leakage),
         ("maximal cost leakage", report.maximal_cost_leakage),
@@ -148,30 +172,38 @@ def certificate_table(found: Design) -> str:
 
 
 def implied_list(entries: Iterable[Implication]) -> str:
-    """What follows, in words, each with the results it rests on; then what does not follow."""
-    known, unknown = [], []
+    """What follows with a finite level, in words, each with the results it rests on."""
+    items = []
     for entry in entries:
-        shown = escape(f"{entry.name}({', '.join(words.level(v) for v in entry.levels)})")
-        text = escape(words.implied_sentence(entry))
-        ids = dict.fromkeys(step.id for step in entry.derivation)
         if math.inf in entry.levels:
-            unknown.append(f"<li><strong>{shown}</strong> {text}</li>")
             continue
-        sources = "".join(
-            f' <abbr class="source" title="{escape(_STATEMENTS[i])}" tabindex="0">{escape(i)}'
-            "</abbr>"
-            for i in ids
-        )
-        asked = "" if ids else ' <span class="source">asked</span>'
-        known.append(f"<li><strong>{shown}</strong>{asked}{sources}<br>{text}</li>")
-    open_ones = ""
-    if unknown:
-        count = f"{len(unknown)} more {'notion' if len(unknown) == 1 else 'notions'}"
-        open_ones = (
-            f"<details><summary>No finite level follows for {count}: why</summary>"
-            f'<ul class="implied open">{"".join(unknown)}</ul></details>'
-        )
-    return f'<ul class="implied">{"".join(known)}</ul>{open_ones}'
+        ids = dict.fromkeys(step.id for step in entry.derivation) or ("asked",)
+        sources = "".join(f' <span class="source">{escape(i)}</span>' for i in ids)
+        text = escape(words.implied_sentence(entry))
+        items.append(f"<li><strong>{escape(_implied(entry))}</strong>{sources}<br>{text}</li>")
+    return f'<ul class="implied">{"".join(items)}</ul>'
+
+
+def unknown_list(entries: Iterable[Implication]) -> str:
+    """What does not follow with a finite level, and why."""
+    items = [
+        f"<li><strong>{escape(_implied(entry))}</strong> "
+        f"{escape(words.implied_sentence(entry))}</li>"
+        for entry in entries
+        if math.inf in entry.levels
+    ]
+    return f'<ul class="implied open">{"".join(items)}</ul>' if items else "<p>Nothing is left.</p>"
+
+
+def results_list(entries: Iterable[Implication]) -> str:
+    """The results that the guarantees rest on, each with what it says."""
+    ids = dict.fromkeys(step.id for entry in entries for step in entry.derivation)
+    items = "".join(f"<dt>{escape(i)}</dt><dd>{escape(_STATEMENTS[i])}</dd>" for i in ids)
+    return f'<dl class="results-named">{items}</dl>'
+
+
+def _implied(entry: Implication) -> str:
+    return f"{entry.name}({', '.join(words.level(v) for v in entry.levels)})"
 
 
 def rivals_list(rivals: Sequence[Rival], own: float) -> str:
@@ -205,7 +237,11 @@ def tiles(answer: Answer) -> str:
             "private",
             ", ".join(f"{check.notion}: {check.verdict}" for check in c.checks),
         ),
-        ("Guessing right", f"{before:.1%} → {after:.1%}", "without and with the report"),
+        (
+            "Guessing right",
+            f"{words.percent(before)} → {words.percent(after)}",
+            "without and with the report",
+        ),
     ]
     return (
         '<dl class="tiles">'

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import partial
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from nicegui import run, ui
+from nicegui import app, run, ui
 
+from ..errors import SolverError
 from ..storage import kernel_csv, to_json
 from . import markup, words
 from .answering import Answer
@@ -28,18 +30,25 @@ _SKIPS = (("prior", "prior"), ("notions", "notions"), ("results", "results"), ("
 
 
 class Page:
-    """Everything one visitor sees. Nothing of it is shared with another tab."""
+    """Everything one visitor sees. Nothing of it is shared with another tab.
 
-    def __init__(self, settings: Settings) -> None:
+    Parameters
+    ----------
+    settings : what the visitor begins with
+    folder : where a file that the visitor loads is kept until the page is closed
+    """
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
         ui.add_css(_STYLE)
+        self._folder = folder
         ui.colors(primary="#0072b2")
-        self.desk = Desk(settings, self, run.io_bound, partial(run.cpu_bound, politely))
+        self.desk = Desk(settings, self, run.io_bound, _later)
         with ui.header(fixed=False, elevated=False).classes("top"):
             ui.html(_masthead(), sanitize=False)
         with ui.element("div").classes("page"):
             with ui.element("div").classes("settings"):
                 self._build_settings()
-            with ui.element("div").classes("results"):
+            with ui.element("div").classes("results") as self._results:
                 self._build_results()
         client = ui.context.client
         client.on_delete(self._close)
@@ -51,7 +60,7 @@ class Page:
         with _panel("Prior", "prior"):
             _hint("What is known of the secret beforehand. Drag a bar, or use the arrow keys.")
             self._bars = PriorBars(self.desk)
-            self._sources = PriorSources(self.desk)
+            self._sources = PriorSources(self.desk, self._folder)
         with _panel("What must stay hidden", "notions"):
             _hint("Ticked notions must all hold; the others are drawn for comparison.")
             self._notions = NotionList(self.desk)
@@ -61,15 +70,17 @@ class Page:
     def _build_results(self) -> None:
         with _panel("The best mechanism", "results"):
             self._busy = ui.html("", tag="p", sanitize=False).classes("busy")
+            self._refusal = ui.label("").classes("problem").props("role=alert")
             self._problem = ui.label("").classes("problem").props("role=alert")
             self._notes = ui.label("").classes("notes")
             self._spoken = ui.label("").classes("unseen").props("role=status aria-live=polite")
             self._tiles = ui.html("", sanitize=False).classes("tiles-box")
-            heading("P(output | input)", "kernel", 3)
-            with _scrolled("Kernel"):
-                self._kernel = ui.html("", sanitize=False).classes("kernel-box")
+            with ui.element("div").classes("of-design"):
+                heading("P(output | input)", "kernel", 3)
+                with _scrolled("Kernel"):
+                    self._kernel = ui.html("", sanitize=False).classes("kernel-box")
         with ui.element("div").classes("charts"):
-            with _panel("What each outcome says", "lifts"):
+            with _panel("What each outcome says", "lifts", "of-design"):
                 _hint("Symbols above zero are more likely than before. ▼: ruled out.")
                 self._lifts = ui.echart({}, renderer="svg").classes("chart")
                 self._lifts_rows = _details("The numbers as a table")
@@ -79,24 +90,25 @@ class Page:
                 self._frontier = ui.echart({}, renderer="svg").classes("chart")
                 self._rivals = ui.html("", sanitize=False)
                 self._frontier_rows = _details("The numbers as a table")
-        with _panel("What is guaranteed", "implied"):
+        with _panel("What is guaranteed", "implied", "of-design"):
             _hint(
                 "Holds for every mechanism that satisfies the ticked notions, by the results named."
             )
             self._implied = ui.html("", sanitize=False)
-        with _panel("What this mechanism leaks", "leaks"), _scrolled("Leakage"):
+            self._results_named = _details("What these results say")
+            self._unknown = _details("What does not follow, and why")
+        with _panel("What this mechanism leaks", "leaks", "of-design"), _scrolled("Leakage"):
             self._leaks = ui.html("", sanitize=False)
-        with _panel("Certificate", "certificate"), _scrolled("Certificate"):
+        with _panel("Certificate", "certificate", "of-design"), _scrolled("Certificate"):
             self._certificate = ui.html("", sanitize=False)
         self._build_export()
 
     def _build_export(self) -> None:
-        with _panel("Take it with you", "export"):
+        with _panel("Take it with you", "export", "of-design"):
             with ui.element("div").classes("buttons"):
-                self._json = ui.button("Mechanism as JSON", icon="download", on_click=self._save)
-                self._csv = ui.button("Kernel as CSV", icon="download", on_click=self._save_csv)
-            for button in (self._json, self._csv):
-                button.props("outline dense no-caps")
+                for text, act in (("Mechanism as JSON", self._save), ("Kernel as CSV", self._csv)):
+                    button = ui.button(text, icon="download", on_click=act)
+                    button.props("outline dense no-caps")
             _hint(f"The JSON file is what md.load(&quot;{FILE}&quot;) reads and proves again.")
             heading("In Python", "python", 3)
             self._python = _code("Python lines")
@@ -106,8 +118,8 @@ class Page:
     # What the desk shows
 
     def show_settings(self, settings: Settings) -> None:
-        """The settings have changed: controls and recipes follow."""
-        self._problem.text = ""
+        """The settings have changed: the controls follow."""
+        self._refusal.text = ""
         self._bars.show(settings)
         self._sources.show(settings)
         self._notions.show(settings)
@@ -120,34 +132,29 @@ class Page:
     def show_answer(self, found: Answer) -> None:
         """The design and everything that follows from it."""
         self._problem.text = ""
+        self._results.classes(remove="nothing")
         self._notes.text = " ".join(found.notes)
         self._tiles.content = markup.tiles(found)
         self._kernel.content = markup.kernel_table(found)
-        self._implied.content = markup.implied_list(found.implied.found)
+        entries = found.implied.found
+        self._implied.content = markup.implied_list(entries)
+        self._unknown.content = markup.unknown_list(entries)
+        self._results_named.content = markup.results_list(entries)
         self._leaks.content = markup.leakage_table(found.report)
         self._certificate.content = markup.certificate_table(found.found)
         self._lifts_rows.content = markup.lifts_table(found)
         _redraw(self._lifts, lifts_options(found))
-        self._show_recipes(found.settings)
-        self._allow_export(True)
-
-    def _show_recipes(self, settings: Settings) -> None:
-        self._python.content = markup.escape(python_lines(settings))
-        self._shell.content = markup.escape(shell_lines(settings))
+        self._python.content = markup.escape(python_lines(found.settings))
+        self._shell.content = markup.escape(shell_lines(found.settings))
 
     def show_problem(self, text: str, *, of_design: bool) -> None:
-        """A message; where there is no design the results are taken away."""
+        """A message; where there is no design, what belongs to one is hidden."""
+        if not of_design:
+            self._refusal.text = text
+            return
         self._problem.text = text
-        if of_design:
-            self._notes.text = ""
-            for part in (self._tiles, self._kernel, self._implied, self._leaks):
-                part.content = ""
-            for part in (self._certificate, self._lifts_rows, self._rivals):
-                part.content = ""
-            for part in (self._python, self._shell):
-                part.content = ""
-            _redraw(self._lifts, {"series": []})
-            self._allow_export(False)
+        self._notes.text = self._tiles.content = self._rivals.content = ""
+        self._results.classes(add="nothing")
 
     def show_frontier(self, curves: tuple[Curve, ...], ends: Span | None, state: str) -> None:
         """The frontier as far as it is known."""
@@ -167,16 +174,12 @@ class Page:
 
     # What is taken away
 
-    def _allow_export(self, possible: bool) -> None:
-        for button in (self._json, self._csv):
-            button.set_enabled(possible)
-
     def _save(self) -> None:
         if self.desk.answer is not None:
             text = json.dumps(to_json(self.desk.answer.found), indent=1) + "\n"
             ui.download.content(text, FILE, "application/json")
 
-    def _save_csv(self) -> None:
+    def _csv(self) -> None:
         if self.desk.answer is not None:
             text = kernel_csv(self.desk.answer.found.mechanism)
             ui.download.content(text, "kernel.csv", "text/csv")
@@ -184,6 +187,19 @@ class Page:
     def _close(self) -> None:
         self.desk.close()
         self._sources.close()
+
+
+async def _later(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in another process; ``None`` when the server stops."""
+    try:
+        return await run.cpu_bound(politely, work, *arguments)
+    except BrokenProcessPool:
+        if app.is_stopping or app.is_stopped:
+            return None
+        raise SolverError(
+            "a process that computed for this page was ended from outside; change something to "
+            "have it computed again"
+        ) from None
 
 
 def _masthead() -> str:
@@ -198,8 +214,9 @@ def _masthead() -> str:
 
 
 @contextmanager
-def _panel(title: str, anchor: str) -> Iterator[None]:
-    with ui.element("section").classes("panel").props(f"aria-labelledby={anchor}"):
+def _panel(title: str, anchor: str, classes: str = "") -> Iterator[None]:
+    box = ui.element("section").classes(f"panel {classes}").props(f"aria-labelledby={anchor}")
+    with box:
         heading(title, anchor)
         yield
 

@@ -52,10 +52,10 @@ def shell_lines(settings: Settings) -> str:
         words += [] if source.weights is None else ["--weights", source.weights]
         words += [] if source.missing == "error" else ["--missing", source.missing]
     elif all("," not in name and name == name.strip() for name in settings.names):
-        pairs = zip(settings.names, settings.shares, strict=True)
-        words += ["--prior", ",".join(f"{name}={share!r}" for name, share in pairs)]
+        pairs = zip(settings.names, settings.weights, strict=True)
+        words += ["--prior", ",".join(f"{name}={mass!r}" for name, mass in pairs)]
     else:
-        content = json.dumps(dict(zip(settings.names, settings.shares, strict=True)))
+        content = json.dumps(dict(zip(settings.names, settings.weights, strict=True)))
         first = f"printf %s {shlex.quote(content)} > prior.json\n"
         words += ["--prior", "prior.json"]
     for demand in settings.demands:
@@ -68,8 +68,8 @@ def shell_lines(settings: Settings) -> str:
 def _prior_call(settings: Settings) -> str:
     source = settings.source
     if source is None:
-        shares = ", ".join(repr(share) for share in settings.shares)
-        return f"md.Prior([{shares}], {settings.labels!r})"
+        masses = ", ".join(map(repr, settings.weights))
+        return f"md.Prior([{masses}], {settings.labels!r})"
     words = [repr(source.table), repr(source.column)]
     words += [] if source.weights is None else [f"weights={source.weights!r}"]
     words += [] if source.missing == "error" else [f"missing={source.missing!r}"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import tempfile
 import warnings
 from collections.abc import Awaitable, Callable, MutableMapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -140,7 +142,7 @@ def serve(settings: Settings, port: int | None = None, *, show: bool = True) -> 
         When NiceGUI is not installed, or no port is free.
     """
     check_framework()
-    from nicegui import app, run, ui
+    from nicegui import app, run
 
     from .answering import answer
     from .page import Page
@@ -160,9 +162,20 @@ def serve(settings: Settings, port: int | None = None, *, show: bool = True) -> 
     run.process_pool_start_method = "spawn"
     app.add_middleware(OnlyLocal)
     app.on_startup(started)
+    with tempfile.TemporaryDirectory(prefix="mechdesign-") as folder:
+
+        def visit() -> None:
+            Page(settings, Path(folder))
+
+        _run_until_interrupted(visit, number, show)
+
+
+def _run_until_interrupted(visit: Callable[[], None], number: int, show: bool) -> None:
+    from nicegui import ui
+
     try:
         ui.run(
-            lambda: Page(settings) and None,
+            visit,
             host=HOST,
             port=number,
             title="mechdesign explore",

@@ -32,7 +32,7 @@ UTILITY_NAMES = {
     "chi-square": "Chi-square",
 }
 #: What the value of a design is.
-MEANING = {
+MEANING: dict[str, str] = {
     "hamming": "chance that the report is the symbol itself",
     "absolute": "minus the expected absolute error",
     "squared": "minus the expected squared error",
@@ -40,6 +40,10 @@ MEANING = {
     "total-variation": "mean distance between what is known after and before",
     "chi-square": "mean chi-square of what is known after against before",
 }
+
+
+# Levels are rounded up in their last digit; that alone must not make a factor of 4 one of 4.01.
+_SLACK = 1e-9
 
 
 def number(value: float, digits: int = 6) -> str:
@@ -59,29 +63,31 @@ def level(value: float) -> str:
 
 
 def factor(value: float) -> str:
-    """Raise e to a level, rounded up.
+    """Raise e to a level, rounded up but for a billionth.
 
     >>> factor(0.5)
     '1.65'
     """
     if value > 300:
         return f"e^{level(value)}"
-    return rounded_up(math.exp(value) * (1 + 1e-12), 3) if value > 0 else "1"
+    return rounded_up(math.exp(value) * (1 - _SLACK), 3) if value > 0 else "1"
 
 
 def left(value: float) -> str:
-    """Raise e to minus a level, rounded down: at least this part of a probability is left.
+    """Raise e to minus a level, rounded down but for a billionth: what is left at least.
 
     >>> left(0.5)
     '0.606'
     """
-    exact = Decimal(math.exp(-value)) * (1 - Decimal("1e-12")) if value > 0 else Decimal(1)
-    return f"{float(Context(prec=3, rounding=ROUND_FLOOR).plus(exact)):.3g}"
+    part = Decimal(math.exp(-value) * (1 + _SLACK)) if value > 0 else Decimal(1)
+    return f"{float(Context(prec=3, rounding=ROUND_FLOOR).plus(part)):.3g}"
 
 
 def guarantee(name: str, levels: Sequence[float]) -> str:
     """What a notion at finite levels promises, in a sentence."""
     first, last = levels[0], levels[-1]
+    if first == last == 0:
+        return "The report tells nothing at all about the secret."
     if name == "pml":
         return (
             "No outcome raises anybody's chance of guessing anything about the secret by more "
@@ -103,7 +109,10 @@ def guarantee(name: str, levels: Sequence[float]) -> str:
             "another, whatever the prior."
         )
     if name == "freelunch":
-        return f"If the symbols are databases: any two are told apart by at most {factor(first)}."
+        return (
+            f"If the symbols are databases: no outcome is more than {factor(first)} times as "
+            "likely from one as from another."
+        )
     if name == "maximalleakage":
         return (
             "On average over outcomes the chance of guessing anything about the secret grows at "
@@ -143,3 +152,12 @@ def summary(found: Design, utility: str) -> str:
 def outcome(label: object, width: int = 24) -> str:
     """The label of an outcome, short enough for a chart."""
     return shorten(label, width)
+
+
+def percent(value: float) -> str:
+    """A probability in percent.
+
+    >>> percent(0.402), percent(1.0)
+    ('40.2%', '100%')
+    """
+    return f"{100 * value:.3g}%"
