@@ -177,12 +177,12 @@ class Page:
     def _save(self) -> None:
         if self.desk.answer is not None:
             text = json.dumps(to_json(self.desk.answer.found), indent=1) + "\n"
-            ui.download.content(text, FILE, "application/json")
+            ui.download.content(text.encode(), FILE, "application/json")
 
     def _csv(self) -> None:
         if self.desk.answer is not None:
             text = kernel_csv(self.desk.answer.found.mechanism)
-            ui.download.content(text, "kernel.csv", "text/csv")
+            ui.download.content(text.encode(), "kernel.csv", "text/csv")
 
     def _close(self) -> None:
         self.desk.close()
