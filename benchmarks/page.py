@@ -9,6 +9,7 @@ the one before is still being computed. Prints a line for each size and utility.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import statistics
 import subprocess
@@ -17,7 +18,6 @@ from typing import Annotated, Any
 
 import typer
 
-CHROMIUM = "/usr/bin/chromium"
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"),
     *("--disable-component-update", "--disable-sync"),
@@ -51,8 +51,20 @@ def prior(symbols: int) -> str:
     return ",".join(f"{i}={w / sum(weights)!r}" for i, w in enumerate(weights))
 
 
+def find_chromium() -> str | None:
+    """Chromium or Chrome of this machine."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    return next(filter(None, map(shutil.which, names)), None)
+
+
 class Served:
-    """The page in a process of its own, ended when the block is left."""
+    """The page in a process of its own, ended as by Ctrl-C when the block is left.
+
+    ``code`` is its exit code then, and ``said`` what it wrote to standard error.
+    """
+
+    code: int
+    said: str
 
     def __init__(self, *arguments: str) -> None:
         words = [sys.executable, "-m", "mechdesign", "explore", "--no-browser", "--port", "0"]
@@ -71,7 +83,12 @@ class Served:
 
     def __exit__(self, *_: object) -> None:
         self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=30)
+        try:
+            self.said = self.process.communicate(timeout=30)[1]
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        self.code = self.process.returncode
 
 
 def changes(page: Any, rounds: int) -> list[tuple[float, float]]:
@@ -102,7 +119,7 @@ def choose(page: Any, label: str) -> None:
 def main(
     sizes: Annotated[str, typer.Option(help="Numbers of symbols.")] = "3,6,20",
     rounds: Annotated[int, typer.Option(help="Changes of each kind.")] = 12,
-    chromium: Annotated[str, typer.Option(help="The browser.")] = CHROMIUM,
+    chromium: Annotated[str | None, typer.Option(help="The browser, if it is not found.")] = None,
 ) -> None:
     """Measure and print."""
     from playwright.sync_api import sync_playwright
@@ -110,7 +127,9 @@ def main(
     utilities = ("Hamming", "Absolute error", "Mutual information", "Chi-square")
     print("milliseconds from a change to the new kernel (median, largest; to the frame after it)")
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        browser = driver.chromium.launch(
+            executable_path=chromium or find_chromium(), args=list(FLAGS)
+        )
         for size in map(int, sizes.split(",")):
             with Served("--prior", prior(size)) as url:
                 page = browser.new_page(viewport={"width": 1280, "height": 900})
