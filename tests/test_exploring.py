@@ -565,7 +565,7 @@ def test_the_design_is_marked_on_the_frontier_at_each_level_it_holds():
     curve = frontiers.Curve(settings.demands[0], frontiers.points(settings, piece))
     options = plain(charts.frontier_options([curve], frontiers.span(settings), found))
     line, marks = options["series"]
-    assert line["data"] == [[p.level, p.value] for p in curve.points]
+    np.testing.assert_allclose(line["data"], [[p.level, p.value] for p in curve.points], rtol=1e-6)
     assert marks["data"] == [[0.4, found.found.value]]
     ends = [mark["yAxis"] for mark in marks["markLine"]["data"]]
     assert ends == pytest.approx([0.5, 1.0])

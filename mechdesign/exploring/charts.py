@@ -281,7 +281,7 @@ def _line(curve: Curve, place: int) -> dict[str, Any]:
         "id": f"curve {place}",
         "name": curve.label,
         "type": "line",
-        "data": [[point.level, point.value] for point in curve.points],
+        "data": [[point.level, float(f"{point.value:.7g}")] for point in curve.points],
         "symbol": MARKERS[k],
         # Later curves are slighter, so that those below show where they coincide.
         "symbolSize": max(10 - 1.5 * place, 5),

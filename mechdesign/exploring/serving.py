@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import InputError, MechdesignError, MechdesignWarning
+from ..prior import Prior
 from .settings import Settings
 
 HOST = "127.0.0.1"
@@ -143,21 +145,25 @@ def serve(settings: Settings, port: int | None = None, *, show: bool = True) -> 
     """
     check_framework()
     from nicegui import app, run
+    from nicegui.server import Server
 
     from .answering import answer
     from .page import Page
     from .working import politely
 
     number = find_port(port)
+    small = Settings.of_prior(Prior([0.5, 0.3, 0.2])).with_utility("mutual-information")
     # The page says itself what these warnings say.
     warnings.simplefilter("ignore", MechdesignWarning)
 
     async def started() -> None:
+        while not Server.instance.started:  # it is told before it listens
+            await asyncio.sleep(0.01)
         print(f"http://{HOST}:{number}/", flush=True)
         print("explore at this address; Ctrl-C ends it", file=sys.stderr)
         # Solvers are loaded before the first visitor needs them.
-        await run.io_bound(answer, settings, 0.1)
-        await run.cpu_bound(politely, answer, settings, 0.1)
+        await run.io_bound(answer, small)
+        await run.cpu_bound(politely, answer, small)
 
     run.process_pool_start_method = "spawn"
     app.add_middleware(OnlyLocal)
@@ -200,7 +206,8 @@ def check_framework() -> None:
     """Raise :class:`MechdesignError` when NiceGUI is not installed."""
     try:
         import nicegui  # noqa: F401
-    except ImportError:
+    except ImportError as problem:
         raise MechdesignError(
-            "nicegui is not installed; install it with: pip install 'mechdesign[explore]'"
+            f"nicegui is not installed ({problem}); install it with: "
+            "pip install 'mechdesign[explore]'"
         ) from None
