@@ -255,6 +255,7 @@ def frontier_options(
             "min": GRID[0],
             "max": GRID[-1],
             "name": "level (nats)",
+            "axisLine": {"onZero": False},
             "nameLocation": "middle",
             "nameGap": 28,
             "axisLabel": {"color": _INK},
