@@ -22,12 +22,20 @@ if TYPE_CHECKING:
     from . import utility as utility
     from .auditing import AuditReport as AuditReport
     from .auditing import audit as audit
-    from .comparing import Comparison as Comparison
-    from .comparing import compare as compare
+    from .comparing.frontiers import Comparison as Comparison
+    from .comparing.running import compare as compare
     from .errors import MechdesignError as MechdesignError
     from .exact import Verdict as Verdict
     from .mechanism import Mechanism as Mechanism
-    from .plotting import plot_frontiers as plot_frontiers
+    from .pages.review import write_report as write_report
+    from .plotting.estimates import plot_estimate as plot_estimate
+    from .plotting.frontiers import plot_frontiers as plot_frontiers
+    from .plotting.kernels import plot_kernel as plot_kernel
+    from .plotting.leakages import plot_leakage as plot_leakage
+    from .plotting.lifts import plot_lifts as plot_lifts
+    from .plotting.pml_bands import plot_pml_regions as plot_pml_regions
+    from .plotting.prices import plot_binding as plot_binding
+    from .plotting.regions import plot_regions as plot_regions
     from .prior import Prior as Prior
     from .privacy import ALIP as ALIP
     from .privacy import DP as DP
@@ -56,7 +64,6 @@ if TYPE_CHECKING:
     from .privacy import RobustPML as RobustPML
     from .privacy.ruling_out import PMLRegions as PMLRegions
     from .privacy.ruling_out import pml_regions as pml_regions
-    from .regions import plot_regions as plot_regions
     from .release.accounting import compose as compose
     from .release.estimating import Estimate as Estimate
     from .release.estimating import estimate as estimate
@@ -74,6 +81,8 @@ if TYPE_CHECKING:
     from .solve.extremes import extremal as extremal
     from .solve.extremes import randomised_response as randomised_response
     from .solve.extremes import window_mechanism as window_mechanism
+    from .solve.shadow_prices import Binding as Binding
+    from .solve.shadow_prices import binding as binding
     from .solve.sweeping import sweep as sweep
     from .storage import load as load
     from .storage import save as save
@@ -114,6 +123,8 @@ _HOMES = {
     "design": "solve.designing",
     "explain": "solve.designing",
     "sweep": "solve.sweeping",
+    "binding": "solve.shadow_prices",
+    "Binding": "solve.shadow_prices",
     "Extremal": "solve.extremes",
     "extremal": "solve.extremes",
     "randomised_response": "solve.extremes",
@@ -123,12 +134,19 @@ _HOMES = {
     "pml_regions": "privacy.ruling_out",
     "audit": "auditing",
     "AuditReport": "auditing",
-    "compare": "comparing",
-    "Comparison": "comparing",
+    "compare": "comparing.running",
+    "Comparison": "comparing.frontiers",
     "convert": "theory.conversions",
     "implications": "theory.conversions",
-    "plot_frontiers": "plotting",
-    "plot_regions": "regions",
+    "write_report": "pages.review",
+    "plot_frontiers": "plotting.frontiers",
+    "plot_estimate": "plotting.estimates",
+    "plot_kernel": "plotting.kernels",
+    "plot_leakage": "plotting.leakages",
+    "plot_lifts": "plotting.lifts",
+    "plot_pml_regions": "plotting.pml_bands",
+    "plot_binding": "plotting.prices",
+    "plot_regions": "plotting.regions",
     "Sampler": "release.sampler",
     "privatize": "release.frames",
     "privatize_file": "release.streams",

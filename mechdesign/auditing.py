@@ -175,17 +175,7 @@ def audit(
     >>> round(report.ldp, 6), str(report.verdict)
     (1.098612, 'yes')
     """
-    if isinstance(prior, Mapping):
-        prior = Prior(prior)
-    if isinstance(prior, Prior):
-        known = prior
-        if not isinstance(mechanism, Mechanism):
-            mechanism, known = _labelled(mechanism, prior)
-    else:
-        if not isinstance(mechanism, Mechanism):
-            mechanism = Mechanism(mechanism)
-        known = Prior(prior, mechanism.inputs if _fits(prior, mechanism) else None)
-    mechanism.check_prior(known)
+    mechanism, known = matched(mechanism, prior)
     asked = () if privacy is None else as_notions(privacy)
     leakages = {}
     for name, cls in NOTIONS.items():
@@ -209,6 +199,27 @@ def audit(
         float(p.max()),
         math.fsum((p[:, None] * inner).max(axis=0)),
     )
+
+
+def matched(
+    mechanism: Mechanism | ArrayLike, prior: Prior | Iterable[Any]
+) -> tuple[Mechanism, Prior]:
+    """A kernel and a prior in any form, as a mechanism and a prior over its inputs.
+
+    Raises :class:`KernelError` or :class:`PriorError` for what cannot be used or does not fit.
+    """
+    if isinstance(prior, Mapping):
+        prior = Prior(prior)
+    if isinstance(prior, Prior):
+        known = prior
+        if not isinstance(mechanism, Mechanism):
+            mechanism, known = _labelled(mechanism, prior)
+    else:
+        if not isinstance(mechanism, Mechanism):
+            mechanism = Mechanism(mechanism)
+        known = Prior(prior, mechanism.inputs if _fits(prior, mechanism) else None)
+    mechanism.check_prior(known)
+    return mechanism, known
 
 
 def mutual_information(kernel: NDArray[np.float64], p: NDArray[np.float64]) -> float:

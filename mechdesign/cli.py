@@ -25,9 +25,11 @@ from .commands.estimates import estimate
 from .commands.examples import data
 from .commands.explorations import explore
 from .commands.options import BAD_INPUT, FAILED, OK
+from .commands.pictures import plot
 from .commands.plans import plan
 from .commands.releases import apply
 from .commands.results import theorems
+from .commands.reviews import report
 from .errors import InputError, MechdesignError, NoMethodError, StorageError
 
 app = typer.Typer(
@@ -55,6 +57,8 @@ for command in (
     audit,
     compare,
     explore,
+    report,
+    plot,
     convert,
     theorems,
     show,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -11,19 +10,18 @@ from rich.table import Table
 from rich.text import Text
 
 from .auditing import AuditReport
-from .comparing import Comparison
+from .comparing.frontiers import Comparison, cell
+from .comparing.paths import MATCHED_BY
 from .data import EXAMPLES
-from .errors import StorageError
 from .labels import shorten
 from .mechanism import Mechanism
-from .plotting import load_pyplot, plot_frontiers
 from .prior import Prior
+from .serialising import label_to_json, mechanism_to_json
 from .solve.designing import Design, agreement_lines
-from .storage import SCHEMA, label_to_json, mechanism_to_json
+from .storage import SCHEMA
 
 MOST_ROWS = 30
 MOST_COLUMNS = 10
-PLOT_ENDINGS = (".png", ".pdf", ".svg")
 
 
 def console() -> Console:
@@ -59,39 +57,21 @@ def print_audit(report: AuditReport) -> None:
 
 
 def print_comparison(found: Comparison) -> None:
-    """Value by level, one column per notion."""
-    header, lines = found.pivot()
-    table = Table(title=f"Best {found.utility!r} by level in nats", title_justify="left")
-    for name in header:
-        table.add_column(name, justify="right")
-    for line in lines:
-        table.add_row(*("" if value is None else f"{value:.6g}" for value in line))
+    """Value by level, one column per notion, for each utility; then the verdict."""
     out = console()
-    out.print(table)
-    worst = max(point.gap for point in found)
-    out.print(
-        Text(f"every kernel checked exactly; largest gap {worst:.2g} of {found.utility.gap_unit}")
-    )
-
-
-def check_plot(path: Path) -> None:
-    """Raise before any work when a plot could not be saved under this name."""
-    if path.suffix.lower() not in PLOT_ENDINGS:
-        raise StorageError(
-            f"plot {path}: expected a name that ends in {', '.join(PLOT_ENDINGS)}, got "
-            f"{path.suffix or 'none'}; choose one of these."
-        )
-    load_pyplot()
-
-
-def save_plot(found: Comparison, path: Path) -> None:
-    """Draw the frontiers into a file; the ending says which kind."""
-    load_pyplot().switch_backend("Agg")
-    axes = plot_frontiers(found)
-    try:
-        axes.figure.savefig(path, bbox_inches="tight")
-    except OSError as problem:
-        raise StorageError(f"plot {path}: cannot be written ({problem.strerror}).") from None
+    for prior, utility in found.panels:
+        header, lines = found.pivot(prior, utility)
+        title = f"Best {utility} of {prior} by {MATCHED_BY[found.match]}"
+        table = Table(title=title, title_justify="left")
+        for name in header:
+            table.add_column(name, justify="right")
+        for line in lines:
+            table.add_row(*(cell(value) for value in line))
+        out.print(table)
+    out.print(Text("Verdict", style="bold"))
+    for sentence in found.verdict:
+        out.print(Text(sentence), soft_wrap=True)
+    out.print(Text(f"Every kernel checked exactly; largest gap {found.worst_gap:.2g}."))
 
 
 def print_examples() -> None:

@@ -13,33 +13,36 @@ import csv
 import hashlib
 import io
 import json
-import math
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from . import __version__
 from .errors import CertificateError, InputError, StorageError
 from .files import read_text, write_text
-from .labels import Label
 from .mechanism import Mechanism
 from .prior import Prior
-from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
+from .serialising import (
+    asked_to_json,
+    duals_from_json,
+    duals_to_json,
+    mechanism_from_json,
+    mechanism_to_json,
+    notion_from_json,
+    number_from_json,
+    number_to_json,
+    prior_from_json,
+    utility_from_json,
+)
 from .solve.certificate import Certificate, examine
 from .solve.designing import Agreement, Design
-from .solve.methods import Duals, Multipliers
 from .solve.problem import state_problem
 from .solve.repair import Repair
 from .tables import read_matrix
-from .utility import UTILITIES, Distance, Hamming, LinearUtility, Matrix, Utility
+from .utility import LinearUtility
 
 FORMAT = "mechdesign"
 SCHEMA = 1
 _AGREEMENT = 1e-12
-_LARGEST_MATRIX = 10**9
 
 
 def save(item: Design | Mechanism, path: str | Path, *, overwrite: bool = False) -> None:
@@ -142,49 +145,17 @@ def seal(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "digest": _digest(content)}
 
 
-def _utility_out(item: Design) -> dict[str, Any]:
-    utility = item.utility
-    if isinstance(utility, LinearUtility):
-        gains = utility.gains(item.prior, item.mechanism.outputs)
-        return {"name": utility.spec, "gains": gains.tolist()}
-    if _named_utility(utility.spec) is None:
-        raise StorageError(
-            f"save: {utility!r} is a function given at run time, which a file cannot hold; save "
-            "found.mechanism instead, or derive a named class from FInformation or "
-            "SublinearUtility whose constructor takes no arguments."
-        )
-    return {"name": utility.spec}
-
-
-def _named_utility(name: str) -> Utility | None:
-    """A registered utility other than a linear one, by the name it is saved under."""
-    cls = UTILITIES.get(name)
-    if cls is None or issubclass(cls, LinearUtility):
-        return None
-    try:
-        utility = cls()
-    except TypeError:
-        return None
-    return utility if utility.spec == name else None
-
-
 def _design_out(item: Design) -> dict[str, Any]:
     c = item.certificate
     return {
         "kind": "design",
-        "prior": {
-            "labels": [label_to_json(label) for label in item.prior.labels],
-            "weights": [str(w) for w in item.prior.weights],
-            "probabilities": item.prior.probabilities.tolist(),
-        },
-        "notions": [_notion_out(notion) for notion in item.notions],
-        "utility": _utility_out(item),
+        **asked_to_json(item.prior, item.notions, item.utility, item.mechanism.outputs),
         "mechanism": mechanism_to_json(item.mechanism),
         "method": item.method,
         "agreement": [vars(row) for row in item.agreement],
         "certificate": {
             "verdicts": [str(check.verdict) for check in c.checks],
-            "achieved": [list(map(_number_out, check.achieved)) for check in c.checks],
+            "achieved": [list(map(number_to_json, check.achieved)) for check in c.checks],
             "value": c.value,
             "bound": c.bound,
             "bound_source": c.bound_source,
@@ -199,75 +170,10 @@ def _design_out(item: Design) -> dict[str, Any]:
                 "loss": c.repair_loss,
             },
             "solver": c.solver,
-            "duals": _duals_out(c.duals),
+            "duals": duals_to_json(c.duals),
             "fingerprint": c.fingerprint,
         },
     }
-
-
-def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
-    """Integer weights and labels of a mechanism, as plain values."""
-    return {
-        "inputs": [label_to_json(label) for label in mechanism.inputs],
-        "outputs": [label_to_json(label) for label in mechanism.outputs],
-        "denominator_bits": mechanism.bits,
-        "weights": [[str(int(w)) for w in row] for row in mechanism.weights],
-    }
-
-
-def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
-    values = {name: _number_out(value) for name, value in notion_fields(notion).items()}
-    return {"name": type(notion).__name__, "parameters": values}
-
-
-def _duals_out(duals: Duals) -> dict[str, Any]:
-    prices = None if duals.prices is None else duals.prices.tolist()
-    multipliers = None
-    if duals.multipliers is not None:
-        multipliers = [[_sparse_out(part) for part in parts] for parts in duals.multipliers]
-    found = {"prices": prices, "multipliers": multipliers}
-    if duals.averages is not None:
-        found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.averages]
-    return found
-
-
-def _sparse_out(matrix: NDArray[np.float64]) -> dict[str, Any]:
-    rows, columns = np.nonzero(matrix)
-    return {
-        "shape": list(matrix.shape),
-        "rows": rows.tolist(),
-        "columns": columns.tolist(),
-        "values": matrix[rows, columns].tolist(),
-    }
-
-
-def _number_out(value: Any) -> Any:
-    if isinstance(value, float) and math.isinf(value):
-        return "inf"
-    if value is None or isinstance(value, (int, float, str)):
-        return value
-    if isinstance(value, tuple):
-        return [_number_out(v) for v in value]
-    if isinstance(value, Fraction):
-        return {"fraction": str(value)}
-    raise StorageError(
-        f"parameter of a notion: expected numbers, text or tuples of these, got "
-        f"{type(value).__name__}; save the mechanism alone, found.mechanism."
-    )
-
-
-def label_to_json(label: Label) -> Any:
-    """A label as plain values; raises :class:`StorageError` for one that has no such form."""
-    if isinstance(label, float) and math.isinf(label):
-        return {"float": repr(label)}
-    if label is None or (isinstance(label, (str, int, float, bool)) and label == label):
-        return label
-    if isinstance(label, tuple):
-        return {"tuple": [label_to_json(part) for part in label]}
-    raise StorageError(
-        f"label {label!r}: expected text, a number or a tuple of these, got "
-        f"{type(label).__name__}; relabel before saving."
-    )
 
 
 def _digest(content: dict[str, Any]) -> str:
@@ -298,7 +204,7 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
         )
     try:
         if content["kind"] == "mechanism":
-            return _mechanism_in(content["mechanism"])
+            return mechanism_from_json(content["mechanism"])
         if content["kind"] == "design":
             return _design_in(content, name)
         raise StorageError(
@@ -324,10 +230,10 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:
-    prior = _prior_in(content["prior"])
-    mechanism = _mechanism_in(content["mechanism"])
-    notions = tuple(_notion_in(part, name) for part in content["notions"])
-    utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
+    prior = prior_from_json(content["prior"])
+    mechanism = mechanism_from_json(content["mechanism"])
+    notions = tuple(notion_from_json(part, name) for part in content["notions"])
+    utility = utility_from_json(content["utility"], prior, mechanism.outputs, name)
     saved = content["certificate"]
     outputs = mechanism.outputs if isinstance(utility, LinearUtility) else None
     problem = state_problem(prior, utility, notions, outputs)
@@ -336,7 +242,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         certificate = examine(
             problem,
             mechanism,
-            _duals_in(saved["duals"]),
+            duals_from_json(saved["duals"]),
             Repair(
                 tuple(map(int, repair["merged"])),
                 float(repair["mixed"]),
@@ -377,7 +283,12 @@ def _compare_claims(
         ("gap", saved["gap"], certificate.gap, gap_margin),
         ("optimal", saved["optimal"], certificate.is_optimal, 0.0),
         ("verdicts", saved["verdicts"], [str(c.verdict) for c in certificate.checks], 0.0),
-        ("achieved", [_number_in(v) for row in saved["achieved"] for v in row], achieved, 0.0),
+        (
+            "achieved",
+            [number_from_json(v) for row in saved["achieved"] for v in row],
+            achieved,
+            0.0,
+        ),
         ("probabilities", content["prior"]["probabilities"], prior.probabilities.tolist(), 0.0),
     ]
     for claim, said, found, allowed in claims:
@@ -387,98 +298,3 @@ def _compare_claims(
                 f"{name}: the file claims {claim} {said!r}, its numbers give {found!r}; design "
                 "again."
             )
-
-
-def _prior_in(part: dict[str, Any]) -> Prior:
-    import warnings
-
-    with warnings.catch_warnings():
-        # Whoever made the design was told of symbols without mass.
-        warnings.simplefilter("ignore")
-        return Prior.from_counts(
-            [Fraction(w) for w in part["weights"]], [_label_in(label) for label in part["labels"]]
-        )
-
-
-def _mechanism_in(part: dict[str, Any]) -> Mechanism:
-    rows = [[int(w) for w in row] for row in part["weights"]]
-    weights: NDArray[Any] = np.array(rows, dtype=object)
-    if max(max(row) for row in rows) < 1 << 62:
-        weights = weights.astype(np.int64)
-    return Mechanism.from_weights(
-        weights,
-        int(part["denominator_bits"]),
-        [_label_in(label) for label in part["inputs"]],
-        [_label_in(label) for label in part["outputs"]],
-    )
-
-
-def _notion_in(part: dict[str, Any], name: str) -> PrivacyNotion:
-    cls = NOTIONS.get(part["name"].lower())
-    if cls is None:
-        raise StorageError(
-            f"{name}: the notion {part['name']!r} is not known here; import the module that "
-            "defines it, then load again."
-        )
-    return cls(**{key: _number_in(value) for key, value in part["parameters"].items()})
-
-
-def _utility_in(
-    part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...], file: str
-) -> Utility:
-    if "gains" not in part:
-        utility = _named_utility(str(part["name"]))
-        if utility is None:
-            raise StorageError(
-                f"{file}: the utility {part['name']!r} is not known here; import the module that "
-                "defines it, then load again."
-            )
-        return utility
-    gains = np.array(part["gains"], dtype=float)
-    kind, _, detail = part["name"].partition(":")
-    named: LinearUtility | None = None
-    if kind == "hamming":
-        named = Hamming()
-    elif kind == "distance" and detail in ("absolute", "squared", "discrete"):
-        named = Distance(detail)
-    if named is not None and np.array_equal(named.gains(prior, outputs), gains):
-        return named
-    return Matrix(gains, outputs)
-
-
-def _duals_in(part: dict[str, Any]) -> Duals:
-    prices = None if part["prices"] is None else np.array(part["prices"], dtype=float)
-    multipliers: tuple[Multipliers, ...] | None = None
-    if part["multipliers"] is not None:
-        multipliers = tuple(
-            tuple(_sparse_in(matrix) for matrix in parts) for parts in part["multipliers"]
-        )
-    averages: tuple[Multipliers, ...] | None = None
-    if part.get("averages") is not None:
-        averages = tuple(tuple(_sparse_in(m) for m in parts) for parts in part["averages"])
-    return Duals(prices, multipliers, averages)
-
-
-def _sparse_in(part: dict[str, Any]) -> NDArray[np.float64]:
-    rows, columns = (int(size) for size in part["shape"])
-    if not 0 < rows * columns <= _LARGEST_MATRIX:
-        raise ValueError(f"dual numbers of shape {rows}×{columns}")
-    matrix = np.zeros((rows, columns))
-    matrix[part["rows"], part["columns"]] = part["values"]
-    return matrix
-
-
-def _number_in(value: Any) -> Any:
-    if value == "inf":
-        return math.inf
-    if isinstance(value, dict):
-        return Fraction(value["fraction"])
-    return tuple(_number_in(v) for v in value) if isinstance(value, list) else value
-
-
-def _label_in(label: Any) -> Label:
-    if not isinstance(label, dict):
-        return label
-    if "float" in label:
-        return float(label["float"])
-    return tuple(_label_in(part) for part in label["tuple"])

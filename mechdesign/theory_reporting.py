@@ -11,7 +11,7 @@ from rich.text import Text
 
 from .labels import shorten
 from .reporting import console
-from .storage import label_to_json, mechanism_to_json
+from .serialising import label_to_json, mechanism_to_json
 from .theory import (
     Erratum,
     Implication,

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import regimes  # noqa: E402
 from benchmarks.__main__ import BEGIN, END, markdown, summarise  # noqa: E402
 from benchmarks.cases import GROUPS, Case  # noqa: E402
 from benchmarks.drivers import DRIVERS  # noqa: E402
@@ -182,3 +183,12 @@ def test_the_table_of_samplers():
     assert "| 100 | 60 |  |" in text
     assert "| 4 |  | 0.009 |" in text
     assert "on a machine with one core" in text
+
+
+def test_every_point_of_a_comparison_of_regimes_is_certified():
+    seconds, found = regimes.measure("epsilon", 1)
+    assert seconds > 0
+    assert len(found) == 5 * 2 * 30
+    for point in found:
+        assert point.design.certificate.is_optimal
+        assert {str(check.verdict) for check in point.design.certificate.checks} == {"yes"}

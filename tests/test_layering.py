@@ -21,9 +21,14 @@ LAYERS = (
     ("privacy", "utility"),
     ("solve",),
     ("theory", "noise"),
-    ("auditing", "comparing", "release"),
-    ("storage", "reporting", "plotting", "arguments", "regions", "theory_reporting", "ledger"),
-    ("exploring",),
+    ("auditing", "release"),
+    ("serialising", "arguments"),
+    ("storage",),
+    ("ledger",),
+    ("comparing",),
+    ("plotting",),
+    ("reporting", "theory_reporting"),
+    ("pages", "exploring"),
     ("commands",),
     ("cli",),
     ("__main__",),
@@ -41,16 +46,12 @@ NEIGHBOURS = {
     ("tables", "labels"),
     ("tables", "data"),
     ("mechanism", "prior"),
-    ("reporting", "storage"),  # the plain values of a report are those of a file
-    ("ledger", "storage"),  # a ledger holds mechanisms as a file does
-    ("reporting", "plotting"),  # a report on a comparison may be a plot
-    ("regions", "plotting"),  # loads matplotlib
     ("theory_reporting", "reporting"),  # one console
-    ("theory_reporting", "storage"),
 }
 # Base files that the other files of their folder build on.
 BASES = {
-    "commands": {"options"},
+    "commands": {"options", "subjects"},
+    "plotting": {"style", "ticks", "items"},
     "privacy": {
         "hypotheses",
         "notion",

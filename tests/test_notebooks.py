@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,17 @@ nbclient = pytest.importorskip("nbclient")
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+#: What a saved notebook says about the machine it was made on.
+PLAIN = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+PLACES = re.compile(r"/(tmp|home|root|opt|work|Users|var)/|[A-Z]:\\\\|site-packages|ipykernel")
 
 # jupyter_client and zmq warn about themselves on some platforms.
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -31,18 +40,61 @@ def execute(notebook, folder):
     return client.execute()
 
 
+def code_cells(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+def shape_of(cell):
+    """Kinds of the outputs of a cell and their numbers of lines; digits may differ by platform."""
+    texts = {}
+    for output in cell.outputs:
+        kinds = tuple(sorted(output.get("data", ["stream"])))
+        text = output.get("text") or output.get("data", {}).get("text/plain", "")
+        texts[kinds] = texts.get(kinds, "") + text
+    return {
+        kinds: "image/png" in kinds or text.rstrip().count("\n") for kinds, text in texts.items()
+    }
+
+
 def test_there_are_notebooks():
     assert NOTEBOOKS, f"no notebook in {FOLDER.name}"
+    assert [int(path.stem[:2]) for path in NOTEBOOKS] == list(range(1, len(NOTEBOOKS) + 1))
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@each_notebook
+def test_saved_notebook_is_complete_and_anonymous(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.metadata == PLAIN
+    cells = code_cells(notebook)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert any("image/png" in output.get("data", {}) for output in outputs)
+    assert all(output.output_type != "error" for output in outputs)
+    assert all(output.get("name") != "stderr" for output in outputs)
+    for output in outputs:
+        output.get("data", {}).pop("image/png", None)
+    assert not PLACES.findall(json.dumps(notebook, ensure_ascii=False))
+
+
+@each_notebook
+def test_notebooks_name_each_other_by_number(path):
+    notebook = nbformat.read(path, as_version=4)
+    prose = " ".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    named = set(re.findall(r"`(\d\d)`", prose))
+    assert named <= {other.stem[:2] for other in NOTEBOOKS} - {path.stem[:2]}
+
+
+@pytest.mark.slow
+@each_notebook
 def test_notebook_runs(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     before = path.read_bytes()
+    saved = [shape_of(cell) for cell in code_cells(notebook)]
     done = execute(notebook, tmp_path)
-    cells = [cell for cell in done.cells if cell.cell_type == "code" and cell.source.strip()]
-    assert cells
+    cells = code_cells(done)
+    assert [shape_of(cell) for cell in cells] == saved
     assert all(cell.execution_count for cell in cells)
     outputs = [output for cell in cells for output in cell.outputs]
     assert outputs
@@ -52,6 +104,7 @@ def test_notebook_runs(path, tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_notebook_that_fails_is_noticed(tmp_path):
     """A control: an error in a cell is not passed over."""
     broken = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")])

@@ -293,6 +293,14 @@ def test_an_interrupted_release_leaves_nothing_behind(tmp_path):
 # The command line
 
 
+def test_a_receipt_without_its_file(run, tmp_path):
+    run("apply", "design.json", "people.csv", "--column", "class", "-o", "r.csv")
+    (tmp_path / "r.csv").unlink()
+    code, _, err = run("estimate", "design.json", "r.csv", "--column", "class")
+    assert code == 2
+    assert "r.csv: cannot be read" in err
+
+
 def test_apply_and_estimate(run, people, tmp_path):
     code, out, err = run("apply", "design.json", "people.csv", "--column", "class", "-o", "r.csv")
     assert code == 0
@@ -305,6 +313,14 @@ def test_apply_and_estimate(run, people, tmp_path):
     truth = people["class"].value_counts(normalize=True)
     for label in LABELS:
         assert abs(rows[label]["estimate"] - truth[label]) < 6 * rows[label]["error"]
+    words = ["estimate", "design.json", "r.csv", "--column", "class", "--plot", "e.png"]
+    code, out, err = run(*words)
+    assert code == 0
+    assert "saved e.png" in err
+    assert (tmp_path / "e.png").read_bytes().startswith(b"\x89PNG")
+    assert run(*words)[0] == 2  # it exists now
+    assert run(*words, "--force")[0] == 0
+    assert run(*words[:-1], "e.txt")[0] == 2
     code, out, _ = run("estimate", "design.json", "r.csv", "--column", "class", "--by", "blocks")
     assert code == 0
     assert "unbiased inversion from 3000 reports" in out

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..arguments import read_levels, read_outputs, read_prior, read_utility
+from ..errors import StorageError
 from .options import (
     AsJson,
     Column,
@@ -18,9 +20,15 @@ from .options import (
     PriorText,
     Table,
     Weights,
+    draw_nowhere,
     note,
     print_json,
 )
+
+if TYPE_CHECKING:
+    from ..comparing.frontiers import Comparison
+
+_PICTURES = (".png", ".svg", ".pdf")
 
 
 def compare(
@@ -30,50 +38,128 @@ def compare(
     missing: Missing = "error",
     prior: PriorText = None,
     notion: Annotated[
-        list[str] | None, typer.Option("--notion", help="Notion, such as pml. Repeat it.")
+        list[str] | None,
+        typer.Option(
+            "--notion",
+            "-n",
+            help="Notion, such as pml; with several levels in terms of one, e: alip:2e,e, or "
+            "dp:e,adjacent, or pml:e+ldp:2e (both). Repeat it. Default: pml, pmc, lip, ldp.",
+        ),
     ] = None,
     levels: Annotated[
-        str, typer.Option(help="Levels in nats: 0.1,0.5,1 or first:last:count.")
-    ] = "0.1:2:20",
+        str | None,
+        typer.Option(
+            help="What to match at: 0.1,0.5,1 or first:last:count. Nats, or losses with --match "
+            "loss. Default: 20 levels from 0.1 to 2, or 20 losses between all and nothing told."
+        ),
+    ] = None,
+    match: Annotated[
+        str,
+        typer.Option(
+            help="What the notions are given equally: epsilon (the level), ldp (the LDP level that "
+            "the guarantee implies), pml (the PML level that the kernel has), loss."
+        ),
+    ] = "epsilon",
     utility: Annotated[
-        str, typer.Option("--utility", "-u", help="As for 'mechdesign design'.")
-    ] = "hamming",
+        list[str] | None,
+        typer.Option(
+            "--utility", "-u", help="As for 'mechdesign design'. Repeat it. Default: hamming."
+        ),
+    ] = None,
     outputs: Outputs = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Save the plot (png, pdf or svg; needs matplotlib).")
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Save the table (.csv), the picture (.png, .svg, .pdf) or a page with all of it "
+            "(.html). Repeat it.",
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="Folder to keep designs in; a stopped comparison goes on from there."),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Processes to run in; -1 for one per core.")] = 1,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Compare how much utility several notions allow, level by level."""
+    """Compare how much utility several notions allow, and say which gives the most."""
     from .. import reporting
-    from ..comparing import compare as run_compare
+    from ..comparing.running import compare as run_compare
     from ..files import check_writable
-    from ..privacy.notion import find_notion
+    from ..serialising import prior_to_json
     from ..storage import SCHEMA
 
     known = read_prior(table, column, weights, missing, prior)
-    goal = read_utility(utility, known)
-    families = [find_notion(name) for name in notion or ["pml", "lip", "ldp"]]
-    if plot is not None:
-        check_writable(plot, overwrite=force)
-        reporting.check_plot(plot)
+    goals = {text: read_utility(text, known) for text in utility or ["hamming"]}
+    writers = {path: _writer(path) for path in output or []}
+    for path in writers:
+        check_writable(path, overwrite=force)
     found = run_compare(
-        known,
-        goal,
-        families,
-        read_levels(levels),
+        {column or "prior": known},
+        goals,
+        notion or ["pml", "pmc", "lip", "ldp"],
+        None if levels is None else read_levels(levels),
         read_outputs(outputs),
+        match=match,
         jobs=jobs,
+        resume=resume,
         progress=sys.stderr.isatty(),
     )
-    if plot is not None:
-        reporting.save_plot(found, plot)
+    for path, write in writers.items():
+        write(found, path)
     if as_json:
-        prior_rows = dict(zip(map(str, known.labels), known.probabilities.tolist(), strict=True))
-        print_json({"schema": SCHEMA, "prior": prior_rows, "points": found.rows()})
+        print_json(
+            {
+                "schema": SCHEMA,
+                "prior": prior_to_json(known),
+                "match": found.match,
+                "points": found.rows(),
+                "missing": [vars(entry) for entry in found.missing],
+                "rankings": [vars(entry) for entry in found.rankings],
+                "verdict": list(found.verdict),
+            }
+        )
     else:
         reporting.print_comparison(found)
-    if plot is not None:
-        note(f"saved {plot}")
+    for path in writers:
+        note(f"saved {path}")
+
+
+def _writer(path: Path) -> Callable[[Comparison, Path], None]:
+    """What writes a file of this ending, with its libraries looked for at once."""
+    ending = path.suffix.lower()
+    if ending == ".csv":
+        return lambda found, where: found.to_csv(where, overwrite=True)
+    if ending in _PICTURES:
+        from ..plotting.style import check_picture
+
+        check_picture(path)
+        draw_nowhere()
+        return _write_picture
+    if ending == ".html":
+        from ..pages.rendering import check_pages
+
+        check_pages()
+        draw_nowhere()
+        return _write_page
+    raise StorageError(
+        f"output {path}: expected a name that ends in .csv, .png, .svg, .pdf or .html, got "
+        f"{ending or 'none'}; choose one of these."
+    )
+
+
+def _write_picture(found: Comparison, path: Path) -> None:
+    from ..plotting.frontiers import plot_frontiers
+    from ..plotting.style import save_figure
+
+    axes = plot_frontiers(found)
+    save_figure(getattr(axes, "figure", None) or axes.flat[0].figure, path)
+
+
+def _write_page(found: Comparison, path: Path) -> None:
+    from ..files import write_text
+    from ..pages.comparison import comparison_page
+
+    write_text(comparison_page(found), path, overwrite=True)

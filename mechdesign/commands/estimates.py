@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +14,17 @@ from ..arguments import read_feature
 from ..errors import InputError, UnknownNameError
 from ..release.encoding import ABSENT, Codebook
 from ..tables import is_missing
-from .options import AsJson, By, Confidence, Feature, Kernel, print_json
+from .options import (
+    AsJson,
+    By,
+    Confidence,
+    Feature,
+    Force,
+    Kernel,
+    expect_picture,
+    note,
+    print_json,
+)
 
 
 def estimate(
@@ -49,13 +60,28 @@ def estimate(
         typer.Option(help="One of the two columns: frequencies of the other given each value."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Save a picture of the estimates (.png, .svg or .pdf)."),
+    ] = None,
     as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
     """Estimate the distribution of the secret from reports, with error bars.
 
     With a second design and column: joint frequencies of both, or of one given the other.
     """
-    if second is not None or second_column is not None:
+    joint = second is not None or second_column is not None
+    if plot is not None and joint:
+        raise InputError(
+            "--plot",
+            expected="the estimates of one column",
+            got="two columns",
+            remedy="leave out --with, or leave out --plot",
+        )
+    if plot is not None:
+        expect_picture(plot, force=force)
+    if joint:
         _joint(
             reports,
             _Side(kernel, column, feature),
@@ -102,6 +128,12 @@ def estimate(
         target=target,
         rng=seed,
     )
+    if plot is not None:
+        from ..plotting.estimates import plot_estimate
+        from ..plotting.style import save_figure
+
+        save_figure(plot_estimate(made).figure, plot)
+        note(f"saved {plot}")
     if as_json:
         print_json(
             {

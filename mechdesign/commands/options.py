@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -60,6 +61,23 @@ def print_json(value: Any) -> None:
 def note(message: str) -> None:
     """Say something to a person, on standard error."""
     print(message, file=sys.stderr)
+
+
+def expect_picture(path: Path, *, force: bool) -> None:
+    """Raise before any work when a picture could not be written to a file."""
+    from ..files import check_writable
+    from ..plotting.style import check_picture
+
+    check_picture(path)
+    check_writable(path, overwrite=force)
+    draw_nowhere()
+
+
+def draw_nowhere() -> None:
+    """Pictures go to files only, so no screen is looked for."""
+    from ..plotting.style import load_pyplot
+
+    load_pyplot().switch_backend("Agg")
 
 
 def plain(value: Any) -> Any:

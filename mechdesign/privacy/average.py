@@ -23,6 +23,7 @@ from ..prior import Prior
 from .averaging import AverageNotion, checked_delta, least_level
 from .budgets import Budget, Excess, Information, Peak, Trough, information_of
 from .hypotheses import Hypotheses
+from .notion import factor
 from .theta import checked_priors, thetas_over
 
 Function = Callable[[Any], Any]
@@ -46,6 +47,15 @@ class MaximalLeakage(AverageNotion):
 
     epsilon: float
     references: ClassVar = ("Issa2020",)
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "On average over reports, the chance of guessing any function of the secret is "
+            f"multiplied by at most {factor(self.epsilon)}, whatever the prior is on the same "
+            "values. A single report may tell more."
+        )
 
     def budgets(self, prior: Prior) -> list[Budget]:
         """One sum of column maxima."""
@@ -72,6 +82,14 @@ class MaximalCostLeakage(AverageNotion):
 
     epsilon: float
     references: ClassVar = ("Issa2020",)
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "On average over reports, the least cost that an adversary must expect is divided by "
+            f"at most {factor(self.epsilon)}. A single report may tell more."
+        )
 
     def budgets(self, prior: Prior) -> list[Budget]:
         """One sum of column minima."""
@@ -109,6 +127,15 @@ class MIPrivacy(_InformationNotion):
 
     epsilon: float
     references: ClassVar = ("WangYingZhang2016",)
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            f"On average a report tells at most {self.epsilon:g} nats "
+            f"({self.epsilon / math.log(2):.3g} bits) about the secret. A single report may tell "
+            "much more: the average bounds no single adversary."
+        )
 
     def budgets(self, prior: Prior) -> list[Budget]:
         """One row per symbol, one group."""
@@ -155,6 +182,14 @@ class MIPufferfish(_InformationNotion):
     priors: Any = None
     needs: ClassVar = ("features",)
     references: ClassVar = ("NuradhaGoldfeld2023", "CuffYu2016")
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            f"On average a report tells at most {self.epsilon:g} nats about each private feature, "
+            "given the public one, under each of the priors. A single report may tell much more."
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -254,6 +289,15 @@ class ApproximateLDP(AverageNotion):
     needs: ClassVar = ("delta",)
     written: ClassVar = (float,)
     references: ClassVar = ("Dwork2006Our",)
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "For every set of reports and any two values, the chance under the one is at most that "
+            f"under the other times {factor(self.epsilon)}, plus {self.delta:g}. What lies within "
+            "the added chance may tell all."
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

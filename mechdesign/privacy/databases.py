@@ -25,7 +25,7 @@ from ..errors import LevelError, PriorError
 from ..exact import fraction
 from ..prior import Prior
 from .hypotheses import Bound, Hypotheses
-from .notion import LikelihoodBound
+from .notion import LikelihoodBound, factor
 
 
 def counts_of(entries: int, values: int = 2) -> list[Any]:
@@ -179,6 +179,15 @@ class EntryPML(LikelihoodBound):
     needs: ClassVar = ("entries", "low")
     written: ClassVar = (int, float)
     references: ClassVar = ("SaeidianDisclosure",)
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            f"Whatever an adversary wants to know of one of the {self.entries} entries, no report "
+            f"multiplies what they can expect by more than {factor(self.epsilon)}, as long as the "
+            "entries are independent and their chances lie in the range named."
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..labels import Label
 from ..prior import Prior
 from .hypotheses import Bound, Hypotheses
-from .notion import LikelihoodBound
+from .notion import LikelihoodBound, factor
 from .relations import (
     checked_distances,
     checked_relation,
@@ -33,6 +33,15 @@ class LDP(LikelihoodBound):
 
     epsilon: float
     references: ClassVar[tuple[str, ...]] = ("Duchi2013", "Kairouz2016", "GrosseID")
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "No report changes the odds between any two values by more than "
+            f"{factor(self.epsilon)}, whatever an adversary believed beforehand and whatever the "
+            "prior is."
+        )
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """(δ_x, δ_x') for every ordered pair."""
@@ -91,6 +100,16 @@ class DP(LikelihoodBound):
     needs: ClassVar = ("neighbours",)
     written: ClassVar = (str,)
     references: ClassVar = ("Dwork2006", "GhoshRoughgardenSundararajan2012")
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "No report changes the odds between two neighbouring inputs by more than "
+            f"{factor(self.epsilon)}, whatever an adversary knew beforehand. Inputs that are no "
+            "neighbours are only protected as far as a chain of neighbours links them, at the sum "
+            "of the levels."
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -159,6 +178,16 @@ class MetricPrivacy(LikelihoodBound):
     needs: ClassVar = ("distances",)
     written: ClassVar = (str,)
     references: ClassVar = ("Chatzikokolakis2013",)
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "No report changes the odds between two inputs at distance 1 by more than "
+            f"{factor(self.epsilon)}, at distance d by more than the d-th power of that, whatever "
+            "an adversary believed beforehand. Near inputs are hidden among each other, far ones "
+            "less so."
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -26,7 +26,7 @@ from ..labels import Label
 from ..prior import Prior
 from .features import checked_feature, joint_masses, tabulated
 from .hypotheses import Bound, Hypotheses
-from .notion import LikelihoodBound
+from .notion import LikelihoodBound, factor
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,15 @@ class FeaturePML(_OfFeature):
 
     references: ClassVar = ("Saeidian2023PML", "SaeidianDisclosure")
 
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "Whatever an adversary wants to know of the feature, no report multiplies what they "
+            f"can expect by more than {factor(self.epsilon)}; no value of the feature becomes more "
+            "likely by more than that factor. Nothing is promised of the secret beyond the feature."
+        )
+
     def bounds(self, prior: Prior) -> list[Bound]:
         """(P(X|u), prior) for every value u."""
         return [Bound(self._given(prior), Hypotheses.prior(prior), self.epsilon)]
@@ -114,6 +123,16 @@ class FeaturePMC(_OfFeature):
     """
 
     references: ClassVar = ("SaeidianPMC",)
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "Whatever non-negative cost an adversary has of missing the feature, no report divides "
+            f"what they must expect by more than {factor(self.epsilon)}; no value of the feature "
+            "becomes less likely by more than that factor. Nothing is promised of the secret "
+            "beyond the feature."
+        )
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """(prior, P(X|u)) for every value u."""
@@ -190,6 +209,14 @@ class ConditionalPML(_GivenSide):
 
     references: ClassVar = ("Saeidian2023PML",)
 
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "An adversary who knows the side information already multiplies what they can expect "
+            f"by at most {factor(self.epsilon)} through any report, whatever they are after."
+        )
+
     def bounds(self, prior: Prior) -> list[Bound]:
         """(δ_x, P(X|z)) for every z and every x that z allows."""
         return [Bound(points, given, self.epsilon) for points, given in self._groups(prior)]
@@ -208,6 +235,14 @@ class ConditionalPMC(_GivenSide):
     """
 
     references: ClassVar = ("SaeidianPMC",)
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "An adversary who knows the side information already divides any non-negative cost by "
+            f"at most {factor(self.epsilon)} through any report."
+        )
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """(P(X|z), δ_x) for every z and every x that z allows."""

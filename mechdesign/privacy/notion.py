@@ -7,6 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -158,6 +159,16 @@ class PrivacyNotion(ABC):
         return False
 
     @property
+    def in_words(self) -> str:
+        """What the guarantee promises about an adversary, in a sentence or two.
+
+        Notions say this themselves; otherwise it is the first line of their documentation.
+        """
+        text = inspect.cleandoc(type(self).__doc__ or "").split("\n\n")[0].replace("\n", " ")
+        own = text and not text.startswith(f"{type(self).__name__}(")
+        return text if own else f"{self}: nothing is said of it in words."
+
+    @property
     def spec(self) -> str:
         """How the notion is written on the command line, such as ``pml:0.5``."""
         words = [repr(level) for level in self.levels]
@@ -243,6 +254,24 @@ class LikelihoodBound(PrivacyNotion):
 
 def _excess(bound: Bound, check: BoundCheck) -> float:
     return check.level if bound.is_vacuous else check.level - bound.epsilon
+
+
+def factor(level: float) -> str:
+    """The factor e^level in words, rounded up.
+
+    >>> factor(0.5), factor(0.0), factor(math.inf)
+    ('a factor 1.649 (e^0.5)', 'a factor 1, so not at all', 'an unbounded factor')
+    """
+    if level == math.inf:
+        return "an unbounded factor"
+    if level == 0:
+        return "a factor 1, so not at all"
+    if level > _LARGEST_SHOWN:
+        return f"a factor e^{level:.6g}"
+    # Three digits of what the factor is above 1.
+    digits = 3 + max(0, -math.floor(math.log10(level))) if level < 1 else 3
+    context = Context(prec=min(digits, 15), rounding=ROUND_CEILING)
+    return f"a factor {float(context.create_decimal(math.exp(level))):.{digits}g} (e^{level:.6g})"
 
 
 def check_level(value: Any, subject: str) -> float:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..prior import Prior
 from .hypotheses import Bound, Hypotheses
-from .notion import LikelihoodBound
+from .notion import LikelihoodBound, factor
 
 
 def log_lift(kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
@@ -50,6 +50,16 @@ class PML(LikelihoodBound):
     epsilon: float
     references: ClassVar = ("Saeidian2023PML", "GrosseID", "SaeidianDisclosure")
 
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "Whatever an adversary is after (the secret, any function of it, any gain that they "
+            f"name), no report multiplies what they can expect by more than {factor(self.epsilon)}."
+            " No value becomes more likely by more than that factor. How unlikely a value may "
+            "become is not bounded."
+        )
+
     def bounds(self, prior: Prior) -> list[Bound]:
         """(δ_x, prior) for every x of positive mass."""
         points = Hypotheses.points(prior, prior.support)
@@ -71,6 +81,16 @@ class PMC(LikelihoodBound):
     epsilon: float
     references: ClassVar = ("SaeidianPMC", "GrosseID")
 
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "Whatever non-negative cost an adversary wants to keep low (missing the secret, a "
+            "distance to it, any other), no report divides what they must expect by more than "
+            f"{factor(self.epsilon)}. No value becomes less likely by more than that factor, so "
+            "none is ruled out. How likely a value may become is not bounded by it."
+        )
+
     def bounds(self, prior: Prior) -> list[Bound]:
         """(prior, δ_x) for every x of positive mass."""
         points = Hypotheses.points(prior, prior.support)
@@ -87,6 +107,15 @@ class LIP(LikelihoodBound):
 
     epsilon: float
     references: ClassVar = ("Jiang2020", "duPinCalmon2012", "GrosseID")
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "After every report each value is at most so many times more or less likely than "
+            f"before: {factor(self.epsilon)}. So no adversary multiplies a gain or divides a cost "
+            "by more than that factor, whatever they are after."
+        )
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """The pairs of PML and of PMC."""
@@ -109,6 +138,16 @@ class ALIP(LikelihoodBound):
     epsilon_u: float
     level_fields: ClassVar = ("epsilon_l", "epsilon_u")
     references: ClassVar = ("Zarrabian2022", "Zarrabian2023", "GrosseID")
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            f"After every report no value is more likely than before by more than "
+            f"{factor(self.epsilon_u)}, and none less likely by more than "
+            f"{factor(self.epsilon_l)}. So no adversary multiplies a gain by more than the first "
+            "factor or divides a cost by more than the second, whatever they are after."
+        )
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """(prior, δ_x) at ε_l and (δ_x, prior) at ε_u."""

@@ -21,7 +21,7 @@ from .averaging import AverageNotion, checked_delta, least_level
 from .budgets import Budget, Excess
 from .features import checked_feature
 from .hypotheses import Bound, Hypotheses
-from .notion import Check, LikelihoodBound
+from .notion import Check, LikelihoodBound, factor
 from .theta import checked_priors, thetas_over
 
 Function = Callable[[Any], Any]
@@ -67,6 +67,15 @@ class Pufferfish(LikelihoodBound):
     priors: Any = None
     needs: ClassVar = ("secrets",)
     references: ClassVar = ("KiferMachanavajjhala2014", "NuradhaGoldfeld2023", "Zhang2020")
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "No report changes the odds between two secrets of a pair by more than "
+            f"{factor(self.epsilon)}, for an adversary who believes any of the priors named. What "
+            "is no secret of a pair is not protected."
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -228,6 +237,15 @@ class ApproximatePufferfish(AverageNotion):
     priors: Any = None
     needs: ClassVar = ("delta", "secrets")
     references: ClassVar = ("NuradhaGoldfeld2023",)
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "For every set of reports and both secrets of a pair, the chance under the one is at "
+            f"most that under the other times {factor(self.epsilon)}, plus {self.delta:g}, under "
+            "any of the priors named. What lies within the added chance may tell all."
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,7 +16,7 @@ from ..exact import fraction
 from ..labels import Label, tidy
 from ..prior import Prior
 from .hypotheses import Bound, Hypotheses
-from .notion import LikelihoodBound
+from .notion import LikelihoodBound, factor
 from .prior_sets import Ball, Box
 from .theta import checked_priors, thetas_over
 
@@ -55,6 +55,15 @@ class RobustPML(LikelihoodBound):
     priors: Any
     needs: ClassVar = ("priors",)
     references: ClassVar = ("SaeidianDisclosure", "Weissman2003")
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "For every prior of the set: whatever an adversary is after, no report multiplies what "
+            f"they can expect by more than {factor(self.epsilon)}. How unlikely a value may become "
+            "is not bounded."
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

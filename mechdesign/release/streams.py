@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataError, UnknownNameError
+from ..errors import DataError, StorageError, UnknownNameError
 from ..files import check_writable, new_file, noticed_interrupts, write_text
 from ..progress import counter
 from ..tables import csv_header
@@ -333,9 +333,12 @@ def _csv_text(batch: Any) -> bytes:
 
 def _digest(path: Path) -> str:
     digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
+    try:
+        with open(path, "rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    except OSError as problem:
+        raise StorageError(f"file {path}: cannot be read ({problem.strerror}).") from None
     return digest.hexdigest()
 
 

@@ -30,7 +30,7 @@ _NOISE = 1e-9
 LARGEST_FACTOR = 1e7
 _UNIT = 2.0**-52
 
-#: Dual numbers of a budget: τ and weights, see :func:`_minorants`.
+#: Dual numbers of a budget: τ and weights, see :func:`minorants`.
 BudgetDuals = tuple[NDArray[np.float64], ...]
 
 
@@ -60,14 +60,23 @@ def tables_of(budget: Information) -> tuple[NDArray[np.float64], ...]:
 
 def average_bound(problem: Problem, duals: Duals) -> float | None:
     """The Lagrangian with budgets and bounds on ratios priced; ``None`` without duals for it."""
+    found = best_averages(problem, duals)
+    return None if found is None else found[0]
+
+
+def best_averages(
+    problem: Problem, duals: Duals
+) -> tuple[float, list[Budget], list[BudgetDuals]] | None:
+    """The bound of :func:`average_bound`, and the dual numbers of each budget that gave it."""
     budgets = problem_budgets(problem)
     if not budgets or duals.averages is None or len(duals.averages) != len(budgets):
         return None
     # A solver's noise on multipliers that should be zero costs a factor e^ε: without it, too.
-    return min(
-        _priced(problem, budgets, duals, [_above(numbers, floor) for numbers in duals.averages])
-        for floor in (0.0, _NOISE * problem.gain_range, math.inf)
-    )
+    floors = (0.0, _NOISE * problem.gain_range, math.inf)
+    tried = [[_above(numbers, floor) for numbers in duals.averages] for floor in floors]
+    bounds = [_priced(problem, budgets, duals, numbers) for numbers in tried]
+    best = int(np.argmin(bounds))
+    return bounds[best], budgets, tried[best]
 
 
 def _above(numbers: BudgetDuals, floor: float) -> BudgetDuals:
@@ -81,7 +90,7 @@ def _priced(
     pull, size, terms = multiplier_pull(problem, duals.multipliers or ())
     limit = 0.0
     for budget, numbers in zip(budgets, averages, strict=True):
-        constant, more, magnitude = _minorants(budget, numbers)
+        constant, more, magnitude = minorants(budget, numbers)
         limit += constant
         pull = pull + more
         size = size + magnitude
@@ -89,7 +98,7 @@ def _priced(
     return rows_bound(problem, pull, size, terms) + limit + 16 * _UNIT * abs(limit)
 
 
-def _minorants(
+def minorants(
     budget: Budget, numbers: BudgetDuals
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """τ·limit, the pull Σ τ w and its size, from dual numbers made into true minorants."""

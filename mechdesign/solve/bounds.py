@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ..privacy.hypotheses import Bound
 from ..privacy.prior_sets import PriorSet
 from .cones import TwoSided, outer_factors, two_sided
 from .methods import Duals, Multipliers
@@ -73,26 +74,35 @@ def multiplier_pull(
     pull = np.zeros((n, m))
     size = np.abs(problem.objective)
     for bound, weights in zip(problem.bounds, multipliers, strict=True):
-        factors = outer_factors(bound)
-        over, a = bound.over.matrix, _clean(weights[0])
-        under = bound.under
-        is_set = isinstance(under, PriorSet)
-        if bound.pairing == "all":
-            b = _clean(weights[1])
-            b = under.inside(b) if isinstance(under, PriorSet) else b
-            allowed = b.sum(axis=0) / factors[0] * (1 - 8 * _UNIT * (len(a) + len(b)))
-            total = a.sum(axis=0)
-            uniform = np.full_like(a, 1 / len(a))
-            a = np.where(total > 0, a / np.where(total > 0, total, 1.0), uniform) * allowed
-        else:
-            if np.isinf(factors).any():
-                a = np.where(np.isinf(factors)[:, None], 0.0, a)
-                factors = np.where(np.isinf(factors), 1.0, factors)
-            b = a * np.broadcast_to(factors, len(a))[:, None]
-        plus, minus = over.T @ a, b if is_set else under.matrix.T @ b
+        a, b = true_multipliers(bound, weights)
+        is_set = isinstance(bound.under, PriorSet)
+        plus, minus = bound.over.matrix.T @ a, b if is_set else bound.under.matrix.T @ b
         pull += plus - minus
         size += plus + minus
     return pull, size, sum(len(b.over) + len(b.under) for b in problem.bounds) + n + 8
+
+
+def true_multipliers(
+    bound: Bound, weights: Multipliers
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weights a of the μ and b of the ν that price a bound, made from dual numbers of any kind.
+
+    With Σ b = e^ε Σ a for bounds on all pairs, and b = e^ε a pair by pair for matched ones, up to
+    rounding to the safe side. For a set of priors b is ``(N, M)``, a multiple of one of them.
+    """
+    factors = outer_factors(bound)
+    a = _clean(weights[0])
+    if bound.pairing == "all":
+        b = _clean(weights[1])
+        b = bound.under.inside(b) if isinstance(bound.under, PriorSet) else b
+        allowed = b.sum(axis=0) / factors[0] * (1 - 8 * _UNIT * (len(a) + len(b)))
+        total = a.sum(axis=0)
+        uniform = np.full_like(a, 1 / len(a))
+        return np.where(total > 0, a / np.where(total > 0, total, 1.0), uniform) * allowed, b
+    if np.isinf(factors).any():
+        a = np.where(np.isinf(factors)[:, None], 0.0, a)
+        factors = np.where(np.isinf(factors), 1.0, factors)
+    return a, a * np.broadcast_to(factors, len(a))[:, None]
 
 
 def rows_bound(

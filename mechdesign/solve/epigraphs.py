@@ -153,7 +153,7 @@ def _candidate(
     solver: str,
     details: dict[str, str],
 ) -> Candidate:
-    """Kernel and duals; multipliers of budgets in the form that :func:`_minorants` takes."""
+    """Kernel and duals; multipliers of budgets in the form that :func:`minorants` takes."""
     base = program.base
     problem = base.problem
     m = problem.shape[1]

@@ -77,6 +77,11 @@ class AnyProblem(ABC):
 
     @property
     @abstractmethod
+    def revealed_value(self) -> float:
+        """Utility of telling all; no kernel is worth more."""
+
+    @property
+    @abstractmethod
     def constant_kernel(self) -> NDArray[np.float64]:
         """The kernel of the best constant output."""
 
@@ -132,6 +137,11 @@ class Problem(AnyProblem):
     def constant_value(self) -> float:
         """Utility of the best constant output, which reveals nothing."""
         return float(self.objective.sum(axis=0).max())
+
+    @cached_property
+    def revealed_value(self) -> float:
+        """Σ_x max_y p_x u_xy: each symbol reported as serves it best."""
+        return math.fsum(self.objective.max(axis=1).tolist())
 
     @property
     def constant_kernel(self) -> NDArray[np.float64]:

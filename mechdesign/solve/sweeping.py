@@ -64,13 +64,7 @@ def sweep(
             got="'all'",
             remedy="run design(..., solver='all') on the points that matter",
         )
-    if not isinstance(jobs, int) or jobs == 0:
-        raise InputError(
-            "jobs",
-            expected="a number of processes, or -1 for one per processor",
-            got=repr(jobs),
-            remedy="pass jobs=1",
-        )
+    check_jobs(jobs)
     if isinstance(privacies, (PrivacyNotion, type)) or not isinstance(privacies, Iterable):
         raise LevelError(
             "path of a sweep",
@@ -101,6 +95,17 @@ def sweep(
     return found
 
 
+def check_jobs(jobs: Any) -> None:
+    """Raise :class:`InputError` for what is no number of processes."""
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0:
+        raise InputError(
+            "jobs",
+            expected="a number of processes, or -1 for one per processor",
+            got=repr(jobs),
+            remedy="pass jobs=1",
+        )
+
+
 def _pieces(problems: list[AnyProblem], jobs: int) -> list[list[AnyProblem]]:
     if jobs == 1 or len(problems) < 2:
         return [problems]
@@ -114,9 +119,18 @@ def _pieces(problems: list[AnyProblem], jobs: int) -> list[list[AnyProblem]]:
 def _run_piece(problems: list[AnyProblem], solver: str, progress: bool) -> list[Design]:
     from ..progress import track
 
-    found: list[Design] = []
-    neighbour: tuple[str, Candidate] | None = None
-    for problem in track(problems, "designing", show=progress):
-        item, neighbour = run_solver(problem, solver, neighbour)
-        found.append(item)
-    return found
+    walk = Walk(solver)
+    return [walk.step(problem) for problem in track(problems, "designing", show=progress)]
+
+
+class Walk:
+    """Designs one after another, each starting from what the one before passed on its way."""
+
+    def __init__(self, solver: str) -> None:
+        self._solver = solver
+        self._neighbour: tuple[str, Candidate] | None = None
+
+    def step(self, problem: AnyProblem) -> Design:
+        """The next design."""
+        found, self._neighbour = run_solver(problem, self._solver, self._neighbour)
+        return found

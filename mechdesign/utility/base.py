@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
@@ -33,6 +34,12 @@ class Utility(ABC):
     @abstractmethod
     def value(self, mechanism: Mechanism, prior: Prior) -> float:
         """Utility of a kernel under a prior."""
+
+    @property
+    def in_words(self) -> str:
+        """What is maximised, in a line: the first one of the documentation."""
+        text = inspect.cleandoc(type(self).__doc__ or "").split("\n\n")[0].replace("\n", " ")
+        return text if not text.startswith(f"{type(self).__name__}(") else ""
 
     @property
     def spec(self) -> str:

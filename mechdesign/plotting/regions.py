@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import LevelError
-from .exact import float_at_least
-from .plotting import load_pyplot
-from .prior import Prior
-from .theory.formulas import Level, Setting, lower_star, upper_star
+from ..errors import LevelError
+from ..exact import float_at_least
+from ..prior import Prior
+from ..theory.formulas import Level, Setting, lower_star, upper_star
+from .style import PALETTE, fit_figure, legend_beside, new_axes
 
 Array = NDArray[np.float64]
 
@@ -123,24 +123,37 @@ def plot_regions(prior: Prior, most: float | None = None, ax: Any = None) -> Any
     Source: [GrosseID] Figure 1; [SaeidianPMC] Figure 1.
     """
     found = regions(prior, most)
-    if ax is None:
-        ax = load_pyplot().subplots()[1]
+    ax = new_axes(ax)
     top, right = float(found.lower[-1]), float(found.implied_upper[-1])
-    pml, pmc = "#1f6fb2", "#d9801e"
     grid = np.linspace(0.0, right, 400)
     edge = np.union1d(grid, np.concatenate([found.upper, found.implied_upper]))
     wall = np.interp(edge, found.upper, np.minimum(found.implied_lower, top), right=top)
     below = np.minimum(np.interp(edge, found.implied_upper, found.lower), wall)
-    ax.fill_between(edge, wall, top, color="0.82", lw=0, label="PML alone decides")
-    ax.fill_between(edge, 0.0, below, color="0.92", lw=0, label="PMC alone decides")
-    ax.fill_between(edge, below, wall, color="#cfe3f5", lw=0, label="both bounds matter")
-    ax.plot(found.upper, found.implied_lower, color=pml, label="PMC implied by ε_u-PML")
-    ax.plot(found.implied_upper, found.lower, color=pmc, label="PML implied by ε_l-PMC")
-    ax.axvline(found.limit, color=pml, ls=":", lw=1)
-    ax.plot([0, min(top, right)], [0, min(top, right)], color="0.4", ls="--", lw=0.8, label="LIP")
+    fill = {"edgecolor": "0.6", "lw": 0, "zorder": 0.6}
+    ax.fill_between(edge, wall, top, facecolor="0.8", label="PML alone decides", **fill)
+    ax.fill_between(
+        edge, 0.0, below, facecolor="0.95", hatch="....", label="PMC alone decides", **fill
+    )
+    ax.fill_between(edge, below, wall, facecolor="#cfe3f5", label="both bounds matter", **fill)
+    ax.plot(
+        found.upper, found.implied_lower, color=PALETTE[0], lw=1.6, label="PMC implied by ε_u-PML"
+    )
+    ax.plot(
+        found.implied_upper,
+        found.lower,
+        color=PALETTE[1],
+        lw=1.6,
+        ls="--",
+        label="PML implied by ε_l-PMC",
+    )
+    if found.limit <= right:
+        ax.axvline(
+            found.limit, color=PALETTE[0], ls=":", lw=1.2, label="end of the high-privacy regime"
+        )
+    ax.plot([0, min(top, right)], [0, min(top, right)], color="black", ls="-.", lw=0.9, label="LIP")
     ax.set_xlim(0, right)
     ax.set_ylim(0, top)
     ax.set_xlabel("ε_u (nats)")
     ax.set_ylabel("ε_l (nats)")
-    ax.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
-    return ax
+    legend_beside(ax)
+    return fit_figure(ax)

@@ -1,0 +1,73 @@
+"""What a command is asked about: a saved design or a kernel, its prior, the notions asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..arguments import align_prior, read_prior
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..mechanism import Mechanism
+    from ..prior import Prior
+    from ..privacy.notion import PrivacyNotion
+    from ..solve.designing import Design
+
+KernelFile = Annotated[
+    str, typer.Argument(help="A saved design, or a kernel as CSV with labels or as JSON rows.")
+]
+PriorTable = Annotated[
+    str | None, typer.Option("--data", help="CSV file or shipped table for the prior.")
+]
+Normalise = Annotated[
+    bool, typer.Option("--normalise", help="Accept rows that do not sum to one, and divide.")
+]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kernel, or the design it comes from, with prior and notions: those given, else its own."""
+
+    item: Design | Mechanism
+    mechanism: Mechanism
+    prior: Prior
+    notions: tuple[PrivacyNotion, ...]
+
+
+def read_subject(
+    kernel: str,
+    table: str | None,
+    column: str | None,
+    weights: str | None,
+    missing: str,
+    prior: str | None,
+    privacy: list[str] | None,
+    *,
+    normalise: bool,
+) -> Subject:
+    """Read the file and match the prior with its inputs; :class:`InputError` without a prior."""
+    from ..privacy.notion import parse_notion
+    from ..solve.designing import Design
+    from ..storage import load_kernel
+
+    notions = tuple(parse_notion(spec) for spec in privacy or [])
+    given = None
+    if any(option is not None for option in (table, column, prior)):
+        given = read_prior(table, column, weights, missing, prior)
+    item = load_kernel(kernel, normalise=normalise)
+    mechanism = item.mechanism if isinstance(item, Design) else item
+    if isinstance(item, Design):
+        given = given or item.prior
+        notions = notions or item.notions
+    if given is None:
+        raise InputError(
+            "prior",
+            expected="a prior for the kernel's inputs",
+            got="none",
+            remedy="add --prior 0.5,0.3,0.2 or --data TABLE --column COLUMN",
+        )
+    given = align_prior(given, mechanism.inputs, named=prior is None or "=" in prior)
+    return Subject(item, mechanism, given, notions)

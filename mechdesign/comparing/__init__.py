@@ -1,0 +1,1 @@
+"""Comparing notions: frontiers at matched levels, and what they say."""

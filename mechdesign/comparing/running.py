@@ -1,0 +1,224 @@
+"""``compare``: frontiers of utility against level for several notions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import GapWarning, InputError, LevelError, warn
+from ..prior import Prior, as_prior
+from ..privacy.families import as_families
+from ..privacy.notion import check_level
+from ..privacy.pointwise import PML
+from ..progress import counter
+from ..solve.problem import state_problem
+from ..solve.sweeping import check_jobs
+from ..utility.base import Utility
+from .frontiers import Comparison
+from .paths import FrontierPoint, Missing, Task, check_match
+
+# Levels that are looked at when none are given.
+_LEVELS = np.linspace(0.1, 2.0, 20)
+_LOSSES = 20
+# Stretches that each process gets, so that none waits long for the last one.
+_PIECES = 4
+
+
+def compare(
+    prior: Any,
+    utility: Any,
+    notions: Any,
+    levels: Iterable[float] | None = None,
+    outputs: Any = None,
+    *,
+    match: str = "epsilon",
+    solver: str = "auto",
+    jobs: int = 1,
+    resume: str | Path | None = None,
+    progress: bool = False,
+) -> Comparison:
+    """The best utility that each notion allows, at levels that are matched.
+
+    Parameters
+    ----------
+    prior : a prior, or several: a list, or a mapping of names and priors
+    utility : a utility, or several likewise
+    notions : notion classes, texts, or functions from a level to a notion or a list of notions
+        Such as ``[md.PML, md.LDP, "alip:2e,e"]``; a mapping gives them names. A class with several
+        levels gets the same for all.
+    levels : what to match at, ascending or not; 20 levels from 0.1 to 2 when left out
+        Nats, or losses in units of the utility for ``match="loss"``, where 20 losses between all
+        and nothing told are taken for each prior and utility when none are given.
+    match : {"epsilon", "ldp", "pml", "loss"}
+        What the notions are given equally. ``"epsilon"``: the same level. ``"ldp"``: the level
+        whose guarantee implies LDP at the target (by published results). ``"pml"``: the level
+        whose best kernel leaks the target as measured by PML, never more. ``"loss"``: the smallest
+        level whose best kernel loses at most the target against telling all.
+    outputs, solver : as in :func:`design`
+    jobs : processes to run in, as in :func:`sweep`
+    resume : folder that designs are kept in
+        A comparison that was stopped goes on where it was; every design read back is proved again.
+    progress : show a progress bar on standard error
+
+    Returns
+    -------
+    Comparison
+        Each point holds its design, so an exactly checked kernel and a proven bound.
+
+    Raises
+    ------
+    LevelError
+        For no notion, no level, or what is neither a class, a text nor a function; and what
+        :func:`design` raises.
+    StorageError
+        For a folder that cannot be used, or a design in it that was altered.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> table = compare(md.Prior([.6, .4]), md.utility.Hamming(), [md.PML, md.LDP], [.1, 1])
+    >>> table.notions, len(table)
+    (('PML', 'LDP'), 4)
+    >>> print(table.verdict[1])
+    At ε = 1: PML 1 (100.0%), LDP 0.7311 (32.8%); in brackets the share of what could be gained over
+    telling nothing.
+    """
+    check_match(match)
+    priors = {name: as_prior(item) for name, item in _named(prior, Prior, "prior").items()}
+    utilities = _named(utility, Utility, "utility")
+    families = as_families(notions)
+    targets = None if levels is None else _checked_levels(levels, match)
+    check_jobs(jobs)
+    tasks: list[Task] = []
+    for prior_name, known in priors.items():
+        for utility_name, goal in utilities.items():
+            mine = _default_levels(known, goal, outputs, match) if targets is None else targets
+            tasks += [
+                Task(
+                    prior_name,
+                    known,
+                    utility_name,
+                    goal,
+                    family,
+                    mine,
+                    match,
+                    outputs,
+                    solver,
+                    None if resume is None else str(resume),
+                )
+                for family in families
+            ]
+    for task in tasks:  # what cannot be designed is refused before anything is
+        state_problem(task.prior, task.utility, task.family.at(task.targets[-1]), outputs)
+    found = list(_run(tasks, jobs, progress))
+    points = tuple(item for item in found if isinstance(item, FrontierPoint))
+    _warn_of_gaps(points)
+    missing = tuple(item for item in found if isinstance(item, Missing))
+    return Comparison(priors, utilities, match, points, missing)
+
+
+def _run(tasks: list[Task], jobs: int, progress: bool) -> Iterator[FrontierPoint | Missing]:
+    total = sum(len(task.targets) for task in tasks)
+    with counter(total, "designing", show=progress) as advance:
+        if jobs == 1:
+            for task in tasks:
+                for point in task.points():
+                    advance(1)
+                    yield point
+            return
+        from joblib import Parallel, delayed, effective_n_jobs
+
+        pieces = _pieces(tasks, _PIECES * effective_n_jobs(jobs))
+        for part in Parallel(n_jobs=jobs, return_as="generator")(
+            delayed(piece.run)() for piece in pieces
+        ):
+            advance(len(part))
+            yield from part
+
+
+def _pieces(tasks: list[Task], count: int) -> list[Task]:
+    """The tasks, long ones cut into stretches, so that there are at least so many."""
+    from dataclasses import replace
+
+    cuts = max(1, -(-count // len(tasks)))
+    return [
+        replace(task, targets=tuple(map(float, piece)))
+        for task in tasks
+        for piece in np.array_split(np.array(task.targets), min(cuts, len(task.targets)))
+    ]
+
+
+def _named(items: Any, kind: type, word: str) -> dict[str, Any]:
+    """One item, a list of them or a mapping, by name."""
+    if isinstance(items, kind):
+        items = [items]
+    if isinstance(items, Mapping):
+        found = {str(name): item for name, item in items.items()}
+    elif isinstance(items, Iterable) and not isinstance(items, (str, bytes)):
+        listed = list(items)
+        found = {_name(item, word, k, len(listed)): item for k, item in enumerate(listed)}
+        if len(found) < len(listed):
+            found = {f"{word} {k + 1}": item for k, item in enumerate(listed)}
+    else:
+        found = {}
+    if not found or not all(isinstance(item, kind) for item in found.values()):
+        raise InputError(
+            f"{word} of a comparison",
+            expected=f"a {word}, a list of them, or a mapping of names and them",
+            got=repr(items),
+            remedy="pass for example "
+            + ("md.Prior([.5, .3, .2])" if word == "prior" else "md.utility.Hamming()"),
+        )
+    return found
+
+
+def _name(item: Any, word: str, place: int, count: int) -> str:
+    if isinstance(item, Utility):
+        return repr(item).removesuffix("()")
+    return word if count == 1 else f"{word} {place + 1}"
+
+
+def _checked_levels(levels: Any, match: str) -> tuple[float, ...]:
+    what = "losses" if match == "loss" else "levels"
+    if not isinstance(levels, Iterable) or isinstance(levels, (str, bytes)):
+        raise LevelError(
+            f"{what} of a comparison",
+            expected=f"a list of {what}",
+            got=repr(levels),
+            remedy="pass for example [0.1, 0.5, 1]",
+        )
+    found = tuple(check_level(level, f"{what[:-1]} of a comparison") for level in levels)
+    if not found or len(set(found)) < len(found):
+        raise LevelError(
+            f"{what} of a comparison",
+            expected="at least one, each once",
+            got="none" if not found else "one of them twice",
+            remedy="pass for example [0.1, 0.5, 1]",
+        )
+    return found
+
+
+def _default_levels(prior: Prior, utility: Utility, outputs: Any, match: str) -> tuple[float, ...]:
+    if match != "loss":
+        return tuple(map(float, _LEVELS))
+    problem = state_problem(prior, utility, PML(0.0), outputs)
+    width = problem.revealed_value - problem.constant_value
+    shares = (np.arange(_LOSSES) + 0.5) / _LOSSES
+    losses = tuple(float(share * width) for share in shares)
+    return losses if width > 0 else (0.0,)
+
+
+def _warn_of_gaps(points: tuple[FrontierPoint, ...]) -> None:
+    loose = [point for point in points if not point.design.certificate.is_optimal]
+    if loose:
+        worst = max(loose, key=lambda point: point.gap)
+        warn(
+            f"{len(loose)} of {len(points)} points are certified private, but their optimality is "
+            f"only proved up to a gap (largest {worst.gap:.2g} of "
+            f"{worst.design.utility.gap_unit}, {worst.notion} at {worst.target:g}); the bounds in "
+            "the table hold",
+            GapWarning,
+        )

@@ -1,0 +1,62 @@
+"""Designs kept in a folder, so that a sweep that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from ..errors import StorageError
+from ..serialising import problem_to_json
+from ..solve.designing import Design
+from ..solve.problem import AnyProblem, Problem
+from ..storage import load, save
+
+
+class Store:
+    """A folder with one file per design, named after what was asked.
+
+    A design that is read back is proved again, as :func:`mechdesign.load` does, so a folder cannot
+    bring in a kernel that is not private or an optimum that is none.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise StorageError(
+                f"folder {folder}: cannot be made ({problem.strerror}); choose another name."
+            ) from None
+
+    def _file(self, problem: AnyProblem, solver: str) -> Path:
+        asked: dict[str, Any] = {
+            "problem": problem_to_json(problem),
+            "solver": solver,
+            "time_limit": problem.time_limit,
+        }
+        text = json.dumps(asked, sort_keys=True)
+        return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+
+    def get(self, problem: AnyProblem, solver: str) -> Design | None:
+        """The design kept for a problem, if there is one; raises :class:`StorageError`."""
+        path = self._file(problem, solver)
+        if not path.exists():
+            return None
+        found = load(path)
+        if not isinstance(found, Design) or not _answers(found, problem):
+            raise StorageError(
+                f"file {path}: expected the design its name stands for, got another; remove it."
+            )
+        return found
+
+    def put(self, problem: AnyProblem, solver: str, found: Design) -> None:
+        """Keep a design; the file appears only when it is complete."""
+        save(found, self._file(problem, solver), overwrite=True)
+
+
+def _answers(found: Design, problem: AnyProblem) -> bool:
+    outputs = not isinstance(problem, Problem) or found.mechanism.outputs == problem.outputs
+    same = found.prior == problem.prior and found.notions == problem.notions
+    return same and outputs

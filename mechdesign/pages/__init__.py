@@ -1,0 +1,1 @@
+"""Self-contained HTML pages: a comparison, a design for its reviewer."""

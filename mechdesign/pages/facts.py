@@ -1,0 +1,159 @@
+"""What a report says of a kernel, as plain rows: beliefs, disclosures, implications, versions."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+
+import numpy as np
+
+from .. import __version__
+from ..errors import UnknownNameError
+from ..exact import Verdict
+from ..labels import shorten
+from ..mechanism import Mechanism
+from ..prior import Prior
+from ..privacy.notion import PrivacyNotion
+from ..theory.conversions import implications, rounded_up
+from ..theory.disclosure import compatible_symbols
+from ..theory.theorems import find_theorem
+
+# Libraries whose version matters to who wants the same numbers again.
+_LIBRARIES = ("numpy", "scipy", "highspy", "clarabel", "python-flint", "matplotlib", "jinja2")
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What a report can make of the belief in one symbol.
+
+    Attributes
+    ----------
+    symbol : label
+    before : its prior probability
+    least, most : smallest and largest posterior after any report that can occur
+    least_after, most_after : the reports they come from
+    is_ruled_out, is_certain : whether some report rules the symbol out, or leaves only it; exact
+    """
+
+    symbol: str
+    before: float
+    least: float
+    least_after: str
+    most: float
+    most_after: str
+    is_ruled_out: bool
+    is_certain: bool
+
+
+def beliefs(mechanism: Mechanism, prior: Prior) -> list[Belief]:
+    """One :class:`Belief` per symbol of positive mass."""
+    posterior = mechanism.posterior(prior)
+    left = compatible_symbols(mechanism, prior)
+    seen = [j for j, label in enumerate(mechanism.outputs) if label in left]
+    found = []
+    for x in prior.support:
+        row = posterior[x, seen]
+        low, high = seen[int(np.argmin(row))], seen[int(np.argmax(row))]
+        label = prior.labels[x]
+        found.append(
+            Belief(
+                shorten(label, 60),
+                float(prior.probabilities[x]),
+                float(row.min()),
+                shorten(mechanism.outputs[low], 40),
+                float(row.max()),
+                shorten(mechanism.outputs[high], 40),
+                any(label not in symbols for symbols in left.values()),
+                (label,) in left.values(),
+            )
+        )
+    return found
+
+
+def disclosure_lines(mechanism: Mechanism, prior: Prior) -> list[str]:
+    """What reports tell for certain, in sentences."""
+    left = compatible_symbols(mechanism, prior)
+    size = len(prior.support)
+    if size == 1:
+        return ["The secret has one possible value, so there is nothing left to tell."]
+    certain = [label for label, symbols in left.items() if len(symbols) == 1]
+    partial = {label: s for label, s in left.items() if 1 < len(s) < size}
+    lines = []
+    if certain:
+        shown = _listed(f"{label!r} (only {left[label][0]!r} is possible)" for label in certain)
+        lines.append(f"{len(certain)} of {len(left)} reports reveal the secret: {shown}.")
+    else:
+        lines.append("No report reveals the secret: at least two values stay possible.")
+    if partial:
+        shown = _listed(f"{label!r} leaves {len(s)} of {size}" for label, s in partial.items())
+        lines.append(f"Some reports rule values out: {shown}.")
+    if not certain and not partial:
+        lines.append(
+            "No report rules out any value, so nothing about the secret that was uncertain is ever "
+            "told for certain."
+        )
+    elif partial or certain:
+        lines.append(
+            "A yes-or-no question about the secret is told for certain when a report leaves only "
+            "values with one answer to it."
+        )
+    return lines
+
+
+@dataclass(frozen=True)
+class Implied:
+    """One implied guarantee, with the results that lead to it."""
+
+    name: str
+    levels: str
+    steps: tuple[str, ...]
+    reason: str
+
+
+def implied_rows(
+    notions: Sequence[PrivacyNotion], prior: Prior
+) -> tuple[list[Implied], list[tuple[str, str, str]]]:
+    """Implied guarantees, and the results they rest on: identifier, statement, source."""
+    rows, used = [], {}
+    for entry in implications(list(notions), prior).found:
+        steps = tuple(str(step) for step in entry.derivation)
+        levels = ", ".join(
+            "infinite" if math.isinf(level) else rounded_up(level, 6) for level in entry.levels
+        )
+        rows.append(Implied(entry.name, levels, steps, entry.reason))
+        used.update({step.id: step.source for step in entry.derivation})
+    cited = []
+    for name, source in used.items():
+        try:
+            cited.append((name, find_theorem(name).statement, source or "derived in this project"))
+        except UnknownNameError:
+            # A definition that a step cites, which is no result with a check of its own.
+            cited.append((name, "by definition", source))
+    return rows, cited
+
+
+def verdict_words(verdicts: Iterable[Verdict]) -> str:
+    """All of several verdicts in one: no beats undecided beats yes."""
+    found = set(verdicts)
+    order = (Verdict.NO, Verdict.UNDECIDED, Verdict.YES)
+    return str(next((v for v in order if v in found), "none asked"))
+
+
+def versions() -> list[tuple[str, str]]:
+    """Versions of mechdesign, Python, and the libraries that the numbers rest on."""
+    rows = [("mechdesign", __version__), ("Python", platform.python_version())]
+    for name in _LIBRARIES:
+        try:
+            rows.append((name, metadata.version(name)))
+        except metadata.PackageNotFoundError:
+            rows.append((name, "not installed"))
+    return rows
+
+
+def _listed(words: Iterable[str], most: int = 6) -> str:
+    shown = list(words)
+    more = f", and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more

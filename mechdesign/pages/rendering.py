@@ -1,0 +1,73 @@
+"""Pages from templates: everything in one file, nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from typing import Any
+
+from .. import __version__
+from ..errors import MechdesignError
+from ..plotting.style import load_pyplot, save_figure
+
+_HEADER = re.compile(r"^.*?(?=<svg)", re.DOTALL)
+_NAMES = re.compile(r'(id="|href="#|url\(#)')
+
+
+def render(template: str, **values: Any) -> str:
+    """A page from a template of this folder; raises :class:`MechdesignError` without jinja2.
+
+    The same values give the same text: no dates, no random names.
+    """
+    jinja2 = _load_jinja()
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("mechdesign.pages"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = number
+    return str(environment.get_template(template).render(version=__version__, **values))
+
+
+def check_pages() -> None:
+    """Raise :class:`MechdesignError` before any work when a library that pages need is missing."""
+    _load_jinja()
+    load_pyplot()
+
+
+def _load_jinja() -> Any:
+    try:
+        import jinja2
+    except ImportError:
+        raise MechdesignError(
+            "jinja2 is not installed; install it with: pip install 'mechdesign[report]'"
+        ) from None
+    return jinja2
+
+
+def number(value: float, digits: int = 6) -> str:
+    """A number for people: significant digits, or that it is infinite."""
+    return "infinite" if math.isinf(value) else f"{value:.{digits}g}"
+
+
+class Figures:
+    """Figures of one page as inline SVG, each with names of its own."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def inline(self, axes: Any, label: str) -> str:
+        """The figure that axes belong to, closed afterwards; ``label`` says what it shows."""
+        from markupsafe import Markup, escape
+
+        figure = getattr(axes, "figure", None) or axes.flat[0].figure
+        buffer = io.BytesIO()
+        save_figure(figure, buffer)
+        load_pyplot().close(figure)
+        self._count += 1
+        text = _HEADER.sub("", buffer.getvalue().decode())
+        text = _NAMES.sub(rf"\g<1>f{self._count}-", text)
+        return Markup(text.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1))

@@ -1,0 +1,189 @@
+"""A design, or anybody's kernel, as a page for its reviewer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..auditing import AuditReport, audit
+from ..errors import PriorError
+from ..files import check_writable, write_text
+from ..labels import shorten
+from ..mechanism import Mechanism
+from ..plotting.kernels import plot_kernel
+from ..plotting.leakages import plot_leakage
+from ..plotting.lifts import plot_lifts
+from ..plotting.prices import plot_binding
+from ..prior import Prior
+from ..privacy.notion import PrivacyNotion, as_notions
+from ..solve.designing import Design, agreement_lines
+from ..solve.shadow_prices import Binding, binding
+from ..utility.base import LinearUtility
+from .facts import beliefs, disclosure_lines, implied_rows, verdict_words, versions
+from .rendering import Figures, check_pages, number, render
+
+# Kernels up to this size are shown in numbers too.
+_TABLE = 12
+
+
+def write_report(
+    item: Any,
+    path: str | Path,
+    *,
+    prior: Any = None,
+    privacy: Any = None,
+    title: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write a self-contained HTML page about a design, or about anybody's kernel.
+
+    It says what was designed, what that guarantees in words, shows the kernel and what reports do
+    to beliefs, the certificate, the implied guarantees with their theorems, what would be
+    disclosed, how it was solved, and the versions. The same input gives the same page.
+
+    Parameters
+    ----------
+    item : Design, Mechanism or (N, M) array
+        A kernel without a design needs a prior.
+    path : file to write
+    prior, privacy : as in :func:`mechdesign.audit`; a design brings its own
+    title : heading of the page
+    overwrite : replace a file that exists
+
+    Raises
+    ------
+    StorageError
+        When the file exists or cannot be written.
+    PriorError, KernelError, LevelError
+        As :func:`mechdesign.audit` does.
+    MechdesignError
+        When matplotlib or jinja2 are not installed.
+    """
+    check_writable(path, overwrite=overwrite)
+    check_pages()
+    write_text(report_page(item, prior, privacy, title), path, overwrite=overwrite)
+
+
+def report_page(item: Any, prior: Any = None, privacy: Any = None, title: str | None = None) -> str:
+    """The text of the page that :func:`write_report` writes."""
+    design = item if isinstance(item, Design) else None
+    if design is not None:
+        prior = design.prior if prior is None else prior
+        privacy = design.notions if privacy is None else privacy
+        if prior != design.prior or as_notions(privacy) != design.notions:
+            design = None  # the certificate speaks of another prior or other notions
+    if prior is None:
+        raise PriorError(
+            "prior of a report",
+            expected="a prior for the kernel's inputs",
+            got="none",
+            remedy="pass prior=[0.5, 0.3, 0.2], or a design, which brings its own",
+        )
+    kernel = item.mechanism if isinstance(item, Design) else item
+    report = audit(kernel, prior, privacy)
+    mechanism, known = report.mechanism, report.prior
+    notions = tuple(check.notion for check in report.checks)
+    implied, cited = implied_rows(notions, known) if notions else ([], [])
+    figures = Figures()
+    return render(
+        "review.html.j2",
+        title=title or _title(design, report),
+        design=design,
+        report=report,
+        notions=notions,
+        verdict=verdict_words(check.verdict for check in report.checks),
+        kernel=_kernel_rows(mechanism, known),
+        beliefs=beliefs(mechanism, known),
+        disclosed=disclosure_lines(mechanism, known),
+        leakages=_leakage_rows(report),
+        implied=implied,
+        cited=cited,
+        agreement=[] if design is None else agreement_lines(design),
+        prices=_prices(design),
+        figures=_figures(figures, design, report, notions),
+        versions=versions(),
+        commands=_commands(design, known, notions),
+    )
+
+
+def _title(design: Design | None, report: AuditReport) -> str:
+    n, m = report.mechanism.shape
+    asked = ", ".join(str(check.notion) for check in report.checks)
+    what = "Mechanism" if design is not None else "Kernel"
+    return f"{what} with {n} inputs and {m} outputs" + (f": {asked}" if asked else "")
+
+
+def _kernel_rows(mechanism: Mechanism, prior: Prior) -> dict[str, Any] | None:
+    if max(mechanism.shape) > _TABLE:
+        return None
+    q = mechanism.output_distribution(prior)
+    return {
+        "outputs": [shorten(label, 24) for label in mechanism.outputs],
+        "rows": [
+            (shorten(label, 40), prior.probabilities[i], mechanism.kernel[i].tolist())
+            for i, label in enumerate(mechanism.inputs)
+        ],
+        "last": q.tolist(),
+    }
+
+
+def _leakage_rows(report: AuditReport) -> list[tuple[str, str, str, str]]:
+    rows = []
+    for name, leakage in report.leakages.items():
+        for field, worst in zip(leakage.notion.level_fields, leakage.worst, strict=True):
+            label = name.upper() if len(leakage.levels) == 1 else f"{name.upper()} {field}"
+            rows.append((label, number(worst.level), shorten(worst.output, 40), worst.about))
+    for label, level in (
+        ("maximal leakage", report.maximal_leakage),
+        ("maximal cost leakage", report.maximal_cost_leakage),
+        ("mutual information", report.mutual_information),
+    ):
+        rows.append((label, number(level), "(average)", ""))
+    return rows
+
+
+def _prices(design: Design | None) -> Binding | None:
+    """What binds, where that is known: for designs of a linear utility."""
+    if design is None or not isinstance(design.utility, LinearUtility):
+        return None
+    return binding(design)
+
+
+def _figures(
+    figures: Figures,
+    design: Design | None,
+    report: AuditReport,
+    notions: tuple[PrivacyNotion, ...],
+) -> dict[str, str]:
+    mechanism, prior = report.mechanism, report.prior
+    asked = list(notions) or None
+    found = {
+        "kernel": figures.inline(
+            plot_kernel(mechanism, prior), "Heat map of the kernel, inputs down, reports across"
+        ),
+        "lifts": figures.inline(
+            plot_lifts(mechanism, prior, asked),
+            "What each report does to the belief in each value, with the bounds",
+        ),
+        "leakage": figures.inline(plot_leakage(report), "Leakage of each report under each notion"),
+    }
+    prices = _prices(design)
+    if prices is not None and prices.constraints:
+        found["binding"] = figures.inline(
+            plot_binding(prices), "The constraints that bind, by their price"
+        )
+    return found
+
+
+def _commands(design: Design | None, prior: Prior, notions: tuple[PrivacyNotion, ...]) -> list[str]:
+    """How to check the file again, and to design it again where a command line can say so."""
+    lines = ["mechdesign audit design.json      # proves privacy, value and bound again"]
+    simple = all(len(n.needs) == len(n.written) for n in notions)
+    known = design is not None and design.utility.spec in ("hamming",)
+    masses = ",".join(
+        f"{label}={float(p)!r}" for label, p in zip(prior.labels, prior.probabilities, strict=True)
+    )
+    if known and simple and len(prior) <= _TABLE and not any(c in masses for c in "'\"\\ "):
+        asked = " ".join(f"--privacy {n.spec}" for n in notions)
+        lines.append(f"mechdesign design --prior '{masses}' {asked} --output design.json")
+    return lines

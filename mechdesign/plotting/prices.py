@@ -1,0 +1,103 @@
+"""Which constraints hold a design back, and at what price."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..solve.designing import Design
+from ..solve.priced_pairs import PricedConstraint
+from ..solve.shadow_prices import Binding, binding
+from .style import NORMAL, PALETTE, SMALL, fit_figure, legend_beside, new_axes
+from .ticks import plain
+
+#: Constraints shown when nothing else is said.
+MOST = 20
+_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "----")
+
+
+def plot_binding(design: Design | Binding, most: int = MOST, ax: Any = None) -> Any:
+    """Bars of the prices of the constraints that bind, the dearest first; returns the axes.
+
+    A bar is what one more nat at this constraint alone would be worth. What is left after ``most``
+    of them is summed in a last bar. See :func:`mechdesign.binding`.
+
+    Parameters
+    ----------
+    design : Design for a linear utility, or its ``md.binding(design)``
+    most : number of constraints shown one by one, at least 1
+    ax : matplotlib axes, optional
+        A new figure when left out; an empty figure is drawn on as well.
+
+    Raises
+    ------
+    InputError
+        For a design without prices, see :func:`mechdesign.binding`.
+    MechdesignError
+        When matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import mechdesign as md
+    >>> prior = md.Prior([.5, .3, .2], labels=["a", "b", "c"])
+    >>> axes = md.plot_binding(md.design(prior, md.utility.Hamming(), md.PML(.4)))
+    >>> axes.get_yticklabels()[0].get_text()
+    "b: 'b' against the prior"
+    >>> matplotlib.pyplot.close("all")
+    """
+    found = design if isinstance(design, Binding) else binding(design)
+    shown, rest = found.constraints[: max(most, 1)], found.constraints[max(most, 1) :]
+    rows = len(shown) + bool(rest)
+    ax = new_axes(ax, (4.0, 0.24 * max(rows, 2)))
+    ax.set_xlabel("worth of one more nat", fontsize=NORMAL)
+    if not rows:
+        ax.set_yticks([])
+        ax.set_xlim(0, 1)
+        ax.text(
+            0.5,
+            0.5,
+            "no constraint holds the utility back",
+            ha="center",
+            va="center",
+            transform=ax.transAxes,
+            fontsize=NORMAL,
+        )
+        return fit_figure(ax)
+    names = list(dict.fromkeys(_level(item) for item in found.constraints))
+    for position, name in enumerate(names):
+        mine = [k for k, item in enumerate(shown) if _level(item) == name]
+        slope = math.fsum(c.price_per_nat for c in found.constraints if _level(c) == name)
+        ax.barh(
+            mine,
+            [shown[k].price_per_nat for k in mine],
+            height=0.68,
+            color=PALETTE[position % len(PALETTE)],
+            hatch=_HATCHES[position % len(_HATCHES)],
+            edgecolor="white",
+            lw=0,
+            label=f"{name}\n(all: {slope:.3g} per nat)",
+        )
+    texts = [_text(item) for item in shown]
+    if rest:
+        total = math.fsum(item.price_per_nat for item in rest)
+        ax.barh([rows - 1], [total], height=0.68, color="0.6")
+        texts.append(f"{len(rest)} more together")
+    ax.set_ylim(rows - 0.4, -0.6)
+    ax.set_yticks(np.arange(rows), texts, fontsize=SMALL)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(visible=False, axis="y")
+    legend_beside(ax)
+    return fit_figure(ax)
+
+
+def _level(item: PricedConstraint) -> str:
+    one = len(item.notion.level_fields) == 1
+    return str(item.notion) if one else f"{item.notion} {item.level}"
+
+
+def _text(item: PricedConstraint) -> str:
+    about = f"{plain(item.over, 22)} against {plain(item.under, 22)}"
+    return about if item.output is None else f"{plain(item.output)}: {about}"

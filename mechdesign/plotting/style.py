@@ -1,0 +1,149 @@
+"""One look for every picture: colours, markers, axes, files; settings of the user stay as they are.
+
+The colours are those of Okabe and Ito, which colour-blind readers can tell apart; markers and line
+styles say the same again, for print in grey.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from ..errors import MechdesignError, StorageError
+
+#: Okabe and Ito's colours without yellow, which is too pale for lines; black comes last.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES: tuple[Any, ...] = (
+    "-",
+    "--",
+    "-.",
+    ":",
+    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (8, 2)),
+    (0, (1, 2)),
+)
+INK = "0.25"
+PALE = "0.85"
+#: Sizes of text in points.
+SMALL, NORMAL = 8, 9
+ENDINGS = (".png", ".pdf", ".svg")
+# Marks axes that fill a figure of ours; inches around what is drawn.
+_OURS, _MARGIN = "mechdesign-axes", 0.08
+
+# What a file would otherwise say about when it was made, and by which names its parts go.
+_SALT = {"svg.hashsalt": "mechdesign"}
+_NO_DATE: dict[str, dict[str, Any]] = {
+    ".svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
+    ".pdf": {"CreationDate": None},
+    ".png": {},
+}
+
+
+def load_pyplot() -> Any:
+    """``matplotlib.pyplot``, or a :class:`MechdesignError` that says how to install it."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MechdesignError(
+            "matplotlib is not installed; install it with: pip install 'mechdesign[plot]'"
+        ) from None
+    return pyplot
+
+
+def series_style(position: int) -> dict[str, Any]:
+    """Colour, marker and line style of the series at a position; all three differ up to seven."""
+    turn = position % len(PALETTE)
+    line = (position + position // len(PALETTE)) % len(LINES)
+    return {"color": PALETTE[turn], "marker": MARKERS[turn], "linestyle": LINES[line]}
+
+
+def new_axes(ax: Any = None, size: tuple[float, float] = (4.6, 3.2)) -> Any:
+    """The axes given, or those of a new figure, in this style.
+
+    ``size`` is the width and height of new axes in inches; :func:`fit_figure` afterwards makes the
+    figure as large as axes, names and legend need.
+    """
+    if ax is None:
+        figure = load_pyplot().figure(figsize=size)
+        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        ax.set_gid(_OURS)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_linewidth(0.8)
+        ax.spines[side].set_color(INK)
+    ax.tick_params(labelsize=SMALL, color=INK, width=0.8)
+    ax.set_axisbelow(True)
+    ax.grid(True, color=PALE, linewidth=0.5)
+    for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        text.set_fontsize(NORMAL)
+    return ax
+
+
+def fit_figure(ax: Any) -> Any:
+    """Make a figure of :func:`new_axes` as large as what is drawn; others stay as they are."""
+    if ax.get_gid() != _OURS:
+        return ax
+    figure = ax.figure
+    width, height = figure.get_size_inches()
+    box = ax.get_tightbbox(figure.canvas.get_renderer())
+    left, bottom, right, top = (float(v) / figure.dpi for v in box.extents)
+    wide, high = right - left + 2 * _MARGIN, top - bottom + 2 * _MARGIN
+    figure.set_size_inches(wide, high)
+    ax.set_position(
+        ((_MARGIN - left) / wide, (_MARGIN - bottom) / high, width / wide, height / high)
+    )
+    return ax
+
+
+def legend_beside(ax: Any, *rest: Any, **options: Any) -> None:
+    """A legend to the right of the axes, where it covers nothing."""
+    ax.legend(
+        *rest,
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+        fontsize=SMALL,
+        frameon=False,
+        handlelength=2.5,
+        labelcolor=INK,
+        borderaxespad=0.0,
+        **options,
+    )
+
+
+def check_picture(path: Path) -> None:
+    """Raise before any work when a picture could not be saved under this name."""
+    if path.suffix.lower() not in ENDINGS:
+        raise StorageError(
+            f"plot {path}: expected a name that ends in {', '.join(ENDINGS)}, got "
+            f"{path.suffix or 'none'}; choose one of these."
+        )
+    load_pyplot()
+
+
+def save_figure(figure: Any, path: Path | str | BytesIO) -> None:
+    """Write a figure; the ending says which kind. The same figure gives the same bytes.
+
+    A buffer in place of a path gets SVG.
+
+    Raises
+    ------
+    StorageError
+        For an ending that is none of png, pdf and svg, or when the file cannot be written.
+    """
+    kind = ".svg"
+    if not isinstance(path, BytesIO):
+        path = Path(path)
+        check_picture(path)
+        kind = path.suffix.lower()
+    import matplotlib as mpl
+
+    with mpl.rc_context(_SALT):
+        try:
+            figure.savefig(
+                path, format=kind[1:], bbox_inches="tight", dpi=200, metadata=_NO_DATE[kind]
+            )
+        except OSError as problem:
+            raise StorageError(f"plot {path}: cannot be written ({problem.strerror}).") from None

@@ -1,0 +1,124 @@
+"""Names and numbers on axes: as many as fit, shortened, never over one another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..labels import Label
+from .style import INK, PALE, SMALL
+
+#: Longest name in characters, beside rows and under columns.
+LONGEST = 18
+# Height of a line of text, and the gap between two names, in points.
+_LINE, _GAP = SMALL * 1.3, 4.0
+
+
+def plain(label: Label, width: int = LONGEST) -> str:
+    """A label as one line of at most so many characters, and no mathematics.
+
+    Long ones keep both ends, as those that begin alike often end differently.
+    """
+    text = " ".join(str(label).split()) or repr(label)
+    if len(text) > width:
+        tail = (width - 1) // 2
+        text = f"{text[: width - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
+    return text.replace("$", r"\$")
+
+
+def brief(value: float) -> str:
+    """A probability with three decimals, fewer where they are zeros, and never a wrong 0 or 1."""
+    if 0 < value < 0.0005:
+        return f"{value:.0e}".replace("e-0", "e-")
+    if 0.9995 < value < 1:
+        return "≈1"
+    return f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+def text_width(text: str, size: float = SMALL) -> float:
+    """Width of a line of text in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    if not text:
+        return 0.0
+    properties = FontProperties(size=size)
+    width, _, _ = TextToPath().get_text_width_height_descent(text, properties, ismath=False)
+    return float(width)
+
+
+def step_of(ax: Any, axis: str, count: int) -> float:
+    """Points from one of so many names to the next along an axis."""
+    box, figure = ax.get_position(), ax.figure
+    inches = figure.get_size_inches() if hasattr(figure, "get_size_inches") else None
+    if inches is None:  # a part of a figure
+        whole = figure.get_figure(root=True) if hasattr(figure, "get_figure") else figure.figure
+        inches = whole.get_size_inches()
+        part = figure.bbox
+        inches = inches * (part.width / whole.bbox.width, part.height / whole.bbox.height)
+    return 72 * (box.width * inches[0] if axis == "x" else box.height * inches[1]) / count
+
+
+def name_ticks(
+    ax: Any, axis: str, labels: Sequence[Label], notes: Sequence[str] | None = None
+) -> None:
+    """Names at 0, 1, … along an axis, with a short note each.
+
+    Under columns they stand upright where they would touch; where even that is too dense, every
+    second (third, …) is named.
+    """
+    names = [plain(label) for label in labels]
+    notes = list(notes) if notes is not None else [""] * len(names)
+    step = step_of(ax, axis, len(names))
+    texts = [f"{name}  {note}".rstrip() for name, note in zip(names, notes, strict=True)]
+    if axis == "y":
+        _set(ax.yaxis, texts, step, 0)
+        return
+    widest = max(text_width(line) for line in (*names, *notes))
+    if widest + _GAP <= step:
+        _set(
+            ax.xaxis,
+            [f"{name}\n{note}".rstrip() for name, note in zip(names, notes, strict=True)],
+            math.inf,
+            0,
+        )
+    else:
+        _set(ax.xaxis, texts, step, 90)
+
+
+def _set(axis: Any, texts: list[str], step: float, rotation: float) -> None:
+    every = max(1, math.ceil(_LINE / step))
+    places = range(0, len(texts), every)
+    axis.set_ticks(
+        list(places), [texts[i] for i in places], rotation=rotation, fontsize=SMALL, color=INK
+    )
+    axis.set_tick_params(length=0 if every == 1 else 3)
+
+
+def mark_edge(ax: Any, low: float, high: float, *, below: str = "", above: str = "") -> Any:
+    """Limits around finite values, with shaded strips beyond them for infinite ones.
+
+    ``below`` and ``above`` name the strips, none where empty. Returns the heights at which to draw
+    −∞ and ∞.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    span = high - low
+    bottom, top = low - 0.11 * span, high + 0.11 * span
+    numbers = MaxNLocator(nbins=7, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    inside = [float(t) for t in numbers if low - 1e-9 * span <= t <= high + 1e-9 * span]
+    ticks = [(t, f"{t:g}") for t in inside]
+    limits = [low - 0.04 * span, high + 0.04 * span]
+    for place, name, side in ((bottom, below, 0), (top, above, 1)):
+        if not name:
+            continue
+        ticks = [(t, s) for t, s in ticks if abs(t - place) > 0.07 * span]
+        ticks.append((place, name))
+        limits[side] = place + (0.06 * span if side else -0.06 * span)
+        inner = place - (0.05 * span if side else -0.05 * span)
+        ax.axhspan(inner, limits[side], facecolor="0.93", edgecolor="none", zorder=0)
+        ax.axhline(inner, color=PALE, lw=0.8, ls="--", zorder=0.5)
+    ax.set_ylim(*limits)
+    ax.yaxis.set_ticks([t for t, _ in ticks], [s for _, s in ticks], fontsize=SMALL)
+    return bottom, top

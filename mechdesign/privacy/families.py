@@ -1,0 +1,166 @@
+"""Families of notions: one free level, everything else fixed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ..errors import LevelError
+from .notion import PrivacyNotion, as_notions, find_notion, parse_notion
+
+# A level of a family as text: the free level, a multiple of it, or a number.
+_FREE = re.compile(r"\s*(?P<times>[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?)\s*\*?\s*(?:e|ε|eps)\s*")
+
+
+@dataclass(frozen=True)
+class Family:
+    """What a privacy demand asks as a function of one level.
+
+    Attributes
+    ----------
+    name : how the family is called in tables and plots
+    make : from a level in nats to a notion or a list of notions
+    """
+
+    name: str
+    make: Callable[[float], Any]
+
+    def at(self, level: float) -> tuple[PrivacyNotion, ...]:
+        """The notions of a level; raises :class:`LevelError` for what is none."""
+        return as_notions(self.make(level))
+
+
+def as_families(notions: Any) -> tuple[Family, ...]:
+    """Families from classes, texts and functions; a mapping gives them names.
+
+    A class of one level stands for itself, one of several for the same level in each place. Texts
+    are read by :func:`parse_family`. Functions take a level in nats and are named after themselves.
+
+    Raises
+    ------
+    LevelError
+        For none, for a notion at a fixed level, or for two families of one name.
+
+    Examples
+    --------
+    >>> from mechdesign import LDP
+    >>> [f.name for f in as_families([LDP, "alip:2e,e", {"half": "pml:0.5e"}])]
+    ['LDP', 'ALIP(2ε, ε)', 'half']
+    """
+    found: list[Family] = []
+    for position, item in enumerate(_items(notions)):
+        if isinstance(item, Mapping):
+            found += [Family(str(name), _one(entry, 0).make) for name, entry in item.items()]
+        else:
+            found.append(_one(item, position))
+    names = [family.name for family in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if not found or twice is not None:
+        raise LevelError(
+            "notions of a comparison",
+            expected="at least one notion, and different names",
+            got="none" if twice is None else f"{twice!r} twice",
+            remedy="pass for example [md.PML, md.LDP], or {'a name': md.PML, ...}",
+        )
+    return tuple(found)
+
+
+def _items(notions: Any) -> list[Any]:
+    one = isinstance(notions, (str, type, Mapping, Family)) or callable(notions)
+    if one or isinstance(notions, PrivacyNotion) or not isinstance(notions, Iterable):
+        return [notions]
+    return list(notions)
+
+
+def _one(item: Any, position: int) -> Family:
+    if isinstance(item, Family):
+        return item
+    if isinstance(item, str):
+        return parse_family(item)
+    if isinstance(item, PrivacyNotion) or not callable(item):
+        raise LevelError(
+            "notion of a comparison",
+            expected="a notion class, a text such as 'alip:2e,e', or a function of the level",
+            got=repr(item),
+            remedy="pass md.PML rather than md.PML(0.5)",
+        )
+    name = getattr(item, "__name__", "")
+    name = name if name and name != "<lambda>" else f"notion {position + 1}"
+    if isinstance(item, type) and issubclass(item, PrivacyNotion):
+        if item.needs:
+            raise LevelError(
+                f"notion of a comparison {name}",
+                expected="a notion that levels alone define",
+                got=f"one that needs {', '.join(item.needs)}",
+                remedy=f"pass a function, such as lambda e: md.{name}(e, ...)",
+            )
+        return Family(name, item.at)
+    return Family(name, item)
+
+
+def parse_family(text: str) -> Family:
+    """The family that a text such as ``pml``, ``alip:2e,e`` or ``dp:e,adjacent`` names.
+
+    ``e`` is the free level and ``2e`` twice as much; numbers stay fixed. Several joined with ``+``
+    must all hold: ``pml:e+ldp:2e``.
+
+    >>> family = parse_family("alip:2e,e")
+    >>> family.name, family.at(0.5)
+    ('ALIP(2ε, ε)', (ALIP(epsilon_l=1.0, epsilon_u=0.5),))
+    """
+    parts = [_parse_part(part) for part in re.split(r"\+(?=\s*[a-zA-Z])", text)]
+    if not any(part.is_free for part in parts):
+        raise LevelError(
+            f"notion {text}",
+            expected="at least one level that varies, written e",
+            got=repr(text),
+            remedy="write for example pml:e or alip:2e,e, or just pml",
+        )
+    return Family(" + ".join(part.shown for part in parts), partial(_join, parts))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One notion of a family: levels that are multiples of the free one, or words as they are."""
+
+    name: str
+    shown: str
+    words: tuple[float | str, ...]
+
+    @property
+    def is_free(self) -> bool:
+        return any(isinstance(word, float) for word in self.words)
+
+    def at(self, level: float) -> PrivacyNotion:
+        words = [repr(float(w * level)) if isinstance(w, float) else w for w in self.words]
+        return parse_notion(f"{self.name}:{','.join(words)}")
+
+
+def _join(parts: list[_Part], level: float) -> list[PrivacyNotion]:
+    return [part.at(level) for part in parts]
+
+
+def _parse_part(text: str) -> _Part:
+    name, colon, rest = text.strip().partition(":")
+    name = name.strip()
+    if not colon:
+        found = find_notion(name)
+        return _Part(name, found.__name__, (1.0,) * len(found.level_fields))
+    words: list[float | str] = []
+    for word in rest.split(","):
+        match = _FREE.fullmatch(word)
+        times = float(match["times"] or 1) if match else 0.0
+        words.append(times if times > 0 else word.strip())
+    # A text that means nothing is refused here, before anything is designed.
+    shown = type(_Part(name, "", tuple(words)).at(1.0)).__name__
+    if words == [1.0]:
+        return _Part(name, shown, (1.0,))
+    said = ", ".join(w if isinstance(w, str) else _times(w) for w in words)
+    return _Part(name, f"{shown}({said})", tuple(words))
+
+
+def _times(factor: float) -> str:
+    return "ε" if factor == 1 else f"{factor:g}ε"
