@@ -180,8 +180,9 @@ def test_files_that_cannot_be_written(tmp_path):
     figure = PICTURES["kernel"](PRIORS["2"], None).figure
     with pytest.raises(StorageError, match="png"):
         save_figure(figure, tmp_path / "a.bmp")
-    with pytest.raises(StorageError, match="cannot be written"):
+    with pytest.raises(StorageError, match="existing folder"):
         save_figure(figure, tmp_path / "nowhere" / "a.png")
+    assert not list(tmp_path.iterdir())
 
 
 # Colours
@@ -318,7 +319,7 @@ def test_leakages_against_the_report():
     used = report.mechanism.output_distribution(prior) > 0
     line = next(line for line in axes.get_lines() if line.get_label() == "PML")
     assert line.get_ydata() == pytest.approx(report.leakages["pml"].per_outcome[0][used])
-    assert "asked: PML(0.9)" in [other.get_label() for other in axes.get_lines()]
+    assert "asked: PML(0.9), yes" in [other.get_label() for other in axes.get_lines()]
     with pytest.raises(InputError, match="did you mean 'pml'"):
         md.plot_leakage(report, ["pmk"])
     with pytest.raises(InputError, match="at least one"):
@@ -400,11 +401,13 @@ def test_a_kernel_without_a_prior():
         md.plot_lifts([[0.5, 0.5]])
 
 
-def test_zero_masses_have_no_lift():
+def test_symbols_of_zero_mass_are_hollow():
     with pytest.warns(md.errors.ZeroMassWarning):
         prior = prior_of(4, zero=True)
     axes = md.plot_lifts(design_of(prior))
-    assert "s0" not in [line.get_label() for line in axes.get_lines()]
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert lines["s0, zero mass"].get_markerfacecolor() == "none"
+    assert lines["s1"].get_markerfacecolor() != "none"
     md.plot_leakage(md.audit(design_of(prior).mechanism, prior))
 
 

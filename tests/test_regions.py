@@ -54,6 +54,35 @@ def test_the_plot_has_both_curves():
     pyplot.close(axes.figure)
 
 
+@pytest.mark.parametrize("most", [None, 1e-3, 2.0])
+def test_rare_symbols_have_logarithmic_axes(most):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    prior = md.Prior([0.5, 0.4999, 0.0001])
+    axes = md.plot_regions(prior, most)
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    pml, pmc = axes.get_lines()[:2]
+    for line in (pml, pmc):
+        x, y = line.get_data()
+        assert (np.diff(x) > 0).all()
+        assert (np.diff(y) > 0).all()
+    # Both curves are in the picture, not on its edges.
+    left, right = axes.get_xlim()
+    inside = np.log(pml.get_xdata()[-1] / left) / np.log(right / left)
+    assert 0.1 < inside < 0.9
+    pyplot.close(axes.figure)
+
+
+@given(priors(2, 6))
+def test_points_of_equal_ratios_lie_on_the_same_curves(prior):
+    assume(prior.pmin > 1e-5)
+    limit = regions(prior).limit
+    found = regions(prior, points=30, least=limit / 30)
+    wanted = np.log((1 - np.exp(-found.lower) * (1 - prior.pmin)) / prior.pmin)
+    assert found.implied_upper == pytest.approx(wanted, rel=1e-6, abs=1e-9)
+    assert found.lower[0] == pytest.approx(limit / 30)
+
+
 def test_mistakes_are_named():
     prior = md.Prior([0.5, 0.5])
     refused(lambda: regions(md.Prior([1.0])), "two symbols", error=LevelError)

@@ -69,5 +69,7 @@ def read_subject(
             got="none",
             remedy="add --prior 0.5,0.3,0.2 or --data TABLE --column COLUMN",
         )
-    given = align_prior(given, mechanism.inputs, named=prior is None or "=" in prior)
+    # Masses without names are those of the inputs in their order.
+    bare = prior is not None and "=" not in prior and given.labels == tuple(range(len(given)))
+    given = align_prior(given, mechanism.inputs, named=not bare)
     return Subject(item, mechanism, given, notions)

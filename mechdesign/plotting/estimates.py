@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..errors import DataError, InputError
 from ..prior import Prior
 from ..release.estimating import Estimate
 from .style import INK, NORMAL, PALE, PALETTE, fit_figure, legend_beside, new_axes
@@ -32,6 +32,8 @@ def plot_estimate(
 
     Raises
     ------
+    InputError
+        For what is no estimate.
     DataError
         For numbers that are not finite or do not fit the labels.
     MechdesignError
@@ -48,6 +50,13 @@ def plot_estimate(
     ['estimate, 95% interval', 'truth']
     >>> matplotlib.pyplot.close("all")
     """
+    if not isinstance(estimate, Estimate):
+        raise InputError(
+            "picture of an estimate",
+            expected="the result of md.estimate",
+            got=type(estimate).__name__,
+            remedy="pass what md.estimate returned",
+        )
     size = len(estimate.labels)
     ax = new_axes(ax, (4.2, min(0.27 * max(size, 2), 9.5)))
     places = np.arange(size)

@@ -70,6 +70,7 @@ def plot_kernel(item: Any, prior: Any = None, ax: Any = None) -> Any:
     )
     ax.set_ylim(n - 0.5, -0.5)
     masses = shares = None
+    hatched: list[int] = []
     ax.set_xlabel("output")
     ax.set_ylabel("input")
     if known is not None:
@@ -77,11 +78,12 @@ def plot_kernel(item: Any, prior: Any = None, ax: Any = None) -> Any:
         shares = [brief(float(v)) for v in mechanism.output_distribution(known)]
         ax.set_xlabel("output, with its probability")
         ax.set_ylabel("input, with its mass")
-        _hatch(ax, np.flatnonzero(known.probabilities == 0).tolist(), m)
+        hatched = np.flatnonzero(known.probabilities == 0).tolist()
+        _hatch(ax, hatched, m)
     name_ticks(ax, "y", mechanism.inputs, masses)
     name_ticks(ax, "x", mechanism.outputs, shares)
     if step_of(ax, "x", m) >= _WIDE and step_of(ax, "y", n) >= _HIGH:
-        _write_numbers(ax, kernel)
+        _write_numbers(ax, mesh, kernel, hatched)
     else:
         bar = ax.figure.colorbar(mesh, cax=ax.inset_axes((1.03, 0.0, 0.03, 1.0)))
         bar.set_label("P(output | input)", fontsize=SMALL, color=INK)
@@ -98,7 +100,7 @@ def _hatch(ax: Any, rows: list[int], m: int) -> None:
         ax.add_patch(patch)
 
 
-def _write_numbers(ax: Any, kernel: Any) -> None:
+def _write_numbers(ax: Any, mesh: Any, kernel: Any, hatched: list[int]) -> None:
     for (i, j), value in np.ndenumerate(kernel):
         ax.text(
             j,
@@ -108,6 +110,8 @@ def _write_numbers(ax: Any, kernel: Any) -> None:
             va="center",
             fontsize=SMALL,
             color="white" if value > _DARK else "black",
+            # Hatching stops short of the number.
+            bbox={"fc": mesh.to_rgba(value), "ec": "none", "pad": 1.0} if i in hatched else None,
         )
 
 

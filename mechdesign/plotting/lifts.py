@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.differential import LDP
-from ..privacy.notion import PrivacyNotion, as_notions
-from ..privacy.pointwise import ALIP, LIP, PMC, PML, log_lift
+from ..privacy.hypotheses import Bound, Hypotheses
+from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
+from ..privacy.pointwise import ALIP, LIP, PMC, PML
 from ..solve.designing import Design
 from ..theory.conversions import implications
 from .items import kernel_and_prior
 from .style import INK, MARKERS, NORMAL, PALETTE, fit_figure, legend_beside, new_axes
-from .ticks import brief, mark_edge, name_ticks, plain
+from .ticks import brief, mark_edge, name_ticks, plain_names
 
 Array = NDArray[np.float64]
 
@@ -32,9 +35,13 @@ def plot_lifts(item: Any, prior: Any = None, privacy: Any = None, ax: Any = None
     """Lifts log P(x|y)/P(x) of all symbols at each outcome, in nats; returns the axes.
 
     Bounds on the lifts (PML above, PMC below, LIP and ALIP on both sides) are lines. LDP is a band
-    at each outcome, from the smallest lift up to ε more: all lifts must lie in it. Of other notions
-    the bounds are drawn that follow for the lifts by published results, if any do. A symbol that
-    an outcome rules out is drawn at the marked edge below. Outcomes that cannot occur are left out.
+    at each outcome, from the smallest lift up to ε more: all lifts must lie in it. Other bounds on
+    ratios of likelihoods are a bracket at each outcome, for the pair (μ, ν) that comes nearest to
+    its bound: from the log lift of ν to where that of μ may reach. Of averages the bounds are drawn
+    that follow for the lifts by published results; where none follow the legend says so.
+
+    A symbol that an outcome rules out is drawn at the marked edge below. Symbols of zero mass are
+    hollow. Outcomes that cannot occur are left out.
 
     Parameters
     ----------
@@ -68,19 +75,16 @@ def plot_lifts(item: Any, prior: Any = None, privacy: Any = None, ax: Any = None
     notions = () if privacy is None else as_notions(privacy)
     q = mechanism.output_distribution(known)
     used = np.flatnonzero(q > 0)
-    lifts = log_lift(mechanism.kernel, known)[:, used]
-    symbols = [known.labels[x] for x in known.support]
+    lifts = mechanism.information_density(known)[:, used]
     ax = new_axes(ax, (min(0.75 * max(len(used), 3), 7.5), 3.2))
-    lines = [line for notion in notions for line in _lines(notion, known)]
-    low, high = _span(lifts, [height for height, _ in lines])
+    drawn = [_bounds_of(notion, mechanism, known, lifts, used) for notion in notions]
+    low, high = _span(lifts, [v for one in drawn for v in one.heights])
     gone = bool(np.isneginf(lifts).any())
     bottom, _ = mark_edge(ax, low, high, below="ruled out" if gone else "")
-    for notion in notions:
-        if isinstance(notion, LDP):
-            _draw_bands(ax, notion, lifts)
-    _draw_points(ax, symbols, np.where(np.isneginf(lifts), bottom, lifts))
-    for position, (height, name) in enumerate(lines):
-        ax.axhline(height, color=INK, lw=1.3, ls=_LINES[position % len(_LINES)], label=name)
+    _draw_points(ax, known, np.where(np.isneginf(lifts), bottom, lifts))
+    position = 0
+    for one in drawn:
+        position = _draw_bounds(ax, one, position, (low, high))
     ax.axhline(0, color=INK, lw=0.8, zorder=1)
     ax.set_xlim(-0.6, len(used) - 0.4)
     ax.grid(visible=False, axis="x")
@@ -93,26 +97,83 @@ def plot_lifts(item: Any, prior: Any = None, privacy: Any = None, ax: Any = None
     return fit_figure(ax)
 
 
-def _lines(notion: PrivacyNotion, prior: Prior) -> Iterator[tuple[float, str]]:
-    """Heights of the finite bounds on lifts, with their names."""
-    if isinstance(notion, LDP):
-        return
+@dataclass(frozen=True)
+class _Bounds:
+    """What one notion asks of the lifts: lines at all outcomes, or an interval at each of some."""
+
+    name: str
+    lines: tuple[tuple[float, str], ...] = ()
+    spans: tuple[tuple[int, float, float], ...] = ()
+    is_band: bool = False
+
+    @property
+    def heights(self) -> list[float]:
+        """All ends."""
+        ends = [v for _, low, high in self.spans for v in (low, high)]
+        return [*ends, *(height for height, _ in self.lines)]
+
+
+def _bounds_of(
+    notion: PrivacyNotion, mechanism: Mechanism, prior: Prior, lifts: Array, used: NDArray[np.intp]
+) -> _Bounds:
+    name = str(notion)
     if isinstance(notion, (PML, PMC, LIP, ALIP)):
-        sides = {
-            PML: (math.inf, notion.levels[0]),
-            PMC: (notion.levels[0], math.inf),
-            LIP: (notion.levels[0], notion.levels[0]),
-            ALIP: (notion.levels[0], notion.levels[-1]),
-        }
-        low, high = next(pair for cls, pair in sides.items() if isinstance(notion, cls))
-        name = str(notion)
-    else:
-        low, high = implications(notion, prior)[ALIP].levels
-        name = f"implied by {notion}"
+        low = math.inf if isinstance(notion, PML) else notion.levels[0]
+        high = math.inf if isinstance(notion, PMC) else notion.levels[-1]
+        return _Bounds(name, _lines(low, high, name))
+    if isinstance(notion, LDP):
+        least = enumerate(lifts.min(axis=0).tolist())
+        spans = tuple((y, v, v + notion.epsilon) for y, v in least if math.isfinite(v))
+        finite = notion.epsilon < math.inf
+        return _Bounds(f"{name}: all lifts within a band", (), spans if finite else (), True)
+    if isinstance(notion, LikelihoodBound):
+        bounds = [b for b in notion.checked_bounds(prior) if not b.is_vacuous]
+        found = [span for b in bounds for span in _brackets(b, mechanism, prior, used)]
+        return _Bounds(f"{name}: reach of the nearest pair", (), tuple(found))
+    low, high = implications(notion, prior)[ALIP].levels
+    return _Bounds(name, _lines(low, high, f"implied by {name}"))
+
+
+def _lines(low: float, high: float, name: str) -> tuple[tuple[float, str], ...]:
+    """Heights of the finite bounds −low and high, with their names."""
+    both = max(low, high) < math.inf
+    lines = []
     if high < math.inf:
-        yield high, f"{name}, above" if low < math.inf else name
+        lines.append((high, f"{name}, above" if both else name))
     if low < math.inf:
-        yield -low, f"{name}, below" if high < math.inf else name
+        lines.append((-low, f"{name}, below" if both else name))
+    return tuple(lines)
+
+
+def _brackets(
+    bound: Bound, mechanism: Mechanism, prior: Prior, used: NDArray[np.intp]
+) -> Iterator[tuple[int, float, float]]:
+    """At each outcome the pair nearest to its bound: from ν to as far as μ may go."""
+    over, under = (_floats(side, mechanism)[:, used] for side in (bound.over, bound.under))
+    q = mechanism.output_distribution(prior)[used]
+    levels = np.full(len(bound.over), bound.epsilon)
+    if bound.scales is not None:
+        levels = bound.epsilon * np.array([float(scale) for scale in bound.scales])
+    for y in range(len(used)):
+        nearest, level = float(under[:, y].min()), bound.epsilon
+        if bound.pairing == "matched":
+            live = (over[:, y] > 0) & (under[:, y] > 0)
+            if not live.any():
+                continue
+            excess = np.full(len(live), -math.inf)
+            excess[live] = np.log(over[live, y] / under[live, y]) - levels[live]
+            pair = int(excess.argmax())
+            nearest, level = float(under[pair, y]), float(levels[pair])
+        if nearest > 0:
+            start = math.log(nearest / float(q[y]))
+            yield y, start, start + level
+
+
+def _floats(side: Hypotheses, mechanism: Mechanism) -> Array:
+    """Likelihoods of hypotheses at each outcome; of a set of priors the least."""
+    unit = side.total << mechanism.bits
+    rows = side.likelihoods(mechanism)
+    return np.array([[int(v) / unit for v in row] for row in rows])
 
 
 def _span(lifts: Array, heights: list[float]) -> tuple[float, float]:
@@ -127,48 +188,57 @@ def _span(lifts: Array, heights: list[float]) -> tuple[float, float]:
     return low, high
 
 
-def _draw_bands(ax: Any, notion: LDP, lifts: Array) -> None:
-    if notion.epsilon == math.inf:
-        return
-    least = lifts.min(axis=0)
-    ok = np.isfinite(least)
-    ax.bar(
-        np.flatnonzero(ok),
-        np.full(int(ok.sum()), notion.epsilon),
-        bottom=least[ok],
-        width=_WIDTH + 0.15,
-        facecolor="0.9",
-        edgecolor="0.55",
-        lw=0.8,
-        zorder=0.7,
-        label=f"{notion}: all lifts within a band",
-    )
+def _draw_bounds(ax: Any, one: _Bounds, position: int, limits: tuple[float, float]) -> int:
+    """Draw what one notion asks; returns the position of the next line style."""
+    low, high = limits
+    for height, name in one.lines:
+        style: dict[str, Any] = {"color": INK, "lw": 1.3, "ls": _LINES[position % len(_LINES)]}
+        if low <= height <= high:
+            ax.axhline(height, label=name, **style)
+            position += 1
+        else:
+            ax.plot([], [], ls="none", label=f"{name}\n(beyond the picture)")
+    if one.spans and one.is_band:
+        y, start, end = (np.array(part) for part in zip(*one.spans, strict=True))
+        ax.bar(
+            y,
+            end - start,
+            bottom=start,
+            width=_WIDTH + 0.15,
+            facecolor="0.9",
+            edgecolor="0.55",
+            lw=0.8,
+            zorder=0.7,
+            label=one.name,
+        )
+    elif one.spans:
+        style = {"color": INK, "lw": 1.1, "ls": _LINES[position % len(_LINES)]}
+        position += 1
+        half = _WIDTH / 2 + 0.07
+        for k, (place, foot, head) in enumerate(one.spans):
+            x = [place - half, place + half, place + half, place - half]
+            ax.plot(x, [foot, foot, head, head], label=one.name if not k else None, **style)
+    elif not one.lines:
+        ax.plot([], [], ls="none", label=f"{one.name.split(':')[0]}\n(bounds no lift)")
+    return position
 
 
-def _draw_points(ax: Any, symbols: list[Any], heights: Array) -> None:
+def _draw_points(ax: Any, prior: Prior, heights: Array) -> None:
     n, m = heights.shape
     places = np.arange(m)
     shift = (np.arange(n) - (n - 1) / 2) * (_WIDTH / max(n, 2))
-    if n <= _NAMED:
-        for i, label in enumerate(symbols):
-            ax.plot(
-                places + shift[i],
-                heights[i],
-                linestyle="",
-                marker=MARKERS[i],
-                color=PALETTE[i],
-                markersize=5.5,
-                label=plain(label),
-                zorder=3,
-            )
-        return
-    ax.plot(
-        (places[None, :] + shift[:, None]).ravel(),
-        heights.ravel(),
-        linestyle="",
-        marker="o",
-        color=PALETTE[0],
-        markersize=2.5,
-        label=f"each of {n} symbols",
-        zorder=3,
-    )
+    names = plain_names(prior.labels) if n <= _NAMED else [""] * n
+    for i, name in enumerate(names):
+        style: dict[str, Any] = {"color": PALETTE[0], "marker": "o", "ms": 2.5}
+        if n <= _NAMED:
+            style = {"color": PALETTE[i], "marker": MARKERS[i], "ms": 5.5, "label": name}
+        if not prior.weights[i]:
+            style["markerfacecolor"] = "none"
+            if n <= _NAMED:
+                style["label"] += ", zero mass"
+        ax.plot(places + shift[i], heights[i], linestyle="", zorder=3, **style)
+    if n > _NAMED:
+        dot: dict[str, Any] = {"color": PALETTE[0], "marker": "o", "ms": 2.5, "linestyle": ""}
+        ax.plot([], [], label=f"each of {n} symbols", **dot)
+        if not prior.has_full_support:
+            ax.plot([], [], label="one of zero mass", markerfacecolor="none", **dot)

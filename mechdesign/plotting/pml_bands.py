@@ -12,8 +12,11 @@ from ..errors import LevelError
 from ..prior import Prior, as_prior
 from ..privacy.notion import check_level
 from ..privacy.ruling_out import pml_regions
-from .style import MARKERS, NORMAL, PALETTE, fit_figure, legend_beside, new_axes
+from .style import MARKERS, NORMAL, PALETTE, decades, fit_figure, legend_beside, new_axes
 
+# A first region below this share of the picture needs a logarithmic axis, which begins and ends
+# this factor before the first and after the last level.
+_NARROW, _BEFORE = 300.0, 3.0
 _MARKED = (PALETTE[1], PALETTE[6], PALETTE[3], PALETTE[4])
 
 
@@ -21,7 +24,8 @@ def plot_pml_regions(prior: Prior, epsilon: Any = None, ax: Any = None) -> Any:
     """How many symbols one outcome may rule out, by level; returns the axes.
 
     A staircase over the level of PML: it rises by one at each level of
-    :func:`mechdesign.pml_regions`. In the first region no mechanism rules anything out.
+    :func:`mechdesign.pml_regions`. In the first region no mechanism rules anything out. Where that
+    region is too narrow to be seen the axis is logarithmic.
 
     Parameters
     ----------
@@ -54,13 +58,18 @@ def plot_pml_regions(prior: Prior, epsilon: Any = None, ax: Any = None) -> Any:
     marked = _levels(epsilon)
     ax = new_axes(ax, (4.6, 2.9))
     last = len(found.levels)
-    edges = [0.0, *found.levels]
-    right = 1.12 * max([edges[-1], *marked, 0.5])
+    right = 1.12 * max([*found.levels, *marked, 0.5])
+    first = min((v for v in (*found.levels, *marked) if v > 0), default=right)
+    left = first / _BEFORE if first < right / _NARROW else 0.0
+    if left:
+        right *= _BEFORE
+        decades(ax.xaxis)
+    edges = [left, *found.levels]
     heights = np.arange(last + 1)
     ax.stairs(heights, [*edges, right], fill=True, color=PALETTE[5], alpha=0.35, lw=0)
     ax.stairs(heights, [*edges, right], color=PALETTE[0], lw=1.5, baseline=None)
     if found.levels:
-        ax.axvspan(0, edges[1], color=PALETTE[2], alpha=0.25, lw=0)
+        ax.axvspan(left, edges[1], color=PALETTE[2], alpha=0.25, lw=0)
         ax.axvline(
             edges[1],
             color=PALETTE[2],
@@ -72,7 +81,7 @@ def plot_pml_regions(prior: Prior, epsilon: Any = None, ax: Any = None) -> Any:
         height = found.most_zeros(level)
         style = {"color": _MARKED[position % len(_MARKED)], "lw": 1.2, "ls": "--", "zorder": 3}
         ax.plot(
-            [level, level],
+            [max(level, left)] * 2,
             [0, height],
             marker=MARKERS[position % len(MARKERS)],
             markevery=[1],
@@ -83,7 +92,7 @@ def plot_pml_regions(prior: Prior, epsilon: Any = None, ax: Any = None) -> Any:
         )
     if found.levels or marked:
         legend_beside(ax)
-    ax.set_xlim(0, right)
+    ax.set_xlim(left, right)
     ax.set_ylim(0, max(last, 1) * 1.05)
     ax.yaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("level ε of PML (nats)", fontsize=NORMAL)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..solve.designing import Design
 from ..solve.priced_pairs import PricedConstraint
 from ..solve.shadow_prices import Binding, binding
 from .style import NORMAL, PALETTE, SMALL, fit_figure, legend_beside, new_axes
-from .ticks import plain
+from .ticks import plain, plain_names
 
 #: Constraints shown when nothing else is said.
 MOST = 20
@@ -34,7 +36,7 @@ def plot_binding(design: Design | Binding, most: int = MOST, ax: Any = None) -> 
     Raises
     ------
     InputError
-        For a design without prices, see :func:`mechdesign.binding`.
+        For a design without prices, see :func:`mechdesign.binding`, or no constraint to show.
     MechdesignError
         When matplotlib is not installed.
 
@@ -48,8 +50,15 @@ def plot_binding(design: Design | Binding, most: int = MOST, ax: Any = None) -> 
     "b: 'b' against the prior"
     >>> matplotlib.pyplot.close("all")
     """
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise InputError(
+            "number of constraints shown",
+            expected="a positive whole number",
+            got=repr(most),
+            remedy=f"leave it out for {MOST}",
+        )
     found = design if isinstance(design, Binding) else binding(design)
-    shown, rest = found.constraints[: max(most, 1)], found.constraints[max(most, 1) :]
+    shown, rest = found.constraints[:most], found.constraints[most:]
     rows = len(shown) + bool(rest)
     ax = new_axes(ax, (4.0, 0.24 * max(rows, 2)))
     ax.set_xlabel("worth of one more nat", fontsize=NORMAL)
@@ -66,10 +75,10 @@ def plot_binding(design: Design | Binding, most: int = MOST, ax: Any = None) -> 
             fontsize=NORMAL,
         )
         return fit_figure(ax)
-    names = list(dict.fromkeys(_level(item) for item in found.constraints))
+    names = list(dict.fromkeys(item.asked_by for item in found.constraints))
     for position, name in enumerate(names):
-        mine = [k for k, item in enumerate(shown) if _level(item) == name]
-        slope = math.fsum(c.price_per_nat for c in found.constraints if _level(c) == name)
+        mine = [k for k, item in enumerate(shown) if item.asked_by == name]
+        slope = found.slopes[name]
         ax.barh(
             mine,
             [shown[k].price_per_nat for k in mine],
@@ -80,7 +89,7 @@ def plot_binding(design: Design | Binding, most: int = MOST, ax: Any = None) -> 
             lw=0,
             label=f"{name}\n(all: {slope:.3g} per nat)",
         )
-    texts = [_text(item) for item in shown]
+    texts = _texts(found, shown)
     if rest:
         total = math.fsum(item.price_per_nat for item in rest)
         ax.barh([rows - 1], [total], height=0.68, color="0.6")
@@ -93,11 +102,19 @@ def plot_binding(design: Design | Binding, most: int = MOST, ax: Any = None) -> 
     return fit_figure(ax)
 
 
-def _level(item: PricedConstraint) -> str:
-    one = len(item.notion.level_fields) == 1
-    return str(item.notion) if one else f"{item.notion} {item.level}"
+def _texts(found: Binding, shown: Sequence[PricedConstraint]) -> list[str]:
+    """Outcome and pair of each constraint, labels shortened to where they differ."""
+    labels, outputs = found.design.prior.labels, found.design.mechanism.outputs
+    symbols = dict(zip(map(repr, labels), plain_names(labels), strict=True))
+    places = dict(zip(outputs, plain_names(outputs), strict=True))
 
+    def side(name: str) -> str:
+        if name not in symbols:
+            return plain(name, 22)
+        return f"'{symbols[name]}'" if name[0] in "'\"" else symbols[name]
 
-def _text(item: PricedConstraint) -> str:
-    about = f"{plain(item.over, 22)} against {plain(item.under, 22)}"
-    return about if item.output is None else f"{plain(item.output)}: {about}"
+    lines = []
+    for item in shown:
+        about = f"{side(item.over)} against {side(item.under)}"
+        lines.append(about if item.output is None else f"{places[item.output]}: {about}")
+    return lines

@@ -14,9 +14,12 @@ from ..errors import LevelError
 from ..exact import float_at_least
 from ..prior import Prior
 from ..theory.formulas import Level, Setting, lower_star, upper_star
-from .style import PALETTE, fit_figure, legend_beside, new_axes
+from .style import PALETTE, decades, fit_figure, legend_beside, new_axes
 
 Array = NDArray[np.float64]
+
+# Curves that start below this share of the picture are shown on logarithmic axes.
+_SMALL = 30.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,9 @@ class Regions:
     implied_upper: Array
 
 
-def regions(prior: Prior, most: float | None = None, points: int = 200) -> Regions:
+def regions(
+    prior: Prior, most: float | None = None, points: int = 200, least: float = 0.0
+) -> Regions:
     """Where a bound on one side of the information density implies one on the other.
 
     Parameters
@@ -45,6 +50,7 @@ def regions(prior: Prior, most: float | None = None, points: int = 200) -> Regio
     prior : prior of the secret
     most : largest ε_l to look at; four times log 1/(1−pmin), at least 1, when left out
     points : number of points of each curve
+    least : levels to start at, below ``most``; when positive, points have equal ratios
 
     Raises
     ------
@@ -82,9 +88,10 @@ def regions(prior: Prior, most: float | None = None, points: int = 200) -> Regio
             remedy="leave them out, or pass for example most=2.0",
         )
     # Up to where the implied level leaves the picture.
-    end = math.log((1 - prior.pmin * math.exp(-top)) / (1 - prior.pmin))
-    upper = np.linspace(0.0, math.nextafter(min(end, limit), 0.0), points)
-    lower = np.linspace(0.0, top, points)
+    end = -math.log1p(prior.pmin * math.expm1(-top) / (1 - prior.pmin * math.exp(-top)))
+    spread = np.geomspace if least else np.linspace
+    upper = spread(least, math.nextafter(min(end, limit), 0.0), points)
+    lower = spread(least, top, points)
     return Regions(
         limit,
         upper,
@@ -102,14 +109,15 @@ def plot_regions(prior: Prior, most: float | None = None, ax: Any = None) -> Any
     """Draw where PML implies PMC and the other way round; returns the matplotlib axes.
 
     Above the one curve ε_u-PML alone gives (ε_l, ε_u)-ALIP, below the other ε_l-PMC alone does;
-    between them both bounds say something. For a fair coin the curves coincide.
+    between them both bounds say something. For a fair coin the curves coincide. Where the rarest
+    symbol is so rare that the first curve would lie on the axis, both axes are logarithmic.
 
     Parameters
     ----------
     prior : prior of the secret
     most : largest ε_l shown, see :func:`regions`
     ax : matplotlib axes, optional
-        A new figure when left out.
+        A new figure when left out; an empty figure is drawn on as well.
 
     Raises
     ------
@@ -123,16 +131,25 @@ def plot_regions(prior: Prior, most: float | None = None, ax: Any = None) -> Any
     Source: [GrosseID] Figure 1; [SaeidianPMC] Figure 1.
     """
     found = regions(prior, most)
+    least = 0.0
+    if found.upper[-1] < found.implied_upper[-1] / _SMALL:
+        least = float(found.upper[-1]) / _SMALL
+        found = regions(prior, most, least=least)
     ax = new_axes(ax)
+    if least:
+        decades(ax.xaxis)
+        decades(ax.yaxis)
     top, right = float(found.lower[-1]), float(found.implied_upper[-1])
-    grid = np.linspace(0.0, right, 400)
+    grid = np.geomspace(least, right, 400) if least else np.linspace(0.0, right, 400)
     edge = np.union1d(grid, np.concatenate([found.upper, found.implied_upper]))
+    edge = edge[(edge >= least) & (edge <= right)]
     wall = np.interp(edge, found.upper, np.minimum(found.implied_lower, top), right=top)
-    below = np.minimum(np.interp(edge, found.implied_upper, found.lower), wall)
+    below = np.interp(edge, found.implied_upper, found.lower, left=least)
+    below = np.minimum(below, wall)
     fill = {"edgecolor": "0.6", "lw": 0, "zorder": 0.6}
     ax.fill_between(edge, wall, top, facecolor="0.8", label="PML alone decides", **fill)
     ax.fill_between(
-        edge, 0.0, below, facecolor="0.95", hatch="....", label="PMC alone decides", **fill
+        edge, least, below, facecolor="0.95", hatch="....", label="PMC alone decides", **fill
     )
     ax.fill_between(edge, below, wall, facecolor="#cfe3f5", label="both bounds matter", **fill)
     ax.plot(
@@ -150,9 +167,14 @@ def plot_regions(prior: Prior, most: float | None = None, ax: Any = None) -> Any
         ax.axvline(
             found.limit, color=PALETTE[0], ls=":", lw=1.2, label="end of the high-privacy regime"
         )
-    ax.plot([0, min(top, right)], [0, min(top, right)], color="black", ls="-.", lw=0.9, label="LIP")
-    ax.set_xlim(0, right)
-    ax.set_ylim(0, top)
+    equal = [least, min(top, right)]
+    ax.plot(equal, equal, color="black", ls="-.", lw=0.9, label="LIP")
+    ax.set_xlim(least, right)
+    ax.set_ylim(least, top)
+    if least:
+        # The lowest number would meet that of the other axis in the corner.
+        corner = least * (top / least) ** 0.06
+        ax.set_yticks([t for t in ax.get_yticks() if corner <= t <= top])
     ax.set_xlabel("ε_u (nats)")
     ax.set_ylabel("ε_l (nats)")
     legend_beside(ax)

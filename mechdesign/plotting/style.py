@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import MechdesignError, StorageError
+from ..files import new_file
 
 #: Okabe and Ito's colours without yellow, which is too pale for lines; black comes last.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -62,11 +63,13 @@ def series_style(position: int) -> dict[str, Any]:
 def new_axes(ax: Any = None, size: tuple[float, float] = (4.6, 3.2)) -> Any:
     """The axes given, or those of a new figure, in this style.
 
-    ``size`` is the width and height of new axes in inches; :func:`fit_figure` afterwards makes the
-    figure as large as axes, names and legend need.
+    A figure in place of axes is given one pair of axes that fills it. ``size`` is the width and
+    height of new axes in inches; :func:`fit_figure` afterwards makes the figure as large as axes,
+    names and legend need.
     """
-    if ax is None:
-        figure = load_pyplot().figure(figsize=size)
+    if ax is None or hasattr(ax, "set_size_inches"):
+        figure = load_pyplot().figure(figsize=size) if ax is None else ax
+        figure.set_size_inches(size)
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         ax.set_gid(_OURS)
     for side in ("top", "right"):
@@ -88,7 +91,7 @@ def fit_figure(ax: Any) -> Any:
         return ax
     figure = ax.figure
     width, height = figure.get_size_inches()
-    box = ax.get_tightbbox(figure.canvas.get_renderer())
+    box = ax.get_tightbbox()
     left, bottom, right, top = (float(v) / figure.dpi for v in box.extents)
     wide, high = right - left + 2 * _MARGIN, top - bottom + 2 * _MARGIN
     figure.set_size_inches(wide, high)
@@ -113,6 +116,14 @@ def legend_beside(ax: Any, *rest: Any, **options: Any) -> None:
     )
 
 
+def decades(axis: Any) -> None:
+    """A logarithmic axis that names powers of ten and nothing between them."""
+    from matplotlib.ticker import NullFormatter
+
+    getattr(axis.axes, f"set_{axis.axis_name}scale")("log")
+    axis.set_minor_formatter(NullFormatter())
+
+
 def check_picture(path: Path) -> None:
     """Raise before any work when a picture could not be saved under this name."""
     if path.suffix.lower() not in ENDINGS:
@@ -133,17 +144,20 @@ def save_figure(figure: Any, path: Path | str | BytesIO) -> None:
     StorageError
         For an ending that is none of png, pdf and svg, or when the file cannot be written.
     """
-    kind = ".svg"
-    if not isinstance(path, BytesIO):
-        path = Path(path)
-        check_picture(path)
-        kind = path.suffix.lower()
+    if isinstance(path, BytesIO):
+        _write(figure, path, ".svg")
+        return
+    path = Path(path)
+    check_picture(path)
+    # Complete or not at all.
+    with new_file(path, overwrite=True) as name:
+        _write(figure, name, path.suffix.lower())
+
+
+def _write(figure: Any, target: Path | BytesIO, kind: str) -> None:
     import matplotlib as mpl
 
     with mpl.rc_context(_SALT):
-        try:
-            figure.savefig(
-                path, format=kind[1:], bbox_inches="tight", dpi=200, metadata=_NO_DATE[kind]
-            )
-        except OSError as problem:
-            raise StorageError(f"plot {path}: cannot be written ({problem.strerror}).") from None
+        figure.savefig(
+            target, format=kind[1:], bbox_inches="tight", dpi=200, metadata=_NO_DATE[kind]
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from ..labels import Label
@@ -20,11 +21,36 @@ def plain(label: Label, width: int = LONGEST) -> str:
 
     Long ones keep both ends, as those that begin alike often end differently.
     """
-    text = " ".join(str(label).split()) or repr(label)
-    if len(text) > width:
-        tail = (width - 1) // 2
-        text = f"{text[: width - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
-    return text.replace("$", r"\$")
+    return _cut(_line(label), width).replace("$", r"\$")
+
+
+def plain_names(labels: Sequence[Label], width: int = LONGEST) -> list[str]:
+    """Labels as :func:`plain` ones; where some would look alike, what all begin with goes.
+
+    >>> plain_names(["people aged 20 to under 40 years", "people aged 21 to under 40 years"])
+    ['…20 to un…40 years', '…21 to un…40 years']
+    """
+    lines = [_line(label) for label in labels]
+    if len({_cut(line, width) for line in lines}) < len(set(lines)):
+        first, last = min(lines), max(lines)
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+        # Whole words go, so that numbers stay whole.
+        shared = first[: sum(1 for _ in same)]
+        start = max(shared.rfind(mark) for mark in " -_,;:/(|") + 1
+        if start > 1:
+            lines = ["…" + line[start:] for line in lines]
+    return [_cut(line, width).replace("$", r"\$") for line in lines]
+
+
+def _line(label: Label) -> str:
+    return " ".join(str(label).split()) or repr(label)
+
+
+def _cut(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 2
+    return f"{text[: width - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
 
 
 def brief(value: float) -> str:
@@ -68,7 +94,7 @@ def name_ticks(
     Under columns they stand upright where they would touch; where even that is too dense, every
     second (third, …) is named.
     """
-    names = [plain(label) for label in labels]
+    names = plain_names(labels)
     notes = list(notes) if notes is not None else [""] * len(names)
     step = step_of(ax, axis, len(names))
     texts = [f"{name}  {note}".rstrip() for name, note in zip(names, notes, strict=True)]

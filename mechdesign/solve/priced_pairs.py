@@ -50,6 +50,16 @@ class PricedConstraint:
         """The pair of hypotheses in words."""
         return f"{self.over} against {self.under}"
 
+    @property
+    def asked_by(self) -> str:
+        """The notion, with the name of the level where it has several."""
+        return name_level(self.notion, self.level)
+
+
+def name_level(notion: PrivacyNotion, field: str) -> str:
+    """A level of a notion in words."""
+    return str(notion) if len(notion.level_fields) == 1 else f"{notion} {field}"
+
 
 class PricedPairs:
     """One bound on one kernel: slacks of its pairs, and constraints from weights."""

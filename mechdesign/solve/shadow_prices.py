@@ -18,7 +18,7 @@ from ..privacy.notion import LikelihoodBound, PrivacyNotion
 from ..utility.base import LinearUtility
 from .budget_prices import BudgetPrice, budget_weights
 from .designing import Design
-from .priced_pairs import TIGHT, PricedConstraint, PricedPairs
+from .priced_pairs import TIGHT, PricedConstraint, PricedPairs, name_level
 from .problem import Problem, state_problem
 from .recovering import Weights, given_weights, recovered_weights
 
@@ -59,9 +59,9 @@ class Binding:
 
         The derivative of the optimal value in that level, where it has one.
         """
-        found = {_level_name(n, f): 0.0 for n in self.design.notions for f in n.level_fields}
+        found = {name_level(n, f): 0.0 for n in self.design.notions for f in n.level_fields}
         for item in self.constraints:
-            found[_level_name(item.notion, item.level)] += item.price_per_nat
+            found[item.asked_by] += item.price_per_nat
         return found
 
     def rows(self) -> list[dict[str, Any]]:
@@ -250,10 +250,6 @@ def _owners(problem: Problem) -> list[tuple[PrivacyNotion, Bound]]:
         for bound in notion.checked_bounds(problem.inner)
         if not bound.is_vacuous
     ]
-
-
-def _level_name(notion: PrivacyNotion, field: str) -> str:
-    return str(notion) if len(notion.level_fields) == 1 else f"{notion} {field}"
 
 
 def _cell(value: Any) -> str:

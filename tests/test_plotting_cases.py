@@ -1,0 +1,290 @@
+"""Pictures of unusual subjects on unusual axes, and what only some of them show."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import warnings
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from checks import refused
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+from pictures import check_picture, drawn, tick_texts
+
+import mechdesign as md
+from mechdesign.errors import ZeroMassWarning
+from mechdesign.plotting.ticks import plain_names
+
+mpl.use("Agg")
+
+# Alike at both ends.
+LONG = "a rather long name of symbol number {} that goes on"
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    pyplot.close("all")
+
+
+def made(n, notion=None, *, long=False, zero=False):
+    masses = np.random.default_rng(n).dirichlet(np.full(n, 2.0))
+    if zero:
+        masses[1] = 0.0
+        masses /= masses.sum()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZeroMassWarning)
+        prior = md.Prior(masses, [LONG.format(i) if long else f"s{i}" for i in range(n)])
+    gains = np.eye(n) + 0.3 * np.random.default_rng(n).uniform(size=(n, n))
+    return md.design(prior, md.utility.Matrix(gains, prior.labels), notion or md.PML(0.9))
+
+
+DESIGNS = {
+    "zero mass": lambda: made(3, zero=True),
+    "zero mass, thirty, long": lambda: made(30, long=True, zero=True),
+    "one outcome": lambda: made(4, md.PML(0.0)),
+    "several notions": lambda: made(5, [md.ALIP(0.9, 0.7), md.LDP(1.2), md.MaximalLeakage(0.6)]),
+    "far bounds": lambda: made(3, [md.LDP(0.3), md.PML(20.0)]),
+    "nothing asked": lambda: made(3, md.PML(math.inf)),
+    "thirty, LIP": lambda: made(30, md.LIP(0.8)),
+}
+PICTURES = {
+    "kernel": lambda design, ax: md.plot_kernel(design, ax=ax),
+    "lifts": lambda design, ax: md.plot_lifts(design, ax=ax),
+    "leakage": lambda design, ax: md.plot_leakage(
+        md.audit(design.mechanism, design.prior, design.notions), ax=ax
+    ),
+    "binding": lambda design, ax: md.plot_binding(design, ax=ax),
+    "pml regions": lambda design, ax: md.plot_pml_regions(design.prior, [0.2, 1], ax),
+}
+
+
+@pytest.fixture(scope="module")
+def designs():
+    return {name: make() for name, make in DESIGNS.items()}
+
+
+@pytest.mark.parametrize("case", DESIGNS)
+@pytest.mark.parametrize("kind", PICTURES)
+def test_nothing_overlaps_and_nothing_is_cut(designs, kind, case):
+    """On a figure that no window shows, as a page or a program would make it."""
+    figure = Figure()
+    axes = PICTURES[kind](designs[case], figure)
+    assert axes in figure.axes
+    assert not pyplot.get_fignums()
+    check_picture(figure)
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_a_part_of_a_figure(designs, kind):
+    parts = pyplot.figure(figsize=(14, 6), layout="constrained").subfigures(1, 2)
+    inner = parts[1].subplots()
+    assert PICTURES[kind](designs["thirty, LIP"], inner) is inner
+    check_picture(parts[1].figure, whole=False)
+
+
+def test_the_contract_sees_what_is_wrong():
+    def wrong(change):
+        figure = Figure(figsize=(4, 3))
+        change(figure.add_subplot())
+        with pytest.raises(AssertionError):
+            check_picture(figure)
+
+    wrong(lambda ax: ax.set_xticks([0.4, 0.5], ["quite a long name", "another long name"]))
+    wrong(lambda ax: ax.set_xticks([0, 1], ["a" * 40, "b"]))
+    wrong(lambda ax: ax.set_xlabel("small", fontsize=6))
+    wrong(lambda ax: ax.text(0.9, 0.5, "beyond the end of the axes"))
+    wrong(lambda ax: (ax.plot([0, 1], label="x"), ax.legend(loc="center")))
+
+
+@pytest.mark.parametrize("backend", ["svg", "pdf"])
+def test_other_backends(designs, backend):
+    mpl.use(backend)
+    try:
+        assert PICTURES["lifts"](designs["zero mass"], None).figure is not None
+    finally:
+        mpl.use("Agg")
+
+
+def test_another_process_writes_the_same_bytes(designs, tmp_path):
+    md.save(designs["several notions"], tmp_path / "m.json")
+    script = "import sys; from mechdesign.cli import main; sys.exit(main(sys.argv[1:]))"
+    for seed in ("1", "2"):
+        subprocess.run(
+            [sys.executable, "-c", script, "plot", "m.json", "-k", "lifts", "-o", f"{seed}.svg"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            timeout=120,
+        )
+    assert (tmp_path / "1.svg").read_bytes() == (tmp_path / "2.svg").read_bytes()
+
+
+def test_names_that_are_alike_at_both_ends_are_told_apart():
+    assert plain_names([LONG.format(3), LONG.format(12)]) == ["…3 that goes on", "…12 that goes on"]
+    assert plain_names(["short", "names"]) == ["short", "names"]
+    assert plain_names(["x" * 30 + "1" + "y" * 30, "x" * 30 + "2" + "y" * 30])[0].count("…") == 1
+    axes = md.plot_binding(made(6, md.LDP(1.0), long=True))
+    drawn(axes.figure)
+    texts = [t.get_text() for t in tick_texts(axes.yaxis)]
+    assert len(set(texts)) == len(texts) > 5
+
+
+# Lifts
+
+
+def legend(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def brackets(axes):
+    """Feet and heads of brackets, in the order of their places."""
+    return [
+        (line.get_ydata()[0], line.get_ydata()[-1])
+        for line in axes.get_lines()
+        if len(line.get_xdata()) == 4
+    ]
+
+
+def test_every_lift_is_drawn():
+    mechanism = md.Mechanism((np.eye(10) + np.roll(np.eye(10), 1, axis=0)) / 2)
+    prior = md.Prior.from_counts(range(1, 11))
+    axes = md.plot_lifts(mechanism, prior)
+    density = mechanism.information_density(prior)
+    points = [v for line in axes.get_lines() if line.get_marker() == "o" for v in line.get_ydata()]
+    assert len(points) == 100
+    assert sum(v == min(points) for v in points) == np.isneginf(density).sum() == 80
+    drawn(axes.figure)
+    edge = {t.get_text(): t.get_position()[1] for t in tick_texts(axes.yaxis)}["ruled out"]
+    assert edge == min(points)
+    finite = sorted(density[np.isfinite(density)].tolist())
+    assert sorted(v for v in points if v > edge) == pytest.approx(finite)
+
+
+def test_other_bounds_are_brackets_at_the_nearest_pair():
+    kernel = np.array([[0.6, 0.4], [0.5, 0.5], [0.3, 0.7]])
+    prior = md.Prior([0.2, 0.3, 0.5])
+    lift = np.exp(md.Mechanism(kernel).information_density(prior))
+    axes = md.plot_lifts(kernel, prior, md.DP(0.6, "adjacent"))
+    # 0 and 2 are no neighbours. Nearest are 1 against 2, and at the other outcome 2 against 1.
+    feet = [math.log(lift[2, 0]), math.log(lift[1, 1])]
+    assert np.allclose(brackets(axes), [(v, v + 0.6) for v in feet])
+    # Twice as far apart, twice the level.
+    axes = md.plot_lifts(kernel, prior, md.MetricPrivacy(0.1, "absolute"))
+    assert np.allclose(brackets(axes), [(v, v + 0.1) for v in feet])
+    # Against a set of priors: the least likely of them.
+    axes = md.plot_lifts(kernel, prior, md.RobustPML.floor(0.9, 0.1))
+    q = prior.probabilities @ kernel
+    least = np.log((0.1 * kernel.sum(axis=0) + 0.7 * kernel.min(axis=0)) / q)
+    assert np.allclose(brackets(axes), [(v, v + 0.9) for v in least])
+
+
+def test_what_is_not_drawn_is_said(designs):
+    assert "PML(20)\n(beyond the picture)" in legend(md.plot_lifts(designs["far bounds"]))
+    assert "MaximalLeakage(0.6)\n(bounds no lift)" in legend(
+        md.plot_lifts(designs["several notions"])
+    )
+    kernel = np.array([[0.6, 0.4], [0.4, 0.6]])
+    assert legend(md.plot_lifts(kernel, [0.5, 0.5], md.PML(math.inf)))[-1] == (
+        "PML(inf)\n(bounds no lift)"
+    )
+
+
+def test_bands_are_never_cut():
+    """Their ends count when the limits are chosen."""
+    axes = md.plot_lifts([[0.5, 0.5], [0.4, 0.6]], [0.5, 0.5], md.LDP(1.0))
+    assert axes.get_ylim()[1] > max(p.get_y() + p.get_height() for p in axes.patches)
+
+
+# Leakages
+
+
+def test_verdicts_and_the_colour_of_what_was_asked():
+    report = md.audit([[0.9, 0.1], [0.2, 0.8]], [0.7, 0.3], [md.PML(0.5), md.ALIP(2, 1.5)])
+    axes = md.plot_leakage(report)
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert "asked: PML(0.5), no" in lines
+    assert lines["asked: PML(0.5), no"].get_color() == lines["PML"].get_color()
+    levels = {
+        (line.get_ydata()[0], line.get_color())
+        for line in axes.get_lines()
+        if line.get_label() == "asked: ALIP(2, 1.5), yes"
+    }
+    assert levels == {
+        (2.0, lines["ALIP epsilon_l"].get_color()),
+        (1.5, lines["ALIP epsilon_u"].get_color()),
+    }
+
+
+def test_averages_and_far_levels(designs):
+    design = designs["several notions"]
+    report = md.audit(design.mechanism, design.prior, [md.MaximalLeakage(0.6), md.PML(20.0)])
+    axes = md.plot_leakage(report)
+    texts = legend(axes)
+    assert "MaximalLeakage\n(share of each output)" in texts
+    assert not any("asked: MaximalLeakage" in text for text in texts)
+    assert "asked: PML(20), yes\n(beyond the picture)" in texts
+    assert axes.get_ylim()[1] < 5
+    shares = next(line for line in axes.get_lines() if "share" in line.get_label()).get_ydata()
+    assert sum(shares) == pytest.approx(report.maximal_leakage)
+
+
+# Rare symbols
+
+
+@pytest.mark.parametrize("rare", [1e-4, 1e-9, 1e-15])
+def test_levels_of_rare_symbols_are_logarithmic(rare):
+    prior = md.Prior.from_counts([1 / rare, 1 / rare, 2])
+    axes = md.plot_pml_regions(prior, [0.3])
+    assert axes.get_xscale() == "log"
+    first = md.pml_regions(prior).levels[0]
+    assert axes.get_xlim()[0] < first / 2
+    check_picture(axes.figure)
+    axes = md.plot_pml_regions(md.Prior([0.5, 0.3, 0.2]), 0.0)
+    assert axes.get_xscale() == "linear"
+
+
+@pytest.mark.parametrize("masses", [[0.5, 0.4999, 0.0001], [0.5, 0.5 - 1e-15, 1e-15]])
+def test_regions_of_rare_symbols_are_logarithmic(masses):
+    axes = md.plot_regions(md.Prior(masses))
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    check_picture(axes.figure)
+
+
+# Mistakes
+
+
+def test_mistakes_are_named(designs):
+    kernel = [[0.5, 0.5], [0.4, 0.6]]
+    refused(lambda: md.plot_leakage(kernel), "report of an audit", "md.audit")
+    refused(lambda: md.plot_estimate({"a": 10}), "md.estimate")
+    refused(lambda: md.plot_lifts(kernel, [0.5, 0.5], "pml"), "PML(0.5)")
+    refused(lambda: md.plot_kernel(kernel, [0.5, 0.3, 0.2]), "2 probabilities")
+    for most in (0, -1, 2.5, True):
+        refused(lambda most=most: md.plot_binding(designs["zero mass"], most), "positive whole")
+
+
+def test_priors_from_json_are_matched_with_inputs_by_name(tmp_path, capsys, monkeypatch):
+    """For plots and audits alike: the first mass is not that of the first input."""
+    import json
+
+    from mechdesign.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.csv").write_text("input,x,y\na,0.9,0.1\nb,0.2,0.8\n", encoding="utf-8")
+    (tmp_path / "p.json").write_text(json.dumps({"b": 0.9, "a": 0.1}), encoding="utf-8")
+    (tmp_path / "q.json").write_text("[0.1, 0.9]", encoding="utf-8")
+    found = []
+    for name in ("p", "q"):
+        assert main(["audit", "k.csv", "--prior", f"{name}.json", "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+        assert main(["plot", "k.csv", "--prior", f"{name}.json", "-o", f"{name}.svg"]) == 0
+        capsys.readouterr()
+    assert found[0] == found[1]
+    assert found[0]["prior"] == {"labels": ["a", "b"], "probabilities": [0.1, 0.9]}
+    assert (tmp_path / "p.svg").read_bytes() == (tmp_path / "q.svg").read_bytes()
