@@ -1,4 +1,4 @@
-"""How fast the page answers, in the browser: ``python -m benchmarks.page``.
+"""How fast the page answers, in the browser: ``python -m benchmarks.page time`` (and ``picture``).
 
 Serves the page, opens it in Chromium, and makes changes as a hand would: a bar is moved, a level, a
 tick, the utility. The clock of the browser runs from the change to the moment when the new kernel
@@ -116,7 +116,31 @@ def choose(page: Any, label: str) -> None:
     page.wait_for_timeout(600)
 
 
-def main(
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command()
+def picture(
+    path: Annotated[str, typer.Argument(help="File to write, a PNG.")],
+    chromium: Annotated[str | None, typer.Option(help="The browser, if it is not found.")] = None,
+) -> None:
+    """Save a picture of the page as it begins."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver, Served() as url:
+        browser = driver.chromium.launch(
+            executable_path=chromium or find_chromium(), args=list(FLAGS)
+        )
+        page = browser.new_page(viewport={"width": 1280, "height": 1060})
+        page.goto(url)
+        page.wait_for_selector("ul.rivals")
+        page.wait_for_timeout(1500)
+        page.screenshot(path=path)
+        browser.close()
+
+
+@app.command()
+def time(
     sizes: Annotated[str, typer.Option(help="Numbers of symbols.")] = "3,6,20",
     rounds: Annotated[int, typer.Option(help="Changes of each kind.")] = 12,
     chromium: Annotated[str | None, typer.Option(help="The browser, if it is not found.")] = None,
@@ -148,4 +172,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

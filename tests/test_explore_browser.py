@@ -356,7 +356,7 @@ def test_tabs_share_nothing(browser, tab, url):
 
 
 def test_changes_are_answered_in_time(browser):
-    """A bound for a busy machine; ``python -m benchmarks.page`` measures."""
+    """A bound for a busy machine; ``python -m benchmarks.page time`` measures."""
     with Served("--prior", prior(20)) as address:
         opened = Tab(browser, address)
         for selector, value in ((".bar input.share", "0.07"), (".level input", "-1.0")):
