@@ -23,6 +23,7 @@ from .commands.conversions import convert
 from .commands.designs import design, show
 from .commands.estimates import estimate
 from .commands.examples import data
+from .commands.explorations import explore
 from .commands.options import BAD_INPUT, FAILED, OK
 from .commands.pictures import plot
 from .commands.plans import plan
@@ -55,6 +56,7 @@ for command in (
     design,
     audit,
     compare,
+    explore,
     report,
     plot,
     convert,

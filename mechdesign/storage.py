@@ -106,7 +106,12 @@ def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechan
 
 
 def write_csv(mechanism: Mechanism, path: str | Path, *, overwrite: bool = False) -> None:
-    """Write a kernel as CSV: output labels in the header, input labels in the first column.
+    """Write a kernel as CSV, see :func:`kernel_csv`."""
+    write_text(kernel_csv(mechanism), path, overwrite=overwrite)
+
+
+def kernel_csv(mechanism: Mechanism) -> str:
+    """A kernel as CSV text: output labels in the header, input labels in the first column.
 
     Entries are written so that they read back as the same floats.
     """
@@ -115,7 +120,7 @@ def write_csv(mechanism: Mechanism, path: str | Path, *, overwrite: bool = False
     writer.writerow(["input", *mechanism.outputs])
     for label, row in zip(mechanism.inputs, mechanism.kernel, strict=True):
         writer.writerow([label, *(repr(float(value)) for value in row)])
-    write_text(buffer.getvalue(), path, overwrite=overwrite)
+    return buffer.getvalue()
 
 
 # To JSON

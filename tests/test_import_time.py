@@ -21,7 +21,7 @@ print(time.process_time() - start)
 # What only some users need, or what only some calls need.
 HEAVY = (
     *("cvxpy", "pandas", "polars", "pyarrow", "matplotlib", "highspy", "statsmodels"),
-    *("duckdb", "dask", "pyspark", "sklearn", "opendp"),
+    *("duckdb", "dask", "pyspark", "sklearn", "opendp", "nicegui", "starlette", "uvicorn"),
 )
 
 
@@ -83,3 +83,12 @@ main(["design", "--prior", "0.5,0.6", "-p", "pml:1"])
 main(["--version"])
 """
     assert not loaded(script).intersection(HEAVY)
+
+
+def test_the_model_of_the_page_needs_no_page():
+    script = """
+from mechdesign import exploring
+from mechdesign.exploring import answering, charts, desk, frontiers, markup, recipes, serving
+from mechdesign.exploring import settings, words, working
+"""
+    assert not loaded(script).intersection({*HEAVY} - {"highspy"})

@@ -28,7 +28,7 @@ LAYERS = (
     ("comparing",),
     ("plotting",),
     ("reporting", "theory_reporting"),
-    ("pages",),
+    ("pages", "exploring"),
     ("commands",),
     ("cli",),
     ("__main__",),

@@ -1,0 +1,255 @@
+"""The page of one visitor: settings on the left, what follows from them on the right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from nicegui import app, run, ui
+
+from ..errors import SolverError
+from ..storage import kernel_csv, to_json
+from . import markup, words
+from .answering import Answer
+from .charts import frontier_options, lifts_options
+from .controls import NotionList, PriorBars, UtilityChoice, heading
+from .desk import Desk
+from .frontiers import Curve, Rival, Span
+from .loading import PriorSources
+from .recipes import FILE, python_lines, shell_lines
+from .settings import Settings
+from .working import politely
+
+_STYLE = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+_SKIPS = (("prior", "prior"), ("notions", "notions"), ("results", "results"), ("export", "export"))
+
+
+class Page:
+    """Everything one visitor sees. Nothing of it is shared with another tab.
+
+    Parameters
+    ----------
+    settings : what the visitor begins with
+    folder : where a file that the visitor loads is kept until the page is closed
+    """
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        ui.add_css(_STYLE)
+        self._folder = folder
+        ui.colors(primary="#0072b2")
+        self.desk = Desk(settings, self, run.io_bound, _later)
+        with ui.header(fixed=False, elevated=False).classes("top"):
+            ui.html(_masthead(), sanitize=False)
+        with ui.element("div").classes("page"):
+            with ui.element("div").classes("settings"):
+                self._build_settings()
+            with ui.element("div").classes("results") as self._results:
+                self._build_results()
+        client = ui.context.client
+        client.on_delete(self._close)
+        self.desk.refresh()
+
+    # Layout
+
+    def _build_settings(self) -> None:
+        with _panel("Prior", "prior"):
+            _hint("What is known of the secret beforehand. Drag a bar, or use the arrow keys.")
+            self._bars = PriorBars(self.desk)
+            self._sources = PriorSources(self.desk, self._folder)
+        with _panel("What must stay hidden", "notions"):
+            _hint("Ticked notions must all hold; the others are drawn for comparison.")
+            self._notions = NotionList(self.desk)
+        with _panel("What must survive", "utility"):
+            self._utility = UtilityChoice(self.desk)
+
+    def _build_results(self) -> None:
+        with _panel("The best mechanism", "results"):
+            self._busy = ui.html("", tag="p", sanitize=False).classes("busy")
+            self._refusal = ui.label("").classes("problem").props("role=alert")
+            self._problem = ui.label("").classes("problem").props("role=alert")
+            self._notes = ui.label("").classes("notes")
+            self._spoken = ui.label("").classes("unseen").props("role=status aria-live=polite")
+            self._tiles = ui.html("", sanitize=False).classes("tiles-box")
+            with ui.element("div").classes("of-design"):
+                heading("P(output | input)", "kernel", 3)
+                with _scrolled("Kernel"):
+                    self._kernel = ui.html("", sanitize=False).classes("kernel-box")
+        with ui.element("div").classes("charts"):
+            with _panel("What each outcome says", "lifts", "of-design"):
+                _hint("Symbols above zero are more likely than before. ▼: ruled out.")
+                self._lifts = ui.echart({}, renderer="svg").classes("chart")
+                self._lifts_rows = _details("The numbers as a table")
+            with _panel("Utility against level", "frontier"):
+                _hint("The best that each notion allows. The diamond is the design.")
+                self._frontier_state = ui.html("", tag="p", sanitize=False).classes("hint")
+                self._frontier = ui.echart({}, renderer="svg").classes("chart")
+                self._rivals = ui.html("", sanitize=False)
+                self._frontier_rows = _details("The numbers as a table")
+        with _panel("What is guaranteed", "implied", "of-design"):
+            _hint(
+                "Holds for every mechanism that satisfies the ticked notions, by the results named."
+            )
+            self._implied = ui.html("", sanitize=False)
+            self._results_named = _details("What these results say")
+            self._unknown = _details("What does not follow, and why")
+        with _panel("What this mechanism leaks", "leaks", "of-design"), _scrolled("Leakage"):
+            self._leaks = ui.html("", sanitize=False)
+        with _panel("Certificate", "certificate", "of-design"), _scrolled("Certificate"):
+            self._certificate = ui.html("", sanitize=False)
+        self._build_export()
+
+    def _build_export(self) -> None:
+        with _panel("Take it with you", "export", "of-design"):
+            with ui.element("div").classes("buttons"):
+                for text, act in (("Mechanism as JSON", self._save), ("Kernel as CSV", self._csv)):
+                    button = ui.button(text, icon="download", on_click=act)
+                    button.props("outline dense no-caps")
+            _hint(f"The JSON file is what md.load(&quot;{FILE}&quot;) reads and proves again.")
+            heading("In Python", "python", 3)
+            self._python = _code("Python lines")
+            heading("On the command line", "shell", 3)
+            self._shell = _code("Command line")
+
+    # What the desk shows
+
+    def show_settings(self, settings: Settings) -> None:
+        """The settings have changed: the controls follow."""
+        self._refusal.text = ""
+        self._bars.show(settings)
+        self._sources.show(settings)
+        self._notions.show(settings)
+        self._utility.show(settings)
+
+    def show_busy(self, busy: bool) -> None:
+        """A mark at the result while it is not yet that of the settings."""
+        self._busy.content = "computing…" if busy else ""
+
+    def show_answer(self, found: Answer) -> None:
+        """The design and everything that follows from it."""
+        self._problem.text = ""
+        self._results.classes(remove="nothing")
+        self._notes.text = " ".join(found.notes)
+        self._tiles.content = markup.tiles(found)
+        self._kernel.content = markup.kernel_table(found)
+        entries = found.implied.found
+        self._implied.content = markup.implied_list(entries)
+        self._unknown.content = markup.unknown_list(entries)
+        self._results_named.content = markup.results_list(entries)
+        self._leaks.content = markup.leakage_table(found.report)
+        self._certificate.content = markup.certificate_table(found.found)
+        self._lifts_rows.content = markup.lifts_table(found)
+        _redraw(self._lifts, lifts_options(found))
+        self._python.content = markup.escape(python_lines(found.settings))
+        self._shell.content = markup.escape(shell_lines(found.settings))
+
+    def show_problem(self, text: str, *, of_design: bool) -> None:
+        """A message; where there is no design, what belongs to one is hidden."""
+        if not of_design:
+            self._refusal.text = text
+            return
+        self._problem.text = text
+        self._notes.text = self._tiles.content = self._rivals.content = ""
+        self._results.classes(add="nothing")
+
+    def show_frontier(self, curves: tuple[Curve, ...], ends: Span | None, state: str) -> None:
+        """The frontier as far as it is known."""
+        problems = [f"{c.demand.title}: {c.problem}" for c in curves if c.problem]
+        self._frontier_state.content = markup.escape(" ".join([state, *problems]))
+        _redraw(self._frontier, frontier_options(curves, ends, self.desk.answer))
+        self._frontier_rows.content = markup.frontier_table(curves)
+
+    def show_rivals(self, found: Sequence[Rival]) -> None:
+        """What else would allow how much, at the levels set."""
+        own = self.desk.answer
+        self._rivals.content = "" if own is None else markup.rivals_list(found, own.found.value)
+
+    def announce(self, found: Answer) -> None:
+        """Tell a screen reader what came out."""
+        self._spoken.text = words.summary(found.found, found.settings.utility)
+
+    # What is taken away
+
+    def _save(self) -> None:
+        if self.desk.answer is not None:
+            text = json.dumps(to_json(self.desk.answer.found), indent=1) + "\n"
+            ui.download.content(text.encode(), FILE, "application/json")
+
+    def _csv(self) -> None:
+        if self.desk.answer is not None:
+            text = kernel_csv(self.desk.answer.found.mechanism)
+            ui.download.content(text.encode(), "kernel.csv", "text/csv")
+
+    def _close(self) -> None:
+        self.desk.close()
+        self._sources.close()
+
+
+async def _later(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in another process; ``None`` when the server stops."""
+    try:
+        return await run.cpu_bound(politely, work, *arguments)
+    except BrokenProcessPool:
+        if app.is_stopping or app.is_stopped:
+            return None
+        raise SolverError(
+            "a process that computed for this page was ended from outside; change something to "
+            "have it computed again"
+        ) from None
+
+
+def _masthead() -> str:
+    links = "".join(
+        f'<a class="skip" href="#{anchor}">Skip to {name}</a>' for anchor, name in _SKIPS
+    )
+    return (
+        f'<nav aria-label="Skip links">{links}</nav><h1>mechdesign <span>explore</span></h1>'
+        "<p>Optimal privacy mechanisms, designed and proved while you drag. Levels are in nats. "
+        "Nothing leaves this machine.</p>"
+    )
+
+
+@contextmanager
+def _panel(title: str, anchor: str, classes: str = "") -> Iterator[None]:
+    box = ui.element("section").classes(f"panel {classes}").props(f"aria-labelledby={anchor}")
+    with box:
+        heading(title, anchor)
+        yield
+
+
+@contextmanager
+def _scrolled(name: str) -> Iterator[None]:
+    """A box that scrolls sideways, by keyboard as well."""
+    with ui.element("div").classes("scrolled") as box:
+        box.props["tabindex"] = 0
+        box.props["role"] = "group"
+        box.props["aria-label"] = f"{name}, scrolls sideways"
+        yield
+
+
+def _details(title: str) -> ui.html:
+    with ui.element("details"):
+        ui.html(title, tag="summary", sanitize=False)
+        with _scrolled(title):
+            return ui.html("", sanitize=False)
+
+
+def _code(name: str) -> ui.html:
+    box = ui.html("", tag="pre", sanitize=False).classes("code")
+    box.props["tabindex"] = 0
+    box.props["aria-label"] = name
+    return box
+
+
+def _hint(text: str) -> None:
+    ui.html(text, tag="p", sanitize=False).classes("hint")
+
+
+def _redraw(chart: ui.echart, options: dict[str, Any]) -> None:
+    chart.options.clear()
+    chart.options.update(options)
+    chart.update()

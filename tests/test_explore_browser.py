@@ -1,0 +1,422 @@
+"""The page in a browser: a click-through, the keyboard alone, narrow and wide, and who may ask.
+
+These tests need Chromium on the machine and are skipped, with a reason, where there is none.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.storage import load_kernel
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from benchmarks.page import FLAGS, TIMED, Served, find_chromium, prior
+
+pytest.importorskip("nicegui", reason="the page needs mechdesign[explore]")
+playwright = pytest.importorskip("playwright.sync_api", reason="the browser needs playwright")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_chromium() is None, reason="THERE IS NO CHROMIUM: the page is not opened in any test"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def url():
+    """The page as it is without arguments."""
+    with Served() as address:
+        yield address
+
+
+class Tab:
+    """A page in the browser that takes down what it asks for and what goes wrong in it."""
+
+    def __init__(self, browser, url, width=1280, height=900, **options):
+        self.page = browser.new_page(viewport={"width": width, "height": height}, **options)
+        self.asked, self.wrong = [], []
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("websocket", lambda socket: self.asked.append(socket.url))
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on(
+            "console",
+            lambda line: self.wrong.append(line.text) if line.type == "error" else None,
+        )
+        self.page.goto(url)
+        self.page.wait_for_selector("table.kernel")
+        self.settle()
+
+    def settle(self):
+        """Wait until nothing is being computed and the frontier is complete."""
+        self.page.wait_for_function(
+            """() => document.querySelector(".busy").textContent === ""
+                 && !document.querySelector("#frontier").closest("section").innerText
+                      .includes("computing")"""
+        )
+        self.page.wait_for_timeout(900)
+
+    def bar(self, name):
+        return self.page.get_by_role("slider", name=name, exact=True)
+
+    def field(self, name):
+        return self.page.get_by_role("textbox", name=name, exact=True)
+
+    def write(self, name, text):
+        self.field(name).fill(text)
+        self.field(name).press("Enter")
+        self.page.wait_for_timeout(300)
+
+    def choose(self, name, option):
+        self.page.get_by_role("combobox", name=name).click()
+        self.page.get_by_role("option", name=option).click()
+
+    def kernel(self):
+        cells = self.page.locator("table.kernel tbody td[title]")
+        numbers = [float(text) for text in cells.evaluate_all("all => all.map(c => c.title)")]
+        rows = self.page.locator("table.kernel tbody tr").count()
+        return np.array(numbers).reshape(rows, -1)
+
+    def row(self, name):
+        """What the certificate says."""
+        found = self.page.locator("section", has=self.page.locator("#certificate"))
+        return found.get_by_role("row", name=name).get_by_role("cell").inner_text()
+
+    def close(self):
+        self.page.close()
+        assert not self.wrong, self.wrong
+
+
+@pytest.fixture
+def tab(browser, url):
+    opened = Tab(browser, url)
+    yield opened
+    opened.close()
+
+
+def download(tab, button):
+    with tab.page.expect_download() as waiting:
+        tab.page.get_by_role("button", name=button).click()
+    return waiting.value
+
+
+def test_a_visitor_designs_something_else_and_takes_it_away(tab, tmp_path):
+    first = tab.kernel()
+    # A bar is pulled to about two thirds of its length.
+    box = tab.bar("Mass of 1st").bounding_box()
+    y = box["y"] + box["height"] / 2
+    left = float(tab.bar("Mass of 1st").input_value())
+    tab.page.mouse.move(box["x"] + box["width"] * left / 0.5, y)
+    tab.page.mouse.down()
+    for part in (0.4, 0.5, 0.6, 0.66):
+        tab.page.mouse.move(box["x"] + box["width"] * part, y)
+        tab.page.wait_for_timeout(60)
+    tab.page.mouse.up()
+    tab.settle()
+    mass = float(tab.field("Mass of 1st as a number").input_value())
+    assert mass == pytest.approx(0.33, abs=0.03)
+    assert np.abs(tab.kernel() - first).max() > 1e-3
+    # One notion more, by the space bar; its level by the arrow keys; and another utility.
+    tick = tab.page.get_by_role("checkbox", name="LDP")
+    tick.focus()
+    tab.page.keyboard.press("Space")
+    playwright.expect(tick).to_be_checked()
+    tab.bar("Level ε of LDP").focus()
+    for _ in range(15):
+        tab.page.keyboard.press("ArrowRight")
+    tab.choose("Utility", "Mutual information")
+    tab.settle()
+    level = float(tab.field("Level ε of LDP in nats").input_value())
+    assert level == pytest.approx(1, rel=0.02)
+    value, bound = (float(tab.row(name).split(",")[0]) for name in ("value", "upper bound"))
+    assert tab.row("LDP").startswith("yes")
+    assert tab.row("PML").startswith("yes")
+    # What is downloaded is what is on the page, and is proved again when it is read.
+    saved = download(tab, "Mechanism as JSON")
+    saved.save_as(tmp_path / saved.suggested_filename)
+    found = md.load(tmp_path / "mechanism.json")
+    assert found.notions == (md.PML(0.5), md.LDP(level))
+    assert found.value == pytest.approx(value, rel=1e-10)
+    assert found.value <= found.bound == pytest.approx(bound, rel=1e-10)
+    assert found.prior.probabilities[0] == pytest.approx(mass, abs=1e-4)
+    np.testing.assert_allclose(tab.kernel(), found.mechanism.kernel, rtol=1e-10)
+    direct = md.design(found.prior, md.utility.MutualInformation(), found.notions)
+    assert direct.certificate.fingerprint == found.certificate.fingerprint
+    table = download(tab, "Kernel as CSV")
+    table.save_as(tmp_path / "kernel.csv")
+    np.testing.assert_array_equal(
+        load_kernel(tmp_path / "kernel.csv").kernel, found.mechanism.kernel
+    )
+    tab.page.screenshot(path=tmp_path / "page.png", full_page=True)
+    assert (tmp_path / "page.png").stat().st_size > 50_000
+
+
+def test_nothing_is_asked_of_any_other_host(tab, url):
+    tab.choose("Utility", "Chi-square")
+    tab.settle()
+    hosts = {urlsplit(asked).netloc for asked in tab.asked if not asked.startswith("data:")}
+    assert hosts == {urlsplit(url).netloc}
+    assert any(asked.startswith("ws://") for asked in tab.asked)
+
+
+def test_the_policy_keeps_the_browser_from_other_hosts(tab):
+    refusal = tab.page.evaluate(
+        """() => new Promise((done) => {
+          document.addEventListener("securitypolicyviolation", (e) => done(e.violatedDirective));
+          fetch("http://192.0.2.1/").catch(() => setTimeout(() => done("none"), 500));
+        })"""
+    )
+    assert refusal == "connect-src"
+    assert all("Content Security Policy" in line for line in tab.wrong)
+    tab.wrong.clear()
+
+
+def focused(page):
+    """The name of what has the focus, and whether that can be seen."""
+    return page.evaluate(
+        """() => {
+          const e = document.activeElement, style = getComputedStyle(e);
+          if (e === document.body) return ["BODY", false];
+          const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+          const field = e.closest(".q-field--focused") !== null;
+          const name = e.getAttribute("aria-label") || e.innerText || e.tagName;
+          return [name.trim().split("\\n").pop(), ring || field];  // after the icon, if any
+        }"""
+    )
+
+
+def test_everything_is_reached_by_the_tab_key(tab):
+    tab.page.evaluate("document.activeElement.blur()")
+    seen = []
+    for _ in range(80):
+        tab.page.keyboard.press("Tab")
+        name, visible = focused(tab.page)
+        if name == "BODY":
+            break
+        assert visible, f"the focus on {name!r} is not to be seen"
+        seen.append(name)
+    for wanted in (
+        *("Skip to results", "Name of symbol 1", "Mass of 1st", "Mass of 1st as a number"),
+        *("Remove 1st", "Mass of crew", "Uniform", "Zipf", "Add symbol", "Load CSV"),
+        *("Column of a table", "PML: pointwise maximal leakage", "Remove PML", "Level ε of PML"),
+        *("Level ε of PML in nats", "Level ε of LDP", "Add a notion to compare", "Utility"),
+        *("Kernel, scrolls sideways", "The numbers as a table", "What these results say"),
+        *("Mechanism as JSON", "Kernel as CSV", "Python lines", "Command line"),
+    ):
+        assert wanted in seen, wanted
+    assert seen.index("Mass of 1st") < seen.index("Level ε of PML") < seen.index("Utility")
+
+
+def test_a_skip_link_jumps_to_the_results(tab):
+    tab.page.keyboard.press("Tab")
+    for _ in range(2):
+        tab.page.keyboard.press("Tab")
+    assert focused(tab.page)[0] == "Skip to results"
+    tab.page.keyboard.press("Enter")
+    tab.page.keyboard.press("Tab")
+    assert focused(tab.page)[0] == "Kernel, scrolls sideways"
+
+
+def test_the_arrow_keys_move_a_bar_and_a_screen_reader_hears_it(tab):
+    bar = tab.bar("Mass of crew")
+    bar.focus()
+    tab.page.keyboard.press("ArrowLeft")
+    tab.page.keyboard.press("ArrowLeft")
+    spoken = bar.get_attribute("aria-valuetext")
+    assert spoken == f"{100 * float(bar.input_value()):.3g} percent"
+    tab.settle()
+    shown = float(tab.field("Mass of crew as a number").input_value())
+    assert shown == pytest.approx(float(bar.input_value()), abs=1e-4)
+    assert shown < 0.4021
+    assert tab.bar("Level ε of PML").get_attribute("aria-valuetext") == "0.5 nats"
+    status = tab.page.get_by_role("status").first.inner_text()
+    assert status.startswith("PML(0.5): ")
+    assert "proved optimal" in status
+
+
+def test_the_page_has_landmarks_headings_and_names(tab):
+    outline = tab.page.locator("body").aria_snapshot()
+    for line in ("- banner:", "- main:", 'heading "mechdesign explore" [level=1]'):
+        assert line in outline
+    for title in ("Prior", "What must stay hidden", "The best mechanism", "Certificate"):
+        assert f'region "{title}"' in outline
+        assert f'heading "{title}" [level=2]' in outline
+    nameless = tab.page.evaluate(
+        """() => [...document.querySelectorAll("input, button, [role=checkbox]")].filter((e) =>
+          e.offsetParent && !e.getAttribute("aria-label") && !e.innerText && !e.labels?.length)
+          .map((e) => e.outerHTML)"""
+    )
+    assert nameless == []
+    assert tab.page.locator("html").get_attribute("lang") == "en-US"
+
+
+@pytest.mark.parametrize("width", [1280, 800])
+@pytest.mark.parametrize("size", [3, 20])
+def test_nothing_sticks_out_at_either_width(browser, width, size):
+    long = "a rather long name of a symbol"
+    text = prior(size).replace("0=", f"{long}=", 1)
+    with Served("--prior", text) as address:
+        opened = Tab(browser, address, width)
+        wide = opened.page.evaluate("document.scrollingElement.scrollWidth")
+        assert wide <= width
+        charts = opened.page.locator(".chart svg")
+        assert charts.count() == 2
+        for k in range(2):
+            box = charts.nth(k).bounding_box()
+            assert box["x"] + box["width"] <= width
+            assert box["height"] > 200
+        opened.close()
+
+
+def test_motion_is_reduced_for_those_who_ask(browser, url):
+    opened = Tab(browser, url, reduced_motion="reduce")
+    moving = opened.page.evaluate(
+        """() => [...document.querySelectorAll("*")].filter((e) => {
+          const s = getComputedStyle(e);
+          return s.transitionProperty !== "none" && parseFloat(s.transitionDuration) > 0
+            || s.animationName !== "none" && parseFloat(s.animationDuration) > 0;
+        }).length"""
+    )
+    assert moving == 0
+    opened.close()
+
+
+def test_bad_input_is_answered_in_words_and_nothing_is_lost(tab):
+    kernel = tab.kernel()
+    alert = tab.page.get_by_role("alert").filter(has_text="expected")
+    for name, text, word in (
+        ("Level ε of PML in nats", "", "empty text"),
+        ("Level ε of PML in nats", "-1", "non-negative"),
+        ("Mass of 1st as a number", "much", "a number"),
+        ("Name of symbol 1", "crew", "more than once"),
+        ("Name of symbol 1", "", "a name"),
+    ):
+        tab.write(name, text)
+        assert word in alert.inner_text()
+        assert tab.field(name).input_value() == text
+        assert tab.page.locator(".q-field--error").count() >= 1
+        np.testing.assert_array_equal(tab.kernel(), kernel)
+    tab.write("Level ε of PML in nats", "inf")
+    tab.settle()
+    np.testing.assert_array_equal(tab.kernel(), np.eye(4))
+    tab.write("Level ε of PML in nats", "0")
+    tab.settle()
+    assert np.ptp(tab.kernel(), axis=0).max() == 0
+    tab.write("Mass of 1st as a number", "0")
+    tab.settle()
+    assert "'1st'" in tab.page.locator(".notes").inner_text()
+
+
+def test_a_name_is_never_run(tab):
+    evil = "<img src=x onerror='window.hit=1'>"
+    tab.write("Name of symbol 4", evil)
+    tab.settle()
+    assert tab.page.locator("table.kernel tbody th").nth(3).inner_text() == evil
+    tab.page.locator(".chart svg").first.hover()
+    tab.page.wait_for_timeout(300)
+    assert tab.page.evaluate("window.hit") is None
+
+
+def test_a_file_is_loaded(tab, tmp_path):
+    (tmp_path / "pets.csv").write_text("pet\ncat\ndog\ncat\n", encoding="utf-8")
+    with tab.page.expect_file_chooser() as waiting:
+        tab.page.get_by_role("button", name="Load CSV").click()
+    waiting.value.set_files(tmp_path / "pets.csv")
+    playwright.expect(tab.field("Name of symbol 1")).to_have_value("cat")
+    tab.settle()
+    assert tab.field("Mass of cat as a number").input_value() == "0.6667"
+    assert "pets.csv --column pet" in tab.page.get_by_label("Command line").inner_text()
+
+
+def test_tabs_share_nothing(browser, tab, url):
+    other = Tab(browser, url)
+    other.write("Level ε of PML in nats", "0.1")
+    other.settle()
+    assert tab.field("Level ε of PML in nats").input_value() == "0.5"
+    assert tab.row("PML").endswith("0.5 nats")
+    other.close()
+
+
+def test_changes_are_answered_in_time(browser):
+    """A bound for a busy machine; ``python -m benchmarks.page time`` measures."""
+    with Served("--prior", prior(20)) as address:
+        opened = Tab(browser, address)
+        for selector, value in ((".bar input.share", "0.07"), (".level input", "-1.0")):
+            found = opened.page.evaluate(TIMED, [selector, value])
+            assert found is not None
+            assert found[0] < 2000
+        opened.close()
+
+
+# Who may ask
+
+
+def ask(url, **headers):
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=10)
+    connection.request("GET", headers.pop("path", "/"), headers=headers)
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    return answer
+
+
+def test_foreign_hosts_and_pages_are_refused(url):
+    netloc = urlsplit(url).netloc
+    assert ask(url).status == 200
+    assert ask(url, Host="evil.example").status == 403
+    assert ask(url, Host=f"evil.example:{urlsplit(url).port}").status == 403
+    assert ask(url, Origin="https://evil.example").status == 403
+    upgrade = {
+        "path": "/_nicegui_ws/socket.io/?EIO=4&transport=websocket",
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    }
+    assert ask(url, **upgrade, Origin="https://evil.example").status == 403
+    assert ask(url, **upgrade, Origin=f"http://{netloc}").status == 101
+
+
+def test_an_interrupt_ends_it_cleanly_with_a_page_open(browser, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    served = Served("--prior", prior(20))
+    with served as address:
+        assert urlsplit(address).hostname == "127.0.0.1"
+        opened = Tab(browser, address)
+        opened.choose("Utility", "Mutual information")
+        opened.page.wait_for_timeout(400)  # the frontier is being computed
+        before = time.monotonic()
+    assert time.monotonic() - before < 10
+    assert served.code == 0
+    assert served.said.splitlines()[-1] == "stopped"
+    assert "Traceback" not in served.said
+    assert not list(tmp_path.iterdir())  # it leaves nothing behind
+    opened.page.close()
+
+
+def test_what_is_printed_is_the_address_alone():
+    served = Served("--prior", "0.5,0.5")
+    with served as address:
+        pass
+    assert address.startswith("http://127.0.0.1:")
+    assert served.code == 0
+    assert json.dumps(served.said).count("error") == 0

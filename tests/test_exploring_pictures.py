@@ -1,0 +1,235 @@
+"""How the page shows results: words, tables and chart options for every state of the settings."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import math
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.exploring import charts, frontiers, markup, words
+from mechdesign.exploring.answering import answer
+from mechdesign.exploring.settings import OFFERED, UTILITIES, Column, Demand, Settings
+from mechdesign.privacy.notion import NOTIONS
+
+ABC = Settings.of_prior(md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"]))
+TITANIC = Settings.of_prior(md.Prior.from_csv("titanic", "class"), Column("titanic", "class"))
+
+
+def shown_in_full(found):
+    plain(charts.lifts_options(found))
+    for text in (
+        markup.kernel_table(found),
+        markup.tiles(found),
+        markup.lifts_table(found),
+        markup.leakage_table(found.report),
+        markup.certificate_table(found.found),
+        markup.implied_list(found.implied.found),
+        markup.unknown_list(found.implied.found),
+        markup.results_list(found.implied.found),
+    ):
+        assert Outline.of(text).open == []
+
+
+@pytest.mark.parametrize("levels", [0.0, math.inf])
+@pytest.mark.parametrize("count", [1, 2, 30])
+def test_extreme_settings_have_answers_and_pictures(count, levels):
+    settings = Settings.of_prior(md.Prior.uniform(count)).zipf()
+    settings = settings.with_demand("pml", levels=(levels,))
+    found = answer(settings)
+    assert found.is_final
+    shown_in_full(found)
+    curves = [frontiers.Curve(d) for d in settings.demands]
+    plain(charts.frontier_options(curves, frontiers.span(settings), found))
+
+
+# Words
+
+
+def test_everything_that_is_implied_has_a_name_and_a_sentence():
+    found = md.implications(md.LDP(0.3), ABC.prior())
+    assert {entry.name.lower() for entry in found.found} <= set(words.NAMES)
+    assert set(OFFERED) <= set(words.NAMES)
+    assert set(UTILITIES) == set(words.MEANING) == set(words.UTILITY_NAMES)
+    sentences = [words.implied_sentence(entry) for entry in found.found]
+    assert len(set(sentences)) >= len(sentences) - 1
+    assert all(s.endswith(".") for s in sentences)
+    assert found[md.LDP].notion.in_words in sentences
+    for entry in md.implications(md.PML(0), ABC.prior()).found:
+        assert words.implied_sentence(entry).startswith("The report tells nothing at all")
+    open_one = md.implications(md.PML(1), ABC.prior())[md.LDP]
+    assert "ID-Cor-3" in words.implied_sentence(open_one)
+
+
+def test_a_summary_names_the_proof():
+    found = answer(TITANIC).found
+    assert words.summary(found, "hamming") == (
+        "PML(0.5): 0.60902 chance that the report is the symbol itself, proved optimal."
+    )
+
+
+# Markup
+
+
+class Outline(html.parser.HTMLParser):
+    """Tags and text of a piece of HTML; ``open`` are the tags never closed."""
+
+    @classmethod
+    def of(cls, text):
+        outline = cls()
+        outline.tags, outline.open, outline.words = [], [], []
+        outline.feed(text)
+        outline.close()
+        return outline
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+EVIL = "<img src=x onerror=alert(1)>\"'&"
+
+
+def test_names_are_never_taken_for_html():
+    settings = Settings.of_prior(md.Prior([0.6, 0.4], [EVIL, "</table><script>"]))
+    found = answer(settings)
+    shown_in_full(found)
+    for text in (markup.kernel_table(found), markup.lifts_table(found)):
+        outline = Outline.of(text)
+        assert not {"img", "script"} & {tag for tag, _ in outline.tags}
+        assert EVIL in outline.words
+    curve = frontiers.Curve(settings.demands[0], problem=EVIL)
+    assert "<img" not in markup.rivals_list([frontiers.Rival(curve.demand, problem=EVIL)], 0.5)
+
+
+def test_the_kernel_is_a_table_with_headers():
+    found = answer(TITANIC)
+    outline = Outline.of(markup.kernel_table(found))
+    heads = [attrs["scope"] for tag, attrs in outline.tags if tag == "th"]
+    assert heads.count("col") == 6
+    assert heads.count("row") == 5
+    assert [tag for tag, _ in outline.tags].count("caption") == 1
+    cells = [attrs for tag, attrs in outline.tags if tag == "td" and "title" in attrs]
+    kernel = np.array([float(attrs["title"]) for attrs in cells]).reshape(4, 4)
+    np.testing.assert_allclose(kernel, found.found.mechanism.kernel, rtol=1e-11)
+
+
+def test_among_many_outputs_those_that_never_occur_are_named_below():
+    found = answer(Settings.of_prior(md.Prior.uniform(12)).zipf())
+    used = int((found.found.mechanism.output_distribution(found.report.prior) > 0).sum())
+    outline = Outline.of(markup.kernel_table(found))
+    assert sum(attrs.get("scope") == "col" for _, attrs in outline.tags) == used + 2
+    assert used < 12
+    assert any(word.startswith("Never reported: ") for word in outline.words)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (1, "1"), (1e-9, "&lt;0.001"), (1 - 1e-9, "&gt;0.999"), (0.25, "0.250")],
+)
+def test_nothing_is_shown_as_nothing_that_is_something(value, text):
+    assert markup._short(value, 3) == text
+
+
+def test_shaded_cells_can_be_read():
+    """Contrast of the text against the darkest cell, by the formula of WCAG."""
+
+    def light(colour):
+        parts = [c / 255 for c in colour]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+    cell = Outline.of(f"<table><tr>{markup._cell(1.0, 3)}</tr></table>").tags[2][1]["style"]
+    darkest = [int(c) for c in cell.removeprefix("background:rgb(").rstrip(")").split(",")]
+    assert (light(darkest) + 0.05) / (light((0x1F, 0x29, 0x33)) + 0.05) > 4.5
+
+
+# Charts
+
+
+def plain(options):
+    """The options as JSON, which knows neither infinity nor NaN; no key runs as code."""
+    text = json.dumps(options, allow_nan=False)
+
+    def keys(value):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                yield key
+                yield from keys(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                yield from keys(inner)
+
+    assert not [key for key in keys(options) if key.startswith(":")]
+    return json.loads(text)
+
+
+def test_lifts_are_drawn_with_their_bounds_and_what_is_ruled_out():
+    found = answer(ABC.with_demand("pml", levels=(0.9,)))
+    options = plain(charts.lifts_options(found))
+    density = found.found.mechanism.information_density(found.report.prior)
+    used = found.found.mechanism.output_distribution(found.report.prior) > 0
+    assert len(options["series"]) == 3
+    assert options["tooltip"]["renderMode"] == "richText"
+    for row, series in zip(density[:, used], options["series"], strict=True):
+        for value, item in zip(row, series["data"], strict=True):
+            if np.isneginf(value):
+                assert item["label"]["formatter"] == "▼"
+                assert item["value"] == pytest.approx(options["yAxis"]["min"])
+            else:
+                assert item["value"] == pytest.approx(value, abs=1e-6)
+    assert np.isneginf(density[:, used]).any()
+    lines = options["series"][0]["markLine"]["data"]
+    assert [(line["name"], line["yAxis"]) for line in lines] == [("PML 0.9", 0.9)]
+
+
+def test_implied_bounds_are_drawn_where_they_are_tighter():
+    found = answer(ABC.with_demand("pml", held=False).with_demand("ldp", held=True))
+    low, high = found.implied["alip"].levels
+    lines = charts.lifts_options(found)["series"][0]["markLine"]["data"]
+    assert [line["yAxis"] for line in lines] == [high, -low]
+    assert all(line["name"].startswith("implied") for line in lines)
+
+
+def test_many_symbols_are_dots_on_numbered_outcomes():
+    settings = Settings.of_prior(md.Prior.uniform(12)).zipf().with_utility("chi-square")
+    found = answer(settings)
+    options = plain(charts.lifts_options(found))
+    kept, gone = options["series"]
+    used = found.found.mechanism.output_distribution(found.report.prior) > 0
+    assert len(kept["data"]) + len(gone["data"]) == 12 * used.sum()
+    assert options["xAxis"]["data"] == [str(k + 1) for k in range(used.sum())]
+
+
+def test_the_design_is_marked_on_the_frontier_at_each_level_it_holds():
+    settings = ABC.with_demand("ldp", held=True, levels=(math.inf,))
+    found = answer(settings.with_demand("pml", levels=(0.4,)))
+    piece = (settings.demands[0], (0.1, 1.0))
+    curve = frontiers.Curve(settings.demands[0], frontiers.points(settings, piece))
+    options = plain(charts.frontier_options([curve], frontiers.span(settings), found))
+    line, marks = options["series"]
+    np.testing.assert_allclose(line["data"], [[p.level, p.value] for p in curve.points], rtol=1e-6)
+    assert marks["data"] == [[0.4, found.found.value]]
+    ends = [mark["yAxis"] for mark in marks["markLine"]["data"]]
+    assert ends == pytest.approx([0.5, 1.0])
+    nothing = plain(charts.frontier_options([], None, None))
+    assert nothing["series"][-1]["data"] == []
+
+
+def test_curves_are_told_apart_without_colour():
+    curves = [
+        frontiers.Curve(Demand(name, (1.0,) * len(NOTIONS[name].level_fields))) for name in OFFERED
+    ]
+    lines = charts.frontier_options(curves, None, None)["series"][:-1]
+    assert len({line["symbol"] for line in lines}) == len(lines)
+    assert len({line["color"] for line in lines}) == len(lines)
