@@ -20,7 +20,7 @@ from .frontiers import Curve, Rival, Span, frontier_key, pieces, points, rival, 
 from .settings import Settings
 
 #: Seconds that a search may take before something is shown, and to improve on that.
-HASTE, PATIENCE = 0.1, 5.0
+HASTE, PATIENCE = 0.06, 5.0
 #: Seconds after which a frontier that is out of date goes, and between two pictures of a new one.
 GRACE = 0.25
 #: Seconds without a change after which the result is announced.
