@@ -134,3 +134,28 @@ def test_messages_about_losses_speak_of_losses():
         md.compare(PRIOR, md.utility.Hamming(), md.PML, [-1], match="loss")
     with pytest.raises(LevelError, match="one of epsilon"):
         md.compare(PRIOR, md.utility.Hamming(), md.PML, [1], match=["pml"])
+
+
+def test_an_interrupted_command_says_where_it_goes_on(tmp_path, monkeypatch, capsys):
+    from mechdesign.cli import main
+    from mechdesign.comparing import paths
+
+    words = ["compare", "--prior", ".5,.3,.2", "-n", "pml", "--levels", ".1,.5,1"]
+    words += ["--resume", str(tmp_path / "kept"), "-o", str(tmp_path / "found.csv")]
+    step, made = paths.Walk.step, []
+
+    def interrupted(self, problem):
+        if len(made) == 2:
+            raise KeyboardInterrupt
+        made.append(problem)
+        return step(self, problem)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(paths.Walk, "step", interrupted)
+        assert main(words) == 130
+    said = capsys.readouterr().err
+    assert f"kept in {tmp_path / 'kept'}; the same command goes on" in said
+    assert not (tmp_path / "found.csv").exists()
+    assert main(words) == 0
+    assert len(made) == 2
+    assert len(list((tmp_path / "kept").iterdir())) == 3
