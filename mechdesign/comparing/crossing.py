@@ -68,6 +68,8 @@ def find_crossing(
         if high - low <= width * high or (at_high if above else -at_low) <= near:
             break
         middle = _between(low, high, at_low, at_high, halve)
+        if not low < middle < high:
+            break  # neighbouring floats
         found, before = excess(middle), high - low
         if found > 0:
             high, at_high = middle, found

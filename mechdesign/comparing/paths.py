@@ -238,7 +238,7 @@ def _by_ldp(path: _Path, target: float) -> tuple[float, str]:
     def excess(level: float) -> float:
         return path.implied_ldp(level) - target
 
-    found = find_crossing(excess, target, _EXACT * target, _EXACT, above=False)
+    found = find_crossing(excess, target, _EXACT * target, 0.0, above=False)
     if found.below is None:
         return 0.0, "no level of it is known to imply LDP at the target"
     return found.below, ""
