@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -127,6 +127,7 @@ def count_csv(
             )
         for wanted in (column, weights):
             if wanted is not None and wanted not in header:
+                _expect_commas(name, header)
                 raise UnknownNameError(f"column of {name}", wanted, header)
         for row in reader:
             total += 1
@@ -146,6 +147,18 @@ def count_csv(
     texts = list(counts)
     typed = dict(zip(parse_labels(texts), texts, strict=True))
     return {label: Fraction(counts[typed[label]]) for label in _ordered(Counter(typed), None)}
+
+
+def _expect_commas(name: str, header: Sequence[str]) -> None:
+    """Raise :class:`DataError` for a header that other signs than commas take apart."""
+    other = next((sign for sign in ";\t|" if len(header) == 1 and sign in header[0]), None)
+    if other is not None:
+        raise DataError(
+            f"table {name}",
+            expected="columns separated by commas",
+            got="a tab" if other == "\t" else repr(other),
+            remedy="save the table as CSV with commas",
+        )
 
 
 def csv_header(path: str | Path) -> list[str]:

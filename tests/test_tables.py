@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from fractions import Fraction
 from functools import partial
 
@@ -374,3 +375,11 @@ def test_a_header_with_a_name_twice_is_refused(tmp_path):
     table.write_text("x,x\n1,2\n")
     with pytest.raises(DataError, match="more than once"):
         Prior.from_csv(table, "x")
+
+
+@pytest.mark.parametrize(("sign", "said"), [(";", "';'"), ("\t", "a tab"), ("|", "'|'")])
+def test_tables_with_other_separators_are_told_so(tmp_path, sign, said):
+    path = tmp_path / "survey.csv"
+    path.write_text(f"id{sign}job\n1{sign}nurse\n2{sign}clerk\n")
+    with pytest.raises(DataError, match="separated by commas, got " + re.escape(said)):
+        Prior.from_csv(path, "job")

@@ -96,17 +96,22 @@ def compare(
     writers = {path: _writer(path) for path in output or []}
     for path in writers:
         check_writable(path, overwrite=force)
-    found = run_compare(
-        {column or "prior": known},
-        goals,
-        notion or ["pml", "pmc", "lip", "ldp"],
-        None if levels is None else read_levels(levels),
-        read_outputs(outputs),
-        match=match,
-        jobs=jobs,
-        resume=resume,
-        progress=sys.stderr.isatty(),
-    )
+    try:
+        found = run_compare(
+            {column or "prior": known},
+            goals,
+            notion or ["pml", "pmc", "lip", "ldp"],
+            None if levels is None else read_levels(levels),
+            read_outputs(outputs),
+            match=match,
+            jobs=jobs,
+            resume=resume,
+            progress=sys.stderr.isatty(),
+        )
+    except KeyboardInterrupt:
+        if resume is not None:
+            note(f"designs so far are kept in {resume}; the same command goes on from there")
+        raise
     for path, write in writers.items():
         write(found, path)
     if as_json:

@@ -24,7 +24,13 @@ class Crossing:
 
 
 def find_crossing(
-    excess: Callable[[float], float], start: float, near: float, width: float, *, above: bool
+    excess: Callable[[float], float],
+    start: float,
+    near: float,
+    width: float,
+    *,
+    above: bool,
+    known: float = 0.0,
 ) -> Crossing:
     """Bracket the level at which a growing function of it passes zero.
 
@@ -35,6 +41,7 @@ def find_crossing(
     near : a value this close to zero ends the search, on the side that is wanted
     width : so does a bracket this narrow, relative to its upper end
     above : which side that is
+    known : a level that the search begins at; where the function is not positive
 
     Examples
     --------
@@ -42,12 +49,13 @@ def find_crossing(
     >>> round(found.below, 9), found.below**2 <= 2 < found.above**2
     (1.414213562, True)
     """
-    low, at_low = 0.0, excess(0.0)
+    low, at_low = known, excess(known)
     if at_low > 0:
-        return Crossing(None, 0.0)
+        return Crossing(None, known)
     if excess(math.inf) <= 0:
         return Crossing(math.inf, None)
-    high, at_high = max(start, 1e-6), excess(max(start, 1e-6))
+    high = max(start, 1e-6)
+    at_high = excess(high)
     for _ in range(_DOUBLINGS):
         if at_high > 0:
             break
@@ -60,6 +68,8 @@ def find_crossing(
         if high - low <= width * high or (at_high if above else -at_low) <= near:
             break
         middle = _between(low, high, at_low, at_high, halve)
+        if not low < middle < high:
+            break  # neighbouring floats
         found, before = excess(middle), high - low
         if found > 0:
             high, at_high = middle, found

@@ -52,6 +52,7 @@ class Comparison:
     Attributes
     ----------
     priors, utilities : what was compared, by name
+    notions : names of the notions, in the order given
     match : what the points of different notions share: ``"epsilon"``, ``"ldp"``, ``"pml"`` or
         ``"loss"``
     points : one :class:`FrontierPoint` per prior, utility, notion and target, each with its design
@@ -61,6 +62,7 @@ class Comparison:
 
     priors: dict[str, Prior]
     utilities: dict[str, Utility]
+    notions: tuple[str, ...]
     match: str
     points: tuple[FrontierPoint, ...]
     missing: tuple[Missing, ...] = ()
@@ -70,12 +72,6 @@ class Comparison:
 
     def __len__(self) -> int:
         return len(self.points)
-
-    @property
-    def notions(self) -> tuple[str, ...]:
-        """Names of the notions, in the order given."""
-        present = [point.notion for point in self.points] + [m.notion for m in self.missing]
-        return tuple(dict.fromkeys(present))
 
     @property
     def panels(self) -> tuple[tuple[str, str], ...]:
@@ -98,6 +94,7 @@ class Comparison:
             self,
             priors={k: v for k, v in self.priors.items() if prior in (None, k)},
             utilities={k: v for k, v in self.utilities.items() if utility in (None, k)},
+            notions=tuple(name for name in self.notions if notion in (None, name)),
             points=_part(self.points, notion, prior, utility),
             missing=_part(self.missing, notion, prior, utility),
         )

@@ -32,6 +32,9 @@ _EXACT = 1e-12
 _ROUNDING = 1e-12
 # Level that a search for a loss looks at first.
 _FIRST = 0.5
+# Levels at which the leakage of kernels is looked at before one is searched for, as a better kernel
+# may leak less.
+_LOOKS = tuple(2.0 ** (k / 4) for k in range(-16, 21))
 
 
 @dataclass(frozen=True)
@@ -235,7 +238,7 @@ def _by_ldp(path: _Path, target: float) -> tuple[float, str]:
     def excess(level: float) -> float:
         return path.implied_ldp(level) - target
 
-    found = find_crossing(excess, target, _EXACT * target, _EXACT, above=False)
+    found = find_crossing(excess, target, _EXACT * target, 0.0, above=False)
     if found.below is None:
         return 0.0, "no level of it is known to imply LDP at the target"
     return found.below, ""
@@ -245,10 +248,14 @@ def _by_pml(path: _Path, target: float) -> tuple[float, str]:
     def excess(level: float) -> float:
         return path.achieved_pml(level) - target
 
-    found = find_crossing(excess, target, _NEAR * target, _NEAR, above=False)
-    if found.below is None:
-        return 0.0, "its best kernel leaks more at every level"
-    return found.below, ""
+    if excess(math.inf) <= 0:
+        return math.inf, ""
+    known = max((level for level in (0.0, *_LOOKS, target) if excess(level) <= 0), default=None)
+    if known is None:
+        return 0.0, "its best kernel leaks more at every level that was tried"
+    above = min((level for level in _LOOKS if level > known), default=2 * known)
+    found = find_crossing(excess, above, _NEAR * target, _NEAR, above=False, known=known)
+    return (known if found.below is None else found.below), ""
 
 
 def _by_loss(path: _Path, target: float) -> tuple[float, str]:
@@ -260,7 +267,12 @@ def _by_loss(path: _Path, target: float) -> tuple[float, str]:
         return target - path.loss(level) + _ROUNDING * width
 
     found = find_crossing(excess, _FIRST, 0.0, _NEAR, above=True)
-    return math.inf if found.above is None else found.above, ""
+    if found.above is not None:
+        return found.above, ""
+    least = path.loss(math.inf)
+    if least > target + _NEAR * width:
+        return 0.0, f"it loses at least {least:.4g} at every level"
+    return math.inf, ""
 
 
 #: What frontiers can be matched by.
@@ -281,7 +293,7 @@ MATCHED_BY = {
 
 def check_match(match: Any) -> str:
     """The name of a way of matching, or a :class:`LevelError`."""
-    if match not in MATCHES:
+    if not isinstance(match, str) or match not in MATCHES:
         raise LevelError(
             "match of a comparison",
             expected="one of " + ", ".join(MATCHES),

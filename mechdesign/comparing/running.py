@@ -14,11 +14,13 @@ from ..privacy.families import as_families
 from ..privacy.notion import check_level
 from ..privacy.pointwise import PML
 from ..progress import counter
+from ..solve.choice import choose
 from ..solve.problem import state_problem
 from ..solve.sweeping import check_jobs
 from ..utility.base import Utility
 from .frontiers import Comparison
 from .paths import FrontierPoint, Missing, Task, check_match
+from .store import Store
 
 # Levels that are looked at when none are given.
 _LEVELS = np.linspace(0.1, 2.0, 20)
@@ -54,9 +56,10 @@ def compare(
         and nothing told are taken for each prior and utility when none are given.
     match : {"epsilon", "ldp", "pml", "loss"}
         What the notions are given equally. ``"epsilon"``: the same level. ``"ldp"``: the level
-        whose guarantee implies LDP at the target (by published results). ``"pml"``: the level
-        whose best kernel leaks the target as measured by PML, never more. ``"loss"``: the smallest
-        level whose best kernel loses at most the target against telling all.
+        whose guarantee implies LDP at the target (by published results). ``"pml"``: the largest
+        level found whose best kernel leaks the target as measured by PML, never more; a better
+        kernel may leak less, so several levels can do. ``"loss"``: the smallest level whose best
+        kernel loses at most the target against telling all.
     outputs, solver : as in :func:`design`
     jobs : processes to run in, as in :func:`sweep`
     resume : folder that designs are kept in
@@ -72,7 +75,7 @@ def compare(
     ------
     LevelError
         For no notion, no level, or what is neither a class, a text nor a function; and what
-        :func:`design` raises.
+        :func:`design` raises, before anything is designed.
     StorageError
         For a folder that cannot be used, or a design in it that was altered.
 
@@ -112,12 +115,19 @@ def compare(
                 for family in families
             ]
     for task in tasks:  # what cannot be designed is refused before anything is
-        state_problem(task.prior, task.utility, task.family.at(task.targets[-1]), outputs)
+        for level in {task.targets[len(task.targets) // 2], task.targets[-1]}:
+            notions = task.family.at(level)
+            problem = state_problem(task.prior, task.utility, notions, outputs)
+            if match != "ldp":  # where what implies no LDP is left out, not designed
+                choose(problem, solver)
+    if resume is not None:
+        Store(resume)
     found = list(_run(tasks, jobs, progress))
     points = tuple(item for item in found if isinstance(item, FrontierPoint))
     _warn_of_gaps(points)
     missing = tuple(item for item in found if isinstance(item, Missing))
-    return Comparison(priors, utilities, match, points, missing)
+    names = tuple(family.name for family in families)
+    return Comparison(priors, utilities, names, match, points, missing)
 
 
 def _run(tasks: list[Task], jobs: int, progress: bool) -> Iterator[FrontierPoint | Missing]:
@@ -190,7 +200,7 @@ def _checked_levels(levels: Any, match: str) -> tuple[float, ...]:
             got=repr(levels),
             remedy="pass for example [0.1, 0.5, 1]",
         )
-    found = tuple(check_level(level, f"{what[:-1]} of a comparison") for level in levels)
+    found = tuple(_checked_level(level, match) for level in levels)
     if not found or len(set(found)) < len(found):
         raise LevelError(
             f"{what} of a comparison",
@@ -199,6 +209,20 @@ def _checked_levels(levels: Any, match: str) -> tuple[float, ...]:
             remedy="pass for example [0.1, 0.5, 1]",
         )
     return found
+
+
+def _checked_level(level: Any, match: str) -> float:
+    if match != "loss":
+        return check_level(level, "level of a comparison")
+    try:
+        return check_level(level, "loss")
+    except LevelError:
+        raise LevelError(
+            "loss of a comparison",
+            expected="a non-negative number in units of the utility",
+            got=repr(level),
+            remedy="give what may be lost against telling all, such as 0.1",
+        ) from None
 
 
 def _default_levels(prior: Prior, utility: Utility, outputs: Any, match: str) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StorageError
-from ..serialising import problem_to_json
+from ..serialising import asked_to_json, label_to_json, problem_to_json
 from ..solve.designing import Design
 from ..solve.problem import AnyProblem, Problem
 from ..storage import load, save
@@ -22,6 +22,10 @@ class Store:
     """
 
     def __init__(self, folder: str | Path) -> None:
+        if not isinstance(folder, (str, Path)) or not str(folder).strip():
+            raise StorageError(
+                f"folder to keep designs in: expected a path, got {folder!r}; name a folder."
+            )
         self.folder = Path(folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -44,7 +48,12 @@ class Store:
         path = self._file(problem, solver)
         if not path.exists():
             return None
-        found = load(path)
+        try:
+            found = load(path)
+        except StorageError as cause:
+            raise StorageError(
+                f"{cause} Remove {path}, and the comparison designs that point again."
+            ) from None
         if not isinstance(found, Design) or not _answers(found, problem):
             raise StorageError(
                 f"file {path}: expected the design its name stands for, got another; remove it."
@@ -57,6 +66,11 @@ class Store:
 
 
 def _answers(found: Design, problem: AnyProblem) -> bool:
-    outputs = not isinstance(problem, Problem) or found.mechanism.outputs == problem.outputs
-    same = found.prior == problem.prior and found.notions == problem.notions
-    return same and outputs
+    outputs = found.mechanism.outputs if isinstance(problem, Problem) else ()
+    asked = asked_to_json(found.prior, found.notions, found.utility, outputs)
+    wanted = problem_to_json(problem)
+    # A matrix may be read back under another name; what it pays is the same.
+    for entry in (asked, wanted):
+        if "gains" in entry["utility"]:
+            del entry["utility"]["name"]
+    return {**asked, "outputs": [label_to_json(label) for label in outputs]} == wanted

@@ -45,8 +45,8 @@ class Ranking:
     prior, utility, target : the panel and the target
     order : names of the notions, by value from the best
     leaders : those whose values cannot be told apart from the best one's
-    lead : what the leaders are ahead of the next, as a share of what can be gained: at least that,
-        as the value of the one is compared with the proven bound of the others; 0 where all lead
+    lead : what each leader is ahead of all others, as a share of what can be gained: at least that,
+        as its value is compared with their proven bounds; 0 where all lead, or nothing is proved
     """
 
     prior: str
@@ -74,7 +74,8 @@ def _ranked(prior: str, utility: str, target: float, points: Sequence[FrontierPo
     # In the order given, so that the same leaders are the same whoever is ahead by rounding.
     leaders = tuple(p.notion for p in points if p.kept_bound >= best - _SAME)
     others = [p.kept_bound for p in order if p.notion not in leaders]
-    lead = max(best - max(others), 0.0) if others else 0.0
+    least = min(p.kept for p in order if p.notion in leaders)
+    lead = max(least - max(others), 0.0) if others else 0.0
     names = tuple(p.notion for p in order)
     return Ranking(prior, utility, target, names, leaders, lead)
 
@@ -98,7 +99,7 @@ def verdict_lines(
     notions = {p.notion for p in points}
     if match == "epsilon":
         yield from _implied_lines(points)
-    elif match in _CEILINGS and _CEILINGS[match] in notions and len(notions) > 1:
+    elif len(notions) > 1 and _has_ceiling(points, match):
         yield _CEILING_WORDS[match]
     yield from _short_lines(points, match)
     yield from _missing_lines(missing)
@@ -108,15 +109,21 @@ def _lead_lines(
     panel: Sequence[FrontierPoint], rankings: Sequence[Ranking], match: str, start: str
 ) -> Iterator[str]:
     count = len(rankings)
-    led: dict[tuple[str, ...], list[float]] = {}
+    led: dict[tuple[tuple[str, ...], bool], list[float]] = {}
     for ranking in rankings:
-        led.setdefault(ranking.leaders, []).append(ranking.target)
+        led.setdefault((ranking.leaders, _same(panel, ranking)), []).append(ranking.target)
     parts = []
-    for leaders, targets in sorted(led.items(), key=lambda item: -len(item[1])):
+    for (leaders, same), targets in sorted(led.items(), key=lambda item: -len(item[1])):
         where = f"at {len(targets)} of {count} targets"
         if len(targets) == count:
             where = "at the only target" if count == 1 else f"at all {count} targets"
-        word = _listed(leaders) + (" give the same and the most" if len(leaders) > 1 else " does")
+        word = _listed(leaders) + (
+            " does"
+            if len(leaders) == 1
+            else " give the same and the most"
+            if same
+            else " cannot be told apart, as their bounds overlap,"
+        )
         parts.append(f"{word} {where} ({_spans(targets, rankings)})")
     yield f"{start}Which gives the most utility at {_SHARED[match]}? " + "; ".join(parts) + "."
     middle = rankings[count // 2]
@@ -134,8 +141,14 @@ def _lead_lines(
         yield (
             f"{start}The largest lead is that of {_listed(widest.leaders)} over {rest[0]} at "
             f"{_SYMBOL[match]} = {widest.target:.4g}: at least {widest.lead:.1%} of what could be "
-            "gained, proved by the certificates of both."
+            "gained, proved by the certificates."
         )
+
+
+def _same(panel: Sequence[FrontierPoint], ranking: Ranking) -> bool:
+    """Whether the leaders have one value, rather than bounds that overlap."""
+    kept = [p.kept for p in panel if p.target == ranking.target and p.notion in ranking.leaders]
+    return max(kept) - min(kept) <= _SAME
 
 
 def _leak_lines(panel: Sequence[FrontierPoint], start: str) -> Iterator[str]:
@@ -201,6 +214,14 @@ def _implies(group: Sequence[FrontierPoint], name: str, other: str) -> bool:
     )
 
 
+def _has_ceiling(points: Sequence[FrontierPoint], match: str) -> bool:
+    """Whether the notion of that name is the one that nothing can exceed."""
+    asked = [p.design.notions for p in points if p.notion == _CEILINGS.get(match)]
+    return bool(asked) and all(
+        len(notions) == 1 and type(notions[0]).__name__ == _CEILINGS[match] for notions in asked
+    )
+
+
 def _short_lines(points: Sequence[FrontierPoint], match: str) -> Iterator[str]:
     """Points that stay away from what they were matched by, as leakage moves in steps."""
     if match not in ("ldp", "pml"):
@@ -211,9 +232,14 @@ def _short_lines(points: Sequence[FrontierPoint], match: str) -> Iterator[str]:
         ]
         if short:
             worst = max(short, key=lambda p: p.target - p.attained)
+            why = (
+                "no level of it comes nearer"
+                if match == "ldp"
+                else "the leakage of its best kernels moves in steps"
+            )
             yield (
                 f"{name} stays below the target at {_count(len(short), 'point')} (most at "
-                f"{worst.target:.4g}: {worst.attained:.4g}), as no level of it comes nearer."
+                f"{worst.target:.4g}: {worst.attained:.4g}), as {why}."
             )
 
 

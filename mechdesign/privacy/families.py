@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -80,12 +81,13 @@ def _one(item: Any, position: int) -> Family:
         return item
     if isinstance(item, str):
         return parse_family(item)
-    if isinstance(item, PrivacyNotion) or not callable(item):
+    strange = isinstance(item, type) and not issubclass(item, PrivacyNotion)
+    if isinstance(item, PrivacyNotion) or not callable(item) or strange or not _takes_one(item):
         raise LevelError(
             "notion of a comparison",
-            expected="a notion class, a text such as 'alip:2e,e', or a function of the level",
+            expected="a notion class, a text such as 'alip:2e,e', or a function of the level alone",
             got=repr(item),
-            remedy="pass md.PML rather than md.PML(0.5)",
+            remedy="pass md.PML rather than md.PML(0.5), or lambda e: md.PML(e)",
         )
     name = getattr(item, "__name__", "")
     name = name if name and name != "<lambda>" else f"notion {position + 1}"
@@ -99,6 +101,19 @@ def _one(item: Any, position: int) -> Family:
             )
         return Family(name, item.at)
     return Family(name, item)
+
+
+def _takes_one(item: Any) -> bool:
+    """Whether a function can be called with a level and nothing else, as far as it tells."""
+    if isinstance(item, type):
+        return True
+    try:
+        inspect.signature(item).bind(0.0)
+    except TypeError:
+        return False
+    except ValueError:  # some built-in functions tell nothing
+        pass
+    return True
 
 
 def parse_family(text: str) -> Family:
