@@ -149,6 +149,41 @@ def test_a_kernel_that_is_not_private_says_so():
     assert "4 of 4 reports reveal the secret" in text
 
 
+def test_a_broken_promise_is_not_made():
+    kernel = [[0.6, 0.4], [0.3, 0.7]]
+    text = read(report_page(kernel, [0.5, 0.5], [md.LDP(0.1), md.LDP(2)]))
+    assert f"LDP(0.1): no. What it asks does not hold here: “{md.LDP(0.1).in_words}”" in text
+    assert f"LDP(2): yes. {md.LDP(2).in_words}" in text
+    assert "Every kernel with LDP(2) under this prior" in text
+    text = read(report_page(kernel, [0.5, 0.5], md.LDP(0.1)))
+    assert "nothing follows from them" in text
+    assert "⇒" not in text
+
+
+def test_levels_and_gaps_are_rounded_up():
+    """log 2 = 0.6931471… is 0.693147 to the nearest sixth digit, which it exceeds."""
+    kernel = [[0.6, 0.4], [0.3, 0.7]]
+    assert "LDP 0.693148 " in read(report_page(kernel, [0.5, 0.5]))
+    found = md.design(PRIOR, md.utility.MutualInformation(), md.LIP(0.5))
+    text = read(report_page(found))
+    shown = re.search(r"exceeds that by more than (\S+) of", text)
+    assert float(shown[1]) >= found.gap > 0
+
+
+def test_small_chances_are_no_zeros():
+    text = read(report_page([[1 - 1e-9, 1e-9, 0], [0.5, 0.5, 0]], [0.5, 0.5]))
+    assert "0.5 >0.999999 1e-09 0 1" in text
+
+
+def test_long_labels_are_told_apart_in_the_tables():
+    labels = [f"{'a name that goes on ' * 5}{i}" for i in range(3)]
+    prior = md.Prior([0.5, 0.3, 0.2], labels)
+    rows = beliefs(md.Mechanism(np.eye(3), labels, labels), prior)
+    assert len({row.symbol for row in rows}) == len({row.most_after for row in rows}) == 3
+    assert all(row.is_ruled_out for row in rows)
+    assert read(report_page(np.eye(3), prior)).count("can be certain or ruled out") == 3
+
+
 def test_a_design_under_another_prior_is_a_kernel(found):
     other = md.Prior([0.1, 0.2, 0.3, 0.4], PRIOR.labels)
     text = read(report_page(found, other))

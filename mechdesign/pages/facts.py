@@ -13,7 +13,7 @@ import numpy as np
 from .. import __version__
 from ..errors import UnknownNameError
 from ..exact import Verdict
-from ..labels import shorten
+from ..labels import short_names
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
@@ -51,6 +51,7 @@ class Belief:
 def beliefs(mechanism: Mechanism, prior: Prior) -> list[Belief]:
     """One :class:`Belief` per symbol of positive mass."""
     posterior = mechanism.posterior(prior)
+    symbols, reports = short_names(prior.labels, 60), short_names(mechanism.outputs, 40)
     left = compatible_symbols(mechanism, prior)
     seen = [j for j, label in enumerate(mechanism.outputs) if label in left]
     found = []
@@ -60,13 +61,13 @@ def beliefs(mechanism: Mechanism, prior: Prior) -> list[Belief]:
         label = prior.labels[x]
         found.append(
             Belief(
-                shorten(label, 60),
+                symbols[x],
                 float(prior.probabilities[x]),
                 float(row.min()),
-                shorten(mechanism.outputs[low], 40),
+                reports[low],
                 float(row.max()),
-                shorten(mechanism.outputs[high], 40),
-                any(label not in symbols for symbols in left.values()),
+                reports[high],
+                any(label not in possible for possible in left.values()),
                 (label,) in left.values(),
             )
         )
@@ -88,7 +89,9 @@ def disclosure_lines(mechanism: Mechanism, prior: Prior) -> list[str]:
     else:
         lines.append("No report reveals the secret: at least two values stay possible.")
     if partial:
-        shown = _listed(f"{label!r} leaves {len(s)} of {size}" for label, s in partial.items())
+        shown = _listed(
+            f"{label!r} leaves {len(s)} of {size} values" for label, s in partial.items()
+        )
         lines.append(f"Some reports rule values out: {shown}.")
     if not certain and not partial:
         lines.append(
