@@ -278,6 +278,9 @@ def test_mistakes_are_named(designs):
     refused(lambda: md.plot_kernel(kernel, [0.5, 0.3, 0.2]), "2 probabilities")
     for most in (0, -1, 2.5, True):
         refused(lambda most=most: md.plot_binding(designs["zero mass"], most), "positive whole")
+    refused(lambda: md.plot_kernel(kernel, ax=3), "matplotlib axes")
+    refused(lambda: md.plot_kernel(kernel, ax=pyplot.subplots(1, 2)[1]), "several axes")
+    refused(lambda: md.plot_frontiers(designs["zero mass"]), "md.compare")
 
 
 def test_priors_from_json_are_matched_with_inputs_by_name(tmp_path, capsys, monkeypatch):

@@ -9,7 +9,7 @@ from ..auditing import AuditReport, audit
 from ..errors import PriorError
 from ..exact import Verdict
 from ..files import check_writable, write_text
-from ..labels import short_names
+from ..labels import parse_labels, short_names
 from ..mechanism import Mechanism
 from ..plotting.kernels import plot_kernel
 from ..plotting.leakages import plot_leakage
@@ -189,7 +189,11 @@ def _commands(design: Design | None, prior: Prior, notions: tuple[PrivacyNotion,
     masses = ",".join(
         f"{label}={float(p)!r}" for label, p in zip(prior.labels, prior.probabilities, strict=True)
     )
-    if known and simple and len(prior) <= _TABLE and not any(c in masses for c in "'\"\\ "):
+    texts = [str(label) for label in prior.labels]
+    readable = parse_labels(texts) == list(prior.labels) and not any(
+        c in text for text in texts for c in ",='\"\\ "
+    )
+    if known and simple and len(prior) <= _TABLE and readable and all(texts):
         asked = " ".join(f"--privacy {n.spec}" for n in notions)
         lines.append(f"mechdesign design --prior '{masses}' {asked} --output design.json")
     return lines
