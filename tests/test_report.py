@@ -118,6 +118,22 @@ def test_implied_guarantees_come_with_their_results(found):
         assert str(step) in text
 
 
+def test_smallest_implied_levels():
+    """DP along a line of three has no published LDP level; two steps of ε are the smallest."""
+    line = md.Prior([0.5, 0.3, 0.2], [0, 1, 2])
+    rows = {row.name: row for row in implied_rows([md.DP(0.5, "adjacent")], line)[0]}
+    assert rows["LDP"].levels == "infinite"
+    assert float(rows["LDP"].smallest) == pytest.approx(1.0, abs=1e-5)
+    assert rows["MIPrivacy"].smallest == ""
+    for notions in ([md.PML(0.1)], [md.LIP(0.4), md.LDP(0.5)]):
+        for row in implied_rows(notions, PRIOR)[0]:
+            if row.smallest:
+                pairs = zip(row.smallest.split(", "), row.levels.split(", "), strict=True)
+                assert all(float(a) <= float(b) + 1e-6 for a, b in pairs)
+    # Averages are no bounds on ratios.
+    assert not any(row.smallest for row in implied_rows([md.MIPrivacy(0.1)], PRIOR)[0])
+
+
 def test_beliefs_against_bayes(found):
     rows = beliefs(found.mechanism, PRIOR)
     joint = PRIOR.probabilities[:, None] * found.mechanism.kernel
