@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -78,6 +80,54 @@ def shorten(label: Label, width: int = 18) -> str:
     """Text of a label, cut to ``width`` characters."""
     text = str(label)
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def one_line(label: Label) -> str:
+    r"""Text of a label in one line, characters that cannot be seen escaped.
+
+    >>> one_line("a\n b"), one_line("a\x00"), one_line("")
+    ('a b', 'a\\x00', "''")
+    """
+    text = " ".join(str(label).split()) or repr(label)
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def cut(text: str, width: int) -> str:
+    """A text cut to a width; long ones keep both ends, as those alike often end differently."""
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 2
+    return f"{text[: width - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
+
+
+def short_names(labels: Sequence[Label], width: int) -> list[str]:
+    """Labels in one line each, cut to a width, different ones told apart.
+
+    Where some would look alike, what all begin with goes; those that still do are numbered by
+    their places.
+
+    >>> short_names(["people aged 20 to under 40 years", "people aged 21 to under 40 years"], 18)
+    ['…20 to un…40 years', '…21 to un…40 years']
+    >>> short_names(["a long name 1 in the middle", "another long name in the middle"], 11)
+    ['a lon…iddle', 'anoth…iddle']
+    >>> short_names(["aaaaaa1aaaaaa", "aaaaaa2aaaaaa"], 9)
+    ['#1 a…aaaa', '#2 a…aaaa']
+    """
+    lines = [one_line(label) for label in labels]
+    if len({cut(line, width) for line in lines}) < len(set(lines)):
+        first, last = min(lines), max(lines)
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+        # Whole words go, so that numbers stay whole.
+        shared = first[: sum(1 for _ in same)]
+        start = max(shared.rfind(mark) for mark in " -_,;:/(|") + 1
+        if start > 1:
+            lines = ["…" + line[start:] for line in lines]
+    names = [cut(line, width) for line in lines]
+    for alike in (name for name, count in Counter(names).items() if count > 1):
+        for i, line in enumerate(lines):
+            if names[i] == alike:
+                names[i] = cut(f"#{i + 1} {line}", width)
+    return names
 
 
 def listing(labels: Sequence[Label], most: int = 6) -> str:

@@ -47,6 +47,20 @@ def test_the_factor_is_in_the_words(notion):
     assert notion.in_words.endswith(".")
 
 
+def test_what_small_levels_imply_is_not_denied():
+    """PML below log 1/(1 − pmin) bounds how unlikely a value becomes, and from there on not."""
+    prior = md.Prior([0.6, 0.3, 0.1])
+    edge = -math.log1p(-0.1)
+    assert md.convert(md.PML(0.99 * edge), to=md.PMC, prior=prior).epsilon < math.inf
+    with pytest.warns(md.errors.NoGuaranteeWarning, match="a witness shows it"):
+        md.convert(md.PML(1.01 * edge), to=md.PMC, prior=prior, tight=True)
+    assert "unless the level is below log 1/(1 − p)" in md.PML(0.1).in_words
+    # PMC always bounds how likely one becomes, and robust PML over all priors is LDP.
+    assert md.convert(md.PMC(0.5), to=md.PML, prior=prior).epsilon < math.log(10)
+    for notion in (md.PMC(0.5), md.RobustPML.floor(0.5, 0.0)):
+        assert "not bounded" not in notion.in_words
+
+
 def test_averages_are_said_to_be_averages():
     assert "0.5 nats (0.721 bits)" in md.MIPrivacy(0.5).in_words
     assert "0.5 nats" in md.MIPufferfish(0.5, [{0: (0, 0), 1: (1, 0)}]).in_words

@@ -121,6 +121,22 @@ def test_implied_guarantees_come_with_their_results(found):
         assert str(step) in text
 
 
+def test_smallest_implied_levels():
+    """DP along a line of three has no published LDP level; two steps of ε are the smallest."""
+    line = md.Prior([0.5, 0.3, 0.2], [0, 1, 2])
+    rows = {row.name: row for row in implied_rows([md.DP(0.5, "adjacent")], line)[0]}
+    assert rows["LDP"].levels == "infinite"
+    assert float(rows["LDP"].smallest) == pytest.approx(1.0, abs=1e-5)
+    assert rows["MIPrivacy"].smallest == ""
+    for notions in ([md.PML(0.1)], [md.LIP(0.4), md.LDP(0.5)]):
+        for row in implied_rows(notions, PRIOR)[0]:
+            if row.smallest:
+                pairs = zip(row.smallest.split(", "), row.levels.split(", "), strict=True)
+                assert all(float(a) <= float(b) + 1e-6 for a, b in pairs)
+    # Averages are no bounds on ratios.
+    assert not any(row.smallest for row in implied_rows([md.MIPrivacy(0.1)], PRIOR)[0])
+
+
 def test_beliefs_against_bayes(found):
     rows = beliefs(found.mechanism, PRIOR)
     joint = PRIOR.probabilities[:, None] * found.mechanism.kernel
@@ -150,6 +166,51 @@ def test_a_kernel_that_is_not_private_says_so():
     assert "can be certain" in text
     assert "upper bound" not in text
     assert "4 of 4 reports reveal the secret" in text
+
+
+def test_a_broken_promise_is_not_made():
+    kernel = [[0.6, 0.4], [0.3, 0.7]]
+    text = read(report_page(kernel, [0.5, 0.5], [md.LDP(0.1), md.LDP(2)]))
+    assert f"LDP(0.1): no. What it asks does not hold here: “{md.LDP(0.1).in_words}”" in text
+    assert f"LDP(2): yes. {md.LDP(2).in_words}" in text
+    assert "Every kernel with LDP(2) under this prior" in text
+    text = read(report_page(kernel, [0.5, 0.5], md.LDP(0.1)))
+    assert "nothing follows from them" in text
+    assert "⇒" not in text
+
+
+def test_levels_and_gaps_are_rounded_up():
+    """log 2 = 0.6931471… is 0.693147 to the nearest sixth digit, which it exceeds."""
+    kernel = [[0.6, 0.4], [0.3, 0.7]]
+    assert "LDP 0.693148 " in read(report_page(kernel, [0.5, 0.5]))
+    found = md.design(PRIOR, md.utility.MutualInformation(), md.LIP(0.5))
+    text = read(report_page(found))
+    shown = re.search(r"exceeds that by more than (\S+) of", text)
+    assert float(shown[1]) >= found.gap > 0
+
+
+def test_commands_are_shown_where_they_say_the_same(found):
+    """A comma or an equals sign in a label would be read as another prior."""
+    assert "design --prior &#39;a=0.4,b=0.3" in report_page(found)
+    for labels in (["a,b", "c"], ["a=b", "c"], ["", "c"], [None, "c"], ["1", "2"], [0.5, "c"]):
+        prior = md.Prior([0.6, 0.4], labels)
+        page = report_page(md.design(prior, md.utility.Hamming(), md.PML(0.3)))
+        assert "design --prior" not in page
+        assert "mechdesign audit design.json" in page
+
+
+def test_small_chances_are_no_zeros():
+    text = read(report_page([[1 - 1e-9, 1e-9, 0], [0.5, 0.5, 0]], [0.5, 0.5]))
+    assert "0.5 >0.999999 1e-09 0 1" in text
+
+
+def test_long_labels_are_told_apart_in_the_tables():
+    labels = [f"{'a name that goes on ' * 5}{i}" for i in range(3)]
+    prior = md.Prior([0.5, 0.3, 0.2], labels)
+    rows = beliefs(md.Mechanism(np.eye(3), labels, labels), prior)
+    assert len({row.symbol for row in rows}) == len({row.most_after for row in rows}) == 3
+    assert all(row.is_ruled_out for row in rows)
+    assert read(report_page(np.eye(3), prior)).count("can be certain or ruled out") == 3
 
 
 def test_a_design_under_another_prior_is_a_kernel(found):

@@ -11,18 +11,25 @@ from importlib import metadata
 import numpy as np
 
 from .. import __version__
-from ..errors import UnknownNameError
+from ..errors import MechdesignError, UnknownNameError
 from ..exact import Verdict
-from ..labels import shorten
+from ..labels import short_names
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..privacy.notion import PrivacyNotion
+from ..privacy.differential import LDP
+from ..privacy.notion import LikelihoodBound, PrivacyNotion
+from ..privacy.pointwise import ALIP, LIP, PMC, PML
 from ..theory.conversions import implications, rounded_up
 from ..theory.disclosure import compatible_symbols
 from ..theory.theorems import find_theorem
+from ..theory.tight import tight_conversion
 
 # Libraries whose version matters to who wants the same numbers again.
 _LIBRARIES = ("numpy", "scipy", "highspy", "clarabel", "python-flint", "matplotlib", "jinja2")
+
+# Smallest implied levels are computed for priors up to this size, and shown where they are that
+# near to what a mechanism has.
+_FEW, _NEAR = 10, 1e-6
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class Belief:
 def beliefs(mechanism: Mechanism, prior: Prior) -> list[Belief]:
     """One :class:`Belief` per symbol of positive mass."""
     posterior = mechanism.posterior(prior)
+    symbols, reports = short_names(prior.labels, 60), short_names(mechanism.outputs, 40)
     left = compatible_symbols(mechanism, prior)
     seen = [j for j, label in enumerate(mechanism.outputs) if label in left]
     found = []
@@ -60,13 +68,13 @@ def beliefs(mechanism: Mechanism, prior: Prior) -> list[Belief]:
         label = prior.labels[x]
         found.append(
             Belief(
-                shorten(label, 60),
+                symbols[x],
                 float(prior.probabilities[x]),
                 float(row.min()),
-                shorten(mechanism.outputs[low], 40),
+                reports[low],
                 float(row.max()),
-                shorten(mechanism.outputs[high], 40),
-                any(label not in symbols for symbols in left.values()),
+                reports[high],
+                any(label not in possible for possible in left.values()),
                 (label,) in left.values(),
             )
         )
@@ -88,7 +96,9 @@ def disclosure_lines(mechanism: Mechanism, prior: Prior) -> list[str]:
     else:
         lines.append("No report reveals the secret: at least two values stay possible.")
     if partial:
-        shown = _listed(f"{label!r} leaves {len(s)} of {size}" for label, s in partial.items())
+        shown = _listed(
+            f"{label!r} leaves {len(s)} of {size} values" for label, s in partial.items()
+        )
         lines.append(f"Some reports rule values out: {shown}.")
     if not certain and not partial:
         lines.append(
@@ -105,10 +115,14 @@ def disclosure_lines(mechanism: Mechanism, prior: Prior) -> list[str]:
 
 @dataclass(frozen=True)
 class Implied:
-    """One implied guarantee, with the results that lead to it."""
+    """One implied guarantee, with the results that lead to it.
+
+    ``smallest`` are the least levels that hold, where they were computed, else empty.
+    """
 
     name: str
     levels: str
+    smallest: str
     steps: tuple[str, ...]
     reason: str
 
@@ -118,12 +132,11 @@ def implied_rows(
 ) -> tuple[list[Implied], list[tuple[str, str, str]]]:
     """Implied guarantees, and the results they rest on: identifier, statement, source."""
     rows, used = [], {}
+    smallest = _smallest(notions, prior)
     for entry in implications(list(notions), prior).found:
         steps = tuple(str(step) for step in entry.derivation)
-        levels = ", ".join(
-            "infinite" if math.isinf(level) else rounded_up(level, 6) for level in entry.levels
-        )
-        rows.append(Implied(entry.name, levels, steps, entry.reason))
+        least = smallest.get(entry.name, "")
+        rows.append(Implied(entry.name, _levels(entry.levels), least, steps, entry.reason))
         used.update({step.id: step.source for step in entry.derivation})
     cited = []
     for name, source in used.items():
@@ -133,6 +146,28 @@ def implied_rows(
             # A definition that a step cites, which is no result with a check of its own.
             cited.append((name, "by definition", source))
     return rows, cited
+
+
+def _levels(levels: Iterable[float]) -> str:
+    return ", ".join("infinite" if math.isinf(v) else rounded_up(v, 6) for v in levels)
+
+
+def _smallest(notions: Sequence[PrivacyNotion], prior: Prior) -> dict[str, str]:
+    """The least levels of the usual notions that hold for every kernel with these, if soon found.
+
+    Each is proved to hold, and a mechanism attains it within :data:`_NEAR`.
+    """
+    if len(prior) > _FEW or not all(isinstance(notion, LikelihoodBound) for notion in notions):
+        return {}
+    found = {}
+    for target in (PML, PMC, LIP, ALIP, LDP):
+        try:
+            tight = tight_conversion(list(notions), target, prior)
+        except MechdesignError:
+            continue  # the published level stands
+        if tight.gap <= _NEAR:
+            found[target.__name__] = _levels(tight.target.levels)
+    return found
 
 
 def verdict_words(verdicts: Iterable[Verdict]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from .. import __version__
 from ..errors import MechdesignError
 from ..plotting.style import load_pyplot, save_figure
+from ..theory.conversions import rounded_up
 
 _HEADER = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 _NAMES = re.compile(r'(id="|href="#|url\(#)')
@@ -29,6 +30,8 @@ def render(template: str, **values: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
+    environment.filters["upward"] = upward
+    environment.filters["chance"] = chance
     return str(environment.get_template(template).render(version=__version__, **values))
 
 
@@ -51,6 +54,24 @@ def _load_jinja() -> Any:
 def number(value: float, digits: int = 6) -> str:
     """A number for people: significant digits, or that it is infinite."""
     return "infinite" if math.isinf(value) else f"{value:.{digits}g}"
+
+
+def upward(value: float, digits: int = 6) -> str:
+    """A :func:`number` rounded up, so that what it bounds stays below it."""
+    return "infinite" if math.isinf(value) else rounded_up(value, digits)
+
+
+def chance(value: float) -> str:
+    """A probability with six decimals; 0 and 1 only where they are meant.
+
+    >>> [chance(v) for v in (0.0, 2e-10, 0.25, 1 - 1e-9, 1.0)]
+    ['0', '2e-10', '0.250000', '>0.999999', '1']
+    """
+    if value in (0.0, 1.0):
+        return str(int(value))
+    if value < 5e-7:
+        return f"{value:.0e}"
+    return ">0.999999" if value >= 0.9999995 else f"{value:.6f}"
 
 
 class Figures:

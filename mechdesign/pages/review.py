@@ -7,8 +7,9 @@ from typing import Any
 
 from ..auditing import AuditReport, audit
 from ..errors import PriorError
+from ..exact import Verdict
 from ..files import check_writable, write_text
-from ..labels import shorten
+from ..labels import parse_labels, short_names
 from ..mechanism import Mechanism
 from ..plotting.kernels import plot_kernel
 from ..plotting.leakages import plot_leakage
@@ -19,7 +20,7 @@ from ..privacy.notion import PrivacyNotion, as_notions
 from ..solve.designing import Design, agreement_lines
 from ..solve.shadow_prices import Binding, binding, has_prices
 from .facts import beliefs, disclosure_lines, implied_rows, verdict_words, versions
-from .rendering import Figures, check_pages, number, render
+from .rendering import Figures, check_pages, number, render, upward
 
 # Kernels up to this size are shown in numbers too.
 _TABLE = 12
@@ -82,7 +83,8 @@ def report_page(item: Any, prior: Any = None, privacy: Any = None, title: str | 
     report = audit(kernel, prior, privacy)
     mechanism, known = report.mechanism, report.prior
     notions = tuple(check.notion for check in report.checks)
-    implied, cited = implied_rows(notions, known) if notions else ([], [])
+    held = tuple(c.notion for c in report.checks if c.verdict is Verdict.YES)
+    implied, cited = implied_rows(held, known) if held else ([], [])
     figures = Figures()
     return render(
         "review.html.j2",
@@ -90,6 +92,7 @@ def report_page(item: Any, prior: Any = None, privacy: Any = None, title: str | 
         design=design,
         report=report,
         notions=notions,
+        held=held,
         verdict=verdict_words(check.verdict for check in report.checks),
         kernel=_kernel_rows(mechanism, known),
         beliefs=beliefs(mechanism, known),
@@ -117,10 +120,10 @@ def _kernel_rows(mechanism: Mechanism, prior: Prior) -> dict[str, Any] | None:
         return None
     q = mechanism.output_distribution(prior)
     return {
-        "outputs": [shorten(label, 24) for label in mechanism.outputs],
+        "outputs": short_names(mechanism.outputs, 24),
         "rows": [
-            (shorten(label, 40), prior.probabilities[i], mechanism.kernel[i].tolist())
-            for i, label in enumerate(mechanism.inputs)
+            (name, prior.probabilities[i], mechanism.kernel[i].tolist())
+            for i, name in enumerate(short_names(mechanism.inputs, 40))
         ],
         "last": q.tolist(),
     }
@@ -128,10 +131,13 @@ def _kernel_rows(mechanism: Mechanism, prior: Prior) -> dict[str, Any] | None:
 
 def _leakage_rows(report: AuditReport) -> list[tuple[str, str, str, str]]:
     rows = []
-    for name, leakage in report.leakages.items():
+    outputs = report.mechanism.outputs
+    shown = dict(zip(outputs, short_names(outputs, 40), strict=True))
+    for leakage in report.leakages.values():
+        name = type(leakage.notion).__name__
         for field, worst in zip(leakage.notion.level_fields, leakage.worst, strict=True):
-            label = name.upper() if len(leakage.levels) == 1 else f"{name.upper()} {field}"
-            rows.append((label, number(worst.level), shorten(worst.output, 40), worst.about))
+            label = name if len(leakage.levels) == 1 else f"{name} {field}"
+            rows.append((label, upward(worst.level), shown[worst.output], worst.about))
     for label, level in (
         ("maximal leakage", report.maximal_leakage),
         ("maximal cost leakage", report.maximal_cost_leakage),
@@ -180,7 +186,11 @@ def _commands(design: Design | None, prior: Prior, notions: tuple[PrivacyNotion,
     masses = ",".join(
         f"{label}={float(p)!r}" for label, p in zip(prior.labels, prior.probabilities, strict=True)
     )
-    if known and simple and len(prior) <= _TABLE and not any(c in masses for c in "'\"\\ "):
+    texts = [str(label) for label in prior.labels]
+    readable = parse_labels(texts) == list(prior.labels) and not any(
+        c in text for text in texts for c in ",='\"\\ "
+    )
+    if known and simple and len(prior) <= _TABLE and readable and all(texts):
         asked = " ".join(f"--privacy {n.spec}" for n in notions)
         lines.append(f"mechdesign design --prior '{masses}' {asked} --output design.json")
     return lines

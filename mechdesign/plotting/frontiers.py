@@ -58,6 +58,13 @@ def plot_frontiers(comparison: Comparison, ax: Any = None, quantity: str | None 
     MechdesignError
         When matplotlib is not installed.
     """
+    if not isinstance(comparison, Comparison):
+        raise InputError(
+            "picture of frontiers",
+            expected="the result of a comparison",
+            got=type(comparison).__name__,
+            remedy="pass what md.compare returned",
+        )
     quantity = quantity or ("achieved_pml" if comparison.match == "loss" else "value")
     if quantity not in QUANTITIES:
         raise UnknownNameError("quantity of a plot", quantity, QUANTITIES)

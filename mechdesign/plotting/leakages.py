@@ -113,8 +113,9 @@ def _series(report: AuditReport, names: list[str], used: NDArray[np.intp]) -> li
         for k, field in enumerate(fields):
             title = type(leakage.notion).__name__
             title = title if len(fields) == 1 else f"{title} {field}"
+            line = "" if len(fields) == 1 else f"\n({field})"
             asked = tuple(
-                (check.notion.levels[k], f"asked: {check.notion}, {check.verdict}")
+                (check.notion.levels[k], f"asked: {check.notion}, {check.verdict}{line}")
                 for check in report.checks
                 if type(check.notion) is type(leakage.notion)
                 and check.notion.levels[k] < math.inf

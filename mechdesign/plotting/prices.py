@@ -110,7 +110,7 @@ def _texts(found: Binding, shown: Sequence[PricedConstraint]) -> list[str]:
 
     def side(name: str) -> str:
         if name not in symbols:
-            return plain(name, 22)
+            return plain(name, 40)
         return f"'{symbols[name]}'" if name[0] in "'\"" else symbols[name]
 
     lines = []

@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from ..errors import MechdesignError, StorageError
+from ..errors import InputError, MechdesignError, StorageError
 from ..files import new_file
 
 #: Okabe and Ito's colours without yellow, which is too pale for lines; black comes last.
@@ -72,6 +72,13 @@ def new_axes(ax: Any = None, size: tuple[float, float] = (4.6, 3.2)) -> Any:
         figure.set_size_inches(size)
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         ax.set_gid(_OURS)
+    elif not hasattr(ax, "spines"):
+        raise InputError(
+            "ax of a picture",
+            expected="matplotlib axes, or an empty figure",
+            got=f"several axes in a {type(ax).__name__}" if hasattr(ax, "flat") else repr(ax)[:60],
+            remedy="leave it out, or pass one of plt.subplots()[1]",
+        )
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):

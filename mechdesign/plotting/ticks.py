@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Any
 
-from ..labels import Label
+from ..labels import Label, cut, one_line, short_names
 from .style import INK, PALE, SMALL
 
 #: Longest name in characters, beside rows and under columns.
@@ -21,36 +20,12 @@ def plain(label: Label, width: int = LONGEST) -> str:
 
     Long ones keep both ends, as those that begin alike often end differently.
     """
-    return _cut(_line(label), width).replace("$", r"\$")
+    return cut(one_line(label), width).replace("$", r"\$")
 
 
 def plain_names(labels: Sequence[Label], width: int = LONGEST) -> list[str]:
-    """Labels as :func:`plain` ones; where some would look alike, what all begin with goes.
-
-    >>> plain_names(["people aged 20 to under 40 years", "people aged 21 to under 40 years"])
-    ['…20 to un…40 years', '…21 to un…40 years']
-    """
-    lines = [_line(label) for label in labels]
-    if len({_cut(line, width) for line in lines}) < len(set(lines)):
-        first, last = min(lines), max(lines)
-        same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
-        # Whole words go, so that numbers stay whole.
-        shared = first[: sum(1 for _ in same)]
-        start = max(shared.rfind(mark) for mark in " -_,;:/(|") + 1
-        if start > 1:
-            lines = ["…" + line[start:] for line in lines]
-    return [_cut(line, width).replace("$", r"\$") for line in lines]
-
-
-def _line(label: Label) -> str:
-    return " ".join(str(label).split()) or repr(label)
-
-
-def _cut(text: str, width: int) -> str:
-    if len(text) <= width:
-        return text
-    tail = (width - 1) // 2
-    return f"{text[: width - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
+    """Labels as :func:`plain` ones; where some would look alike, what all begin with goes."""
+    return [name.replace("$", r"\$") for name in short_names(labels, width)]
 
 
 def brief(value: float) -> str:

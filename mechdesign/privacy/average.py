@@ -87,8 +87,8 @@ class MaximalCostLeakage(AverageNotion):
     def in_words(self) -> str:
         """What it promises about an adversary."""
         return (
-            "On average over reports, the least cost that an adversary must expect is divided by "
-            f"at most {factor(self.epsilon)}. A single report may tell more."
+            "On average over reports, the least that an adversary must expect of any non-negative "
+            f"cost is divided by at most {factor(self.epsilon)}. A single report may tell more."
         )
 
     def budgets(self, prior: Prior) -> list[Budget]:
@@ -134,7 +134,7 @@ class MIPrivacy(_InformationNotion):
         return (
             f"On average a report tells at most {self.epsilon:g} nats "
             f"({self.epsilon / math.log(2):.3g} bits) about the secret. A single report may tell "
-            "much more: the average bounds no single adversary."
+            "much more."
         )
 
     def budgets(self, prior: Prior) -> list[Budget]:

@@ -54,10 +54,11 @@ class PML(LikelihoodBound):
     def in_words(self) -> str:
         """What it promises about an adversary."""
         return (
-            "Whatever an adversary is after (the secret, any function of it, any gain that they "
-            f"name), no report multiplies what they can expect by more than {factor(self.epsilon)}."
-            " No value becomes more likely by more than that factor. How unlikely a value may "
-            "become is not bounded."
+            "Whatever an adversary is after (the secret, any function of it, any non-negative gain "
+            "that they name), no report multiplies what they can expect by more than "
+            f"{factor(self.epsilon)}. No value becomes more likely by more than that factor. A "
+            "value may become much less likely, or be ruled out, unless the level is below "
+            "log 1/(1 − p), where p is the prior probability of the rarest value."
         )
 
     def bounds(self, prior: Prior) -> list[Bound]:
@@ -88,7 +89,8 @@ class PMC(LikelihoodBound):
             "Whatever non-negative cost an adversary wants to keep low (missing the secret, a "
             "distance to it, any other), no report divides what they must expect by more than "
             f"{factor(self.epsilon)}. No value becomes less likely by more than that factor, so "
-            "none is ruled out. How likely a value may become is not bounded by it."
+            "none is ruled out. How likely a value may become is bounded only by what the others "
+            "keep."
         )
 
     def bounds(self, prior: Prior) -> list[Bound]:

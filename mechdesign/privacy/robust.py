@@ -61,8 +61,8 @@ class RobustPML(LikelihoodBound):
         """What it promises about an adversary."""
         return (
             "For every prior of the set: whatever an adversary is after, no report multiplies what "
-            f"they can expect by more than {factor(self.epsilon)}. How unlikely a value may become "
-            "is not bounded."
+            f"they can expect by more than {factor(self.epsilon)}. Nothing is asked of how "
+            "unlikely a value may become."
         )
 
     def __post_init__(self) -> None:

@@ -39,7 +39,7 @@ class Utility(ABC):
     def in_words(self) -> str:
         """What is maximised, in a line: the first one of the documentation."""
         text = inspect.cleandoc(type(self).__doc__ or "").split("\n\n")[0].replace("\n", " ")
-        return text if not text.startswith(f"{type(self).__name__}(") else ""
+        return text.replace("``", "") if not text.startswith(f"{type(self).__name__}(") else ""
 
     @property
     def spec(self) -> str:
