@@ -123,7 +123,11 @@ def test_designs_of_any_utility_are_found_again(utility, tmp_path, monkeypatch):
     assert [(p.value, p.bound) for p in again] == [(p.value, p.bound) for p in first]
 
 
-@pytest.mark.parametrize("notion", [lambda: md.PML(1), md.Prior, md.utility.Hamming], ids=str)
+@pytest.mark.parametrize(
+    "notion",
+    [lambda: md.PML(1), md.Prior, md.utility.Hamming],
+    ids=["nothing", "a prior", "a utility"],
+)
 def test_functions_that_take_no_level(notion):
     with pytest.raises(LevelError, match="function of the level alone"):
         md.compare(PRIOR, md.utility.Hamming(), notion, [0.5])
