@@ -163,3 +163,25 @@ def test_an_interrupted_command_says_where_it_goes_on(tmp_path, monkeypatch, cap
     assert main(words) == 0
     assert len(made) == 2
     assert len(list((tmp_path / "kept").iterdir())) == 3
+
+
+def test_information_of_rare_symbols_at_extreme_levels():
+    """Kernels that fail their check give way to other methods, and high levels lose no worth."""
+    rare, even = md.Prior([1e-12, 0.3, 0.2, 0.5 - 1e-12]), md.Prior([0.25] * 4)
+    levels = [1e-4, 22.627416997969522, 30.0, 32.0, 700.0]
+    information = md.utility.MutualInformation()
+    found = md.compare({"rare": rare, "even": even}, information, ["pml", "lip", "ldp"], levels)
+    assert found.worst_gap < 1e-6
+    entropy = {"rare": 1.0296530, "even": np.log(4)}
+    for point in found:
+        if point.target > 20:
+            assert point.value == pytest.approx(entropy[point.prior], abs=1e-6)
+    with pytest.warns(md.errors.GapWarning):  # all there is to gain is 1e-12
+        at_edge = md.compare(rare, information, "pml", [30.0], match="ldp")
+    assert at_edge.points[0].bound < 1e-10
+
+
+def test_even_information_at_high_levels_needs_no_search():
+    even, information = md.Prior([0.25] * 4), md.utility.MutualInformation()
+    found = md.design(even, information, md.LDP(30), solver="column-generation")
+    assert found.value == pytest.approx(np.log(4), rel=1e-9)

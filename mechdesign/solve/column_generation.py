@@ -95,8 +95,11 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = TOLERANCE) -> G
     nothing = np.zeros(len(family.groups))
     if flat <= 0:
         return Generated(np.zeros((1, int(family.groups.sizes.sum()))), np.ones(1), nothing, 0, {})
-    master = Master(family, flat)
-    master.add(first_columns(family, np.random.default_rng(_SEED)))
+    first = first_columns(family, np.random.default_rng(_SEED))
+    # At high levels the bound is far above any worth, which would vanish in units of it.
+    most = float(family.worths(first).max(initial=0.0))
+    master = Master(family, min(flat, most) if most > 0 else flat)
+    master.add(first)
     wanted = max(64, 2 * len(family.groups))
     upper, best = flat, nothing
     started, reached, values, failures = time.monotonic(), False, [], 0

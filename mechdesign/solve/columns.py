@@ -177,7 +177,8 @@ class LiftFamily(Family):
         self.below, self.above = below, above
         p = groups.masses
         room = groups.others / p
-        lowest = above * room if above < math.inf else np.full(len(p), np.inf)
+        with np.errstate(over="ignore"):  # beyond all floats is as good as no bound
+            lowest = above * room if above < math.inf else np.full(len(p), np.inf)
         self.low = -np.minimum(below, lowest)
         self.high = np.minimum(above, below * room)
         self.span = self.high - self.low

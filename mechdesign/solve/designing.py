@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GapWarning, SolverError, warn
+from ..errors import CertificateError, GapWarning, SolverError, warn
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
@@ -225,7 +225,7 @@ def run_solver(
         try:
             found, candidate = _run_choice(problem, choice, near)
             break
-        except SolverError:
+        except (SolverError, CertificateError):
             if solver != "auto" or not choice.also:
                 raise
             refused = {**choice.refusals, choice.method.name: "it failed"}
@@ -286,7 +286,7 @@ def _improved(problem: AnyProblem, found: Design) -> Design:
             break
         try:
             other, _ = _run_choice(problem, replace(found.choice, method=find_method(name)))
-        except SolverError:
+        except (SolverError, CertificateError):
             # The design in hand stands; this method has nothing better.
             continue
         found = _together(problem, found, other)
@@ -300,7 +300,7 @@ def _listed(problem: AnyProblem, found: Design) -> Design:
         return found
     try:
         other, _ = _run_choice(problem, replace(found.choice, method=VERTICES))
-    except SolverError:
+    except (SolverError, CertificateError):
         return found  # the design in hand stands; listing has nothing better
     return _together(problem, found, other)
 
@@ -333,7 +333,7 @@ def _design_all(problem: AnyProblem) -> Design:
             continue
         try:
             other, _ = _run_choice(problem, replace(choice, method=method))
-        except SolverError as failure:
+        except (SolverError, CertificateError) as failure:
             rows.append(Agreement(method.name, None, None, None, str(failure)))
             continue
         rows.append(Agreement(method.name, other.value, other.bound, other.gap))
