@@ -139,7 +139,7 @@ class Settings:
                 "prior of the page",
                 expected=f"at most {MOST_SYMBOLS} symbols",
                 got=f"{len(prior)}",
-                remedy="merge symbols, or use 'mechdesign design'",
+                remedy="choose another column, merge symbols, or use 'mechdesign design'",
             )
         names = tuple(str(label) for label in prior.labels)
         weights = prior.probabilities.tolist() if source is None else prior.weights
