@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -411,6 +412,18 @@ def test_an_interrupt_ends_it_cleanly_with_a_page_open(browser, tmp_path, monkey
     assert "Traceback" not in served.said
     assert not list(tmp_path.iterdir())  # it leaves nothing behind
     opened.page.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="ended by a signal")
+def test_a_server_that_is_told_to_end_leaves_no_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    served = Served()
+    with served as address:
+        assert address
+        assert [path.name[:10] for path in tmp_path.iterdir()] == ["mechdesign"]
+        served.process.terminate()
+        served.process.wait(30)
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_printed_is_the_address_alone():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
+import subprocess
 import sys
 
 import pytest
@@ -320,6 +322,67 @@ def test_a_visitor_who_leaves_stops_the_work():
     played(play)
 
 
+def test_comparisons_of_other_settings_go_with_the_next_answer():
+    async def play(desk, view, lanes):
+        desk.refresh()
+        await until(lambda: view.of("announced"))
+        lanes.gate.clear()
+        # They hold for another level of what is designed, and for nothing else.
+        desk.change(lambda s: s.with_demand("pml", levels=(0.25,)))
+        await until(lambda: len(view.of("answer")) == 2)
+        assert [r.demand.name for r in view.of("rivals")[-1]] == ["lip", "ldp"]
+        desk.change(lambda s: s.with_demand("lip", levels=(0.25,)))
+        await until(lambda: len(view.of("answer")) == 3)
+        assert [r.demand.name for r in view.of("rivals")[-1]] == ["ldp"]
+        desk.change(lambda s: s.with_utility("mutual-information"))
+        await until(lambda: len(view.of("answer")) == 4)
+        assert view.of("rivals")[-1] == []
+        lanes.gate.set()
+        await until(lambda: len(view.of("rivals")[-1]) == 2)
+
+    played(play)
+
+
+def test_a_frontier_that_failed_is_computed_at_the_next_change():
+    async def play(desk, view, lanes):
+        async def later(work, *arguments):
+            raise SolverError("ended from outside")
+
+        desk._later, good = later, desk._later
+        desk.refresh()
+        await until(lambda: view.of("frontier"))
+        assert view.of("frontier")[-1][2] == "not computed"
+        desk._later = good
+        desk.change(lambda s: s.with_demand("pml", levels=(0.25,)))
+        await until(lambda: view.of("frontier")[-1][2] == "")
+        assert len(view.of("frontier")[-1][0]) == 3
+
+    played(play)
+
+
+def test_an_answer_that_fails_leaves_no_mark_and_newer_settings_are_answered(caplog):
+    async def play(desk, view, lanes):
+        async def soon(work, *arguments):
+            await lanes.gate.wait()
+            raise ZeroDivisionError("oh")
+
+        desk._soon, good = soon, desk._soon
+        desk.refresh()
+        await until(lambda: view.of("problem"))
+        assert view.busy is False
+        lanes.gate.clear()
+        desk.refresh()
+        await asyncio.sleep(0.02)
+        desk.change(lambda s: s.with_share(0, 0.2))
+        desk._soon = good
+        lanes.gate.set()
+        await until(lambda: view.of("answer"))
+
+    view = played(play)
+    assert view.of("answer")[-1].settings.weights[0] == 0.2
+    assert caplog.text.count("ZeroDivisionError: oh") == 1
+
+
 def test_two_desks_share_nothing():
     async def scene():
         views = [Watch(), Watch()]
@@ -339,6 +402,29 @@ def test_two_desks_share_nothing():
 def test_other_processes_are_polite_only_where_they_are_other():
     assert working.politely(divmod, 7, 2) == (3, 1)
     assert working._step_back.cache_info().currsize == 0
+
+
+ORPHAN = """
+import multiprocessing, os, time
+from concurrent.futures import ProcessPoolExecutor
+from mechdesign.exploring.working import politely
+
+if __name__ == "__main__":
+    pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+    print(pool.submit(politely, os.getpid).result(), flush=True)
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="ended by a signal")
+def test_other_processes_end_with_a_server_that_is_killed(tmp_path):
+    (tmp_path / "orphan.py").write_text(ORPHAN, encoding="utf-8")
+    # The pipe is closed when the last process that holds it is gone.
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "orphan.py")], stdout=subprocess.PIPE, timeout=60
+    )
+    assert int(done.stdout) > 0
+    assert done.returncode == -9
 
 
 # Serving
@@ -387,6 +473,23 @@ def test_only_this_machine_and_this_page_are_answered(kind, host, origin, good):
         assert sent[0]["status"] == 403
     else:
         assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+@pytest.mark.parametrize(
+    ("site", "dest", "good"),
+    [
+        ("none", "document", True),
+        ("same-origin", "script", True),
+        ("cross-site", "document", True),
+        ("same-site", "document", True),
+        ("cross-site", "image", False),
+        ("cross-site", "iframe", False),
+        ("same-site", "script", False),
+    ],
+)
+def test_foreign_pages_may_link_here_and_no_more(site, dest, good):
+    headers = {b"host": b"localhost:8765", b"sec-fetch-site": site.encode()}
+    assert serving.is_local(headers | {b"sec-fetch-dest": dest.encode()}) is good
 
 
 def test_other_events_pass():

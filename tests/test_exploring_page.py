@@ -18,6 +18,7 @@ pytest.importorskip("nicegui", reason="the page needs mechdesign[explore]")
 from nicegui import run, ui
 from nicegui.testing.user_simulation import user_simulation
 
+from mechdesign.exploring import loading
 from mechdesign.exploring import page as page_module
 from mechdesign.exploring.bar import Bar
 from mechdesign.exploring.page import Page
@@ -339,9 +340,11 @@ def test_a_visitor_loads_a_file(visiting, tmp_path):
         await send(visit, "../own.csv", table)
         assert "1 of 4 rows without a value" in visit.refusal
         assert visit.page._sources._options.visible
+        assert "of own.csv: expected" in visit.refusal
+        # The choice names what the prior is from still; a tick reads again what was refused.
+        assert visit.control("Column of a table", ui.select).value == "titanic: class"
         with visit.user.client:
             visit.page._sources._drop.value = True
-        visit.choose("Column of a table", "own.csv: colour")
         async with asyncio.timeout(10):
             while visit.settings.source != Column("own.csv", "colour", None, "drop"):
                 await asyncio.sleep(0.01)
@@ -359,6 +362,54 @@ def test_a_visitor_loads_a_file(visiting, tmp_path):
         assert "table bad.csv: expected a header line" in visit.refusal
         assert visit.settings.source.table == "own.csv"
         assert len(list(tmp_path.iterdir())) == 1
+        visit.choose("Column of a table", "own.csv: number")  # the file before it is still there
+        async with asyncio.timeout(10):
+            while visit.settings.source.column != "number":
+                await asyncio.sleep(0.01)
+        await send(visit, "new.csv", "pet\ncat\n")
+        assert visit.settings.names == ("cat",)
+        assert len(list(tmp_path.iterdir())) == 1
+
+    visiting(scene)
+
+
+def test_what_was_chosen_last_counts_and_large_files_are_read_elsewhere(visiting, monkeypatch):
+    monkeypatch.setattr(loading, "LARGE_FILE", 3)
+
+    async def scene(visit):
+        sources, gates, calls = visit.page._sources, [], []
+
+        async def later(work, *arguments):
+            gates.append(asyncio.Event())
+            calls.append(arguments[0].column)
+            await gates[-1].wait()
+            return work(*arguments)
+
+        sources._later = later
+        with visit.user.client:
+            uploading = asyncio.ensure_future(
+                sources._uploaded(type("Event", (), {"file": Sent("own.csv", "a,b\n1,x\n2,y\n")}))
+            )
+            await asyncio.sleep(0.05)
+        assert sources._state.text == "reading own.csv …"
+        visit.choose("Column of a table", "own.csv: b")
+        await asyncio.sleep(0.05)
+        assert calls == ["a", "b"]
+        gates[1].set()
+        await asyncio.sleep(0.05)
+        assert visit.settings.names == ("x", "y")
+        gates[0].set()  # chosen before, and read after
+        await uploading
+        assert visit.settings.names == ("x", "y")
+        assert sources._state.text == ""
+        # A prior made by hand while a file is read stays.
+        visit.choose("Column of a table", "own.csv: a")
+        await asyncio.sleep(0.05)
+        visit.press("Zipf")
+        gates[2].set()
+        await asyncio.sleep(0.05)
+        assert visit.settings.names == ("x", "y")
+        assert visit.control("Column of a table", ui.select).value is None
 
     visiting(scene)
 
@@ -368,7 +419,13 @@ def test_visitors_share_nothing_and_leave_nothing(visiting, tmp_path):
         first = visit.page
         visit.drag("Level ε of PML", -1.0)
         await visit.calm()
-        first._sources._file.write_text("x", encoding="utf-8")
+        with visit.user.client:
+            await first._sources._uploaded(
+                type(
+                    "Event", (), {"file": Sent("many.csv", "id\n" + "\n".join(map(str, range(60))))}
+                )
+            )
+        assert len(list(tmp_path.iterdir())) == 1
         client = visit.user.client
         await visit.user.open("/")
         await visit.calm()

@@ -23,9 +23,12 @@ MARKERS = ("circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow")
 DASHES = ("solid", "dashed", "dotted", "solid", "dashed", "dotted", "solid")
 #: Up to so many symbols each has a bar of its own colour and pattern at every outcome.
 MOST_BARS = 7
+_SLANTED = 14  # most characters of a name that is written aslant
 _INK, _FAINT = "#333333", "#6b6b6b"
-_TEXT = {"fontFamily": "inherit", "color": _INK, "fontSize": 12}
-_TOOLTIP = {"renderMode": "richText", "confine": True, "textStyle": {"fontSize": 12}}
+# The fonts of the page, by name: widths of text are measured with them.
+_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
+_TEXT = {"fontFamily": _FONT, "color": _INK, "fontSize": 12}
+_TOOLTIP = {"renderMode": "richText", "confine": True, "textStyle": _TEXT}
 
 
 def lifts_options(answer: Answer) -> dict[str, Any]:
@@ -42,6 +45,9 @@ def lifts_options(answer: Answer) -> dict[str, Any]:
     numbered = len(used) > MANY
     outcomes = [words.outcome(mechanism.outputs[j]) for j in used]
     ticks = [str(k + 1) for k in range(len(used))] if numbered else outcomes
+    if _turn(ticks):  # aslant they reach to the left, where there is little room
+        short = [words.outcome(mechanism.outputs[j], _SLANTED) for j in used]
+        ticks = short if len(set(short)) == len(set(ticks)) else ticks
     symbols = [words.outcome(label) for label in mechanism.inputs]
     few = len(symbols) <= MOST_BARS
     series = (

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from ..errors import MechdesignError
 from .answering import Answer, answer
 from .frontiers import Curve, Rival, Span, frontier_key, pieces, points, rival, span
-from .settings import Settings
+from .settings import Demand, Settings
 
 #: Seconds that a search may take before something is shown, and to improve on that.
 HASTE, PATIENCE = 0.06, 5.0
@@ -48,7 +48,10 @@ class View(Protocol):
         """Curves as far as they are known; ``state`` says what is still to come, or is empty."""
 
     def show_rivals(self, found: Sequence[Rival]) -> None:
-        """What the notions that are not held allow at the levels set for them."""
+        """What the notions that are not held allow at the levels set for them.
+
+        Those of them that are known for the answer shown last.
+        """
 
     def announce(self, found: Answer) -> None:
         """The visitor has paused: say in words what came out."""
@@ -83,6 +86,7 @@ class Desk:
         self._drawing: Hashable = _NOTHING  # key of the frontier under way or complete
         self._drawn: Hashable = _NOTHING  # key of the frontier on the page
         self._frontier: tuple[tuple[Curve, ...], Span | None, str] = ((), None, "")
+        self._rivals: dict[Hashable, Rival] = {}  # by what they depend on
         self._expiry: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -142,10 +146,17 @@ class Desk:
         try:
             while turn != self._turn:
                 turn = self._turn
-                self._show(await self._soon(_quiet, answer, self.settings, HASTE))
+                try:
+                    found = await self._soon(_quiet, answer, self.settings, HASTE)
+                except Exception:
+                    if turn == self._turn:
+                        self.answer = None
+                        raise
+                else:
+                    self._show(found)
         finally:
             self._answering = False
-        self.view.show_busy(False)
+            self.view.show_busy(False)
         key = frontier_key(self.settings)
         if self._drawing != key:
             self._drawing = key
@@ -159,6 +170,7 @@ class Desk:
         elif found is not None:
             self.answer = None
             self.view.show_problem(found, of_design=True)
+        self._show_rivals()
         if self._drawn == frontier_key(self.settings):
             self.view.show_frontier(*self._frontier)  # the design has its place in it
 
@@ -173,22 +185,43 @@ class Desk:
             if turn != self._turn:
                 return
             self._show(found)
-        others: list[Rival] = []
-        for demand in self.settings.demands:
+        known, settings = {}, self.settings
+        for demand in settings.demands:
             if not demand.held:
-                found = await self._later(rival, self.settings, demand)
+                key = _rival_key(settings, demand)
+                found = self._rivals.get(key) or await self._later(rival, settings, demand)
                 if turn != self._turn or found is None:
                     return
-                others.append(found)
-        self.view.show_rivals(others)
+                known[key] = found
+        self._rivals = known
+        self._show_rivals()
         await asyncio.sleep(CALM)
         if turn == self._turn and self.answer is not None:
             self.view.announce(self.answer)
 
+    def _show_rivals(self) -> None:
+        """Put on the page what is known of the notions to compare with, and nothing older."""
+        if self.answer is None:
+            self.view.show_rivals([])
+            return
+        settings = self.answer.settings
+        keys = [_rival_key(settings, demand) for demand in settings.demands if not demand.held]
+        self.view.show_rivals([self._rivals[key] for key in keys if key in self._rivals])
+
     # The frontier
 
     async def _draw(self, key: Hashable) -> None:
-        """Compute the frontier of the settings, for as long as they have this key."""
+        """Compute the frontier of the settings, or say that it failed and may be tried again."""
+        try:
+            await self._compute_frontier(key)
+        except Exception:
+            if key == self._drawing:
+                self._drawing = self._drawn = _NOTHING
+                self.view.show_frontier((), None, "not computed")
+            raise
+
+    async def _compute_frontier(self, key: Hashable) -> None:
+        """Put the frontier on the page piece by piece, for as long as the settings have its key."""
         settings, clock = self.settings, asyncio.get_running_loop().time
         ends = await self._later(_quiet, span, settings)
         if not isinstance(ends, Span):
@@ -230,6 +263,10 @@ class Desk:
         if self._drawn != frontier_key(self.settings):
             self._drawn = _NOTHING
             self.view.show_frontier((), None, "computing")
+
+
+def _rival_key(settings: Settings, demand: Demand) -> Hashable:
+    return settings.names, settings.weights, settings.utility, demand.name, demand.levels
 
 
 def _quiet(work: Callable[..., Any], *arguments: Any) -> Any:

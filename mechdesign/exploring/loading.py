@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import Any
 
-from nicegui import events, run, ui
+from nicegui import events, ui
 
 from ..data import EXAMPLES
 from ..errors import MechdesignError
@@ -19,15 +19,35 @@ from .settings import Column, Settings
 
 #: Largest file that a visitor may load, in bytes.
 LARGEST_FILE = 50_000_000
+#: Files above so many bytes are read in another process.
+LARGE_FILE = 1_000_000
 
 
 class PriorSources:
-    """Buttons for uniform and Zipf priors, the columns of tables, and loading a file."""
+    """Buttons for uniform and Zipf priors, the columns of tables, and loading a file.
 
-    def __init__(self, desk: Desk, folder: Path) -> None:
+    Parameters
+    ----------
+    desk : whose prior it is
+    folder : where files of the visitor are kept until the page is closed
+    soon, later : coroutine functions that call a function in a thread, and in another process,
+        which can be ended while it reads; both give ``None`` when the server stops
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        folder: Path,
+        soon: Callable[..., Coroutine[Any, Any, Any]],
+        later: Callable[..., Coroutine[Any, Any, Any]],
+    ) -> None:
         self.desk = desk
-        self._file = folder / f"{uuid.uuid4()}.csv"
+        self._soon = soon
+        self._folder = folder
+        self._later = later
         self._own: tuple[str, Path] | None = None
+        self._failed: str | None = None  # the option chosen last, if it could not be read
+        self._reading = 0  # counts what was begun to be read
         self._quiet = False
         self._tables = _shipped()
         self._given = desk.settings.source  # on the command line
@@ -59,6 +79,7 @@ class PriorSources:
         )
         self._upload = upload
         load.on("click", js_handler=f"() => getElement({upload.id}).$refs.qRef.pickFiles()")
+        self._state = ui.label("").classes("hint").props("role=status")
         with ui.element("div").classes("own") as self._options:
             self._weights = (
                 ui.select({}, label="Counts are in", on_change=self._again)
@@ -81,21 +102,28 @@ class PriorSources:
 
     def close(self) -> None:
         """Remove what the visitor has loaded."""
-        self._file.unlink(missing_ok=True)
+        self._reading += 1
+        self._discard()
+
+    def _discard(self) -> None:
+        if self._own is not None:
+            self._own[1].unlink(missing_ok=True)
 
     def _button(self, text: str, act: Callable[[], Any] | None) -> ui.button:
         return ui.button(text, on_click=act).props("outline dense no-caps")
 
     async def _uploaded(self, event: events.UploadEventArguments) -> None:
         name = Path(event.file.name).name
-        path = self._file
+        path = self._folder / f"{uuid.uuid4()}.csv"
         await event.file.save(path)
         self._upload.reset()
         try:
             header = csv_header(path)
         except MechdesignError as problem:
+            path.unlink()  # the file before it, if any, stays
             self._refuse(str(problem).replace(path.name, name))
             return
+        self._discard()
         self._own = (name, path)
         self._quiet = True
         self._columns.set_options(_columns_of(name, header) | self._tables, value=None)
@@ -110,18 +138,35 @@ class PriorSources:
 
     async def _again(self) -> None:
         source = self.desk.settings.source
-        if self._quiet or self._own is None or source is None:
+        key = self._failed or (None if source is None else str(source))
+        if self._quiet or self._own is None or key is None:
             return
-        if source.table == self._own[0]:
-            await self._load(str(source))
+        if key.startswith(f"{self._own[0]}: "):
+            await self._load(key)
 
     async def _load(self, key: str) -> None:
+        """Take the prior from a column, unless it was changed otherwise meanwhile."""
+        self._reading += 1
+        turn, before = self._reading, self.desk.settings
         source, path = self._source(key)
-        found = await run.io_bound(_read, source, path)
-        if isinstance(found, Prior):
-            self.desk.change(lambda s: s.with_prior(found, source))
-        elif found is not None:
-            self._refuse(found.replace(path, source.table) if path != source.table else found)
+        read = self._later if _is_large(path) else self._soon
+        self._state.text = f"reading {source.table} …"
+        try:
+            found = await read(_read, source, path)
+        except MechdesignError as problem:
+            found = str(problem)
+        if turn != self._reading:
+            return
+        self._state.text = ""
+        now = self.desk.settings
+        if isinstance(found, Prior) and (now.names, now.weights) == (before.names, before.weights):
+            self._failed = None
+            if self.desk.change(lambda s: s.with_prior(found, source)):
+                return
+        elif isinstance(found, str):
+            self._failed = key
+            self._refuse(found.replace(Path(path).name, Path(source.table).name))
+        self.show(now)  # the choice names again where the prior is from
 
     def _source(self, key: str) -> tuple[Column, str]:
         """The column of an option, and the file to read it from."""
@@ -138,6 +183,13 @@ class PriorSources:
 
     def _refuse(self, text: str) -> None:
         self.desk.view.show_problem(text, of_design=False)
+
+
+def _is_large(path: str) -> bool:
+    try:
+        return Path(path).stat().st_size > LARGE_FILE
+    except OSError:  # a shipped table, by its name
+        return False
 
 
 def _read(source: Column, path: str) -> Prior | str:

@@ -60,7 +60,7 @@ class Page:
         with _panel("Prior", "prior"):
             _hint("What is known of the secret beforehand. Drag a bar, or use the arrow keys.")
             self._bars = PriorBars(self.desk)
-            self._sources = PriorSources(self.desk, self._folder)
+            self._sources = PriorSources(self.desk, self._folder, run.io_bound, _later)
         with _panel("What must stay hidden", "notions"):
             _hint("Ticked notions must all hold; the others are drawn for comparison.")
             self._notions = NotionList(self.desk)
@@ -86,7 +86,7 @@ class Page:
                 self._lifts_rows = _details("The numbers as a table")
             with _panel("Utility against level", "frontier"):
                 _hint("The best that each notion allows. The diamond is the design.")
-                self._frontier_state = ui.html("", tag="p", sanitize=False).classes("hint")
+                self._frontier_state = ui.html("computing", tag="p", sanitize=False).classes("hint")
                 self._frontier = ui.echart({}, renderer="svg").classes("chart")
                 self._rivals = ui.html("", sanitize=False)
                 self._frontier_rows = _details("The numbers as a table")

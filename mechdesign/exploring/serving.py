@@ -71,11 +71,17 @@ class OnlyLocal:
 
 
 def is_local(headers: MutableMapping[bytes, bytes]) -> bool:
-    """Whether a request names this machine, and comes from a page that it has served, or none."""
+    """Whether a request names this machine, and comes from a page that it has served, or none.
+
+    Where the browser tells of foreign pages without an ``Origin``, they may link here, no more.
+    """
     host = headers.get(b"host", b"").decode("latin-1").lower()
     origin = headers.get(b"origin")
     if host.rpartition(":")[0] not in _NAMES and host not in _NAMES:
         return False
+    if headers.get(b"sec-fetch-site", b"none") in (b"cross-site", b"same-site"):
+        # A foreign page may link here; as an image or a frame, say, it would only cause work.
+        return headers.get(b"sec-fetch-dest") == b"document"
     return origin is None or urlsplit(origin.decode("latin-1").lower()).netloc == host
 
 
@@ -168,7 +174,10 @@ def serve(settings: Settings, port: int | None = None, *, show: bool = True) -> 
     run.process_pool_start_method = "spawn"
     app.add_middleware(OnlyLocal)
     app.on_startup(started)
-    with tempfile.TemporaryDirectory(prefix="mechdesign-") as folder:
+    kept = tempfile.TemporaryDirectory(prefix="mechdesign-")
+    # Files of visitors go also where a signal ends the server before this block is left.
+    app.on_shutdown(kept.cleanup)
+    with kept as folder:
 
         def visit() -> None:
             Page(settings, Path(folder))

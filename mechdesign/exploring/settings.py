@@ -139,7 +139,7 @@ class Settings:
                 "prior of the page",
                 expected=f"at most {MOST_SYMBOLS} symbols",
                 got=f"{len(prior)}",
-                remedy="merge symbols, or use 'mechdesign design'",
+                remedy="choose another column, merge symbols, or use 'mechdesign design'",
             )
         names = tuple(str(label) for label in prior.labels)
         weights = prior.probabilities.tolist() if source is None else prior.weights
@@ -269,9 +269,9 @@ def parse_number(text: str | None, subject: str) -> float:
         if "_" in word:
             raise ValueError
         if word.endswith("%"):
-            return float(word[:-1]) / 100
+            return float(word[:-1]) / 100 + 0.0
         above, bar, below = word.partition("/")
-        return float(above) / float(below) if bar else float(word)
+        return (float(above) / float(below) if bar else float(word)) + 0.0  # -0 is 0
     except (ValueError, ZeroDivisionError):
         raise InputError(
             subject,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -23,7 +24,18 @@ def politely(work: Callable[..., Any], *arguments: Any) -> Any:
 
 @cache
 def _step_back() -> None:
-    """Once for each process: low priority, and none of the warnings that the page gives itself."""
+    """Once for each process: low priority, no warnings that the page gives itself, no afterlife.
+
+    A server that is ended by force cannot end its processes; each waits for that and ends itself.
+    """
     warnings.simplefilter("ignore", MechdesignWarning)
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
+    threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None  # only called in other processes
+    parent.join()
+    os._exit(1)
