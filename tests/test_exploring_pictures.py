@@ -233,3 +233,24 @@ def test_curves_are_told_apart_without_colour():
     lines = charts.frontier_options(curves, None, None)["series"][:-1]
     assert len({line["symbol"] for line in lines}) == len(lines)
     assert len({line["color"] for line in lines}) == len(lines)
+
+
+def test_names_aslant_are_short_unless_they_would_look_alike():
+    def ticks(names):
+        settings = Settings.of_prior(md.Prior([1 / 3] * 3, names))
+        found = answer(settings.with_demand("pml", levels=(math.inf,)))
+        return charts.lifts_options(found)["xAxis"]["data"]
+
+    assert ticks([f"{k} is a rather long name" for k in "abc"]) == [
+        f"{k} is a rather…" for k in "abc"
+    ]
+    alike = [f"rather long name {k}" for k in "abc"]
+    assert ticks(alike) == alike
+
+
+def test_widths_of_text_can_be_measured():
+    """A canvas does not know the word "inherit", and would measure with another font."""
+    found = answer(Settings.of_prior(md.Prior([0.5, 0.5])))
+    assert "inherit" not in json.dumps(
+        [charts.lifts_options(found), charts.frontier_options((), None, found)]
+    )

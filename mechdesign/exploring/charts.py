@@ -321,7 +321,7 @@ def _end_lines(ends: Span | None) -> dict[str, Any]:
     lines = []
     if ends is not None:
         lines = [
-            _named_line(ends.nothing, "tells nothing", "insideEndTop"),
+            _named_line(ends.nothing, "tells nothing", "insideEndBottom"),
             _named_line(ends.everything, "tells all", "insideStartTop"),
         ]
     return _lines(lines, _FAINT, "dotted", 1)
@@ -334,4 +334,5 @@ def _value_end(values: Sequence[float], ends: Span | None, upper: bool) -> float
     width = max(known) - min(known)
     if width <= 1e-9 * max(map(abs, known)):
         width = max(1.0, abs(known[0]))
-    return max(known) + 0.06 * width if upper else min(known) - 0.06 * width
+    # Below there is room for a name that no curve reaches.
+    return max(known) + 0.06 * width if upper else min(known) - 0.1 * width
