@@ -134,7 +134,8 @@ def picture(
         page = browser.new_page(viewport={"width": 1280, "height": 1060})
         page.goto(url)
         page.wait_for_selector("ul.rivals")
-        page.wait_for_timeout(1500)
+        page.wait_for_function("!document.body.innerText.includes('computing')")
+        page.wait_for_timeout(1500)  # bars and lines grow to their places
         page.screenshot(path=path)
         browser.close()
 
