@@ -28,9 +28,13 @@ def read_text(path: str | Path) -> str:
 
 def check_writable(path: str | Path, *, overwrite: bool) -> None:
     """Raise :class:`StorageError` when a file exists that may not be replaced."""
-    target = Path(path)
     try:
+        target = Path(path)
         target.stat()
+    except TypeError:
+        raise StorageError(
+            f"output: expected the name of a file, got {path!r}; pass for example 'm.json'."
+        ) from None
     except FileNotFoundError:
         pass
     except OSError as problem:

@@ -185,3 +185,13 @@ def test_even_information_at_high_levels_needs_no_search():
     even, information = md.Prior([0.25] * 4), md.utility.MutualInformation()
     found = md.design(even, information, md.LDP(30), solver="column-generation")
     assert found.value == pytest.approx(np.log(4), rel=1e-9)
+
+
+def test_what_no_file_can_hold_is_refused_before_anything_is_designed(tmp_path, monkeypatch):
+    from mechdesign.comparing import paths
+
+    monkeypatch.setattr(paths.Walk, "step", lambda self, problem: pytest.fail("designed"))
+    mine = md.utility.FInformation(lambda t: t * t - 1, "mine")
+    with pytest.raises(StorageError, match="leave out resume"):
+        md.compare(PRIOR, mine, md.PML, [0.5], resume=tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()

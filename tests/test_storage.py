@@ -639,3 +639,10 @@ def test_agreement_of_methods_is_kept(tmp_path):
     again = md.load(tmp_path / "m.json")
     assert again.agreement == found.agreement
     assert again.methods_agree is True
+
+
+@pytest.mark.parametrize("path", [3, None, ["m.json"]])
+def test_names_that_are_no_names(path):
+    found = md.design(md.Prior([0.6, 0.4]), md.utility.Hamming(), md.LDP(1))
+    with pytest.raises(md.errors.StorageError, match="name of a file"):
+        md.save(found, path)

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GapWarning, InputError, LevelError, warn
+from ..errors import GapWarning, InputError, LevelError, StorageError, warn
 from ..prior import Prior, as_prior
 from ..privacy.families import as_families
 from ..privacy.notion import check_level
 from ..privacy.pointwise import PML
 from ..progress import counter
+from ..serialising import problem_to_json
 from ..solve.choice import choose
-from ..solve.problem import state_problem
+from ..solve.problem import AnyProblem, state_problem
 from ..solve.sweeping import check_jobs
 from ..utility.base import Utility
 from .frontiers import Comparison
@@ -120,6 +121,8 @@ def compare(
             problem = state_problem(task.prior, task.utility, notions, outputs)
             if match != "ldp":  # where what implies no LDP is left out, not designed
                 choose(problem, solver)
+            if resume is not None:
+                _check_storable(problem)
     if resume is not None:
         Store(resume)
     found = list(_run(tasks, jobs, progress))
@@ -128,6 +131,16 @@ def compare(
     missing = tuple(item for item in found if isinstance(item, Missing))
     names = tuple(family.name for family in families)
     return Comparison(priors, utilities, names, match, points, missing)
+
+
+def _check_storable(problem: AnyProblem) -> None:
+    """Raise before any work when a design for a problem could not be kept in a file."""
+    try:
+        problem_to_json(problem)
+    except StorageError as failure:
+        raise StorageError(
+            f"resume: a design cannot be kept ({failure}); leave out resume."
+        ) from None
 
 
 def _run(tasks: list[Task], jobs: int, progress: bool) -> Iterator[FrontierPoint | Missing]:
