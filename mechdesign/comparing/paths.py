@@ -137,6 +137,7 @@ class _Path:
         self.first: AnyProblem | None = None
         self.designs: dict[float, tuple[AnyProblem, Design]] = {}
         self.implied_levels: dict[float, dict[str, tuple[float, ...]]] = {}
+        self.leaked: dict[float, float] = {}
 
     def design(self, level: float) -> tuple[AnyProblem, Design]:
         if level not in self.designs:
@@ -166,7 +167,9 @@ class _Path:
         return self.implied(level)["LDP"][0]
 
     def achieved_pml(self, level: float) -> float:
-        return _achieved(PML, self.design(level)[1])
+        if level not in self.leaked:
+            self.leaked[level] = _achieved(PML, self.design(level)[1])
+        return self.leaked[level]
 
     def loss(self, level: float) -> float:
         problem, found = self.design(level)

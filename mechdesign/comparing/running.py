@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,8 +165,6 @@ def _run(tasks: list[Task], jobs: int, progress: bool) -> Iterator[FrontierPoint
 
 def _pieces(tasks: list[Task], count: int) -> list[Task]:
     """The tasks, long ones cut into stretches, so that there are at least so many."""
-    from dataclasses import replace
-
     cuts = max(1, -(-count // len(tasks)))
     return [
         replace(task, targets=tuple(map(float, piece)))

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import MechdesignError
 from ..privacy.notion import NOTIONS, PrivacyNotion
 from ..solve.designing import Design, design
+from ..solve.problem import state_problem
 from ..solve.sweeping import sweep
 from ..utility.base import LinearUtility
 from .settings import Demand, Settings
@@ -121,9 +122,8 @@ class Span:
 
 def span(settings: Settings) -> Span:
     """Utilities without any release and without any privacy."""
-    prior, utility = settings.prior(), settings.goal()
-    ends = [design(prior, utility, NOTIONS["pml"].at(level)).value for level in (0.0, math.inf)]
-    return Span(*ends)
+    problem = state_problem(settings.prior(), settings.goal(), NOTIONS["pml"].at(math.inf))
+    return Span(problem.constant_value, problem.revealed_value)
 
 
 @dataclass(frozen=True)
