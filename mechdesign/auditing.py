@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +88,21 @@ class AuditReport:
         found = {check.verdict for check in self.checks}
         return next(v for v in (Verdict.NO, Verdict.UNDECIDED, Verdict.YES) if v in found)
 
+    def entries(self) -> Iterator[tuple[str, Leakage, str, Worst]]:
+        """Every level of every notion: the notion's name, its leakage, the field, the worst."""
+        for name, leakage in self.leakages.items():
+            for field, worst in zip(leakage.notion.level_fields, leakage.worst, strict=True):
+                yield name, leakage, field, worst
+
+    @property
+    def averages(self) -> dict[str, float]:
+        """Leakages that average over outcomes, in nats, by their names in words."""
+        return {
+            "maximal leakage": self.maximal_leakage,
+            "maximal cost leakage": self.maximal_cost_leakage,
+            "mutual information": self.mutual_information,
+        }
+
     def table(self) -> list[dict[str, Any]]:
         """One row per outcome: label, probability, leakage under each notion."""
         q = self.mechanism.output_distribution(self.prior)
@@ -119,19 +134,15 @@ class AuditReport:
     def __repr__(self) -> str:
         n, m = self.mechanism.shape
         lines = [f"Audit of {n} inputs × {m} outputs (nats)"]
-        for name, leakage in self.leakages.items():
-            fields = leakage.notion.level_fields
-            for field, worst in zip(fields, leakage.worst, strict=True):
-                label = name if len(fields) == 1 else f"{name} {field}"
-                place = f"at {shorten(worst.output)!r}: {worst.about}"
-                lines.append(f"  {label:<22} {worst.level:<12.6g} {place}")
-        lines += [
-            f"  {'maximal leakage':<22} {self.maximal_leakage:.6g}",
-            f"  {'maximal cost leakage':<22} {self.maximal_cost_leakage:.6g}",
-            f"  {'mutual information':<22} {self.mutual_information:.6g}",
+        for name, leakage, field, worst in self.entries():
+            label = name if len(leakage.levels) == 1 else f"{name} {field}"
+            place = f"at {shorten(worst.output)!r}: {worst.about}"
+            lines.append(f"  {label:<22} {worst.level:<12.6g} {place}")
+        lines += [f"  {name:<22} {level:.6g}" for name, level in self.averages.items()]
+        lines.append(
             f"  {'guessing the secret':<22} {self.prior_vulnerability:.4f} before, "
-            f"{self.posterior_vulnerability:.4f} after",
-        ]
+            f"{self.posterior_vulnerability:.4f} after"
+        )
         lines += [f"  {check.notion}: {check.verdict}; {check.evidence}" for check in self.checks]
         return "\n".join(lines)
 

@@ -166,14 +166,12 @@ def _leakage_table(report: AuditReport) -> Table:
     table.add_column("level", justify="right")
     table.add_column("worst outcome")
     table.add_column("largest ratio of likelihoods")
-    for name, leakage in report.leakages.items():
-        for field, worst in zip(leakage.notion.level_fields, leakage.worst, strict=True):
-            label = name if len(leakage.levels) == 1 else f"{name} {field}"
-            table.add_row(label, _number(worst.level), shorten(worst.output), worst.about)
+    for name, leakage, field, worst in report.entries():
+        label = name if len(leakage.levels) == 1 else f"{name} {field}"
+        table.add_row(label, _number(worst.level), shorten(worst.output), worst.about)
     table.add_section()
-    table.add_row("maximal leakage", _number(report.maximal_leakage), "(average)")
-    table.add_row("maximal cost leakage", _number(report.maximal_cost_leakage), "(average)")
-    table.add_row("mutual information", _number(report.mutual_information), "(average)")
+    for name, level in report.averages.items():
+        table.add_row(name, _number(level), "(average)")
     table.add_row(
         "guessing the secret",
         f"{report.prior_vulnerability:.4f} → {report.posterior_vulnerability:.4f}",

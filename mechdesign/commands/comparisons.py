@@ -157,10 +157,9 @@ def _writer(path: Path) -> Callable[[Comparison, Path], None]:
 
 def _write_picture(found: Comparison, path: Path) -> None:
     from ..plotting.frontiers import plot_frontiers
-    from ..plotting.style import save_figure
+    from ..plotting.style import figure_of, save_figure
 
-    axes = plot_frontiers(found)
-    save_figure(getattr(axes, "figure", None) or axes.flat[0].figure, path)
+    save_figure(figure_of(plot_frontiers(found)), path)
 
 
 def _write_page(found: Comparison, path: Path) -> None:

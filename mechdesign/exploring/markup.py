@@ -12,12 +12,11 @@ from ..auditing import AuditReport
 from ..labels import listing, shorten
 from ..solve.designing import Design
 from ..theory.conversions import Implication
-from ..theory.rules import RULES
+from ..theory.rules import STATEMENTS
 from . import words
 from .answering import Answer
 from .frontiers import Curve, Rival
 
-_STATEMENTS = {rule.id: rule.statement for rule in RULES}
 # Cells are shaded towards this colour, but never so far that dark text is hard to read on them.
 _SHADE = (0, 114, 178)
 _DARKEST = 0.62
@@ -127,24 +126,12 @@ def frontier_table(curves: Sequence[Curve]) -> str:
 def leakage_table(report: AuditReport) -> str:
     """Achieved levels with the outcome and the pair of hypotheses that decide each."""
     rows = []
-    for leakage in report.leakages.values():
-        cls = type(leakage.notion)
-        for field, worst in zip(cls.level_fields, leakage.worst, strict=True):
-            many = len(cls.level_fields) > 1
-            title = f"{cls.__name__} {field.replace('epsilon', 'ε')}" if many else cls.__name__
-            rows.append(
-                [
-                    title,
-                    words.level(worst.level),
-                    shorten(worst.output, 40),
-                    shorten(worst.about, 90),
-                ]
-            )
-    averages = (
-        ("maximal leakage", report.maximal_leakage),
-        ("maximal cost leakage", report.maximal_cost_leakage),
-        ("mutual information", report.mutual_information),
-    )
+    for _, leakage, field, worst in report.entries():
+        name, many = type(leakage.notion).__name__, len(leakage.levels) > 1
+        title = f"{name} {field.replace('epsilon', 'ε')}" if many else name
+        place, about = shorten(worst.output, 40), shorten(worst.about, 90)
+        rows.append([title, words.level(worst.level), place, about])
+    averages = report.averages.items()
     rows += [[name, words.number(value), "on average", ""] for name, value in averages]
     head = ["measure", "nats", "worst outcome", "largest ratio of likelihoods"]
     return _table("What this mechanism leaks", head, rows)
@@ -198,7 +185,7 @@ def unknown_list(entries: Iterable[Implication]) -> str:
 def results_list(entries: Iterable[Implication]) -> str:
     """The results that the guarantees rest on, each with what it says."""
     ids = dict.fromkeys(step.id for entry in entries for step in entry.derivation)
-    items = "".join(f"<dt>{escape(i)}</dt><dd>{escape(_STATEMENTS[i])}</dd>" for i in ids)
+    items = "".join(f"<dt>{escape(i)}</dt><dd>{escape(STATEMENTS[i])}</dd>" for i in ids)
     return f'<dl class="results-named">{items}</dl>'
 
 

@@ -11,8 +11,7 @@ from importlib import metadata
 import numpy as np
 
 from .. import __version__
-from ..errors import MechdesignError, UnknownNameError
-from ..exact import Verdict
+from ..errors import MechdesignError
 from ..labels import short_names
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -21,7 +20,7 @@ from ..privacy.notion import LikelihoodBound, PrivacyNotion
 from ..privacy.pointwise import ALIP, LIP, PMC, PML
 from ..theory.conversions import implications, rounded_up
 from ..theory.disclosure import compatible_symbols
-from ..theory.theorems import find_theorem
+from ..theory.rules import STATEMENTS
 from ..theory.tight import tight_conversion
 
 # Libraries whose version matters to who wants the same numbers again.
@@ -138,13 +137,10 @@ def implied_rows(
         least = smallest.get(entry.name, "")
         rows.append(Implied(entry.name, _levels(entry.levels), least, steps, entry.reason))
         used.update({step.id: step.source for step in entry.derivation})
-    cited = []
-    for name, source in used.items():
-        try:
-            cited.append((name, find_theorem(name).statement, source or "derived in this project"))
-        except UnknownNameError:
-            # A definition that a step cites, which is no result with a check of its own.
-            cited.append((name, "by definition", source))
+    cited = [
+        (name, STATEMENTS[name], source or "derived in this project")
+        for name, source in used.items()
+    ]
     return rows, cited
 
 
@@ -168,13 +164,6 @@ def _smallest(notions: Sequence[PrivacyNotion], prior: Prior) -> dict[str, str]:
         if tight.gap <= _NEAR:
             found[target.__name__] = _levels(tight.target.levels)
     return found
-
-
-def verdict_words(verdicts: Iterable[Verdict]) -> str:
-    """All of several verdicts in one: no beats undecided beats yes."""
-    found = set(verdicts)
-    order = (Verdict.NO, Verdict.UNDECIDED, Verdict.YES)
-    return str(next((v for v in order if v in found), "none asked"))
 
 
 def versions() -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import MechdesignError
-from ..plotting.style import load_pyplot, save_figure
+from ..plotting.style import figure_of, load_pyplot, save_figure
 from ..theory.conversions import rounded_up
 
 _HEADER = re.compile(r"^.*?(?=<svg)", re.DOTALL)
@@ -84,7 +84,7 @@ class Figures:
         """The figure that axes belong to, closed afterwards; ``label`` says what it shows."""
         from markupsafe import Markup, escape
 
-        figure = getattr(axes, "figure", None) or axes.flat[0].figure
+        figure = figure_of(axes)
         buffer = io.BytesIO()
         save_figure(figure, buffer)
         load_pyplot().close(figure)

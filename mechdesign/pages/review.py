@@ -19,7 +19,7 @@ from ..prior import Prior
 from ..privacy.notion import PrivacyNotion, as_notions
 from ..solve.designing import Design, agreement_lines
 from ..solve.shadow_prices import Binding, binding, has_prices
-from .facts import beliefs, disclosure_lines, implied_rows, verdict_words, versions
+from .facts import beliefs, disclosure_lines, implied_rows, versions
 from .rendering import Figures, check_pages, number, render, upward
 
 # Kernels up to this size are shown in numbers too.
@@ -93,7 +93,6 @@ def report_page(item: Any, prior: Any = None, privacy: Any = None, title: str | 
         report=report,
         notions=notions,
         held=held,
-        verdict=verdict_words(check.verdict for check in report.checks),
         kernel=_kernel_rows(mechanism, known),
         beliefs=beliefs(mechanism, known),
         disclosed=disclosure_lines(mechanism, known),
@@ -133,17 +132,11 @@ def _leakage_rows(report: AuditReport) -> list[tuple[str, str, str, str]]:
     rows = []
     outputs = report.mechanism.outputs
     shown = dict(zip(outputs, short_names(outputs, 40), strict=True))
-    for leakage in report.leakages.values():
+    for _, leakage, field, worst in report.entries():
         name = type(leakage.notion).__name__
-        for field, worst in zip(leakage.notion.level_fields, leakage.worst, strict=True):
-            label = name if len(leakage.levels) == 1 else f"{name} {field}"
-            rows.append((label, upward(worst.level), shown[worst.output], worst.about))
-    for label, level in (
-        ("maximal leakage", report.maximal_leakage),
-        ("maximal cost leakage", report.maximal_cost_leakage),
-        ("mutual information", report.mutual_information),
-    ):
-        rows.append((label, number(level), "(average)", ""))
+        label = name if len(leakage.levels) == 1 else f"{name} {field}"
+        rows.append((label, upward(worst.level), shown[worst.output], worst.about))
+    rows += [(name, number(level), "(average)", "") for name, level in report.averages.items()]
     return rows
 
 

@@ -14,12 +14,11 @@ from ..auditing import AuditReport
 from ..errors import InputError, UnknownNameError
 from ..privacy.averaging import AverageNotion
 from ..privacy.notion import PrivacyNotion
-from .style import MARKERS, NORMAL, PALETTE, fit_figure, legend_beside, new_axes
+from .style import DASHES, MARKERS, NORMAL, PALETTE, fit_figure, legend_beside, new_axes
 from .ticks import brief, mark_edge, name_ticks
 
 #: Notions drawn when nothing else is said, beside those that were asked.
 _USUAL = ("pml", "pmc", "ldp")
-_LINES = ("--", ":", "-.", (0, (1, 1)))
 _WIDTH = 0.6
 
 
@@ -80,7 +79,7 @@ def plot_leakage(report: AuditReport, notions: Any = None, ax: Any = None) -> An
         _draw(ax, one, k, np.arange(len(used)) + shift[k], edge)
     for k, one in enumerate(series):
         for level, text in one.asked:
-            style = {"color": PALETTE[k % len(PALETTE)], "lw": 1.2, "ls": _LINES[k % len(_LINES)]}
+            style = {"color": PALETTE[k % len(PALETTE)], "lw": 1.2, "ls": DASHES[k % len(DASHES)]}
             if level <= top:
                 ax.axhline(level, label=text, zorder=1, **style)
             else:

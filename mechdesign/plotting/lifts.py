@@ -19,14 +19,13 @@ from ..privacy.pointwise import ALIP, LIP, PMC, PML
 from ..solve.designing import Design
 from ..theory.conversions import implications
 from .items import kernel_and_prior
-from .style import INK, MARKERS, NORMAL, PALETTE, fit_figure, legend_beside, new_axes
+from .style import DASHES, INK, MARKERS, NORMAL, PALETTE, fit_figure, legend_beside, new_axes
 from .ticks import brief, mark_edge, name_ticks, plain_names
 
 Array = NDArray[np.float64]
 
 # Symbols up to this many have a colour, a marker and a name each.
 _NAMED = len(PALETTE)
-_LINES = ("--", ":", "-.", (0, (1, 1)))
 # Width of what belongs to one outcome.
 _WIDTH = 0.7
 
@@ -192,7 +191,7 @@ def _draw_bounds(ax: Any, one: _Bounds, position: int, limits: tuple[float, floa
     """Draw what one notion asks; returns the position of the next line style."""
     low, high = limits
     for height, name in one.lines:
-        style: dict[str, Any] = {"color": INK, "lw": 1.3, "ls": _LINES[position % len(_LINES)]}
+        style: dict[str, Any] = {"color": INK, "lw": 1.3, "ls": DASHES[position % len(DASHES)]}
         if low <= height <= high:
             ax.axhline(height, label=name, **style)
             position += 1
@@ -212,7 +211,7 @@ def _draw_bounds(ax: Any, one: _Bounds, position: int, limits: tuple[float, floa
             label=one.name,
         )
     elif one.spans:
-        style = {"color": INK, "lw": 1.1, "ls": _LINES[position % len(_LINES)]}
+        style = {"color": INK, "lw": 1.1, "ls": DASHES[position % len(DASHES)]}
         position += 1
         half = _WIDTH / 2 + 0.07
         for k, (place, foot, head) in enumerate(one.spans):

@@ -25,6 +25,8 @@ LINES: tuple[Any, ...] = (
     (0, (8, 2)),
     (0, (1, 2)),
 )
+#: Line styles of bounds and asked levels.
+DASHES: tuple[Any, ...] = ("--", ":", "-.", (0, (1, 1)))
 INK = "0.25"
 PALE = "0.85"
 #: Sizes of text in points.
@@ -129,6 +131,11 @@ def decades(axis: Any) -> None:
 
     getattr(axis.axes, f"set_{axis.axis_name}scale")("log")
     axis.set_minor_formatter(NullFormatter())
+
+
+def figure_of(axes: Any) -> Any:
+    """The figure that axes, or an array of them, belong to."""
+    return getattr(axes, "figure", None) or axes.flat[0].figure
 
 
 def check_picture(path: Path) -> None:

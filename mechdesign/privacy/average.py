@@ -20,7 +20,7 @@ from ..errors import LevelError
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .averaging import AverageNotion, checked_delta, least_level
+from .averaging import AverageNotion, DeltaNotion, least_level
 from .budgets import Budget, Excess, Information, Peak, Trough, information_of
 from .hypotheses import Hypotheses
 from .notion import factor
@@ -269,7 +269,7 @@ def _checked_features(features: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class ApproximateLDP(AverageNotion):
+class ApproximateLDP(DeltaNotion):
     """(ε, δ)-local differential privacy: P(Y∈A|x) ≤ e^ε P(Y∈A|x') + δ for all x, x' and sets A.
 
     The level of a kernel is the least ε at its δ. Symbols of zero mass count as well. Source:
@@ -298,13 +298,6 @@ class ApproximateLDP(AverageNotion):
             f"under the other times {factor(self.epsilon)}, plus {self.delta:g}. What lies within "
             "the added chance may tell all."
         )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "delta", checked_delta(self.delta))
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__}({self.epsilon:.6g}, delta={self.delta:.6g})"
 
     def budgets(self, prior: Prior) -> list[Budget]:
         """Every ordered pair of symbols."""

@@ -59,6 +59,19 @@ class AverageNotion(PrivacyNotion, register=False):
         return text + (" (rounding does not settle it)" if verdict is Verdict.UNDECIDED else "")
 
 
+class DeltaNotion(AverageNotion, register=False):
+    """An average notion up to a δ, which a subclass has as a field."""
+
+    delta: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "delta", checked_delta(self.delta))
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.levels[0]:.6g}, delta={self.delta:.6g})"
+
+
 def checked_delta(value: Any) -> float:
     """A δ from 0 to 1, or a :class:`LevelError`."""
     good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

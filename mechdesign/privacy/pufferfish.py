@@ -17,7 +17,7 @@ from ..exact import fraction
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .averaging import AverageNotion, checked_delta, least_level
+from .averaging import DeltaNotion, least_level
 from .budgets import Budget, Excess
 from .features import checked_feature
 from .hypotheses import Bound, Hypotheses
@@ -223,7 +223,7 @@ class Pufferfish(LikelihoodBound):
 
 
 @dataclass(frozen=True)
-class ApproximatePufferfish(AverageNotion):
+class ApproximatePufferfish(DeltaNotion):
     """(ε, δ)-Pufferfish privacy: P(Y∈A|s,θ) ≤ e^ε P(Y∈A|s',θ) + δ for pairs (s, s'), priors θ.
 
     Parameters are those of :class:`Pufferfish`, with δ after the level. The level of a kernel is
@@ -249,7 +249,6 @@ class ApproximatePufferfish(AverageNotion):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "delta", checked_delta(self.delta))
         for name in ("secrets", "pairs", "priors"):
             object.__setattr__(self, name, getattr(self.framework, name))
 
@@ -262,9 +261,6 @@ class ApproximatePufferfish(AverageNotion):
     def covers_zero_mass(self) -> bool:
         """Other priors than that of the design give mass to other symbols."""
         return self.priors is not None
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__}({self.epsilon:.6g}, delta={self.delta:.6g})"
 
     def budgets(self, prior: Prior) -> list[Budget]:
         """Every pair of secrets and every prior, both ways."""

@@ -389,3 +389,6 @@ RULES: tuple[Rule, ...] = (
         tight=True,
     ),
 )
+
+#: What each rule says, by its identifier; every step of a derivation is one of them.
+STATEMENTS = {rule.id: rule.statement for rule in RULES}
