@@ -56,7 +56,7 @@ def extreme_columns(problem: SublinearProblem, *, inner: bool) -> Vector:
     elif isinstance(family, StaircaseFamily):
         found = _staircases(family)
     else:
-        rays = extreme_rays(inequalities(problem, inner=inner))
+        rays = extreme_rays(inequalities(problem, inner=inner), n)
         masses = problem.inner.weights
         total = problem.inner.total
         rows = []
@@ -143,13 +143,13 @@ def _masses(hypotheses: Hypotheses, n: int) -> list[tuple[int, ...]]:
     return [tuple(int(k == i) for k in range(n)) for i in hypotheses.indices]
 
 
-def extreme_rays(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Extreme rays of {k ≥ 0, a·k ≥ 0 for each row a}, in integers: the double description method.
+def extreme_rays(rows: list[tuple[int, ...]], n: int) -> list[tuple[int, ...]]:
+    """Extreme rays of {k ≥ 0, a·k ≥ 0 for each row a} for n symbols, in integers: the double
+    description method.
 
     Rows are taken in one after the other; rays on either side of one are joined where they are
     neighbours, that is where no third ray meets all the inequalities that both meet with equality.
     """
-    n = len(rows[0])
     rays = [tuple(int(i == j) for j in range(n)) for i in range(n)]
     # Bits of the inequalities that a ray meets with equality; the first n are k ≥ 0.
     tight = [((1 << n) - 1) & ~(1 << i) for i in range(n)]
@@ -178,7 +178,7 @@ def extreme_rays(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 def vertex_bound(problem: SublinearProblem, prices: Vector) -> tuple[float, float]:
     """Max μ(v) − ⟨prices, v − 1⟩ over all extreme columns, and the size of the numbers in it."""
     deviations = extreme_columns(problem, inner=False)
-    worths = problem.worths((1 + deviations).T)
+    worths = problem.lifted_worths(deviations)
     reduced = worths - deviations @ prices
     size = np.abs(worths) + np.abs(deviations) @ np.abs(prices)
     return float(reduced.max()), float(size.max())
@@ -198,7 +198,7 @@ class Vertices(Method):
     def solve(self, problem: SublinearProblem) -> Candidate:
         """One linear program over all extreme columns."""
         deviations = extreme_columns(problem, inner=True)
-        worths = problem.worths((1 + deviations).T)
+        worths = problem.lifted_worths(deviations)
         reach = row_scales(np.abs(deviations).max(axis=0))
         unit = max(float(np.abs(worths).max()), 1e-300)
         model = new_model(len(reach))
