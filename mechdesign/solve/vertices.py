@@ -18,6 +18,8 @@ from ..privacy.hypotheses import Hypotheses
 from ..privacy.prior_sets import PriorSet
 from .columns import LiftFamily, StaircaseFamily, make_family
 from .cones import inner_factors, outer_factors, two_sided
+from .exact_simplex import best_mixture
+from .listed_columns import columns_of_rays, listed_columns
 from .methods import Candidate, Duals, Method
 from .problem import SublinearProblem
 from .restricted import add_columns, exact_shares, merged, new_model, row_scales, run_model
@@ -26,6 +28,8 @@ Vector = NDArray[np.float64]
 
 #: Symbols up to which extreme columns of two-sided cones, and of any cone, are listed.
 MOST_SYMBOLS, MOST_SYMBOLS_ANY = 12, 6
+#: Symbols up to which their best mixture is found with all digits.
+MOST_SYMBOLS_EXACT = 8
 
 
 def too_large(problem: SublinearProblem) -> str | None:
@@ -196,18 +200,45 @@ class Vertices(Method):
         return too_large(problem)
 
     def solve(self, problem: SublinearProblem) -> Candidate:
-        """One linear program over all extreme columns."""
+        """One linear program over all extreme columns, exact where they are few."""
+        if len(problem.inner) <= MOST_SYMBOLS_EXACT:
+            return _exactly(problem)
         deviations = extreme_columns(problem, inner=True)
         worths = problem.lifted_worths(deviations)
-        reach = row_scales(np.abs(deviations).max(axis=0))
-        unit = max(float(np.abs(worths).max()), 1e-300)
-        model = new_model(len(reach))
-        add_columns(model, worths / unit, deviations / reach)
-        duals, _, shares = run_model(model)
+        duals, shares = _roughly(deviations, worths)
         used = np.flatnonzero(shares > 1e-14)
         table, shares = merged(deviations[used], shares[used])
         shares = exact_shares(table, shares)
         kernel = (shares[:, None] * (1 + table)).T
-        prices = duals[1:] * unit / reach
         facts = {"columns": str(len(deviations))}
-        return Candidate(kernel, Duals(prices), "vertex enumeration and HiGHS", facts)
+        return Candidate(kernel, Duals(duals), "vertex enumeration and HiGHS", facts)
+
+
+def _exactly(problem: SublinearProblem) -> Candidate:
+    """The best mixture of all extreme columns, with as many digits as the masses need."""
+    prior, n = problem.inner, len(problem.inner)
+    sides = problem.sides
+    found = None if sides is None else listed_columns(prior, sides)
+    if found is None:
+        found = columns_of_rays(prior, extreme_rays(inequalities(problem, inner=True), n))
+    columns = list(dict.fromkeys([(Fraction(0),) * n, *found]))
+    deviations = np.array(columns, dtype=float)
+    worths = problem.lifted_worths(deviations)
+    try:
+        _, shares = _roughly(deviations, worths)
+    except SolverError:
+        shares = np.zeros(len(columns))  # a hint that there is none of: it starts from one column
+    likely = [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
+    best = best_mixture(columns, worths, likely)
+    facts = {"columns": str(len(columns)), "pivots": str(best.pivots)}
+    return Candidate(best.kernel, Duals(best.prices), "vertex enumeration, exact simplex", facts)
+
+
+def _roughly(deviations: Vector, worths: Vector) -> tuple[Vector, Vector]:
+    """Prices of deviations and shares of columns, by a solver in floats."""
+    reach = row_scales(np.abs(deviations).max(axis=0))
+    unit = max(float(np.abs(worths).max()), 1e-300)
+    model = new_model(len(reach))
+    scale = add_columns(model, worths / unit, deviations / reach)
+    duals, _, shares = run_model(model)
+    return duals[1:] * unit / reach, shares * scale
