@@ -32,16 +32,18 @@ BITS = (160, 640, 2560)
 OPTIMAL = Fraction(1, 10**6)
 #: Values of sub-convex utilities below this have no relative gap that floats can hold.
 TOO_SMALL = Fraction(1, 10**290)
+GIVEN_TOO_SMALL = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True)
 class Asked:
     """A notion: its name, its levels, and what else defines it, all in plain numbers.
 
-    ``more`` holds, by notion: ``pairs`` of positions (DP); ``distances`` (MetricPrivacy); ``entries,
-    low, high`` (EntryPML); ``rows`` of {value: chance} for each symbol (features and side
-    information); ``secrets`` as rows of chances, ``pairs`` of them and ``thetas`` (Pufferfish);
-    ``kind`` and its numbers (RobustPML); ``delta``; ``tables`` and ``thetas`` (MIPufferfish).
+    ``more`` holds, by notion: ``pairs`` of positions (DP); ``distances`` (MetricPrivacy);
+    ``entries``, ``low``, ``high`` (EntryPML); ``rows`` of {value: chance} for each symbol (features
+    and side information); ``secrets`` as rows of chances, ``pairs`` of them and ``thetas``
+    (Pufferfish); ``kind`` and its numbers (RobustPML); ``delta``; ``tables`` and ``thetas``
+    (MIPufferfish).
     """
 
     name: str
@@ -532,9 +534,7 @@ def given_rounding(claim: Claim) -> Fraction:
     for k in zip(*claim.weights, strict=True):
         q = dot(claim.masses, k)
         if q:
-            total += q * sum(
-                m * size(v / q - 1) for m, v in zip(claim.masses, k, strict=True) if m
-            )
+            total += q * sum(m * size(v / q - 1) for m, v in zip(claim.masses, k, strict=True) if m)
     return total / (1 << claim.bits) / 2**53
 
 
@@ -642,19 +642,25 @@ def check_gap(
         return
     true = difference / unit
     rounding = 2 * (spacing(claim.value) + spacing(claim.bound) + given) / unit
-    if claim.gap == math.inf:
-        opinion.faults.append(f"gap inf where it is {rough(true)}")
-    elif abs(Fraction(claim.gap) - true) > true / 10**9 + rounding + Fraction(1, 10**15):
+    allowed = true / 10**9 + rounding + Fraction(1, 10**15)
+    if Fraction(claim.gap) < true - allowed:
         opinion.faults.append(f"gap {claim.gap!r} where it is {rough(true)}")
+    # A utility given as a function of floats is allowed what its numbers may be off by.
+    elif not given and Fraction(claim.gap) > true + allowed:
+        opinion.faults.append(f"gap {claim.gap!r} where it is only {rough(true)}")
     if claim.optimal and true > OPTIMAL * (1 + Fraction(1, 10**9)) + rounding:
         opinion.faults.append(f"said to be optimal, with a gap of {rough(true)}")
 
 
 def may_be_unknown(claim: Claim, value: Fraction) -> bool:
-    """Whether a gap may be unknown: nothing to divide by, or nothing that a float could hold."""
+    """Whether a gap may be unknown: nothing to divide by, or nothing that floats could tell.
+
+    A utility that a user gave as a function of floats has values that are off by some 1e-16 of the
+    numbers in it; what is tiny beside them is not known.
+    """
     if claim.gains is not None:
         return False
-    return value < TOO_SMALL
+    return value < (GIVEN_TOO_SMALL if claim.information in GIVEN else TOO_SMALL)
 
 
 def gain_range(claim: Claim) -> Fraction:

@@ -232,9 +232,7 @@ def _pufferfish(rng: Generator, n: int, masses: list[float]) -> Made:
     given, rows, pairs = _secrets(rng, n)
     priors, thetas = _thetas(rng, n, masses)
     call = (given,) if priors is None else (given, None, priors)
-    return _made(
-        "Pufferfish", (random_level(rng),), call, secrets=rows, pairs=pairs, thetas=thetas
-    )
+    return _made("Pufferfish", (random_level(rng),), call, secrets=rows, pairs=pairs, thetas=thetas)
 
 
 def _robust(rng: Generator, n: int, masses: list[float]) -> Made:
@@ -376,7 +374,7 @@ def _linear(rng: Generator, n: int) -> tuple[Any, Any, Any, str]:
             gains = [[-float(x != y) for y in places] for x in range(n)]
         else:
             power = 1 if name == "absolute" else 2
-            gains = [[-float(abs(x - y)) ** power for y in places] for x in range(n)]
+            gains = [[-(float(abs(x - y)) ** power) for y in places] for x in range(n)]
         return md.utility.Distance(name), gains, outputs, f"md.utility.Distance({name!r})"
     m = n if rng.random() < 0.5 else int(rng.integers(1, 11))
     gains = _random_gains(rng, n, m)
@@ -465,7 +463,8 @@ def claim_of(asking: Asking, found: Any) -> Claim:
 
 
 def _known(value: Any) -> float | None:
-    return None if value is None or math.isnan(value) else float(value)
+    """``None`` for what is unknown, which is told by no number, or by an infinite one."""
+    return None if value is None or not math.isfinite(value) else float(value)
 
 
 @dataclass

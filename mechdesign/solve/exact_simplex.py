@@ -51,7 +51,7 @@ def best_mixture(columns: Sequence[Column], worths: Vector, order: Iterable[int]
 
     Parameters
     ----------
-    columns : deviations of lifts from one; the first is the constant column
+    columns : deviations of lifts from one; the first is the constant column, the others extreme
     worths : of each column per unit of output mass, ``(C,)``
     order : positions of columns that are likely to be used, the likeliest first
     """
@@ -77,48 +77,56 @@ def _bits(columns: Sequence[Column]) -> int:
 
 class _Program:
     def __init__(self, columns: Sequence[Column], worths: Vector, bits: int) -> None:
-        from flint import arb, arb_mat, fmpq
+        from flint import arb, arb_mat
 
-        def ball(value: Fraction) -> Any:
-            return arb(fmpq(value.numerator, value.denominator))
-
-        self.columns, self.n, self.bits = columns, len(columns[0]), bits
-        entries, costs = [], []
-        for column, worth in zip(columns, worths.tolist(), strict=True):
-            top = ball(1 + max(column))
-            entries += [ball(1 + d) / top for d in column]
-            costs.append(arb(worth) / top)
-        self.costs = costs
-        self.table = arb_mat(len(columns), self.n, entries)
-        self.ones = arb_mat(self.n, 1, [1] * self.n)
+        self.columns, self.bits = columns, bits
+        # Where a cone has no interior, some of the rows say what all of them say.
+        _, self.rows = self._independent(range(len(columns)))
+        self.size = len(self.rows)
+        self.tops = [_ball(1 + max(column)) for column in columns]
+        self.costs = [
+            arb(worth) / top for worth, top in zip(worths.tolist(), self.tops, strict=True)
+        ]
+        entries = [
+            _ball(1 + column[x]) / top
+            for column, top in zip(columns, self.tops, strict=True)
+            for x in self.rows
+        ]
+        self.table = arb_mat(len(columns), self.size, entries)
+        self.ones = arb_mat(self.size, 1, [1] * self.size)
 
     def solve(self, likely: list[int]) -> Mixture:
         basis = self._first_basis(likely)
         target = self._perturbed(basis)
         pivots = 0
-        for pivots in range(_PIVOTS_PER_SYMBOL * self.n):  # noqa: B007
+        while True:
             prices = self._transposed(basis).solve(self._column([self.costs[b] for b in basis]))
             entering = self._entering(prices, basis)
-            if entering is None:
-                break
-            matrix = self._matrix(basis)
+            if entering is None or pivots == _PIVOTS_PER_SYMBOL * self.size:
+                return self._mixture(basis, prices, pivots)
+            matrix = self._transposed(basis).transpose()
             shares = _entries(matrix.solve(target))
             step = _entries(matrix.solve(self._column(self._row(entering))))
-            ratios = [(s / w, i) for i, (s, w) in enumerate(zip(shares, step, strict=True)) if w > 0]
-            if not ratios:
-                break  # only rounding can make a bounded program look unbounded
-            least, leaving = ratios[0]
+            ratios = [
+                (s / w, i) for i, (s, w) in enumerate(zip(shares, step, strict=True)) if w > 0
+            ]
+            least, leaving = ratios[0]  # some entry falls, as all columns have row sums to give
             for ratio, i in ratios[1:]:
                 if ratio < least:
                     least, leaving = ratio, i
             basis[leaving] = entering
-        return self._mixture(basis, prices, pivots)
+            pivots += 1
 
     def _mixture(self, basis: list[int], prices: Any, pivots: int) -> Mixture:
-        shares = _entries(self._matrix(basis).solve(self.ones))
-        used = [(b, s) for b, s in zip(basis, shares, strict=True) if s > 0]
-        kernel = np.array([[_float(s * k) for k in self._row(b)] for b, s in used]).T
-        return Mixture(kernel, np.array([_float(v) for v in _entries(prices)]), pivots)
+        shares = self._shares(basis)
+        parts = []
+        for number, share in zip(basis, shares, strict=True):
+            if share > 0:
+                factor = share / self.tops[number]
+                parts.append([_float(factor * _ball(1 + d)) for d in self.columns[number]])
+        of_deviations = np.zeros(len(self.columns[0]))
+        of_deviations[self.rows] = [_float(v) for v in _entries(prices)]
+        return Mixture(np.array(parts).T, of_deviations, pivots)
 
     def _entering(self, prices: Any, basis: list[int]) -> int | None:
         """The column of largest reduced cost, unless that is nothing beside the value."""
@@ -127,66 +135,70 @@ class _Program:
         reduced = np.array([_float(c - a) for c, a in zip(self.costs, asked, strict=True)])
         reduced[basis] = -math.inf
         best = int(np.argmax(reduced))
-        return best if reduced[best] > _TOLERANCE * abs(value) / self.n else None
+        return best if reduced[best] > _TOLERANCE * abs(value) / self.size else None
 
     def _first_basis(self, likely: list[int]) -> list[int]:
         """Likely columns where they make a mixture, else the constant column and likely ones."""
         rest = range(len(self.columns))
-        for order in ([*likely, *rest], [0, *likely, *rest]):
-            basis = self._independent(order)
-            shares = _entries(self._matrix(basis).solve(self.ones))
-            if not any(s < 0 for s in shares):
-                return basis
-        raise AssertionError("the constant column alone is a mixture")
+        basis, _ = self._independent([*likely, *rest])
+        if any(s < 0 for s in self._shares(basis)):
+            basis, _ = self._independent([0, *likely, *rest])
+        return basis
 
-    def _independent(self, order: Iterable[int]) -> list[int]:
-        """The first columns that are linearly independent, by exact elimination."""
+    def _independent(self, order: Iterable[int]) -> tuple[list[int], list[int]]:
+        """The first columns that are linearly independent, and rows that tell it, exactly."""
         basis: list[int] = []
-        reduced: list[tuple[int, list[Fraction]]] = []
+        rows: list[int] = []
+        reduced: list[list[Fraction]] = []
         for number in dict.fromkeys(order):
             row = [1 + d for d in self.columns[number]]
-            for place, other in reduced:
+            for place, other in zip(rows, reduced, strict=True):
                 if row[place]:
                     factor = row[place] / other[place]
                     row = [a - factor * b for a, b in zip(row, other, strict=True)]
             place = next((x for x, v in enumerate(row) if v), -1)
             if place >= 0:
-                reduced.append((place, row))
                 basis.append(number)
-            if len(basis) == self.n:
-                return basis
-        raise AssertionError("the extreme columns of a cone with interior span the space")
+                rows.append(place)
+                reduced.append(row)
+            if len(basis) == len(row):
+                break
+        return basis, rows
+
+    def _shares(self, basis: list[int]) -> list[Any]:
+        return _entries(self._transposed(basis).transpose().solve(self.ones))
 
     def _perturbed(self, basis: list[int]) -> Any:
         """Row sums a trace above one, so that no basis is degenerate and no step is of length zero.
 
         They are those of the first basis with a trace added to each share.
         """
-        from flint import arb, arb_mat
+        from flint import arb
 
-        matrix = self._matrix(basis)
-        traces = [arb(i + 2).sqrt() * arb(2) ** -self.bits for i in range(self.n)]
+        traces = [arb(i + 2).sqrt() * arb(2) ** -self.bits for i in range(self.size)]
         shares = [
-            (s if s > 0 else arb(0)) + t
-            for s, t in zip(_entries(matrix.solve(self.ones)), traces, strict=True)
+            (s if s > 0 else arb(0)) + t for s, t in zip(self._shares(basis), traces, strict=True)
         ]
-        return matrix * arb_mat(self.n, 1, shares)
+        return self._transposed(basis).transpose() * self._column(shares)
 
     def _row(self, number: int) -> list[Any]:
-        return [self.table[number, x] for x in range(self.n)]
+        return [self.table[number, x] for x in range(self.size)]
 
     def _transposed(self, basis: list[int]) -> Any:
         from flint import arb_mat
 
-        return arb_mat(self.n, self.n, [v for b in basis for v in self._row(b)])
-
-    def _matrix(self, basis: list[int]) -> Any:
-        return self._transposed(basis).transpose()
+        return arb_mat(self.size, self.size, [v for b in basis for v in self._row(b)])
 
     def _column(self, values: list[Any]) -> Any:
         from flint import arb_mat
 
-        return arb_mat(self.n, 1, values)
+        return arb_mat(self.size, 1, values)
+
+
+def _ball(value: Fraction) -> Any:
+    from flint import arb, fmpq
+
+    return arb(fmpq(value.numerator, value.denominator))
 
 
 def _entries(matrix: Any) -> list[Any]:

@@ -17,8 +17,8 @@ from ..errors import SolverError
 from ..privacy.hypotheses import Hypotheses
 from ..privacy.prior_sets import PriorSet
 from .columns import LiftFamily, StaircaseFamily, make_family
-from .cones import inner_factors, outer_factors, two_sided
-from .exact_simplex import best_mixture
+from .cones import TwoSided, inner_factors, outer_factors, two_sided
+from .exact_simplex import Mixture, best_mixture
 from .listed_columns import columns_of_rays, listed_columns
 from .methods import Candidate, Duals, Method
 from .problem import SublinearProblem
@@ -30,6 +30,8 @@ Vector = NDArray[np.float64]
 MOST_SYMBOLS, MOST_SYMBOLS_ANY = 12, 6
 #: Symbols up to which their best mixture is found with all digits.
 MOST_SYMBOLS_EXACT = 8
+# Room below e^ε for their kernels, of which the weights are rounded to multiples of 2^-53.
+_ROOM = 2e-15
 
 
 def too_large(problem: SublinearProblem) -> str | None:
@@ -215,23 +217,56 @@ class Vertices(Method):
 
 
 def _exactly(problem: SublinearProblem) -> Candidate:
-    """The best mixture of all extreme columns, with as many digits as the masses need."""
+    """The best mixture of all extreme columns, with as many digits as the masses need.
+
+    Prices are those of the cone that bounds are for: where levels are tiny and some masses are
+    tinier, those of the cone for design prove little for it.
+    """
+    inner = _best_of(problem, inner=True)
+    outer = _best_of(problem, inner=False)
+    facts = {"pivots": str(inner.pivots + outer.pivots)}
+    solver = "vertex enumeration, exact simplex"
+    return Candidate(inner.kernel, Duals(outer.prices), solver, facts)
+
+
+def _best_of(problem: SublinearProblem, *, inner: bool) -> Mixture:
     prior, n = problem.inner, len(problem.inner)
-    sides = problem.sides
+    sides = two_sided(problem.bounds, prior, inner=inner)
+    if inner and sides is not None:
+        wider = two_sided(problem.bounds, prior, inner=False)
+        assert wider is not None
+        sides = _nearer(sides, wider)
     found = None if sides is None else listed_columns(prior, sides)
     if found is None:
-        found = columns_of_rays(prior, extreme_rays(inequalities(problem, inner=True), n))
+        found = columns_of_rays(prior, extreme_rays(inequalities(problem, inner=inner), n))
     columns = list(dict.fromkeys([(Fraction(0),) * n, *found]))
     deviations = np.array(columns, dtype=float)
     worths = problem.lifted_worths(deviations)
     try:
         _, shares = _roughly(deviations, worths)
     except SolverError:
-        shares = np.zeros(len(columns))  # a hint that there is none of: it starts from one column
+        shares = np.zeros(len(columns))  # only a hint of where to start
     likely = [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
-    best = best_mixture(columns, worths, likely)
-    facts = {"columns": str(len(columns)), "pivots": str(best.pivots)}
-    return Candidate(best.kernel, Duals(best.prices), "vertex enumeration, exact simplex", facts)
+    return best_mixture(columns, worths, likely)
+
+
+def _nearer(inner: TwoSided, outer: TwoSided) -> TwoSided:
+    """Sides with less room than solvers in floats need, as these columns are exact but for the
+    rounding of weights.
+    """
+
+    def between(near: float, far: float) -> float:
+        if not math.isfinite(far) or near == far:
+            return near
+        excess = abs(far - 1)
+        room = min(_ROOM * max(far, 1.0), 1e-3 * excess)
+        return near + max(1 - room / abs(far - near), 0.0) * (far - near)
+
+    return TwoSided(
+        between(inner.lower, outer.lower),
+        between(inner.upper, outer.upper),
+        between(inner.ratio, outer.ratio),
+    )
 
 
 def _roughly(deviations: Vector, worths: Vector) -> tuple[Vector, Vector]:
