@@ -517,25 +517,34 @@ REAL: dict[str, Callable[[Any], Any]] = {
 
 
 #: Size of the rounding error of F(d), in units of 2^-53, where F is given as a function of floats:
-#: the lift 1 + d is rounded before F is asked.
+#: the lift t = 1 + d is rounded before F is asked, and a root is steep near nothing.
 GIVEN: dict[str, Callable[[Fraction], Fraction]] = {
-    "squared Hellinger": lambda d: 8 * abs(d),
+    "squared Hellinger": lambda d: 8 * abs(d) + 4 * _steepness(1 + d),
     "cubic": lambda d: 8 * d * d * (1 + abs(d)),
     "largest entry": lambda d: Fraction(8),
 }
 
 
+def _steepness(t: Fraction) -> Fraction:
+    root = Fraction(math.sqrt(t))
+    return min(1 / root, root * 2**53) if root else Fraction(0)
+
+
+def column_rounding(claim: Claim, k: Row) -> Fraction:
+    """How far the worth of a column may be off as its utility is a function of floats."""
+    size = GIVEN.get(claim.information or "")
+    q = dot(claim.masses, k)
+    if size is None or q == 0:
+        return Fraction(0)
+    terms = (m * size(v / q - 1) for m, v in zip(claim.masses, k, strict=True) if m)
+    return q * sum(terms, Fraction(0)) / 2**53
+
+
 def given_rounding(claim: Claim) -> Fraction:
     """How far a value may be off because its utility is a function of floats that a user wrote."""
-    size = GIVEN.get(claim.information or "")
-    if size is None:
-        return Fraction(0)
-    total = Fraction(0)
-    for k in zip(*claim.weights, strict=True):
-        q = dot(claim.masses, k)
-        if q:
-            total += q * sum(m * size(v / q - 1) for m, v in zip(claim.masses, k, strict=True) if m)
-    return total / (1 << claim.bits) / 2**53
+    whole = 1 << claim.bits
+    columns = ([Fraction(w, whole) for w in k] for k in zip(*claim.weights, strict=True))
+    return sum((column_rounding(claim, k) for k in columns), Fraction(0))
 
 
 def column_worth(claim: Claim, k: Row, bits: int) -> tuple[Fraction, Fraction]:
@@ -715,14 +724,18 @@ def best_private_value(claim: Claim) -> Fraction | None:
         for over, under, level in pairs:
             factor = exp_between(level, DIGITS[0])[0] if level else Fraction(1)
             rows.append([factor * b - a for a, b in zip(over, under, strict=True)])
-    worth = [(ray, column_worth(claim, ray, BITS[0])[0]) for ray in rays_of(rows, n)]
+    worth = [
+        (ray, column_worth(claim, ray, BITS[0])[0] - column_rounding(claim, ray))
+        for ray in rays_of(rows, n)
+    ]
     best: Fraction | None = None
     for some in combinations(worth, n):
         shares = mixture([ray for ray, _ in some], n)
         if shares is not None:
             value = sum((s * w for s, (_, w) in zip(shares, some, strict=True)), Fraction(0))
             best = value if best is None else max(best, value)
-    constant = column_worth(claim, [Fraction(1)] * n, BITS[0])[0]
+    ones = [Fraction(1)] * n
+    constant = column_worth(claim, ones, BITS[0])[0] - column_rounding(claim, ones)
     return constant if best is None else max(best, constant)
 
 
