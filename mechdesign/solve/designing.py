@@ -109,7 +109,9 @@ class Design:
     @property
     def status(self) -> str:
         """``"optimal"`` when the gap is at most 1e-6, else ``"private, gap …"``."""
-        return "optimal" if self.certificate.is_optimal else f"private, gap {gap_in_words(self.gap)}"
+        return (
+            "optimal" if self.certificate.is_optimal else f"private, gap {gap_in_words(self.gap)}"
+        )
 
     def __repr__(self) -> str:
         asked = ", ".join(str(notion) for notion in self.notions)
