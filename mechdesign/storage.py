@@ -162,6 +162,7 @@ def _design_out(item: Design) -> dict[str, Any]:
             "gap": _gap_out(c.gap),
             "gain_gap": c.gain_gap,
             "optimal": c.is_optimal,
+            "arithmetic": "floats" if c.rests_on_floats else "exact",
             "repair": {
                 "merged": list(c.repair.merged),
                 "mixed": c.repair.mixed,
@@ -301,30 +302,26 @@ def _compare_claims(
 ) -> None:
     """Refuse a file whose claims its own numbers do not bear out.
 
-    Value, bound and gap are computed afresh. A file may claim less than they are, as one written
-    by a version that proved less does; where its numbers are so small that rounding alone decides
-    whether it is optimal, that claim is not held against it, and what they give is what counts.
+    Value, bound and gap are computed afresh. A file of a version that proved less, which does not
+    name its arithmetic, may claim less than its numbers give; and where numbers are so small that
+    rounding alone decided whether a design is optimal, what they give is what counts.
     """
     saved = content["certificate"]
+    earlier = "arithmetic" not in saved
     margin = _AGREEMENT * max(1.0, width, abs(certificate.value))
     gap_margin = margin / width if width > 0 else margin
     achieved = [level for check in certificate.checks for level in check.achieved]
-    told = {name: number_from_json(saved[name]) for name in ("value", "bound")}
-    gap = _gap_in(saved["gap"])
+    value, bound = (number_from_json(saved[name]) for name in ("value", "bound"))
+    gap, optimal = _gap_in(saved["gap"]), certificate.is_optimal
     claims: list[tuple[str, Any, Any, bool]] = [
-        (
-            "value",
-            saved["value"],
-            certificate.value,
-            _near(told["value"], certificate.value, margin),
-        ),
-        ("bound", saved["bound"], certificate.bound, told["bound"] >= certificate.bound - margin),
-        ("gap", saved["gap"], certificate.gap, gap >= certificate.gap - gap_margin),
+        ("value", value, certificate.value, _near(value, certificate.value, margin)),
+        ("bound", bound, certificate.bound, _near(bound, certificate.bound, margin, earlier)),
+        ("gap", gap, certificate.gap, _near(gap, certificate.gap, gap_margin, earlier)),
         (
             "optimal",
             saved["optimal"],
-            certificate.is_optimal,
-            not saved["optimal"] or certificate.is_optimal or gap_margin > GAP_TOLERANCE,
+            optimal,
+            saved["optimal"] == optimal or (earlier and (optimal or gap_margin > GAP_TOLERANCE)),
         ),
     ]
     exact: list[tuple[str, Any, Any]] = [
@@ -341,5 +338,5 @@ def _compare_claims(
             )
 
 
-def _near(said: float, found: float, margin: float) -> bool:
-    return abs(found - said) <= margin
+def _near(said: float, found: float, margin: float, or_more: bool = False) -> bool:
+    return said == found or abs(found - said) <= margin or (or_more and said > found)
