@@ -111,7 +111,8 @@ def minorants(
         # ⟨w, k⟩ ≤ τ max k for w ≥ 0 with Σ w ≤ τ.
         tau = float(first.sum(axis=0).max()) * (1 + _UNIT * len(first))
         pull = budget.points.matrix.T @ first
-        return tau * exp_upper(budget.epsilon), pull, pull
+        # No sum of column maxima exceeds the number of rows.
+        return tau * min(exp_upper(budget.epsilon), len(budget.points)), pull, pull
     if isinstance(budget, Trough):
         # −⟨v, k⟩ ≤ −τ min k for v ≥ 0 with Σ v ≥ τ.
         tau = float(first.sum(axis=0).min()) * (1 - _UNIT * len(first))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,11 @@ class Enclosure:
 
     low: Fraction
     high: Fraction
+
+
+def sums_up(utility: SublinearUtility) -> TypeGuard[FInformation]:
+    """Whether a utility is the sum of its excess, and no other function of a column."""
+    return isinstance(utility, FInformation) and type(utility).worths is FInformation.worths
 
 
 def enclosed_sum(utility: FInformation, terms: Sequence[Term]) -> Enclosure | None:
@@ -81,7 +86,7 @@ def kernel_enclosure(
 
     A column function given in floats is allowed the rounding of sums over its symbols.
     """
-    if not isinstance(utility, FInformation):
+    if not sums_up(utility):
         rows = weights.astype(float) / float(weights[0].astype(object).sum())
         return enclosed_floats(utility.worths(rows, prior), len(prior))
     return enclosed_sum(utility, _kernel_terms(prior, weights))
@@ -123,7 +128,7 @@ def _kernel_terms(prior: Prior, weights: NDArray[Any]) -> list[Term]:
 
 def revealed_enclosure(utility: SublinearUtility, prior: Prior) -> Enclosure | None:
     """Σ_x μ(e_x): every symbol revealed. No kernel is worth more, as μ is subadditive."""
-    if not isinstance(utility, FInformation):
+    if not sums_up(utility):
         return enclosed_floats(utility.worths(np.eye(len(prior)), prior), len(prior))
     terms: list[Term] = []
     for weight, count in _counted(prior).items():
@@ -167,20 +172,13 @@ def edges_enclosure(
     shares = Fraction(d - c, determinant), Fraction(a - b, determinant)
     terms: list[Term] = []
     for share, ray in zip(shares, rays, strict=True):
-        terms += column_terms(prior, ray, share)
+        mass = sum(w * k for w, k in zip(prior.weights, ray, strict=True))
+        output = share * Fraction(mass, prior.total)
+        terms += [
+            (output * prior.mass(x), Fraction(k * prior.total - mass, mass))
+            for x, k in enumerate(ray)
+        ]
     return enclosed_sum(utility, terms)
-
-
-def column_terms(
-    prior: Prior, column: Sequence[int] | Sequence[Fraction], share: Fraction | None = None
-) -> list[Term]:
-    """Terms of μ of a column, scaled by a share, or to an output mass of one."""
-    mass = sum(w * k for w, k in zip(prior.weights, column, strict=True))
-    factor = Fraction(1) if share is None else share * Fraction(mass) / prior.total
-    return [
-        (factor * Fraction(w, prior.total), Fraction(k * prior.total - mass) / mass)
-        for w, k in zip(prior.weights, column, strict=True)
-    ]
 
 
 def _counted(prior: Prior) -> dict[int, int]:

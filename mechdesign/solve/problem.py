@@ -22,7 +22,7 @@ from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from ..utility.base import LinearUtility, Utility, checked_matrix
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
 from .cones import TwoSided, two_sided
-from .enclosures import Enclosure, kernel_enclosure, revealed_enclosure
+from .enclosures import Enclosure, kernel_enclosure, revealed_enclosure, sums_up
 from .rational import kernel_mean, mean_of
 
 #: Smallest positive mass of a symbol that floats can work with beside others.
@@ -254,7 +254,7 @@ class SublinearProblem(AnyProblem):
 
         An f-information is taken from the deviations, which 1 + d would round.
         """
-        if isinstance(self.utility, FInformation):
+        if sums_up(self.utility):
             worths: NDArray[np.float64] = (
                 self.utility.finite_or_more(deviations) @ self.inner.probabilities
             )
@@ -295,7 +295,7 @@ class SublinearProblem(AnyProblem):
     @property
     def is_exact(self) -> bool:
         """Not where the utility is a function that was given."""
-        return self.utility.is_enclosed
+        return sums_up(self.utility) and self.utility.is_enclosed
 
     def enclose(self, mechanism: Mechanism) -> Enclosure | None:
         """Σ_y μ(K_·y) between two rationals."""

@@ -26,6 +26,7 @@ from .enclosures import (
     enclosed_floats,
     revealed_enclosure,
     simplex_enclosures,
+    sums_up,
 )
 from .listing import listed_bound
 from .methods import Duals
@@ -35,9 +36,6 @@ from .simplex import simplex_kernel
 from .vertices import extreme_rays, inequalities, too_large, vertex_bound
 
 _UNIT = 2.0**-52
-# Relative rounding of the curve of an f-information and of what it is evaluated at, in units in
-# the last place: |(1 + d) log(1 + d) − d| loses up to two hundred where its series ends.
-_CURVE = 512
 # Gaps to prove, the finest that succeeds counts; nodes spent on each.
 _STEPS = ((2.5e-10, 100_000), (1e-8, 100_000), (4.5e-7, 1_000_000), (9e-7, math.inf))
 
@@ -66,7 +64,7 @@ def _closed_bounds(problem: SublinearProblem) -> list[Found]:
     prior, utility = problem.inner, problem.utility
     if problem.others:
         return []
-    if not isinstance(utility, FInformation):
+    if not sums_up(utility):
         simplex = simplex_kernel(problem, inner=False)
         if simplex is None:
             return []
@@ -88,7 +86,7 @@ def _priced_bounds(problem: SublinearProblem, duals: Duals, value: float) -> lis
     prices = duals.prices
     if prices is not None and not np.isfinite(prices).all():
         prices = None
-    if isinstance(problem.utility, FInformation):
+    if sums_up(problem.utility):
         listed = None if prices is None else listed_bound(problem, prices)
         if listed is not None:
             return [(listed.high, "prices, over all extreme columns")]
@@ -112,7 +110,7 @@ def _curve_rounding(problem: SublinearProblem) -> float:
     """Rounding of a curve given as a function: its offset and slope at one are taken off, which
     leaves few digits where lifts stay near one.
     """
-    if not isinstance(problem.utility, FInformation):
+    if not sums_up(problem.utility):
         return 0.0
     p, sides = problem.inner.probabilities, problem.sides or TwoSided(0.0, math.inf, math.inf)
     if len(p) == 1 or sides.lower == 1 or min(sides.upper, sides.ratio) == 1:
@@ -138,12 +136,14 @@ def _searched_bounds(
     pricer = make_pricer(family)
     groups = family.groups
     curve = _curve_rounding(problem)
-    flat = pricer.flat_bound() + _rounding(family, 0.0) + curve
+    flat = pricer.flat_bound() + _rounding(family, utility, 0.0) + curve
     found = [(flat, "universal bound (equal prices)")]
     if prices is None:
         return _finite(found)
     prices = groups.average(prices)
-    slack = _rounding(family, float(groups.sizes @ (np.abs(prices) * family.reach))) + curve
+    slack = (
+        _rounding(family, utility, float(groups.sizes @ (np.abs(prices) * family.reach))) + curve
+    )
     deadline = time.monotonic() + (1 - SEARCHING) * problem.time_limit
     for step, nodes in _STEPS:
         if flat <= value + step * abs(value):
@@ -156,11 +156,12 @@ def _searched_bounds(
     return _finite(found)
 
 
-def _rounding(family: Family, priced: float) -> float:
+def _rounding(family: Family, utility: FInformation, priced: float) -> float:
     """Rounding of F(d) − ⟨λ, d⟩ for any column, from the sizes that its terms can have.
 
     Every term is off by a few units in the last place of the largest that it can be, as masses,
     deviations and prices are; sums of n of them by n more.
     """
     n = float(family.groups.sizes.sum())
-    return _UNIT * ((_CURVE + 8 * n) * family.size + 8 * (n + 8) * priced)
+    own = utility.roundings + 8 * (n + 8)
+    return _UNIT * (own * family.size + 8 * (n + 8) * priced)

@@ -87,6 +87,8 @@ class FInformation(SublinearUtility):
     """
 
     references: ClassVar[tuple[str, ...]] = ("Csiszar1967",)
+    #: Relative rounding of :meth:`excess` in units in the last place, beside what it cancels.
+    roundings: ClassVar[int] = _ROUNDINGS
 
     def __init__(self, f: Callable[[Vector], Any], name: str = "f-information") -> None:
         if not callable(f):
@@ -234,6 +236,8 @@ class MutualInformation(FInformation):
     """
 
     references: ClassVar[tuple[str, ...]] = ("Shannon1948",)
+    # Where its series ends, a difference of numbers fifty times as large.
+    roundings: ClassVar[int] = 512
 
     def __init__(self) -> None:
         self.name = "mutual information"
