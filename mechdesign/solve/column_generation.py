@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import SolverError
 from ..utility.sublinear import FInformation
 from .branching import Budget
 from .columns import Columns, Family, make_family
@@ -225,7 +226,13 @@ class ColumnGeneration(Method):
         family = make_family(problem.inner, problem.sides, problem.utility.excess)
         assert family is not None
         deadline = time.monotonic() + SEARCHING * problem.time_limit
-        found = generate(make_pricer(family), deadline)
+        try:
+            with np.errstate(over="raise"):
+                found = generate(make_pricer(family), deadline)
+        except FloatingPointError as beyond:
+            raise SolverError(
+                "column generation: worths of columns at these levels and masses are beyond floats"
+            ) from beyond
         kernel = (found.shares[:, None] * (1 + found.deviations)).T
         prices = family.groups.spread(found.prices)
         return Candidate(kernel, Duals(prices), "column generation on HiGHS", found.facts)
