@@ -16,6 +16,8 @@ from .exact import Verdict
 from .labels import Label, shorten
 from .mechanism import Mechanism
 from .prior import Prior
+from .privacy.budgets import Peak, Trough
+from .privacy.hypotheses import Hypotheses
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, Worst, as_notions
 
 
@@ -56,8 +58,8 @@ class AuditReport:
     mechanism, prior : what was audited
     leakages : by lower-case name of the notion, such as ``"pml"``
     checks : exact verdict on each notion asked
-    maximal_leakage : log Σ_y max_x K[x,y] ([Issa2020])
-    maximal_cost_leakage : −log Σ_y min_x K[x,y] ([Issa2020])
+    maximal_leakage : log Σ_y max_x K[x,y] ([Issa2020]), exact and rounded up
+    maximal_cost_leakage : −log Σ_y min_x K[x,y] ([Issa2020]), exact and rounded up
     mutual_information : I(X;Y)
     prior_vulnerability, posterior_vulnerability : probability of guessing the secret right without
         and with the output
@@ -197,6 +199,7 @@ def audit(
         if name not in leakages:
             unlimited = notion.with_levels(*[math.inf] * len(notion.levels))
             leakages[name] = _leakage(unlimited, mechanism, known)
+    supported = Hypotheses.points(known, known.support)
     inner = mechanism.kernel[known.support]
     p = known.probabilities[known.support]
     return AuditReport(
@@ -204,8 +207,8 @@ def audit(
         known,
         leakages,
         tuple(notion.check(mechanism, known) for notion in asked),
-        max(0.0, math.log(math.fsum(inner.max(axis=0)))),
-        _cost_leakage(inner),
+        Peak(supported, math.inf).spent(mechanism).level,
+        Trough(supported, math.inf).spent(mechanism).level,
         mutual_information(inner, p),
         float(p.max()),
         math.fsum((p[:, None] * inner).max(axis=0)),
@@ -241,11 +244,6 @@ def mutual_information(kernel: NDArray[np.float64], p: NDArray[np.float64]) -> f
             kernel > 0, p[:, None] * kernel * (np.log(kernel) - np.log(q)[None, :]), 0.0
         )
     return max(0.0, math.fsum(terms.ravel()))
-
-
-def _cost_leakage(inner: NDArray[np.float64]) -> float:
-    common = math.fsum(inner.min(axis=0))
-    return max(0.0, -math.log(common)) if common > 0 else math.inf
 
 
 def _leakage(unlimited: PrivacyNotion, mechanism: Mechanism, prior: Prior) -> Leakage:

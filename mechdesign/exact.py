@@ -110,6 +110,26 @@ def float_at_least(value: Fraction) -> float:
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 
 
+def float_at_most(value: Fraction) -> float:
+    """The largest float that is not above ``value`` (may be ``-inf``)."""
+    return -float_at_least(-value)
+
+
+def nearest_float(value: Fraction) -> float:
+    """The float nearest to a rational number, infinite beyond the largest one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def ball_ends(ball: Any) -> tuple[Fraction, Fraction] | None:
+    """Rational ends of a ball; ``None`` for one that is not finite."""
+    if not ball.is_finite():
+        return None
+    return _exact_end(ball.lower()), _exact_end(ball.upper())
+
+
 def exp_upper(level: Fraction | float) -> float:
     """The smallest float known to be at least e^level (``inf`` beyond the largest float)."""
     if level > LARGEST_LEVEL:

@@ -17,6 +17,7 @@ from .labels import shorten
 from .mechanism import Mechanism
 from .prior import Prior
 from .serialising import label_to_json, mechanism_to_json
+from .solve.certificate import gap_in_words, gap_out_of
 from .solve.designing import Design, agreement_lines
 from .storage import SCHEMA
 
@@ -71,7 +72,7 @@ def print_comparison(found: Comparison) -> None:
     out.print(Text("Verdict", style="bold"))
     for sentence in found.verdict:
         out.print(Text(sentence), soft_wrap=True)
-    out.print(Text(f"Every kernel checked exactly; largest gap {found.worst_gap:.2g}."))
+    out.print(Text(f"Every kernel checked exactly; largest gap {gap_in_words(found.worst_gap)}."))
 
 
 def print_examples() -> None:
@@ -146,14 +147,16 @@ def _certificate_table(found: Design) -> Table:
     table.add_column(overflow="fold")
     table.add_row("value", f"{c.value:.12g}")
     table.add_row("upper bound", f"{c.bound:.12g}  (by weak duality, from {c.bound_source})")
+    if c.rests_on_floats:
+        table.add_row("rests on", "the function that was given, evaluated in floats")
     gain = "" if c.gain_gap is None else f", {c.gain_gap:.2g} of what can be gained"
-    table.add_row("gap", f"{c.gap:.2g} of {found.utility.gap_unit}{gain}")
+    table.add_row("gap", f"{gap_out_of(c.gap, found.utility.gap_unit)}{gain}")
     for check in c.checks:
         levels = ", ".join(f"{level:.12g}" for level in check.achieved)
         table.add_row(f"{check.notion}", f"{check.verdict}: exact check, achieved {levels} nats")
     table.add_row("method", f"{found.method} ({c.solver})")
     unit = found.utility.gap_unit.replace("utility range", "range")
-    table.add_row("repair", f"{c.repair}; utility lost {c.repair_loss:.2g} of {unit}")
+    table.add_row("repair", f"{c.repair}; utility lost {gap_out_of(c.repair_loss, unit)}")
     if found.scope:
         table.add_row("scope", found.scope)
     table.add_row("fingerprint", c.fingerprint)

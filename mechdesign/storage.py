@@ -33,7 +33,7 @@ from .serialising import (
     prior_from_json,
     utility_from_json,
 )
-from .solve.certificate import Certificate, examine
+from .solve.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
 from .solve.designing import Agreement, Design
 from .solve.problem import state_problem
 from .solve.repair import Repair
@@ -152,28 +152,56 @@ def _design_out(item: Design) -> dict[str, Any]:
         **asked_to_json(item.prior, item.notions, item.utility, item.mechanism.outputs),
         "mechanism": mechanism_to_json(item.mechanism),
         "method": item.method,
-        "agreement": [vars(row) for row in item.agreement],
+        "agreement": [_agreement_out(row) for row in item.agreement],
         "certificate": {
             "verdicts": [str(check.verdict) for check in c.checks],
             "achieved": [list(map(number_to_json, check.achieved)) for check in c.checks],
-            "value": c.value,
-            "bound": c.bound,
+            "value": number_to_json(c.value),
+            "bound": number_to_json(c.bound),
             "bound_source": c.bound_source,
-            "gap": c.gap,
+            "gap": _gap_out(c.gap),
             "gain_gap": c.gain_gap,
             "optimal": c.is_optimal,
+            "arithmetic": "floats" if c.rests_on_floats else "exact",
             "repair": {
                 "merged": list(c.repair.merged),
                 "mixed": c.repair.mixed,
                 "rounds": c.repair.rounds,
                 "constant": c.repair.constant,
-                "loss": c.repair_loss,
+                "loss": _gap_out(c.repair_loss),
             },
             "solver": c.solver,
             "duals": duals_to_json(c.duals),
             "fingerprint": c.fingerprint,
         },
     }
+
+
+def _agreement_out(row: Agreement) -> dict[str, Any]:
+    return {
+        **vars(row),
+        "bound": number_to_json(row.bound),
+        "gap": None if row.gap is None else _gap_out(row.gap),
+    }
+
+
+def _agreement_in(row: dict[str, Any]) -> Agreement:
+    gap = row["gap"]
+    return Agreement(
+        **{
+            **row,
+            "bound": number_from_json(row["bound"]),
+            "gap": None if gap is None else _gap_in(gap),
+        }
+    )
+
+
+def _gap_out(gap: float) -> float | str:
+    return gap if gap < UNKNOWN else "unknown"
+
+
+def _gap_in(gap: Any) -> float:
+    return UNKNOWN if gap == "unknown" else float(gap)
 
 
 def _digest(content: dict[str, Any]) -> str:
@@ -249,7 +277,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
                 int(repair["rounds"]),
                 bool(repair["constant"]),
             ),
-            float(repair["loss"]),
+            _gap_in(repair["loss"]),
             saved["solver"],
         )
     except CertificateError as failure:
@@ -257,7 +285,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     _compare_claims(content, certificate, prior, problem.width(certificate.value), name)
     if certificate.fingerprint != saved["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
-    agreement = tuple(Agreement(**row) for row in content["agreement"])
+    agreement = tuple(_agreement_in(row) for row in content["agreement"])
     return Design(
         mechanism,
         prior,
@@ -272,29 +300,43 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
 def _compare_claims(
     content: dict[str, Any], certificate: Certificate, prior: Prior, width: float, name: str
 ) -> None:
-    """Refuse a file whose claims its own numbers do not bear out."""
+    """Refuse a file whose claims its own numbers do not bear out.
+
+    Value, bound and gap are computed afresh. A file of a version that proved less, which does not
+    name its arithmetic, may claim less than its numbers give; and where numbers are so small that
+    rounding alone decided whether a design is optimal, what they give is what counts.
+    """
     saved = content["certificate"]
-    margin = _AGREEMENT * max(1.0, width)
+    earlier = "arithmetic" not in saved
+    margin = _AGREEMENT * max(1.0, width, abs(certificate.value))
     gap_margin = margin / width if width > 0 else margin
     achieved = [level for check in certificate.checks for level in check.achieved]
-    claims: list[tuple[str, Any, Any, float]] = [
-        ("value", saved["value"], certificate.value, margin),
-        ("bound", saved["bound"], certificate.bound, margin),
-        ("gap", saved["gap"], certificate.gap, gap_margin),
-        ("optimal", saved["optimal"], certificate.is_optimal, 0.0),
-        ("verdicts", saved["verdicts"], [str(c.verdict) for c in certificate.checks], 0.0),
+    value, bound = (number_from_json(saved[name]) for name in ("value", "bound"))
+    gap, optimal = _gap_in(saved["gap"]), certificate.is_optimal
+    claims: list[tuple[str, Any, Any, bool]] = [
+        ("value", value, certificate.value, _near(value, certificate.value, margin)),
+        ("bound", bound, certificate.bound, _near(bound, certificate.bound, margin, earlier)),
+        ("gap", gap, certificate.gap, _near(gap, certificate.gap, gap_margin, earlier)),
         (
-            "achieved",
-            [number_from_json(v) for row in saved["achieved"] for v in row],
-            achieved,
-            0.0,
+            "optimal",
+            saved["optimal"],
+            optimal,
+            saved["optimal"] == optimal or (earlier and (optimal or gap_margin > GAP_TOLERANCE)),
         ),
-        ("probabilities", content["prior"]["probabilities"], prior.probabilities.tolist(), 0.0),
     ]
-    for claim, said, found, allowed in claims:
-        same = abs(found - said) <= allowed if allowed else said == found
-        if not same:
+    exact: list[tuple[str, Any, Any]] = [
+        ("verdicts", saved["verdicts"], [str(c.verdict) for c in certificate.checks]),
+        ("achieved", [number_from_json(v) for row in saved["achieved"] for v in row], achieved),
+        ("probabilities", content["prior"]["probabilities"], prior.probabilities.tolist()),
+    ]
+    claims += [(claim, said, found, said == found) for claim, said, found in exact]
+    for claim, said, found, borne_out in claims:
+        if not borne_out:
             raise StorageError(
                 f"{name}: the file claims {claim} {said!r}, its numbers give {found!r}; design "
                 "again."
             )
+
+
+def _near(said: float, found: float, margin: float, or_more: bool = False) -> bool:
+    return said == found or abs(found - said) <= margin or (or_more and said > found)

@@ -197,9 +197,8 @@ class _Path:
             gap=found.gap,
             method=found.method,
             loss=self.loss(level),
-            # Where telling all is worth no more than telling nothing, all that there is is kept.
-            kept=(found.value - nothing) / room if room > 0 else 1.0,
-            kept_bound=(found.bound - nothing) / room if room > 0 else 1.0,
+            kept=_share(found.value - nothing, room),
+            kept_bound=_share(found.bound - nothing, room),
             achieved_pml=self.achieved_pml(level),
             achieved_ldp=_achieved(LDP, found),
             mutual_information=mutual_information(
@@ -259,6 +258,16 @@ def _by_pml(path: _Path, target: float) -> tuple[float, str]:
     above = min((level for level in _LOOKS if level > known), default=2 * known)
     found = find_crossing(excess, above, _NEAR * target, _NEAR, above=False, known=known)
     return (known if found.below is None else found.below), ""
+
+
+def _share(gain: float, room: float) -> float:
+    """What is kept of all that could be; NaN where that is not a finite number.
+
+    Where telling all is worth no more than telling nothing, all that there is is kept.
+    """
+    if not math.isfinite(room):
+        return math.nan
+    return gain / room if room > 0 else 1.0
 
 
 def _by_loss(path: _Path, target: float) -> tuple[float, str]:

@@ -16,6 +16,7 @@ from ..privacy.notion import check_level
 from ..privacy.pointwise import PML
 from ..progress import counter
 from ..serialising import problem_to_json
+from ..solve.certificate import gap_out_of
 from ..solve.choice import choose
 from ..solve.problem import AnyProblem, state_problem
 from ..solve.sweeping import check_jobs
@@ -253,8 +254,8 @@ def _warn_of_gaps(points: tuple[FrontierPoint, ...]) -> None:
         worst = max(loose, key=lambda point: point.gap)
         warn(
             f"{len(loose)} of {len(points)} points are certified private, but their optimality is "
-            f"only proved up to a gap (largest {worst.gap:.2g} of "
-            f"{worst.design.utility.gap_unit}, {worst.notion} at {worst.target:g}); the bounds in "
-            "the table hold",
+            f"only proved up to a gap (largest "
+            f"{gap_out_of(worst.gap, worst.design.utility.gap_unit)}, {worst.notion} at "
+            f"{worst.target:g}); the bounds in the table hold",
             GapWarning,
         )

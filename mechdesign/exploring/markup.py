@@ -143,14 +143,14 @@ def certificate_table(found: Design) -> str:
     rows = [
         ["value", words.number(c.value, 12)],
         ["upper bound", f"{words.number(c.bound, 12)}, by weak duality from {c.bound_source}"],
-        ["gap", f"{words.number(c.gap, 2)} of {found.utility.gap_unit}"],
+        ["gap", words.gap(c.gap, found.utility.gap_unit)],
     ]
     for check in c.checks:
         achieved = ", ".join(words.number(v, 12) for v in check.achieved)
         rows.append([str(check.notion), f"{check.verdict}: exact check, achieved {achieved} nats"])
     rows += [
         ["method", f"{found.method} ({c.solver})"],
-        ["repair", f"{c.repair}; utility lost {words.number(c.repair_loss, 2)}"],
+        ["repair", f"{c.repair}; utility lost {words.gap(c.repair_loss)}"],
     ]
     if found.scope:
         rows.append(["scope", found.scope])
@@ -215,7 +215,7 @@ def tiles(answer: Answer) -> str:
     found, report = answer.found, answer.report
     c = found.certificate
     before, after = report.prior_vulnerability, report.posterior_vulnerability
-    gap = f"gap {words.number(c.gap, 2)}: "
+    gap = f"gap {words.gap(c.gap)}: "
     cells = [
         ("Value", words.number(c.value), words.MEANING[answer.settings.utility]),
         ("Upper bound", words.number(c.bound), gap + ("optimal" if c.is_optimal else "refining")),

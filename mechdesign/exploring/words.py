@@ -51,6 +51,17 @@ def number(value: float, digits: int = 6) -> str:
     return f"{value:.{digits}g}".replace("-", "−")
 
 
+def gap(value: float, unit: str = "") -> str:
+    """A gap and what it is a share of, or that it is unknown.
+
+    >>> gap(1e-9, "the utility"), gap(float("inf"), "the utility")
+    ('1e−09 of the utility', 'unknown')
+    """
+    if math.isinf(value):
+        return "unknown"
+    return f"{number(value, 2)} of {unit}" if unit else number(value, 2)
+
+
 def level(value: float) -> str:
     """A level in nats, rounded up so that it still holds."""
     return "infinite" if value == math.inf else rounded_up(value, 5)

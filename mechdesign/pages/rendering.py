@@ -10,6 +10,7 @@ from typing import Any
 from .. import __version__
 from ..errors import MechdesignError
 from ..plotting.style import figure_of, load_pyplot, save_figure
+from ..solve.certificate import gap_in_words
 from ..theory.conversions import rounded_up
 
 _HEADER = re.compile(r"^.*?(?=<svg)", re.DOTALL)
@@ -31,6 +32,7 @@ def render(template: str, **values: Any) -> str:
     )
     environment.filters["number"] = number
     environment.filters["upward"] = upward
+    environment.filters["gap"] = gap_in_words
     environment.filters["chance"] = chance
     return str(environment.get_template(template).render(version=__version__, **values))
 

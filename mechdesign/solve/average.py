@@ -9,6 +9,7 @@ whatever numbers a solver returns.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from ..exact import DENOMINATOR_BITS, Verdict, exp_upper
 from ..mechanism import Mechanism
 from ..privacy.averaging import AverageNotion
 from ..privacy.budgets import Budget, Excess, Information, Peak, Trough
-from .bounds import multiplier_pull, rows_bound
+from .bounds import BEYOND, multiplier_pull, rows_bound
 from .cones import inner_factor
 from .methods import Duals
 from .problem import AnyProblem, Problem
@@ -58,7 +59,7 @@ def tables_of(budget: Information) -> tuple[NDArray[np.float64], ...]:
 # Bounding
 
 
-def average_bound(problem: Problem, duals: Duals) -> float | None:
+def average_bound(problem: Problem, duals: Duals) -> Fraction | None:
     """The Lagrangian with budgets and bounds on ratios priced; ``None`` without duals for it."""
     found = best_averages(problem, duals)
     return None if found is None else found[0]
@@ -66,7 +67,7 @@ def average_bound(problem: Problem, duals: Duals) -> float | None:
 
 def best_averages(
     problem: Problem, duals: Duals
-) -> tuple[float, list[Budget], list[BudgetDuals]] | None:
+) -> tuple[Fraction, list[Budget], list[BudgetDuals]] | None:
     """The bound of :func:`average_bound`, and the dual numbers of each budget that gave it."""
     budgets = problem_budgets(problem)
     if not budgets or duals.averages is None or len(duals.averages) != len(budgets):
@@ -75,7 +76,7 @@ def best_averages(
     floors = (0.0, _NOISE * problem.gain_range, math.inf)
     tried = [[_above(numbers, floor) for numbers in duals.averages] for floor in floors]
     bounds = [_priced(problem, budgets, duals, numbers) for numbers in tried]
-    best = int(np.argmin(bounds))
+    best = min(range(len(bounds)), key=bounds.__getitem__)
     return bounds[best], budgets, tried[best]
 
 
@@ -86,16 +87,19 @@ def _above(numbers: BudgetDuals, floor: float) -> BudgetDuals:
 
 def _priced(
     problem: Problem, budgets: list[Budget], duals: Duals, averages: list[BudgetDuals]
-) -> float:
+) -> Fraction:
     pull, size, terms = multiplier_pull(problem, duals.multipliers or ())
-    limit = 0.0
+    limits: list[float] = []
     for budget, numbers in zip(budgets, averages, strict=True):
         constant, more, magnitude = minorants(budget, numbers)
-        limit += constant
+        limits.append(constant)
         pull = pull + more
         size = size + magnitude
         terms += 4 * magnitude.shape[0] + 64
-    return rows_bound(problem, pull, size, terms) + limit + 16 * _UNIT * abs(limit)
+    if not np.isfinite(limits).all():
+        return BEYOND
+    spent = sum(Fraction(v) + 16 * Fraction(_UNIT) * abs(Fraction(v)) for v in limits)
+    return rows_bound(problem, pull, size, terms) + spent
 
 
 def minorants(
@@ -107,7 +111,8 @@ def minorants(
         # ⟨w, k⟩ ≤ τ max k for w ≥ 0 with Σ w ≤ τ.
         tau = float(first.sum(axis=0).max()) * (1 + _UNIT * len(first))
         pull = budget.points.matrix.T @ first
-        return tau * exp_upper(budget.epsilon), pull, pull
+        # No sum of column maxima exceeds the number of rows.
+        return tau * min(exp_upper(budget.epsilon), len(budget.points)), pull, pull
     if isinstance(budget, Trough):
         # −⟨v, k⟩ ≤ −τ min k for v ≥ 0 with Σ v ≥ τ.
         tau = float(first.sum(axis=0).min()) * (1 - _UNIT * len(first))

@@ -1,13 +1,16 @@
 """Upper bounds on the optimum by weak duality, recomputed from dual numbers of any quality.
 
 Neither bound below believes the solver: any prices and any non-negative multipliers give a true
-upper bound, better duals give a better one. Each comes with an allowance for its own floating
-point rounding, so that it is a bound in exact arithmetic too.
+upper bound, better duals give a better one. Bounds are rational numbers. What each row of gains
+has in common is worth exactly p_x times as much and is taken out first, so that gains may lie far
+from zero. Prices are evaluated in rationals for the outputs that can be the maximum, which floats
+with an allowance for their rounding single out; multipliers in floats with such an allowance.
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +20,20 @@ from ..privacy.prior_sets import PriorSet
 from .cones import TwoSided, outer_factors, two_sided
 from .methods import Duals, Multipliers
 from .problem import Problem
+from .rational import column_supremum, difference, mean_of
 
 _UNIT = 2.0**-52
+# Entries that are evaluated in rationals; beyond, the allowance for rounding stays in the bound.
+_EXACT_ENTRIES = 40_000
+# A sum or product of floats that underflows is off by less than this.
+_SMALLEST = 2.0**-1074
+#: A bound that floats cannot hold: larger than any of them.
+BEYOND = Fraction(2) ** 1100
 # Entries per block: what a block needs stays in the processor's cache.
 _BLOCK = 8192
 
 
-def upper_bound(problem: Problem, duals: Duals) -> tuple[float, str]:
+def upper_bound(problem: Problem, duals: Duals) -> tuple[Fraction, str]:
     """The smallest of the bounds that dual numbers give, and which of them gave it."""
     found = [(trivial_bound(problem), "best output of every symbol")]
     if duals.multipliers is not None:
@@ -49,13 +59,12 @@ def clamped_prices(problem: Problem, prices: NDArray[np.float64]) -> NDArray[np.
     return np.clip(prices, low, high)
 
 
-def trivial_bound(problem: Problem) -> float:
+def trivial_bound(problem: Problem) -> Fraction:
     """Σ_x p_x max_y u_xy: what could be had without privacy."""
-    terms = problem.objective.max(axis=1)
-    return math.fsum(terms) + _UNIT * len(terms) * float(_sizes(problem.objective).sum())
+    return mean_of(problem.inner, problem.gains.max(axis=1))
 
 
-def multiplier_bound(problem: Problem, multipliers: tuple[Multipliers, ...]) -> float:
+def multiplier_bound(problem: Problem, multipliers: tuple[Multipliers, ...]) -> Fraction:
     """Σ_x max_y (c_xy − pull_xy), the Lagrangian with every privacy bound priced.
 
     For a bound that pairs every μ with every ν, weights a_μ and b_ν with Σ b ≥ e^ε Σ a make
@@ -72,7 +81,7 @@ def multiplier_pull(
     """What the priced bounds take off the gains, ``(n, M)``, its size, and the number of terms."""
     n, m = problem.shape
     pull = np.zeros((n, m))
-    size = np.abs(problem.objective)
+    size = problem.inner.probabilities[:, None] * above_least(problem)[1]
     for bound, weights in zip(problem.bounds, multipliers, strict=True):
         a, b = true_multipliers(bound, weights)
         is_set = isinstance(bound.under, PriorSet)
@@ -105,20 +114,62 @@ def true_multipliers(
     return a, a * np.broadcast_to(factors, len(a))[:, None]
 
 
+def above_least(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The least gain of each row, ``(n,)``, and the nearest floats to what is above it."""
+    least = problem.gains.min(axis=1)
+    return least, problem.gains - least[:, None]
+
+
 def rows_bound(
     problem: Problem, pull: NDArray[np.float64], size: NDArray[np.float64], terms: int
-) -> float:
-    """Σ_x max_y (c_xy − pull_xy), with room for the rounding of sums of so many terms."""
-    rows = (problem.objective - pull).max(axis=1)
-    return math.fsum(rows) + _UNIT * terms * float(size.max(axis=1).sum())
+) -> Fraction:
+    """Σ_x max_y (c_xy − pull_xy), with room for the rounding of sums of so many terms.
+
+    Infinite, as a fraction beyond every float, where the numbers are too large for floats.
+    """
+    least, above = above_least(problem)
+    rows = (problem.inner.probabilities[:, None] * above - pull).max(axis=1)
+    rounding = _UNIT * terms * float(size.max(axis=1).sum()) + terms * len(rows) * _SMALLEST
+    if not (np.isfinite(rows).all() and math.isfinite(rounding)):
+        return BEYOND
+    # The sum of the rows and the product above are rounded themselves.
+    rounding += 4 * _UNIT * rounding
+    return mean_of(problem.inner, least) + sum(map(Fraction, rows.tolist())) + Fraction(rounding)
 
 
-def price_bound(problem: Problem, prices: NDArray[np.float64], sides: TwoSided) -> float:
-    """⟨λ, 1⟩ + max_y sup{⟨c_y − λ, k⟩ : k in the cone, pᵀk = 1}, by greedy support functions."""
+def price_bound(problem: Problem, prices: NDArray[np.float64], sides: TwoSided) -> Fraction:
+    """⟨λ, 1⟩ + max_y sup{⟨c_y − λ, k⟩ : k in the cone, pᵀk = 1}, by greedy support functions.
+
+    The prices are per mass, λ_x = p_x π_x for floats π, so that c_xy − λ_x = p_x (u_xy − π_x)
+    without any rounding.
+    """
     p = problem.inner.probabilities
-    best = float(supports(problem.objective - prices[:, None], p, sides).max())
-    size = np.abs(prices).sum() + float((_sizes(problem.gains) + np.abs(prices / p)).max())
-    return math.fsum(prices) + best + _UNIT * (len(p) + 8) * float(size)
+    with np.errstate(over="ignore"):
+        per_mass = prices / p
+        high, low = difference(problem.gains, per_mass[:, None])
+    if not (np.isfinite(high).all() and np.isfinite(low).all()):
+        return BEYOND
+    largest = max(float(np.abs(high).max()), _SMALLEST)
+    # Scaled by a power of two to about one, where nothing under- or overflows.
+    power = -int(np.frexp(largest)[1])
+    found = supports(p[:, None] * np.ldexp(high, power), p, sides)
+    margin = 4 * _UNIT * (len(p) + 8)  # of numbers of size at most one
+    base = mean_of(problem.inner, per_mass)
+    best = np.flatnonzero(found >= found.max() - 2 * margin)
+    if len(best) * len(p) > _EXACT_ENTRIES or not np.isfinite(found).all():
+        top = Fraction(float(found.max())) + Fraction(margin)
+        return base + top / Fraction(2) ** power
+    return base + max(_exact_support(problem, high[:, y], low[:, y], sides) for y in best.tolist())
+
+
+def _exact_support(
+    problem: Problem, high: NDArray[np.float64], low: NDArray[np.float64], sides: TwoSided
+) -> Fraction:
+    values = [
+        Fraction(a) + Fraction(b) if b else Fraction(a)
+        for a, b in zip(high.tolist(), low.tolist(), strict=True)
+    ]
+    return column_supremum(problem.inner, values, sides.lower, sides.upper, sides.ratio)
 
 
 def supports(
@@ -169,18 +220,20 @@ def _lift_support(
     p: NDArray[np.float64],
     sides: TwoSided,
 ) -> NDArray[np.float64]:
-    """sup{⟨w, k⟩ : l ≤ k ≤ h, pᵀk = 1} per row: a continuous knapsack, filled from the top."""
-    left = 1 - sides.lower
+    """sup{⟨w, k⟩ : l ≤ k ≤ h, pᵀk = 1} per row: a continuous knapsack, filled from the top.
+
+    By weak duality with the worth of the critical symbol as the price of mass: any price gives an
+    upper bound, so rounding that picks another symbol does no harm.
+    """
     room = (sides.upper - sides.lower) * p[order]
-    fill = room - np.cumsum(room, axis=1)
-    fill += left
-    np.minimum(fill, room, out=fill)
-    np.maximum(fill, 0.0, out=fill)
-    # Rounding may leave a trace of mass unplaced; the best symbol takes it.
-    missing = np.maximum(left - fill.sum(axis=1), 0.0)
-    best = worth.max(axis=1)
-    fill *= _sorted(worth, order)
-    return sides.lower * rows.sum(axis=1) + fill.sum(axis=1) + missing * np.maximum(best, 0.0)
+    ranked = _sorted(worth, order)
+    critical = (np.cumsum(room, axis=1) < 1 - sides.lower).sum(axis=1)
+    price = ranked[np.arange(len(rows)), np.minimum(critical, len(p) - 1)]
+    ranked -= price[:, None]
+    np.maximum(ranked, 0.0, out=ranked)
+    ranked *= room
+    common = sides.lower * (rows.sum(axis=1) - price * p.sum())
+    return np.asarray(price + common + ranked.sum(axis=1))
 
 
 def _ratio_support(
@@ -201,12 +254,6 @@ def _ratio_support(
     mass += low * p.sum()
     gained /= mass
     return np.maximum(gained.max(axis=1), total / p.sum())
-
-
-def _sizes(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Largest absolute value of each row, without a second matrix."""
-    found: NDArray[np.float64] = np.maximum(matrix.max(axis=1), -matrix.min(axis=1))
-    return found
 
 
 def _sorted(rows: NDArray[np.float64], order: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ..errors import CertificateError
-from ..exact import Verdict
+from ..exact import Verdict, float_at_least, nearest_float
 from ..mechanism import Mechanism
 from ..privacy.notion import Check, notion_fields
 from .average import average_bound, keep_budgets
 from .bounds import upper_bound
+from .enclosures import Enclosure
 from .methods import Candidate, Duals
 from .problem import AnyProblem, Problem, SublinearProblem
 from .repair import Repair, clean_kernel, repair_kernel, to_weights
@@ -26,8 +29,8 @@ GAP_TOLERANCE = 1e-6
 NOTHING = 1e-11
 # How far a floating-point measurement may lie above an exactly checked level.
 _MEASURED_TOLERANCE = 1e-9
-# Relative rounding of the value of a kernel, generously.
-_ROUNDING = 1e-12
+#: The gap where nothing is known of it: beyond every number, so that no comparison passes it.
+UNKNOWN = math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +42,13 @@ class Certificate:
     checks : exact verdict on each notion asked, all of them yes
     measured : levels of each notion by its own floating-point measurement, which shares nothing
         with the pairs of hypotheses that are compiled and checked
-    value : expected utility of the exact kernel
-    bound : proven upper bound on the utility of every kernel that satisfies the notions
+    value : expected utility of the exact kernel, the float nearest to it
+    bound : proven upper bound on the utility of every kernel that satisfies the notions, rounded
+        up; infinite where nothing finite could be proved
     bound_source : which duals gave it
-    gap : (bound − value) / (max u − min u); for sub-convex utilities (bound − value) / value
+    gap : (bound − value) / (max u − min u); for sub-convex utilities (bound − value) / |value|.
+        Computed from rational numbers, or the far ends of enclosures, and rounded up; infinite
+        where it is unknown, see :attr:`gap_is_known`
     gain_gap : (bound − value) / (bound − best constant utility): the gap relative to what any
         release can gain over telling nothing; ``None`` when there is nothing to gain
     repair : what was done to the solver's kernel
@@ -50,6 +56,8 @@ class Certificate:
     solver : what computed the kernel
     duals : the dual numbers that the bound was computed from, so that anybody can do it again
     fingerprint : SHA-256 over prior, kernel, notions and labels
+    rests_on_floats : whether value and bound are those of a function that the user gave, evaluated
+        in floats with an allowance for rounding; else they hold for the utility itself
     """
 
     checks: tuple[Check, ...]
@@ -64,11 +72,31 @@ class Certificate:
     solver: str
     duals: Duals
     fingerprint: str
+    rests_on_floats: bool = False
 
     @property
     def is_optimal(self) -> bool:
         """Whether the gap is at most 1e-6."""
         return self.gap <= GAP_TOLERANCE
+
+    @property
+    def gap_is_known(self) -> bool:
+        """Whether anything is known of the gap."""
+        return self.gap < UNKNOWN
+
+
+def gap_in_words(gap: float, digits: int = 2) -> str:
+    """A gap or a loss as text, ``unknown`` where nothing is known of it.
+
+    >>> gap_in_words(1.25e-9), gap_in_words(UNKNOWN)
+    ('1.2e-09', 'unknown')
+    """
+    return f"{gap:.{digits}g}" if gap < UNKNOWN else "unknown"
+
+
+def gap_out_of(gap: float, unit: str) -> str:
+    """A gap and what it is a share of; only that it is unknown where it is."""
+    return f"{gap_in_words(gap)} of {unit}" if gap < UNKNOWN else "unknown"
 
 
 def certify(problem: AnyProblem, candidate: Candidate) -> tuple[Mechanism, Certificate]:
@@ -80,19 +108,28 @@ def certify(problem: AnyProblem, candidate: Candidate) -> tuple[Mechanism, Certi
     weights, mixed = keep_budgets(problem, weights)
     repair = replace(repair, mixed=max(repair.mixed, mixed), constant=repair.constant or mixed == 1)
     mechanism = problem.mechanism(weights)
-    value = kernel_value(problem, mechanism)
-    if value < problem.constant_value:
+    value = problem.enclose(mechanism)
+    if value is not None and value.high < problem.exact_constant_value:
         # Noise made it worse than telling nothing, which is always private.
         weights = to_weights(problem.constant_kernel)
         mechanism, repair = problem.mechanism(weights), Repair((), 1.0, 1, constant=True)
-        value = kernel_value(problem, mechanism)
-    loss = max(problem.worth(clean_kernel(candidate.kernel)) - value, 0.0)
-    width = problem.width(value)
-    share = loss / width if width > 0 else 0.0
+        value = problem.enclose(mechanism)
+    near = _nearest(problem, mechanism, value)
+    loss = problem.worth(clean_kernel(candidate.kernel)) - near
+    share = _share(max(loss, 0.0), problem.width(near))
     certificate = examine(
         problem, mechanism, candidate.duals, repair, share, candidate.solver, value
     )
     return mechanism, certificate
+
+
+def _share(loss: float, width: float) -> float:
+    """A loss as a share of a width; unknown where there is a loss and floats cannot say."""
+    if not (math.isfinite(loss) and math.isfinite(width)):
+        return UNKNOWN
+    if loss == 0:
+        return 0.0
+    return loss / width if width > 0 else UNKNOWN
 
 
 def examine(
@@ -102,11 +139,11 @@ def examine(
     repair: Repair,
     repair_loss: float,
     solver: str,
-    value: float | None = None,
+    value: Enclosure | None = None,
 ) -> Certificate:
     """Everything that can be proved about a kernel: exact checks, value, bound and gaps.
 
-    ``value`` is :func:`kernel_value` of the mechanism where that has just been computed.
+    ``value`` encloses the utility of the mechanism where that has just been computed.
     Raises :class:`CertificateError` with the evidence if a check does not say yes.
     """
     checks = tuple(notion.check(mechanism, problem.prior) for notion in problem.notions)
@@ -120,41 +157,70 @@ def examine(
     measured = tuple(notion.measure(mechanism, problem.prior) for notion in problem.notions)
     _compare(problem, measured)
     if value is None:
-        value = kernel_value(problem, mechanism)
-    bound, source = _bound(problem, duals, value)
-    width = problem.width(value)
-    if bound < value - _ROUNDING * (abs(value) + width):
+        value = problem.enclose(mechanism)
+    near = _nearest(problem, mechanism, value)
+    bound, source = _bound(problem, duals, near)
+    if bound is not None and value is not None and bound < value.low:
         raise CertificateError(
-            f"the bound {bound!r} is below the value {value!r} of a kernel that satisfies every "
-            "notion, so one of them is wrong and the design is withheld"
+            f"the bound {nearest_float(bound)!r} is below the value {near!r} of a kernel that "
+            "satisfies every notion, so one of them is wrong and the design is withheld"
         )
-    gain = bound - problem.constant_value
-    difference = max(bound - value, 0.0)
+    gap, gain_gap = _gaps(problem, value, bound)
     return Certificate(
         checks,
         measured,
-        value,
-        max(bound, value),
+        near,
+        math.inf if bound is None else max(float_at_least(bound), near),
         source,
-        difference / width if width > 0 else 0.0,
-        difference / gain if width > 0 and gain > NOTHING * width else None,
+        gap,
+        gain_gap,
         repair,
         repair_loss,
         solver,
         duals,
         fingerprint(problem.prior, mechanism, problem.notions),
+        not problem.is_exact,
+    )
+
+
+def _gaps(
+    problem: AnyProblem, value: Enclosure | None, bound: Fraction | None
+) -> tuple[float, float | None]:
+    """The gap, and the gap relative to what any release can gain, both rounded up."""
+    if value is None or bound is None:
+        return UNKNOWN, None
+    missing = max(bound - value.low, Fraction(0))
+    if missing == 0:
+        width = problem.exact_width(value.low)
+    else:
+        # Not overstated: the end that is nearer to zero, and nothing where zero lies between.
+        nearer = min(value.low, value.high, key=abs) if value.low * value.high > 0 else Fraction(0)
+        width = problem.exact_width(nearer)
+        if width == 0:
+            return UNKNOWN, None
+    gain = bound - problem.exact_constant_value
+    worth_it = width > 0 and gain > Fraction(NOTHING) * width
+    return (
+        float_at_least(missing / width) if missing else 0.0,
+        float_at_least(missing / gain) if worth_it else None,
     )
 
 
 def kernel_value(problem: AnyProblem, mechanism: Mechanism) -> float:
-    """Expected utility of a kernel over all symbols of the problem."""
+    """Expected utility of a kernel over all symbols of the problem, the nearest float."""
+    return _nearest(problem, mechanism, problem.enclose(mechanism))
+
+
+def _nearest(problem: AnyProblem, mechanism: Mechanism, value: Enclosure | None) -> float:
+    if value is not None:
+        return nearest_float((value.low + value.high) / 2)
     whole = len(problem.kept) == len(problem.prior)
     return problem.worth(mechanism.kernel if whole else mechanism.kernel[problem.kept])
 
 
-def _bound(problem: AnyProblem, duals: Duals, value: float) -> tuple[float, str]:
+def _bound(problem: AnyProblem, duals: Duals, value: float) -> tuple[Fraction | None, str]:
     if isinstance(problem, SublinearProblem):
-        return sublinear_bound(problem, duals, value)
+        return sublinear_bound(problem, duals, value) or (None, "nothing finite")
     assert isinstance(problem, Problem)
     bound, source = upper_bound(problem, duals)
     average = average_bound(problem, duals)

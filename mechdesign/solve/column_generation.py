@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import SolverError
 from ..utility.sublinear import FInformation
 from .branching import Budget
 from .columns import Columns, Family, make_family
@@ -36,6 +37,9 @@ _SEED = 7
 _NEGLIGIBLE = 1e-14
 # Rounds with next to no progress after which the exact search is asked.
 _PATIENCE = 6
+#: Symbols up to which a search that does not end by quick means is left to the listing of all
+#: extreme columns, and the rounds it may take.
+FEW, _FEW_ROUNDS = 8, 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,18 +70,21 @@ class Master:
         self.shares = np.ones(1)
         self.scales = row_scales(family.reach)
         self.model = new_model(len(family.groups))
+        self.entry_scales = [np.ones(1)]
         one = np.array([0], dtype=np.int32)
         self.model.addCol(0.0, 0.0, np.inf, 1, one, np.ones(1))  # the constant kernel
 
     def add(self, columns: Columns) -> None:
         """More columns."""
         rows = self.family.averages(columns) / self.scales
-        add_columns(self.model, self.family.worths(columns) / self.unit, rows)
+        worths = self.family.worths(columns) / self.unit
+        self.entry_scales.append(add_columns(self.model, worths, rows))
         self.columns.append(columns)
 
     def solve(self) -> tuple[float, Vector]:
         """Value, and prices of deviations."""
-        duals, value, self.shares = run_model(self.model)
+        duals, value, shares = run_model(self.model)
+        self.shares = shares * np.concatenate(self.entry_scales)
         prices = duals[1:] * self.unit / self.scales / self.family.groups.sizes
         return value * self.unit, prices
 
@@ -101,6 +108,7 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = TOLERANCE) -> G
     master = Master(family, min(flat, most) if most > 0 else flat)
     master.add(first)
     wanted = max(64, 2 * len(family.groups))
+    few = int(family.groups.sizes.sum()) <= FEW
     upper, best = flat, nothing
     started, reached, values, failures = time.monotonic(), False, [], 0
     while True:
@@ -118,6 +126,8 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = TOLERANCE) -> G
         stuck = _is_stuck(values, upper)
         if (found.columns is None and (found.complete or reached)) or (reached and stuck):
             break
+        if few and (stuck or found.columns is None or len(values) >= _FEW_ROUNDS):
+            break  # at extreme masses rounding hides the last columns from any search
         if found.columns is not None and not stuck:
             continue
         limit = Budget(deadline=deadline)
@@ -179,8 +189,9 @@ def _fewer(family: Family, table: Vector) -> tuple[Vector, Vector]:
     p = family.groups.spread(family.groups.masses)
     worth = family.curve(table) @ p
     model = new_model(table.shape[1])
-    add_columns(model, worth / max(float(np.abs(worth).max()), 1e-300), table / scales)
-    _, _, shares = run_model(model)
+    unit = max(float(np.abs(worth).max()), 1e-300)
+    scale = add_columns(model, worth / unit, table / scales)
+    shares = run_model(model)[2] * scale
     used = np.flatnonzero(shares > _NEGLIGIBLE)
     return table[used], shares[used]
 
@@ -215,7 +226,13 @@ class ColumnGeneration(Method):
         family = make_family(problem.inner, problem.sides, problem.utility.excess)
         assert family is not None
         deadline = time.monotonic() + SEARCHING * problem.time_limit
-        found = generate(make_pricer(family), deadline)
+        try:
+            with np.errstate(over="raise"):
+                found = generate(make_pricer(family), deadline)
+        except FloatingPointError as beyond:
+            raise SolverError(
+                "column generation: worths of columns at these levels and masses are beyond floats"
+            ) from beyond
         kernel = (found.shares[:, None] * (1 + found.deviations)).T
         prices = family.groups.spread(found.prices)
         return Candidate(kernel, Duals(prices), "column generation on HiGHS", found.facts)

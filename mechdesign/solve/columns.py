@@ -277,13 +277,12 @@ class StaircaseFamily(Family):
 def make_family(prior: Prior, sides: TwoSided, curve: Curve) -> Family | None:
     """The extreme columns of a two-sided cone; ``None`` where lift bounds and a ratio both bite."""
     groups = Groups.of(prior)
-    lifts = LiftFamily(groups, 1 - sides.lower, sides.upper - 1, curve)
     if sides.ratio == math.inf:
-        return lifts
+        return LiftFamily(groups, 1 - sides.lower, sides.upper - 1, curve)
     r, pmin = sides.ratio, prior.pmin
     # A ratio of at most r keeps lifts between these two.
     if sides.upper >= 1 / (pmin + (1 - pmin) / r) and sides.lower * (pmin + r * (1 - pmin)) <= 1:
         return StaircaseFamily(groups, min(r, LARGEST_RATIO) - 1, curve)
     if sides.lower > 0 and sides.upper <= r * sides.lower:
-        return lifts
+        return LiftFamily(groups, 1 - sides.lower, sides.upper - 1, curve)
     return None

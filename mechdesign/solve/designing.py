@@ -13,7 +13,15 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
-from .certificate import GAP_TOLERANCE, Certificate, certify, examine
+from .certificate import (
+    GAP_TOLERANCE,
+    UNKNOWN,
+    Certificate,
+    certify,
+    examine,
+    gap_in_words,
+    gap_out_of,
+)
 from .choice import SUBLINEAR_METHODS, VERTICES, Choice, choose, find_method, ordered_methods
 from .methods import Candidate
 from .problem import AnyProblem, Problem, state_problem
@@ -74,7 +82,9 @@ class Design:
 
     @property
     def gap(self) -> float:
-        """(bound − value) over the utility's range."""
+        """(bound − value) over the utility's range, or over |value| where the utility is not
+        linear; infinite where it is unknown.
+        """
         return self.certificate.gap
 
     @property
@@ -99,7 +109,9 @@ class Design:
     @property
     def status(self) -> str:
         """``"optimal"`` when the gap is at most 1e-6, else ``"private, gap …"``."""
-        return "optimal" if self.certificate.is_optimal else f"private, gap {self.gap:.2g}"
+        return (
+            "optimal" if self.certificate.is_optimal else f"private, gap {gap_in_words(self.gap)}"
+        )
 
     def __repr__(self) -> str:
         asked = ", ".join(str(notion) for notion in self.notions)
@@ -107,7 +119,7 @@ class Design:
         lines = [
             f"Design for {asked}, {self.utility!r}: {self.status}",
             f"value  {c.value:.10g}",
-            f"bound  {c.bound:.10g}  (gap {c.gap:.2g} of {self.utility.gap_unit})",
+            f"bound  {c.bound:.10g}  (gap {gap_out_of(c.gap, self.utility.gap_unit)})",
             f"method {self.method} ({c.solver}; {c.repair})",
         ]
         lines += [
@@ -130,7 +142,8 @@ def agreement_lines(found: Design) -> list[str]:
     lines = [
         f"{row.method}: failed, {row.note}"
         if row.value is None
-        else f"{row.method}: value {row.value:.12g}, bound {row.bound:.12g}, gap {row.gap:.2g}"
+        else f"{row.method}: value {row.value:.12g}, bound {row.bound:.12g}, "
+        f"gap {gap_in_words(row.gap if row.gap is not None else UNKNOWN)}"
         for row in found.agreement
     ]
     if found.methods_agree is not None:
@@ -259,10 +272,14 @@ def warn_of_gap(found: Design) -> None:
     """Issue a :class:`GapWarning` for a design whose optimality is not tight."""
     if not found.certificate.is_optimal:
         asked = ", ".join(str(notion) for notion in found.notions)
+        proved = (
+            f"is only proved up to {gap_out_of(found.gap, found.utility.gap_unit)}"
+            if found.certificate.gap_is_known
+            else "is unknown"
+        )
         warn(
-            f"{asked}: the kernel is certified private, but its optimality is only proved up to "
-            f"{found.gap:.2g} of {found.utility.gap_unit} (bound {found.bound:.9g}, value "
-            f"{found.value:.9g}); another solver may do better",
+            f"{asked}: the kernel is certified private, but its optimality {proved} "
+            f"(bound {found.bound:.9g}, value {found.value:.9g}); another solver may do better",
             GapWarning,
         )
 

@@ -62,7 +62,8 @@ def _block(budget: Budget, n: int, m: int) -> _Block:
         rows = sparse.hstack([sign * _wide(points, m), -sign * own])
         total = sparse.hstack([sparse.csr_array((1, n * m)), sign * np.ones((1, m))])
         factor = inner_factor(budget.epsilon)
-        limit = factor if sign > 0 else -1 / factor
+        # Σ_y max_x K[x,y] never exceeds the number of rows; a larger limit only costs digits.
+        limit = min(factor, len(budget.points)) if sign > 0 else -1 / factor
         return _Block(m, sparse.vstack([rows, total]), np.r_[np.zeros(a * m), limit])
     if isinstance(budget, Excess):
         factor = min(inner_factor(budget.epsilon), LARGEST_FACTOR)

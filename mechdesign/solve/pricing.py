@@ -26,6 +26,8 @@ from .staircase_search import StaircaseSearch
 Vector = NDArray[np.float64]
 
 _QUICK = 30_000
+# Nodes for a symbol where there are so few that their columns could be listed instead.
+_QUICK_EACH = 500
 _LISTED = 24
 _DEPTH, _NODES = 3, 4
 _PER_CURVE = 6
@@ -55,7 +57,8 @@ class Pricer(ABC):
         wanted : columns to stop at
         """
         search = self.make_search(prices, level)
-        quick = Budget(min(_QUICK, budget.nodes), budget.deadline)
+        nodes = min(_QUICK, _QUICK_EACH * len(self.items), budget.nodes)
+        quick = Budget(nodes, budget.deadline)
         found = search.run(self.floor(level), wanted, quick)
         if found.complete:
             return self.as_worth(found, level)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, PriorError, UtilityError
-from ..exact import DENOMINATOR_BITS
+from ..exact import DENOMINATOR_BITS, nearest_float
 from ..labels import Label, name_outputs
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
@@ -21,6 +22,8 @@ from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from ..utility.base import LinearUtility, Utility, checked_matrix
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
 from .cones import TwoSided, two_sided
+from .enclosures import Enclosure, kernel_enclosure, revealed_enclosure, sums_up
+from .rational import kernel_mean, mean_of
 
 #: Smallest positive mass of a symbol that floats can work with beside others.
 SMALLEST_MASS = 1e-200
@@ -77,6 +80,11 @@ class AnyProblem(ABC):
 
     @property
     @abstractmethod
+    def exact_constant_value(self) -> Fraction:
+        """The same in rationals."""
+
+    @property
+    @abstractmethod
     def revealed_value(self) -> float:
         """Utility of telling all; no kernel is worth more."""
 
@@ -90,8 +98,26 @@ class AnyProblem(ABC):
         """Utility of a kernel on the support symbols."""
 
     @abstractmethod
+    def enclose(self, mechanism: Mechanism) -> Enclosure | None:
+        """The utility of a kernel, exact or between two rationals; ``None`` where floats fail."""
+
+    @abstractmethod
     def width(self, value: float) -> float:
         """What gaps and losses are measured against, for a design of a given value."""
+
+    @abstractmethod
+    def exact_width(self, value: Fraction) -> Fraction:
+        """The same in rationals, for a value that is not overstated."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether values and bounds are those of the utility, and not of a function in floats."""
+        return True
+
+    def inner_weights(self, mechanism: Mechanism) -> NDArray[Any]:
+        """Integer weights of the rows designed for."""
+        whole = len(self.kept) == len(self.prior)
+        return mechanism.weights if whole else mechanism.weights[self.kept]
 
     @abstractmethod
     def mechanism(self, weights: NDArray[np.int64]) -> Mechanism:
@@ -157,9 +183,26 @@ class Problem(AnyProblem):
         terms = self.objective * kernel
         return math.fsum(terms[terms != 0].tolist())
 
+    def enclose(self, mechanism: Mechanism) -> Enclosure:
+        """Σ p_x u_xy K_xy, exactly."""
+        weights = self.inner_weights(mechanism)
+        value = kernel_mean(self.inner, weights, mechanism.bits, self.gains)
+        return Enclosure(value, value)
+
+    @cached_property
+    def exact_constant_value(self) -> Fraction:
+        """Utility of the constant kernel, exactly."""
+        best = int(np.argmax(self.objective.sum(axis=0)))
+        return mean_of(self.inner, self.gains[:, best])
+
     def width(self, value: float) -> float:
         """The range of the gains."""
         return self.gain_range
+
+    def exact_width(self, value: Fraction) -> Fraction:
+        """The range of the gains."""
+        gains = self.gains[self.inner.support]
+        return Fraction(float(gains.max())) - Fraction(float(gains.min()))
 
     def mechanism(self, weights: NDArray[np.int64]) -> Mechanism:
         """All symbols back in: one of zero mass gets a copy of the row that serves it best."""
@@ -206,6 +249,18 @@ class SublinearProblem(AnyProblem):
         """μ of each column of an ``(n, M)`` array on the support."""
         return self.utility.worths(columns, self.inner)
 
+    def lifted_worths(self, deviations: NDArray[np.float64]) -> NDArray[np.float64]:
+        """μ of columns of output mass one, by the deviations of their lifts from one, ``(C, n)``.
+
+        An f-information is taken from the deviations, which 1 + d would round.
+        """
+        if sums_up(self.utility):
+            worths: NDArray[np.float64] = (
+                self.utility.finite_or_more(deviations) @ self.inner.probabilities
+            )
+            return worths
+        return self.worths((1 + deviations).T)
+
     @cached_property
     def constant_value(self) -> float:
         """μ(1): what a constant output is worth."""
@@ -218,16 +273,38 @@ class SublinearProblem(AnyProblem):
 
     @cached_property
     def revealed_value(self) -> float:
-        """Σ_x μ(e_x): every symbol revealed. No kernel is worth more, as μ is subadditive."""
-        return float(self.worths(np.eye(len(self.inner))).sum())
+        """Σ_x μ(e_x): every symbol revealed. No kernel is worth more, as μ is subadditive.
+
+        Infinite where the utility is a function whose numbers are beyond floats.
+        """
+        found = revealed_enclosure(self.utility, self.inner)
+        return math.inf if found is None else nearest_float((found.low + found.high) / 2)
 
     def worth(self, kernel: NDArray[np.float64]) -> float:
         """Σ_y μ(K_·y)."""
         return math.fsum(self.worths(kernel))
 
     def width(self, value: float) -> float:
-        """The value, or a trace of what could be had without privacy where it is nothing."""
-        return max(abs(value), 1e-15 * abs(self.revealed_value))
+        """The value itself."""
+        return abs(value)
+
+    def exact_width(self, value: Fraction) -> Fraction:
+        """The value itself."""
+        return abs(value)
+
+    @property
+    def is_exact(self) -> bool:
+        """Not where the utility is a function that was given."""
+        return sums_up(self.utility) and self.utility.is_enclosed
+
+    def enclose(self, mechanism: Mechanism) -> Enclosure | None:
+        """Σ_y μ(K_·y) between two rationals."""
+        return kernel_enclosure(self.utility, self.inner, self.inner_weights(mechanism))
+
+    @cached_property
+    def exact_constant_value(self) -> Fraction:
+        """μ(1), in the floats of the utility where it is a function."""
+        return Fraction(self.constant_value)
 
     def mechanism(self, weights: NDArray[np.int64]) -> Mechanism:
         """Outputs of positive weight, named by the symbols they raise; all symbols back in.

@@ -14,6 +14,8 @@ Vector = NDArray[np.float64]
 
 # Deviations of rare symbols reach from −1 to 1e12; rows are scaled so that −1 still counts.
 _LARGEST_SCALE = 1e4
+# Entries of a column up to this are handed to HiGHS as they are.
+_LARGEST_ENTRY = 1e9
 
 
 def row_scales(reach: Vector) -> Vector:
@@ -38,13 +40,19 @@ def new_model(rows: int) -> Any:
     return model
 
 
-def add_columns(model: Any, worth: Vector, rows: Vector) -> None:
-    """Columns with the given worths and ``(C, rows)`` entries, below a one."""
+def add_columns(model: Any, worth: Vector, rows: Vector) -> Vector:
+    """Columns with the given worths and ``(C, rows)`` entries, below a one.
+
+    HiGHS refuses entries above 1e15 and forgets those below 1e-9, so a column of large entries is
+    divided by a scale; its share is what is found for it times the scale that is returned.
+    """
     count, width = rows.shape
-    entries = np.concatenate([np.ones((count, 1)), rows], axis=1)
+    largest = np.maximum(np.abs(rows).max(axis=1, initial=0.0), np.abs(worth))
+    scale = 1 / np.maximum(largest / _LARGEST_ENTRY, 1.0)
+    entries = np.concatenate([np.ones((count, 1)), rows], axis=1) * scale[:, None]
     model.addCols(
         count,
-        worth,
+        worth * scale,
         np.zeros(count),
         np.full(count, np.inf),
         entries.size,
@@ -52,6 +60,7 @@ def add_columns(model: Any, worth: Vector, rows: Vector) -> None:
         np.tile(np.arange(width + 1, dtype=np.int32), count),
         entries.ravel(),
     )
+    return scale
 
 
 def run_model(model: Any) -> tuple[Vector, float, Vector]:

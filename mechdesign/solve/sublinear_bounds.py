@@ -1,65 +1,116 @@
 """Upper bounds for sub-convex utilities, proved afresh from prices.
 
 For prices λ per deviation of a lift, every mixture of columns with mean deviation zero is worth at
-most max F(d) − ⟨λ, d⟩ over the cone; the maximum is bounded by an exact search.
+most max F(d) − ⟨λ, d⟩ over the cone. With few symbols the maximum is taken over all extreme columns
+in ball arithmetic, with more of them by an exact search in floats, whose rounding is allowed for.
+Closed forms are enclosed.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..utility.sublinear import FInformation
 from .branching import Budget
 from .column_generation import SEARCHING
-from .columns import LARGEST_RATIO, make_family
+from .columns import LARGEST_RATIO, Family, make_family
 from .cones import TwoSided, two_sided
+from .enclosures import (
+    Enclosure,
+    edges_enclosure,
+    enclosed_floats,
+    revealed_enclosure,
+    simplex_enclosures,
+    sums_up,
+)
+from .listing import listed_bound
 from .methods import Duals
 from .pricing import make_pricer
 from .problem import SublinearProblem
 from .simplex import simplex_kernel
-from .vertices import too_large, vertex_bound
+from .vertices import extreme_rays, inequalities, too_large, vertex_bound
 
 _UNIT = 2.0**-52
 # Gaps to prove, the finest that succeeds counts; nodes spent on each.
 _STEPS = ((2.5e-10, 100_000), (1e-8, 100_000), (4.5e-7, 1_000_000), (9e-7, math.inf))
 
-
-def sublinear_bound(problem: SublinearProblem, duals: Duals, value: float) -> tuple[float, str]:
-    """The smallest of what can be proved, and how."""
-    found = [(_revealed_bound(problem), "every symbol revealed")]
-    simplex = simplex_kernel(problem, inner=False)
-    if simplex is not None:
-        worths = problem.worths(simplex[0])
-        rounding = 8 * _UNIT * (len(problem.inner) + 8) * float(np.abs(worths).sum())
-        rounding += _curve_rounding(problem)
-        return min([*found, (math.fsum(worths) + rounding, "vertices of a simplex")])
-    searched: list[tuple[float, str]] = []
-    sides = problem.sides
-    if sides is not None and LARGEST_RATIO < sides.ratio < math.inf:
-        return min(found)
-    if isinstance(problem.utility, FInformation):
-        searched = _searched_bounds(problem, duals, value)
-    if not searched and duals.prices is not None and too_large(problem) is None:
-        bound, size = vertex_bound(problem, duals.prices)
-        rounding = 8 * _UNIT * (len(problem.inner) + 8) * size
-        rounding += _curve_rounding(problem)
-        searched = [(bound + rounding, "prices, over all extreme columns")]
-    return min([*found, *searched])
+#: A bound and where it comes from.
+Found = tuple[Fraction, str]
 
 
-def _revealed_bound(problem: SublinearProblem) -> float:
-    rounding = _UNIT * (len(problem.inner) + 8) * abs(problem.revealed_value)
-    return problem.revealed_value + rounding + _curve_rounding(problem)
+def sublinear_bound(problem: SublinearProblem, duals: Duals, value: float) -> Found | None:
+    """The smallest of what can be proved, and how; ``None`` where nothing finite can be."""
+    found = _enclosed([revealed_enclosure(problem.utility, problem.inner)], "every symbol revealed")
+    closed = _closed_bounds(problem)
+    found += closed
+    # A closed form is the optimum; what rounds it costs less than any search could gain.
+    if not closed:
+        found += _priced_bounds(problem, duals, value)
+    return min(found, default=None)
+
+
+def _enclosed(parts: list[Enclosure | None], source: str) -> list[Found]:
+    return [(part.high, source) for part in parts if part is not None]
+
+
+def _closed_bounds(problem: SublinearProblem) -> list[Found]:
+    """Bounds of cones whose posteriors fill a simplex; none where that is not what they do."""
+    source = "vertices of a simplex"
+    prior, utility = problem.inner, problem.utility
+    if problem.others:
+        return []
+    if not sums_up(utility):
+        simplex = simplex_kernel(problem, inner=False)
+        if simplex is None:
+            return []
+        return _enclosed([enclosed_floats(problem.worths(simplex[0]), len(prior))], source)
+    if len(prior) == 1:
+        return [(Fraction(0), source)]
+    if len(prior) == 2:
+        rays = extreme_rays(inequalities(problem, inner=False), 2)
+        return _enclosed([edges_enclosure(utility, prior, rays)], source)
+    sides = two_sided(problem.bounds, prior, inner=False)
+    if sides is None or simplex_kernel(problem, inner=False) is None:
+        return []
+    if min(sides.upper, sides.ratio) == 1 or sides.lower == 1:
+        return [(Fraction(0), source)]  # lifts of one alone, and F(0) = 0
+    return _enclosed(simplex_enclosures(utility, prior, sides.lower, sides.upper), source)
+
+
+def _priced_bounds(problem: SublinearProblem, duals: Duals, value: float) -> list[Found]:
+    prices = duals.prices
+    if prices is not None and not np.isfinite(prices).all():
+        prices = None
+    if sums_up(problem.utility):
+        listed = None if prices is None else listed_bound(problem, prices)
+        if listed is not None:
+            return [(listed.high, "prices, over all extreme columns")]
+        sides = two_sided(problem.bounds, problem.inner, inner=False)
+        if sides is not None and not LARGEST_RATIO < sides.ratio < math.inf:
+            searched = _searched_bounds(problem, problem.utility, sides, prices, value)
+            if searched:
+                return searched
+    if prices is None or too_large(problem) is not None:
+        return []
+    bound, size = vertex_bound(problem, prices)
+    rounding = 8 * _UNIT * (len(problem.inner) + 8) * size + _curve_rounding(problem)
+    return _finite([(bound + rounding, "prices, over all extreme columns")])
+
+
+def _finite(found: list[tuple[float, str]]) -> list[Found]:
+    return [(Fraction(bound), source) for bound, source in found if math.isfinite(bound)]
 
 
 def _curve_rounding(problem: SublinearProblem) -> float:
     """Rounding of a curve given as a function: its offset and slope at one are taken off, which
     leaves few digits where lifts stay near one.
     """
-    if not isinstance(problem.utility, FInformation):
+    if not sums_up(problem.utility):
         return 0.0
     p, sides = problem.inner.probabilities, problem.sides or TwoSided(0.0, math.inf, math.inf)
     if len(p) == 1 or sides.lower == 1 or min(sides.upper, sides.ratio) == 1:
@@ -68,29 +119,31 @@ def _curve_rounding(problem: SublinearProblem) -> float:
     below = 1 - np.maximum(sides.lower, 1 / (p + sides.ratio * (1 - p)))
     room = 1 / p - 1  # what one symbol gains or loses is lost or gained by the others
     above, below = np.minimum(above, below * room), np.minimum(below, above * room)
-    with np.errstate(over="ignore"):
-        sizes = [problem.utility.cancelled(d) for d in (-below, above)]
+    sizes = [problem.utility.cancelled(d) for d in (-below, above)]
     return 16 * _UNIT * float(p @ np.maximum(*sizes))
 
 
 def _searched_bounds(
-    problem: SublinearProblem, duals: Duals, value: float
-) -> list[tuple[float, str]]:
-    assert isinstance(problem.utility, FInformation)
-    sides = two_sided(problem.bounds, problem.inner, inner=False)
-    family = None if sides is None else make_family(problem.inner, sides, problem.utility.excess)
-    if family is None:
+    problem: SublinearProblem,
+    utility: FInformation,
+    sides: TwoSided,
+    prices: NDArray[np.float64] | None,
+    value: float,
+) -> list[Found]:
+    family = make_family(problem.inner, sides, utility.finite_or_more)
+    if family is None or not math.isfinite(family.size):
         return []
     pricer = make_pricer(family)
     groups = family.groups
-    rounding = 8 * _UNIT * (len(problem.inner) + 8)
     curve = _curve_rounding(problem)
-    flat = pricer.flat_bound() + rounding * family.size + curve
+    flat = pricer.flat_bound() + _rounding(family, utility, 0.0) + curve
     found = [(flat, "universal bound (equal prices)")]
-    if duals.prices is None or not np.isfinite(duals.prices).all():
-        return found
-    prices = groups.average(duals.prices)
-    slack = rounding * (family.size + float(groups.sizes @ (np.abs(prices) * family.reach))) + curve
+    if prices is None:
+        return _finite(found)
+    prices = groups.average(prices)
+    slack = (
+        _rounding(family, utility, float(groups.sizes @ (np.abs(prices) * family.reach))) + curve
+    )
     deadline = time.monotonic() + (1 - SEARCHING) * problem.time_limit
     for step, nodes in _STEPS:
         if flat <= value + step * abs(value):
@@ -100,4 +153,15 @@ def _searched_bounds(
         found.append((proof.upper + slack, "prices, by exhaustive search"))
         if proof.complete and not proof.count:
             break
-    return found
+    return _finite(found)
+
+
+def _rounding(family: Family, utility: FInformation, priced: float) -> float:
+    """Rounding of F(d) − ⟨λ, d⟩ for any column, from the sizes that its terms can have.
+
+    Every term is off by a few units in the last place of the largest that it can be, as masses,
+    deviations and prices are; sums of n of them by n more.
+    """
+    n = float(family.groups.sizes.sum())
+    own = utility.roundings + 8 * (n + 8)
+    return _UNIT * (own * family.size + 8 * (n + 8) * priced)

@@ -17,7 +17,9 @@ from ..errors import SolverError
 from ..privacy.hypotheses import Hypotheses
 from ..privacy.prior_sets import PriorSet
 from .columns import LiftFamily, StaircaseFamily, make_family
-from .cones import inner_factors, outer_factors, two_sided
+from .cones import TwoSided, inner_factors, outer_factors, two_sided
+from .exact_simplex import Mixture, best_mixture
+from .listed_columns import columns_of_rays, listed_columns
 from .methods import Candidate, Duals, Method
 from .problem import SublinearProblem
 from .restricted import add_columns, exact_shares, merged, new_model, row_scales, run_model
@@ -26,6 +28,10 @@ Vector = NDArray[np.float64]
 
 #: Symbols up to which extreme columns of two-sided cones, and of any cone, are listed.
 MOST_SYMBOLS, MOST_SYMBOLS_ANY = 12, 6
+#: Symbols up to which their best mixture is found with all digits.
+MOST_SYMBOLS_EXACT = 8
+# Room below e^ε for their kernels, of which the weights are rounded to multiples of 2^-53.
+_ROOM = 2e-15
 
 
 def too_large(problem: SublinearProblem) -> str | None:
@@ -56,7 +62,7 @@ def extreme_columns(problem: SublinearProblem, *, inner: bool) -> Vector:
     elif isinstance(family, StaircaseFamily):
         found = _staircases(family)
     else:
-        rays = extreme_rays(inequalities(problem, inner=inner))
+        rays = extreme_rays(inequalities(problem, inner=inner), n)
         masses = problem.inner.weights
         total = problem.inner.total
         rows = []
@@ -143,13 +149,13 @@ def _masses(hypotheses: Hypotheses, n: int) -> list[tuple[int, ...]]:
     return [tuple(int(k == i) for k in range(n)) for i in hypotheses.indices]
 
 
-def extreme_rays(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Extreme rays of {k ≥ 0, a·k ≥ 0 for each row a}, in integers: the double description method.
+def extreme_rays(rows: list[tuple[int, ...]], n: int) -> list[tuple[int, ...]]:
+    """Extreme rays of {k ≥ 0, a·k ≥ 0 for each row a} for n symbols, in integers: the double
+    description method.
 
     Rows are taken in one after the other; rays on either side of one are joined where they are
     neighbours, that is where no third ray meets all the inequalities that both meet with equality.
     """
-    n = len(rows[0])
     rays = [tuple(int(i == j) for j in range(n)) for i in range(n)]
     # Bits of the inequalities that a ray meets with equality; the first n are k ≥ 0.
     tight = [((1 << n) - 1) & ~(1 << i) for i in range(n)]
@@ -178,7 +184,7 @@ def extreme_rays(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 def vertex_bound(problem: SublinearProblem, prices: Vector) -> tuple[float, float]:
     """Max μ(v) − ⟨prices, v − 1⟩ over all extreme columns, and the size of the numbers in it."""
     deviations = extreme_columns(problem, inner=False)
-    worths = problem.worths((1 + deviations).T)
+    worths = problem.lifted_worths(deviations)
     reduced = worths - deviations @ prices
     size = np.abs(worths) + np.abs(deviations) @ np.abs(prices)
     return float(reduced.max()), float(size.max())
@@ -196,18 +202,78 @@ class Vertices(Method):
         return too_large(problem)
 
     def solve(self, problem: SublinearProblem) -> Candidate:
-        """One linear program over all extreme columns."""
+        """One linear program over all extreme columns, exact where they are few."""
+        if len(problem.inner) <= MOST_SYMBOLS_EXACT:
+            return _exactly(problem)
         deviations = extreme_columns(problem, inner=True)
-        worths = problem.worths((1 + deviations).T)
-        reach = row_scales(np.abs(deviations).max(axis=0))
-        unit = max(float(np.abs(worths).max()), 1e-300)
-        model = new_model(len(reach))
-        add_columns(model, worths / unit, deviations / reach)
-        duals, _, shares = run_model(model)
+        worths = problem.lifted_worths(deviations)
+        duals, shares = _roughly(deviations, worths)
         used = np.flatnonzero(shares > 1e-14)
         table, shares = merged(deviations[used], shares[used])
         shares = exact_shares(table, shares)
         kernel = (shares[:, None] * (1 + table)).T
-        prices = duals[1:] * unit / reach
         facts = {"columns": str(len(deviations))}
-        return Candidate(kernel, Duals(prices), "vertex enumeration and HiGHS", facts)
+        return Candidate(kernel, Duals(duals), "vertex enumeration and HiGHS", facts)
+
+
+def _exactly(problem: SublinearProblem) -> Candidate:
+    """The best mixture of all extreme columns, with as many digits as the masses need.
+
+    Prices are those of the cone that bounds are for: where levels are tiny and some masses are
+    tinier, those of the cone for design prove little for it.
+    """
+    inner = _best_of(problem, inner=True)
+    outer = _best_of(problem, inner=False)
+    facts = {"pivots": str(inner.pivots + outer.pivots)}
+    solver = "vertex enumeration, exact simplex"
+    return Candidate(inner.kernel, Duals(outer.prices), solver, facts)
+
+
+def _best_of(problem: SublinearProblem, *, inner: bool) -> Mixture:
+    prior, n = problem.inner, len(problem.inner)
+    sides = two_sided(problem.bounds, prior, inner=inner)
+    if inner and sides is not None:
+        wider = two_sided(problem.bounds, prior, inner=False)
+        assert wider is not None
+        sides = _nearer(sides, wider)
+    found = None if sides is None else listed_columns(prior, sides)
+    if found is None:
+        found = columns_of_rays(prior, extreme_rays(inequalities(problem, inner=inner), n))
+    columns = list(dict.fromkeys([(Fraction(0),) * n, *found]))
+    deviations = np.array(columns, dtype=float)
+    worths = problem.lifted_worths(deviations)
+    try:
+        _, shares = _roughly(deviations, worths)
+    except SolverError:
+        shares = np.zeros(len(columns))  # only a hint of where to start
+    likely = [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
+    return best_mixture(columns, worths, likely)
+
+
+def _nearer(inner: TwoSided, outer: TwoSided) -> TwoSided:
+    """Sides with less room than solvers in floats need, as these columns are exact but for the
+    rounding of weights.
+    """
+
+    def between(near: float, far: float) -> float:
+        if not math.isfinite(far) or near == far:
+            return near
+        excess = abs(far - 1)
+        room = min(_ROOM * max(far, 1.0), 1e-3 * excess)
+        return near + max(1 - room / abs(far - near), 0.0) * (far - near)
+
+    return TwoSided(
+        between(inner.lower, outer.lower),
+        between(inner.upper, outer.upper),
+        between(inner.ratio, outer.ratio),
+    )
+
+
+def _roughly(deviations: Vector, worths: Vector) -> tuple[Vector, Vector]:
+    """Prices of deviations and shares of columns, by a solver in floats."""
+    reach = row_scales(np.abs(deviations).max(axis=0))
+    unit = max(float(np.abs(worths).max()), 1e-300)
+    model = new_model(len(reach))
+    scale = add_columns(model, worths / unit, deviations / reach)
+    duals, _, shares = run_model(model)
+    return duals[1:] * unit / reach, shares * scale

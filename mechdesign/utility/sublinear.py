@@ -8,13 +8,15 @@ outputs it has is found, not given.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UtilityError
+from ..exact import nearest_float
 from ..mechanism import Mechanism
 from ..prior import Prior
 from .base import Utility
@@ -22,6 +24,11 @@ from .base import Utility
 Vector = NDArray[np.float64]
 
 _SERIES = 0.02
+_UNIT = 2.0**-52
+# Lifts above this may be too large for a function of floats.
+_MODEST = 100.0
+# Roundings allowed for a function that is given in floats, in units of what it subtracts.
+_ROUNDINGS = 16
 _TRIALS = 400
 _TOLERANCE = 1e-9
 
@@ -30,6 +37,9 @@ class SublinearUtility(Utility):
     """Σ_y μ(K[:, y]) for a sublinear μ. Outputs are found by the design, not given."""
 
     gap_unit: ClassVar[str] = "the utility"
+
+    #: Whether values and bounds can be enclosed; else they rest on a function in floats.
+    is_enclosed: ClassVar[bool] = False
 
     @abstractmethod
     def worths(self, columns: Vector, prior: Prior) -> Vector:
@@ -60,6 +70,13 @@ class FInformation(SublinearUtility):
         When f returns no numbers, is infinite at 0, or is not convex on random checks; the message
         names the points.
 
+    Notes
+    -----
+    Nothing but floats is known of f, so values and bounds have an allowance for the rounding of
+    f(t), of its offset and of its slope at one, 16 units in the last place of each, and the
+    certificate says that they rest on it. Where f(t) is beyond the largest float at lifts that a
+    design can reach, nothing is claimed.
+
     Examples
     --------
     >>> hellinger = FInformation(lambda t: (np.sqrt(t) - 1) ** 2, "squared Hellinger")
@@ -70,6 +87,8 @@ class FInformation(SublinearUtility):
     """
 
     references: ClassVar[tuple[str, ...]] = ("Csiszar1967",)
+    #: Relative rounding of :meth:`excess` in units in the last place, beside what it cancels.
+    roundings: ClassVar[int] = _ROUNDINGS
 
     def __init__(self, f: Callable[[Vector], Any], name: str = "f-information") -> None:
         if not callable(f):
@@ -92,14 +111,51 @@ class FInformation(SublinearUtility):
         """f(1 + d) up to a multiple of d, which no kernel can tell: Σ p d = 0 in every column."""
         return self._checked(1.0 + deviations) - self._offset - self._slope * deviations
 
-    def cancelled(self, deviations: Vector) -> Vector:
-        """Size of the numbers that :meth:`excess` is a difference of; it loses a share of them."""
-        line = abs(self._offset) + abs(self._slope) * (1 + np.abs(deviations))
-        return np.asarray(np.abs(self._checked(1.0 + deviations)) + line)
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "excess" in vars(cls):
+            # Another function, of which floats are all that is known unless the class says more.
+            for name in ("is_enclosed", "enclose", "finite_or_more"):
+                if name not in vars(cls):
+                    setattr(cls, name, vars(_InFloats)[name])
 
-    def _checked(self, lifts: Vector) -> Vector:
+    def finite_or_more(self, deviations: Vector) -> Vector:
+        """:meth:`excess`, but infinite instead of an error where the numbers are too large."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._plain(1.0 + deviations) - self._offset - self._slope * deviations
+        return np.where(np.isfinite(values), values, np.inf)
+
+    def enclose(self, deviations: Sequence[Fraction]) -> list[Any]:
+        """Balls around f(1 + d) up to a multiple of d, for exact deviations d ≥ −1.
+
+        At the working precision of ``flint``; balls that are not finite claim nothing.
+        """
+        from flint import arb
+
+        d = np.array([max(nearest_float(v), -1.0) for v in deviations])
+        values = self.finite_or_more(d)
+        with np.errstate(over="ignore", invalid="ignore"):
+            radii = _ROUNDINGS * _UNIT * (self.cancelled(d) + np.abs(values))
+        finite = np.isfinite(values) & np.isfinite(radii)
+        return [
+            arb(v, r) if good else arb.nan()
+            for v, r, good in zip(values.tolist(), radii.tolist(), finite.tolist(), strict=True)
+        ]
+
+    def cancelled(self, deviations: Vector) -> Vector:
+        """Size of the numbers that :meth:`excess` is a difference of; it loses a share of them.
+
+        Infinite where they are beyond the largest float.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            line = abs(self._offset) + abs(self._slope) * (1 + np.abs(deviations))
+            sizes = np.abs(self._plain(1.0 + deviations)) + line
+        return np.where(np.isfinite(sizes), sizes, np.inf)
+
+    def _plain(self, lifts: Vector) -> Vector:
+        """What f gives for an array of lifts, finite or not."""
         try:
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 values = np.asarray(self._f(lifts), dtype=float)
         except Exception as problem:
             raise UtilityError(
@@ -108,12 +164,23 @@ class FInformation(SublinearUtility):
                 got=f"{type(problem).__name__}: {problem}",
                 remedy="use NumPy functions, for example lambda t: np.abs(t - 1)",
             ) from problem
+        return values
+
+    def _checked(self, lifts: Vector) -> Vector:
+        values = self._plain(lifts)
         if values.shape != lifts.shape or not np.isfinite(values).all():
             bad = (
                 f"shape {values.shape} for {lifts.shape}"
                 if values.shape != lifts.shape
                 else f"f({lifts[~np.isfinite(values)][0]:g}) = {values[~np.isfinite(values)][0]}"
             )
+            if values.shape == lifts.shape and np.isfinite(values[lifts <= _MODEST]).all():
+                raise UtilityError(
+                    f"f of {self.name}",
+                    expected="lifts at which f is no larger than the largest float",
+                    got=bad,
+                    remedy="merge the symbols of smallest mass, whose lifts reach that far",
+                )
             raise UtilityError(
                 f"f of {self.name}",
                 expected="finite numbers for lifts from 0 on, one for each",
@@ -128,7 +195,10 @@ class FInformation(SublinearUtility):
         p = prior.probabilities
         q = p @ columns
         live = np.flatnonzero(q > 0)
-        deviations = (columns[:, live] - q[live]) / q[live]
+        # The mass q is nearly the entry of a symbol that is nearly certain: measured from the
+        # entry of the most likely symbol, k − q keeps its digits.
+        apart = columns[:, live] - columns[int(np.argmax(p)), live]
+        deviations = np.maximum((apart - p @ apart) / q[live], -1.0)
         worth = np.zeros(columns.shape[1])
         # Symbols of zero mass have lifts but no weight; theirs may exceed what f was made for.
         known = p > 0
@@ -144,6 +214,19 @@ class FInformation(SublinearUtility):
         return f"FInformation({self.name})"
 
 
+class _InFloats:
+    """What an f-information is that is known by its excess in floats alone."""
+
+    is_enclosed: ClassVar[bool] = False
+    enclose = FInformation.enclose
+
+    def finite_or_more(self, deviations: Vector) -> Vector:
+        """The excess, infinite where it is no finite number."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = np.asarray(self.excess(deviations))  # type: ignore[attr-defined]
+        return np.where(np.isfinite(values), values, np.inf)
+
+
 class MutualInformation(FInformation):
     """I(X;Y) in nats: f(t) = t log t.
 
@@ -153,9 +236,25 @@ class MutualInformation(FInformation):
     """
 
     references: ClassVar[tuple[str, ...]] = ("Shannon1948",)
+    # Where its series ends, a difference of numbers fifty times as large.
+    roundings: ClassVar[int] = 512
 
     def __init__(self) -> None:
         self.name = "mutual information"
+
+    is_enclosed: ClassVar[bool] = True
+
+    def enclose(self, deviations: Sequence[Fraction]) -> list[Any]:
+        """Balls around (1 + d) log(1 + d) − d."""
+        from flint import arb, fmpq
+
+        one = fmpq(1)
+        found = []
+        for v in deviations:
+            d = fmpq(v.numerator, v.denominator)
+            lift = arb(one + d)
+            found.append(lift * lift.log() - arb(d) if v != -1 else arb(1))
+        return found
 
     def excess(self, deviations: Vector) -> Vector:
         """(1 + d) log(1 + d) − d, to full relative accuracy."""
@@ -197,6 +296,14 @@ class TotalVariation(FInformation):
     def __init__(self) -> None:
         self.name = "total variation"
 
+    is_enclosed: ClassVar[bool] = True
+
+    def enclose(self, deviations: Sequence[Fraction]) -> list[Any]:
+        """Balls around |d|/2."""
+        from flint import arb, fmpq
+
+        return [arb(fmpq(abs(v.numerator), 2 * v.denominator)) for v in deviations]
+
     def excess(self, deviations: Vector) -> Vector:
         """|d|/2."""
         return np.abs(deviations) / 2
@@ -227,9 +334,18 @@ class ChiSquare(FInformation):
     def __init__(self) -> None:
         self.name = "chi-square"
 
+    is_enclosed: ClassVar[bool] = True
+
+    def enclose(self, deviations: Sequence[Fraction]) -> list[Any]:
+        """Balls around d²."""
+        from flint import arb, fmpq
+
+        return [arb(fmpq(v.numerator, v.denominator)) ** 2 for v in deviations]
+
     def excess(self, deviations: Vector) -> Vector:
-        """d²."""
-        return np.square(deviations)
+        """d², infinite beyond the largest float."""
+        with np.errstate(over="ignore"):
+            return np.square(deviations)
 
     def cancelled(self, deviations: Vector) -> Vector:
         """Nothing: the excess has full relative accuracy."""

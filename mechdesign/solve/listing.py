@@ -1,0 +1,158 @@
+"""The bound that prices give for a sub-convex utility, over all extreme columns in rationals.
+
+For prices λ per deviation of a lift, a mixture of columns with mean deviation zero is worth at most
+max F(d) − ⟨λ, d⟩ over the cone, and a convex function has its maximum at an extreme column. With
+few symbols all of these can be written down: nothing is left to a search or to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..prior import Prior
+from ..utility.sublinear import FInformation
+from .columns import LiftFamily, StaircaseFamily, make_family
+from .cones import TwoSided, two_sided
+from .enclosures import Enclosure, as_ball, enclosed
+from .problem import SublinearProblem
+from .vertices import MOST_SYMBOLS_ANY, extreme_rays, inequalities
+
+#: Symbols up to which the extreme columns of a two-sided cone are listed for a bound.
+MOST_LISTED = 10
+
+_Vector = Sequence[Fraction]
+
+
+def listed_bound(problem: SublinearProblem, prices: NDArray[np.float64]) -> Enclosure | None:
+    """Max F(d) − ⟨λ, d⟩ over the extreme columns; ``None`` where there are too many of them."""
+    assert isinstance(problem.utility, FInformation)
+    prior, n = problem.inner, len(problem.inner)
+    exact = [Fraction(v) for v in prices.tolist()]
+    sides = two_sided(problem.bounds, prior, inner=False)
+    family = None if sides is None else make_family(prior, sides, np.abs)
+    if n <= MOST_LISTED and sides is not None and isinstance(family, StaircaseFamily):
+        return _over_staircases(problem.utility, prior, Fraction(sides.ratio), exact)
+    if n <= MOST_LISTED and sides is not None and isinstance(family, LiftFamily):
+        return _over_a_box(problem.utility, prior, sides, exact)
+    if n > MOST_SYMBOLS_ANY:
+        return None
+    rays = extreme_rays(inequalities(problem, inner=False), n)
+    return _over_rays(problem.utility, prior, rays, exact)
+
+
+def _largest(balls: Sequence[Any]) -> Any:
+    best = balls[0]
+    for ball in balls[1:]:
+        best = best.max(ball)
+    return best
+
+
+def _over_rays(
+    utility: FInformation, prior: Prior, rays: Sequence[Sequence[int]], prices: _Vector
+) -> Enclosure | None:
+    n, masses = len(prior), [prior.mass(i) for i in range(len(prior))]
+    columns = []
+    for ray in rays:
+        q = sum(w * k for w, k in zip(prior.weights, ray, strict=True))
+        columns.append([Fraction(k * prior.total - q, q) for k in ray])
+    costs = [sum(a * d for a, d in zip(prices, column, strict=True)) for column in columns]
+
+    def total(curve: list[Any]) -> Any:
+        p = [as_ball(m) for m in masses]
+        return _largest(
+            [
+                sum((a * f for a, f in zip(p, curve[i * n : (i + 1) * n], strict=True)), as_ball(0))
+                - as_ball(cost)
+                for i, cost in enumerate(costs)
+            ]
+        )
+
+    return enclosed(utility, [d for column in columns for d in column], total)
+
+
+def _over_staircases(
+    utility: FInformation, prior: Prior, ratio: Fraction, prices: _Vector
+) -> Enclosure | None:
+    """Every set of raised symbols: lifts r/(1 + (r − 1)P) on it and 1/(1 + (r − 1)P) elsewhere."""
+    excess, whole = ratio - 1, sum(prices)
+    sums: list[tuple[int, Fraction]] = [(0, Fraction(0))]
+    for weight, price in zip(prior.weights, prices, strict=True):
+        sums += [(mass + weight, cost + price) for mass, cost in sums]
+    deviations: list[Fraction] = []
+    parts = []
+    for mass, cost in sums:
+        p = Fraction(mass, prior.total)
+        scale = 1 + excess * p
+        up, down = excess * (1 - p) / scale, -excess * p / scale
+        deviations += [up, down]
+        parts.append((p, cost * up + (whole - cost) * down))
+
+    def total(curve: list[Any]) -> Any:
+        return _largest(
+            [
+                as_ball(p) * curve[2 * i] + as_ball(1 - p) * curve[2 * i + 1] - as_ball(cost)
+                for i, (p, cost) in enumerate(parts)
+            ]
+        )
+
+    return enclosed(utility, deviations, total)
+
+
+def _over_a_box(
+    utility: FInformation, prior: Prior, sides: TwoSided, prices: _Vector
+) -> Enclosure | None:
+    """Lifts in [l, h]: every symbol in turn carries what any set of raised ones leaves it."""
+    n, masses = len(prior), [prior.mass(i) for i in range(len(prior))]
+    below = 1 - Fraction(sides.lower)
+    above = None if sides.upper == math.inf else Fraction(sides.upper) - 1
+    room = [1 / p - 1 for p in masses]
+    low = [-below if above is None else -min(below, above * r) for r in room]
+    high = [below * r if above is None else min(above, below * r) for r in room]
+    units = [p * (b - a) for p, a, b in zip(masses, low, high, strict=True)]
+    capacity = -sum(p * a for p, a in zip(masses, low, strict=True))
+    scale = math.lcm(capacity.denominator, *(u.denominator for u in units))
+    whole_units = [int(u * scale) for u in units]
+    whole_capacity = int(capacity * scale)
+    partial: list[tuple[int, int, Fraction]] = []
+    for j in range(n):
+        left = [whole_capacity]
+        for x in range(n):
+            left += [] if x == j else [value - whole_units[x] for value in left]
+        partial += [
+            (j, number, low[j] + Fraction(value, scale) / masses[j])
+            for number, value in enumerate(left)
+            if 0 <= value <= whole_units[j]
+        ]
+
+    def total(curve: list[Any]) -> Any:
+        def worth(x: int, deviation: Fraction, f: Any) -> Any:
+            return as_ball(masses[x]) * f - as_ball(prices[x] * deviation)
+
+        at_low = [worth(x, low[x], curve[x]) for x in range(n)]
+        at_high = [worth(x, high[x], curve[n + x]) for x in range(n)]
+        best = None
+        sums: list[Any] = []
+        of = -1
+        for (j, number, deviation), f in zip(partial, curve[2 * n :], strict=True):
+            if j != of:
+                of, sums = j, _all_sums(at_low, at_high, j)
+            ball = sums[number] + worth(j, deviation, f)
+            best = ball if best is None else best.max(ball)
+        return best
+
+    return enclosed(utility, [*low, *high, *(d for _, _, d in partial)], total)
+
+
+def _all_sums(at_low: list[Any], at_high: list[Any], but: int) -> list[Any]:
+    """Sums with every set of the symbols but one raised, sets in the order of their bits."""
+    sums = [as_ball(0)]
+    for x, (lowered, raised) in enumerate(zip(at_low, at_high, strict=True)):
+        if x != but:
+            sums = [s + lowered for s in sums] + [s + raised for s in sums]
+    return sums

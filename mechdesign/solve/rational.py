@@ -1,0 +1,155 @@
+"""Linear utilities in rationals: the value of a kernel, and support functions of a column.
+
+Masses are integers over a total, kernel weights integers over a power of two and gains floats, so
+that both are rational numbers. Sums run in machine integers where there are many terms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exact import DENOMINATOR_BITS
+from ..prior import Prior
+
+Integers = Sequence[int]
+
+_HALF = 27
+_LOWEST = -1074  # every float is a multiple of 2 to this power
+
+
+def mean_of(prior: Prior, values: Sequence[float] | NDArray[np.float64]) -> Fraction:
+    """Σ_x p_x v_x for floats v, exactly."""
+    terms = zip(prior.weights, np.asarray(values, dtype=float).tolist(), strict=True)
+    parts: dict[int, int] = {}
+    for weight, value in terms:
+        numerator, denominator = value.as_integer_ratio()
+        parts[denominator] = parts.get(denominator, 0) + weight * numerator
+    total = sum((Fraction(top, bottom) for bottom, top in parts.items()), Fraction(0))
+    return total / prior.total
+
+
+def kernel_mean(
+    prior: Prior, weights: NDArray[Any], bits: int, gains: NDArray[np.float64]
+) -> Fraction:
+    """Σ_xy p_x u_xy K_xy for a kernel of integer weights over ``2**bits``, exactly."""
+    rows = row_products(weights, gains)
+    total = sum((w * row for w, row in zip(prior.weights, rows, strict=True)), Fraction(0))
+    return total / (prior.total << bits)
+
+
+def row_products(weights: NDArray[Any], values: NDArray[np.float64]) -> list[Fraction]:
+    """Σ_y W_xy u_xy of each row, exactly, for integers 0 ≤ W and finite floats u of one shape.
+
+    The floats are cut into limbs short enough that sums of products of machine integers are exact;
+    most need three. Entries where either factor is zero cost nothing.
+    """
+    n, m = values.shape
+    if weights.dtype == object or (weights.size and int(weights.max()) > 1 << DENOMINATOR_BITS):
+        return [
+            sum((int(w) * Fraction(u) for w, u in zip(*row, strict=True) if w), Fraction(0))
+            for row in zip(weights, values.tolist(), strict=True)
+        ]
+    totals = [0] * n
+    used = np.flatnonzero((weights != 0) & (values != 0))
+    if not used.size:
+        return [Fraction(0)] * n
+    part, rest, rows = weights.ravel()[used], values.ravel()[used], used // m
+    bits = 62 - _HALF - m.bit_length()
+    unit = int(np.frexp(np.abs(rest).max())[1])
+    while rest.size:
+        lower = max(unit - bits, _LOWEST)
+        totals = [total << (unit - lower) for total in totals]
+        unit = lower
+        limb = np.trunc(np.ldexp(rest, -unit))
+        rest = rest - np.ldexp(limb, unit)
+        whole = limb.astype(np.int64)
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        high = np.add.reduceat((part >> _HALF) * whole, starts).tolist()
+        low = np.add.reduceat((part & ((1 << _HALF) - 1)) * whole, starts).tolist()
+        for x, above, below in zip(rows[starts].tolist(), high, low, strict=True):
+            totals[x] += (above << _HALF) + below
+        left = np.flatnonzero(rest)
+        part, rest, rows = part[left], rest[left], rows[left]
+    return [_scaled(total, unit) for total in totals]
+
+
+def _scaled(integer: int, exponent: int) -> Fraction:
+    """An integer times a power of two."""
+    return Fraction(integer << exponent) if exponent >= 0 else Fraction(integer, 1 << -exponent)
+
+
+def difference(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Floats ``high + low == first - second`` without any rounding, high the nearest to it.
+
+    The rounding error of a difference of two floats is itself a float (Knuth).
+    """
+    high = first - second
+    back = high - first
+    low = (first - (high - back)) - (second + back)
+    return high, low
+
+
+def column_supremum(
+    prior: Prior, values: Sequence[Fraction], lower: float, upper: float, ratio: float
+) -> Fraction:
+    """sup{Σ p_x v_x t_x : Σ p_x t_x = 1, l ≤ t ≤ h, max t ≤ r min t}, in rationals.
+
+    An upper bound on it where both lift sides and a ratio are asked: the smaller of the two.
+    """
+    scale = math.lcm(*(v.denominator for v in values))
+    v = [x.numerator * (scale // x.denominator) for x in values]
+    order = sorted(range(len(v)), key=v.__getitem__, reverse=True)
+    found = []
+    if lower > 0 or upper < math.inf or ratio == math.inf:
+        found.append(_in_a_box(prior, v, order, lower, upper))
+    if ratio < math.inf:
+        found.append(_of_a_ratio(prior, v, order, Fraction(ratio)))
+    return min(found) / scale
+
+
+def _in_a_box(
+    prior: Prior, v: Integers, order: Sequence[int], lower: float, upper: float
+) -> Fraction:
+    """Weak duality with the value of the critical symbol as the price of mass: for any θ,
+    Σ p v t ≤ θ + l Σ p (v − θ) + (h − l) Σ p max(v − θ, 0).
+    """
+    w, low = prior.weights, Fraction(lower)
+    theta = v[order[0]]
+    above = Fraction(0)
+    if upper < math.inf:
+        room = Fraction(upper) - low
+        # The knapsack is full once the symbols from the top have the mass (1 − l)/(h − l).
+        most = math.ceil((1 - low) / room * prior.total) if room else prior.total
+        taken = 0
+        for x in order:
+            theta = v[x]
+            taken += w[x]
+            if taken >= most:
+                break
+        above = room * sum(w[x] * (v[x] - theta) for x in order if v[x] > theta) / prior.total
+    mean = Fraction(sum(a * b for a, b in zip(w, v, strict=True)), prior.total)
+    return theta + low * (mean - theta) + above
+
+
+def _of_a_ratio(prior: Prior, v: Integers, order: Sequence[int], ratio: Fraction) -> Fraction:
+    """The best of the means that give the symbols from the top r times the weight of the others.
+
+    Means rise as long as the next symbol lies above the mean so far; the last one is the supremum.
+    """
+    w, more, less = prior.weights, ratio.numerator - ratio.denominator, ratio.denominator
+    mass = less * prior.total
+    total = less * sum(a * b for a, b in zip(w, v, strict=True))
+    for x in order:
+        if v[x] * mass <= total:
+            break
+        mass += more * w[x]
+        total += more * w[x] * v[x]
+    return Fraction(total, mass)
