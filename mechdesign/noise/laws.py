@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import LevelError, PriorError
+from ..exact import fraction
 from ..prior import Prior
 from .checking import checked, real, reals, shown, whole
 
@@ -302,6 +304,15 @@ def positive(value: Any, subject: str, *, zero: bool = False) -> float:
             remedy="write for example 0.5, without quotes",
         )
     return number
+
+
+def exactly(value: Any, subject: str, *, zero: bool = False) -> Fraction:
+    """The exact value of a positive finite number, or a :class:`LevelError`."""
+    number = positive(value, subject, zero=zero)
+    try:
+        return fraction(value)
+    except TypeError:  # an array of one number, for example
+        return Fraction(number)
 
 
 def number_of(entries: Any) -> int:
