@@ -31,6 +31,9 @@ from .laws import exactly, positive
 
 Function = Callable[[Any], Any]
 
+#: Values further apart than so many deviations of the noise are integrated around each on its own.
+_FARTHEST = 1000.0
+
 #: A rational above π, by less than 1e-56.
 _PI_ABOVE = Fraction("3.14159265358979323846264338327950288419716939937510582098")
 
@@ -261,7 +264,8 @@ def noisy_information(
     """I(g(X); f(X) + Z | w(X)) in nats for Laplace or Gaussian noise on a number, by integration.
 
     A trapezoidal sum over ``steps`` points from 40 deviations below the least value of the query
-    to 40 above the largest, for checks and plots; no sampling is involved.
+    to 40 above the largest, for checks and plots; no sampling is involved. Where values lie so far
+    apart that this is too coarse, as many points are put around each of them.
     """
     from scipy.integrate import trapezoid
 
@@ -277,12 +281,23 @@ def noisy_information(
     if kind not in ("laplace", "gaussian"):
         raise UnknownNameError("noise", kind, ["laplace", "gaussian"])
     scale = positive(scale, "scale of the noise")
-    values = _values(query, prior)[:, 0]
-    grid = np.linspace(values.min() - 40 * scale, values.max() + 40 * scale, steps)
-    apart = np.abs(grid[None, :] - values[:, None]) / scale
-    rows = np.exp(-apart) / (2 * scale)
-    if kind == "gaussian":
-        rows = np.exp(-(apart**2) / 2) / (scale * math.sqrt(2 * math.pi))
+    # In units of the noise: information does not depend on them.
+    with np.errstate(over="ignore"):
+        values = _values(query, prior)[:, 0]
+        values = (values - values[0]) / scale
+    if not np.isfinite(values).all():
+        raise LevelError(
+            "scale of the noise",
+            expected="one that the query's values can be divided by",
+            got=f"{scale!r}",
+            remedy="measure both in another unit",
+        )
+    grid = _grid(values, steps)
+    apart = np.abs(grid[None, :] - values[:, None])
+    with np.errstate(over="ignore", under="ignore"):
+        rows = np.exp(-apart) / 2
+        if kind == "gaussian":
+            rows = np.exp(-(apart**2) / 2) / math.sqrt(2 * math.pi)
     total = 0.0
     for members in _groups(prior, public).values():
         parts: dict[Any, NDArray[np.float64]] = {}
@@ -297,6 +312,15 @@ def noisy_information(
                 terms = np.where(part[:-1] > 0, part[:-1] * log, 0.0)
             total += float(trapezoid(terms, grid))
     return max(total, 0.0)
+
+
+def _grid(values: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    """Points to integrate over, in deviations of the noise: around all values, and to 40 beyond."""
+    low, high = float(values.min()), float(values.max())
+    if high - low <= _FARTHEST:
+        return np.linspace(low - 40, high + 40, steps)
+    window = np.linspace(-40, 40, min(steps, 2001))
+    return np.unique((np.unique(values)[:, None] + window[None, :]).ravel())
 
 
 # What a guarantee implies
