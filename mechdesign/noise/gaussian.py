@@ -47,7 +47,8 @@ class GaussianNoise:
     def pmc(self, y: ArrayLike) -> Any:
         """Λ(X → y) = log f(y)/min_x f(y|x) in nats, for an outcome or an array of them.
 
-        ``inf`` where it is beyond the largest float. The least likely secret is the end of the domain that lies farther from y.
+        ``inf`` where it is beyond the largest float. The least likely secret is the end of the
+        domain that lies farther from y.
         """
         return self._each(y, self._pmc)
 
@@ -201,7 +202,7 @@ class GaussianNoise:
         radius = self._radius() / self.sigma
         r = radius * radius
         beta = positive(level, "level", zero=True) - r / 2
-        if not 0 < beta:
+        if beta <= 0:
             return 1.0
         # β²/(r² + r) as a product, which does not overflow before its factors do.
         spread = math.sqrt(r) * math.sqrt(r + 1)

@@ -139,6 +139,7 @@ class LaplaceMean:
             mean, _ = law.log_expect(lambda s: -np.abs(s) / b, nearest, b)
             return -base, mean - base, -farthest / b
         values, masses = law.values, law.masses
+        assert masses is not None
         sums, logs = self._others
         n = self.entries
 
@@ -162,7 +163,7 @@ class LaplaceMean:
         others = self.entries - 1
         # So many sums at least are different.
         if others * (len(values) - 1) >= _MOST_SUMS:
-            raise self._too_many()
+            raise self._too_many(len(values))
         if len(values) == 2 and others:
             from scipy.stats import binom
 
@@ -184,14 +185,14 @@ class LaplaceMean:
             np.logaddexp.at(logs, place, weight)
             work += len(table)
             if len(sums) > _MOST_SUMS or work > _MOST_WORK:
-                raise self._too_many()
+                raise self._too_many(len(values))
         return sums, logs
 
-    def _too_many(self) -> LevelError:
+    def _too_many(self, values: int) -> LevelError:
         return LevelError(
             "mean of a database",
             expected=f"at most {_MOST_SUMS} different sums of entries",
-            got=f"more, with {np.size(self.law.values)} values and {shown(self.entries)} entries",
+            got=f"more, with {values} values and {shown(self.entries)} entries",
             remedy="round the values to a grid, or use sup_pml() and sup_pmc()",
         )
 
@@ -295,21 +296,21 @@ class LaplaceMean:
 
         b = 1/(n t) with e^t = e^ε (1 − c)/(1 − c e^ε); from ε = log(1/c) on, none is needed.
         """
-        n, c, epsilon = number_of(entries), _least(least), exactly(epsilon, "level")
+        n, c, level = number_of(entries), _least(least), exactly(epsilon, "level")
         if c == 0:
-            t = epsilon
-        elif log_bounds(1 / c)[1] <= epsilon:
+            t = level
+        elif log_bounds(1 / c)[1] <= level:
             return 0.0
         else:
             # Closer to log(1/c) than can be told, the factor is taken from just below it.
-            factor = exp_lower(epsilon)
+            factor = exp_lower(level)
             t = log_bounds(factor * (1 - c) / (1 - c * factor))[0]
         scale = float_at_least(1 / (n * t)) if t > 0 else math.inf
         if scale == math.inf:
             raise LevelError(
                 "scale of the noise",
                 expected="a level that noise up to the largest float reaches",
-                got=f"{float(epsilon)!r}",
+                got=shown(epsilon),
                 remedy="ask for a larger level",
             )
         return scale

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,8 @@ from ..errors import LevelError, PriorError
 from ..exact import fraction
 from ..prior import Prior
 from .checking import checked, real, reals, shown, whole
+from .integrating import NODES, PANELS, Piece, integral, no_integral, pieces
 
-# Largest error of an integral, relative to it, and of one interval of it.
-_ACCURACY = 1e-10
-_AGREEMENT = 1e-14
-_NODES, _PANELS, _HALVINGS = 12, 4, 60
-# Intervals that may wait for another halving: a density that needs more is refused.
-_MOST_PANELS = 20_000
-# Next to a kink, pieces grow by this factor from one to the next.
-_GRADING = 4.0
-_SMALLEST = 1e-300
 # Exponents so small that e^x − 1 keeps digits that e^x loses.
 _SMALL = 0.5
 _ULP = 2.0**-52
@@ -187,13 +178,13 @@ class Law:
         if self.values is not None and self.masses is not None:
             return math.fsum(self.masses * function(self.values))
         middle = (self.low + self.high) / 2
-        places = self._places(middle, kinks, width)
+        places = self._pieces(middle, kinks, width)
 
-        def values(place: _Place, u: Any) -> Any:
+        def values(place: Piece, u: Any) -> Any:
             offset, log_weight = place(u)
             return np.exp(log_weight) * function(middle + offset)
 
-        return self._integral([partial(values, place) for place in places])[0]
+        return integral([partial(values, place) for place in places])[0]
 
     def log_expect(
         self,
@@ -227,58 +218,41 @@ class Law:
                 return shift, 0.0
             found = shift + math.log(math.fsum(np.exp(logs - shift)))
             return found, _ULP * (64 + 8 * abs(found))
-        places = self._places(peak, (peak, *kinks), width)
+        places = self._pieces(peak, (peak, *kinks), width)
         with np.errstate(all="ignore"):
             ends = np.asarray(exponent(np.array([self.low - peak, self.high - peak])))
 
-        def powers_at(place: _Place, u: Any) -> tuple[Any, Any]:
+        def powers_at(place: Piece, u: Any) -> tuple[Any, Any]:
             offset, log_weight = place(u)
             with np.errstate(all="ignore"):
                 return exponent(offset), log_weight
 
         if reach < width and np.abs(ends).max() <= _SMALL:
 
-            def change(place: _Place, u: Any) -> Any:
+            def change(place: Piece, u: Any) -> Any:
                 power, log_weight = powers_at(place, u)
                 return np.exp(log_weight) * np.expm1(power)
 
-            mean, error = self._integral([partial(change, place) for place in places])
+            mean, error = integral([partial(change, place) for place in places])
             return math.log1p(mean), error + 8 * _ULP * abs(mean)
         # Relative to the largest value seen on a first grid, near enough to the largest there is.
-        first = (np.arange(_NODES * _PANELS) + 0.5) / (_NODES * _PANELS)
+        first = (np.arange(NODES * PANELS) + 0.5) / (NODES * PANELS)
         shift = max(float(sum(powers_at(place, first)).max()) for place in places)
 
-        def values(place: _Place, u: Any) -> Any:
+        def values(place: Piece, u: Any) -> Any:
             power, log_weight = powers_at(place, u)
             with np.errstate(over="ignore"):
                 return np.exp(power + log_weight - shift)
 
         if shift == -math.inf:
-            raise _no_integral("nothing but zeros")
-        total, error = self._integral([partial(values, place) for place in places])
+            raise no_integral("nothing but zeros")
+        total, error = integral([partial(values, place) for place in places])
         found = shift + math.log(total)
         return found, error / total + _ULP * (64 + 8 * abs(found))
 
-    def _integral(self, pieces: list[Callable[[Any], Any]]) -> tuple[float, float]:
-        total, error = _adaptive(pieces)
-        if not error <= _ACCURACY * abs(total):
-            raise _no_integral(f"an error of {error:.3g} beside {total:.6g}")
-        return total, error
-
-    def _places(self, origin: float, kinks: Iterable[float], width: float) -> list[_Place]:
-        """Pieces of the domain, the smaller the nearer to a kink; offsets are from ``origin``."""
-        low, high = self.low - origin, self.high - origin
-        cuts = {low, high, low + (high - low) / 2}
-        steps = []
-        step = max(width, _SMALLEST)
-        while step < high - low:
-            steps.append(step)
-            step *= _GRADING
-        for kink in kinks:
-            at = min(max(kink - origin, low), high)
-            cuts.update({at, *(at + s for s in steps), *(at - s for s in steps)})
-        inside = sorted(c for c in cuts if low <= c <= high)
-        return [_Place(self, origin, a, b) for a, b in pairwise(inside)]
+    def _pieces(self, origin: float, kinks: Iterable[float], width: float) -> list[Piece]:
+        assert self.density is not None
+        return pieces(self.low, self.high, self.density, self.ends, origin, kinks, width)
 
     def weights_at(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """The density at points inside the domain."""
@@ -313,103 +287,6 @@ class Law:
     def cgf(self, t: float) -> float:
         """K(t) = log E[e^{t (X − E X)}], the cumulant generating function of X − E X."""
         return self.log_mgf_from(self.mean, t)
-
-
-@dataclass(frozen=True)
-class _Place:
-    """A piece [a, b] of the domain of a density, in offsets from an origin, as the unit interval.
-
-    Distances from the ends of the domain are kept apart from the offsets, so that a piece next to
-    an end may be smaller than the digits of the end allow.
-    """
-
-    law: Law
-    origin: float
-    a: float
-    b: float
-
-    def __call__(self, u: Any) -> tuple[Any, Any]:
-        """The offset at a place of the unit interval, and the logarithm of density times dx/du.
-
-        A factor (x − low)^α with α < 0 goes into the substitution x = low + (b − low) u^{1/(α+1)}.
-        """
-        law, a, b = self.law, self.a, self.b
-        (rise, fall), width = law.ends, b - a
-        log_scale = math.log(width)
-        if a == law.low - self.origin:
-            if rise < 0:
-                u, log_scale = u ** (1 / (rise + 1)), (rise + 1) * log_scale - math.log1p(rise)
-            above = width * u
-            offset = a + above
-            below = (law.high - self.origin) - offset
-            rise = 0.0 if rise < 0 else rise
-        elif b == law.high - self.origin:
-            if fall < 0:
-                u, log_scale = u ** (1 / (fall + 1)), (fall + 1) * log_scale - math.log1p(fall)
-            below = width * (u if fall < 0 else 1 - u)
-            offset = b - below
-            above = offset - (law.low - self.origin)
-            fall = 0.0 if fall < 0 else fall
-        else:
-            offset = a + width * u
-            above = offset - (law.low - self.origin)
-            below = (law.high - self.origin) - offset
-        assert law.density is not None
-        with np.errstate(divide="ignore"):
-            log_weight = log_scale + np.log(law.density(self.origin + offset))
-            log_weight = log_weight + rise * np.log(above) if rise else log_weight
-            log_weight = log_weight + fall * np.log(below) if fall else log_weight
-        return offset, log_weight
-
-
-def _adaptive(pieces: list[Callable[[Any], Any]]) -> tuple[float, float]:
-    """The sum of integrals over [0, 1], and an estimate of its error.
-
-    Gauss-Legendre on intervals that are halved, all at once, until the halves agree with the whole
-    or there are too many of them.
-    """
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    nodes, weights = (nodes + 1) / 2, weights / 2
-    done, errors = [], []
-    waiting = []
-    panels = _PANELS if len(pieces) <= _PANELS else 1
-    for piece in pieces:
-        starts, width = np.arange(panels) / panels, 1 / panels
-        values = width * (piece(starts[:, None] + width * nodes) @ weights)
-        waiting.append((piece, starts, width, values))
-    settled = 0.0
-    for _ in range(_HALVINGS):
-        refined = []
-        for piece, starts, width, values in waiting:
-            half = width / 2
-            halves = np.stack([starts, starts + half])
-            finer = half * (piece(halves[:, :, None] + half * nodes) @ weights)
-            refined.append((piece, halves, half, finer, np.abs(finer.sum(axis=0) - values)))
-        # What is large enough to matter is known better with each halving.
-        size = settled + math.fsum(float(np.abs(finer).sum()) for _, _, _, finer, _ in refined)
-        waiting = []
-        for piece, halves, half, finer, off in refined:
-            open_ = ~(off <= _AGREEMENT * size)
-            done.extend(finer[:, ~open_].ravel().tolist())
-            settled += float(np.abs(finer[:, ~open_]).sum())
-            errors.extend(off[~open_].tolist())
-            if open_.any():
-                waiting.append((piece, halves[:, open_].ravel(), half, finer[:, open_].ravel()))
-        if not waiting or sum(len(starts) for _, starts, _, _ in waiting) > _MOST_PANELS:
-            break
-    for _, _, _, values in waiting:
-        done.extend(values.tolist())
-        errors.extend(np.abs(values).tolist())
-    return math.fsum(done), math.fsum(errors)
-
-
-def _no_integral(found: str) -> PriorError:
-    return PriorError(
-        "law of a secret",
-        expected="a density that can be integrated to ten digits",
-        got=found,
-        remedy="use Law.sample of values drawn from it, or Law.finite on a grid",
-    )
 
 
 def _list(values: Any) -> Any:

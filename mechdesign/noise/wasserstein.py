@@ -40,8 +40,7 @@ def wasserstein_infinity(values: ArrayLike, first: ArrayLike, second: ArrayLike)
     100.0
     """
     x, a, b = (exact_list(v) for v in (values, first, second))
-    good = x is not None and a is not None and b is not None and len(x) == len(a) == len(b) > 0
-    if not good or min(*a, *b) < 0 or not sum(a) or not sum(b):
+    if not x or not a or not b or not _are_masses(len(x), a, b):
         raise LevelError(
             "laws on the same numbers",
             expected="finite values, and two lists of as many non-negative masses",
@@ -49,6 +48,10 @@ def wasserstein_infinity(values: ArrayLike, first: ArrayLike, second: ArrayLike)
             remedy="give one mass of each law per value",
         )
     return _upward(_farthest(x, a, b), "distance of two laws")
+
+
+def _are_masses(size: int, *laws: list[Fraction]) -> bool:
+    return all(len(law) == size and min(law) >= 0 and sum(law) > 0 for law in laws)
 
 
 def _farthest(x: list[Fraction], first: list[Fraction], second: list[Fraction]) -> Fraction:
@@ -95,7 +98,8 @@ def wasserstein_scale(
     """The scale W/ε of the Laplace noise that makes a query ε-Pufferfish private.
 
     W is the largest W∞ distance of the query's laws given the two secrets of a pair, over pairs and
-    priors ([Song2017]), in rationals; the scale is rounded up. It is a baseline: :func:`mechdesign.design` finds the best mechanism.
+    priors ([Song2017]), in rationals; the scale is rounded up. It is a baseline:
+    :func:`mechdesign.design` finds the best mechanism.
 
     Parameters
     ----------

@@ -7,11 +7,11 @@ most max F(d) − ⟨λ, d⟩ over the cone; the maximum is bounded by an exact 
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 
 from ..utility.sublinear import FInformation
+from . import clock
 from .branching import Budget
 from .column_generation import SEARCHING
 from .columns import LARGEST_RATIO, make_family
@@ -91,7 +91,7 @@ def _searched_bounds(
         return found
     prices = groups.average(duals.prices)
     slack = rounding * (family.size + float(groups.sizes @ (np.abs(prices) * family.reach))) + curve
-    deadline = time.monotonic() + (1 - SEARCHING) * problem.time_limit
+    deadline = clock.now() + (1 - SEARCHING) * problem.time_limit
     for step, nodes in _STEPS:
         if flat <= value + step * abs(value):
             break
