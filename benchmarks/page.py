@@ -24,7 +24,7 @@ FLAGS = (
 )
 #: Milliseconds between a change and the new kernel in the document, and to the next frame.
 TIMED = """
-([selector, value]) => new Promise((done) => {
+([selector, value, patience]) => new Promise((done) => {
   const input = document.querySelector(selector);
   const watch = new MutationObserver(() => {
     watch.disconnect();
@@ -40,9 +40,11 @@ TIMED = """
     input.dispatchEvent(new Event("input"));
     input.dispatchEvent(new Event("change"));
   } else input.click();
-  setTimeout(() => done(null), 5000);
+  setTimeout(() => done(null), patience);
 })
 """
+#: Milliseconds after which a change counts as not answered.
+PATIENCE = 5000
 
 
 def prior(symbols: int) -> str:
@@ -84,7 +86,7 @@ class Served:
     def __exit__(self, *_: object) -> None:
         self.process.send_signal(signal.SIGINT)
         try:
-            self.said = self.process.communicate(timeout=30)[1]
+            self.said = self.process.communicate(timeout=300)[1]
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
@@ -101,7 +103,7 @@ def changes(page: Any, rounds: int) -> list[tuple[float, float]]:
             (".level input[type=range]", str(round(-1.2 + 0.2 * (k % 9), 2))),
         )
         for move in moves:
-            found = page.evaluate(TIMED, list(move))
+            found = page.evaluate(TIMED, [*move, PATIENCE])
             if found is None:
                 raise RuntimeError(f"no new kernel after {move}")
             times.append(tuple(found))
@@ -145,8 +147,10 @@ def time(
     sizes: Annotated[str, typer.Option(help="Numbers of symbols.")] = "3,6,20",
     rounds: Annotated[int, typer.Option(help="Changes of each kind.")] = 12,
     chromium: Annotated[str | None, typer.Option(help="The browser, if it is not found.")] = None,
+    limit: Annotated[float, typer.Option(help="Milliseconds that no change may exceed.")] = 2000.0,
 ) -> None:
-    """Measure and print."""
+    """Measure and print; exit code 1 when a change took longer than the limit."""
+    slow = False
     from playwright.sync_api import sync_playwright
 
     utilities = ("Hamming", "Absolute error", "Mutual information", "Chi-square")
@@ -163,6 +167,7 @@ def time(
                 for name in utilities:
                     choose(page, name)
                     shown, drawn = zip(*changes(page, rounds), strict=True)
+                    slow |= max(shown) > limit
                     print(
                         f"{size:3} symbols, {name:<20} {statistics.median(shown):4.0f} "
                         f"{max(shown):4.0f}; {statistics.median(drawn):4.0f} {max(drawn):4.0f}",
@@ -170,6 +175,8 @@ def time(
                     )
                 page.close()
         browser.close()
+    if slow:
+        raise typer.Exit(1)
 
 
 if __name__ == "__main__":

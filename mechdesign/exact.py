@@ -130,6 +130,22 @@ def ball_ends(ball: Any) -> tuple[Fraction, Fraction] | None:
     return _exact_end(ball.lower()), _exact_end(ball.upper())
 
 
+def sqrt_upper(value: Fraction, bits: int = _PRECISION) -> Fraction:
+    """A rational at least √value, a relative ``2^-bits`` or so above it, for ``value >= 0``.
+
+    >>> sqrt_upper(Fraction(9, 4)), float(sqrt_upper(Fraction(2)))
+    (Fraction(3, 2), 1.4142135623730951)
+    """
+    top, bottom = value.numerator, value.denominator
+    shift = max(0, 2 * bits - top.bit_length() - bottom.bit_length())
+    shift += shift % 2
+    # √(n/d) = √(n d)/d, so that only one root is taken.
+    square = (top * bottom) << shift
+    root = math.isqrt(square)
+    root += root * root < square
+    return Fraction(root, bottom << (shift // 2))
+
+
 def exp_upper(level: Fraction | float) -> float:
     """The smallest float known to be at least e^level (``inf`` beyond the largest float)."""
     if level > LARGEST_LEVEL:

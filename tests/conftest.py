@@ -13,3 +13,29 @@ from hypothesis import settings  # noqa: E402
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("repeatable")
+
+import pytest  # noqa: E402
+
+from mechdesign.solve import clock  # noqa: E402
+
+
+class CountedClock:
+    """A clock that counts its readings, at two milliseconds each: about what lies between them.
+
+    A search under a time limit does the same work then whatever else the machine has to do.
+    """
+
+    def __init__(self):
+        self.readings = 0
+
+    def __call__(self):
+        self.readings += 1
+        return self.readings * 2e-3
+
+
+@pytest.fixture(autouse=True)
+def counted_clock(monkeypatch):
+    """Time limits of searches count work, not time, in every test."""
+    found = CountedClock()
+    monkeypatch.setattr(clock, "now", found)
+    return found

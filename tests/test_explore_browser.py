@@ -8,8 +8,8 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import sys
-import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -49,11 +49,18 @@ def url():
         yield address
 
 
+# Milliseconds that only keep a test from waiting for ever: what it waits for is a state.
+FOREVER = 300_000
+playwright.expect.set_options(timeout=FOREVER)
+
+
 class Tab:
     """A page in the browser that takes down what it asks for and what goes wrong in it."""
 
     def __init__(self, browser, url, width=1280, height=900, **options):
         self.page = browser.new_page(viewport={"width": width, "height": height}, **options)
+        self.page.set_default_timeout(FOREVER)
+        self.answers = 0  # seen so far
         self.asked, self.wrong = [], []
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.on("websocket", lambda socket: self.asked.append(socket.url))
@@ -67,13 +74,41 @@ class Tab:
         self.settle()
 
     def settle(self):
-        """Wait until nothing is being computed and the frontier is complete."""
+        """Wait for an answer newer than the last one waited for, and until the page is complete.
+
+        Complete is a page on which nothing is being computed, the frontier included, and which no
+        answer reached for a while: several changes may be on their way at once.
+        """
+        while True:
+            self.page.wait_for_function(
+                """(answers) => {
+                  const busy = document.querySelector(".busy");
+                  return Number(busy.dataset.answers || 0) > answers && busy.textContent === ""
+                    && !document.querySelector("#frontier").closest("section").innerText
+                         .includes("computing");
+                }""",
+                arg=self.answers,
+            )
+            before, self.answers = self.answers, self.count()
+            self.page.wait_for_timeout(900)
+            if self.count() == self.answers:
+                return
+            self.answers = before
+
+    def agree(self, name):
+        """Wait until the field of a bar shows where the bar is."""
         self.page.wait_for_function(
-            """() => document.querySelector(".busy").textContent === ""
-                 && !document.querySelector("#frontier").closest("section").innerText
-                      .includes("computing")"""
+            """([name]) => {
+              const field = document.querySelector(`input[aria-label="${name} as a number"]`);
+              const bar = document.querySelector(`input[type=range][aria-label="${name}"]`);
+              return Math.abs(Number(field.value) - Number(bar.value)) < 1e-4;
+            }""",
+            arg=[name],
         )
-        self.page.wait_for_timeout(900)
+
+    def count(self):
+        """How often the settings have been answered."""
+        return int(self.page.evaluate("document.querySelector('.busy').dataset.answers || 0"))
 
     def bar(self, name):
         return self.page.get_by_role("slider", name=name, exact=True)
@@ -84,7 +119,6 @@ class Tab:
     def write(self, name, text):
         self.field(name).fill(text)
         self.field(name).press("Enter")
-        self.page.wait_for_timeout(300)
 
     def choose(self, name, option):
         self.page.get_by_role("combobox", name=name).click()
@@ -129,9 +163,10 @@ def test_a_visitor_designs_something_else_and_takes_it_away(tab, tmp_path):
     tab.page.mouse.down()
     for part in (0.4, 0.5, 0.6, 0.66):
         tab.page.mouse.move(box["x"] + box["width"] * part, y)
-        tab.page.wait_for_timeout(60)
+        tab.page.wait_for_timeout(60)  # as a hand would
     tab.page.mouse.up()
     tab.settle()
+    tab.agree("Mass of 1st")
     mass = float(tab.field("Mass of 1st as a number").input_value())
     assert mass == pytest.approx(0.33, abs=0.03)
     assert np.abs(tab.kernel() - first).max() > 1e-3
@@ -143,7 +178,9 @@ def test_a_visitor_designs_something_else_and_takes_it_away(tab, tmp_path):
     tab.bar("Level ε of LDP").focus()
     for _ in range(15):
         tab.page.keyboard.press("ArrowRight")
+    playwright.expect(tab.field("Level ε of LDP in nats")).to_have_value(re.compile("^(1|0.9[89])"))
     tab.choose("Utility", "Mutual information")
+    playwright.expect(tab.page.get_by_label("Command line")).to_contain_text("mutual-information")
     tab.settle()
     level = float(tab.field("Level ε of LDP in nats").input_value())
     assert level == pytest.approx(1, rel=0.02)
@@ -182,7 +219,7 @@ def test_the_policy_keeps_the_browser_from_other_hosts(tab):
     refusal = tab.page.evaluate(
         """() => new Promise((done) => {
           document.addEventListener("securitypolicyviolation", (e) => done(e.violatedDirective));
-          fetch("http://192.0.2.1/").catch(() => setTimeout(() => done("none"), 500));
+          fetch("http://192.0.2.1/").catch(() => setTimeout(() => done("none"), 60000));
         })"""
     )
     assert refusal == "connect-src"
@@ -244,13 +281,13 @@ def test_the_arrow_keys_move_a_bar_and_a_screen_reader_hears_it(tab):
     spoken = bar.get_attribute("aria-valuetext")
     assert spoken == f"{100 * float(bar.input_value()):.3g} percent"
     tab.settle()
+    tab.agree("Mass of crew")
     shown = float(tab.field("Mass of crew as a number").input_value())
     assert shown == pytest.approx(float(bar.input_value()), abs=1e-4)
     assert shown < 0.4021
     assert tab.bar("Level ε of PML").get_attribute("aria-valuetext") == "0.5 nats"
-    status = tab.page.get_by_role("status").first.inner_text()
-    assert status.startswith("PML(0.5): ")
-    assert "proved optimal" in status
+    status = tab.page.get_by_role("status").first
+    playwright.expect(status).to_have_text(re.compile(r"^PML\(0\.5\): .*proved optimal"))
 
 
 def test_the_page_has_landmarks_headings_and_names(tab):
@@ -311,9 +348,9 @@ def test_bad_input_is_answered_in_words_and_nothing_is_lost(tab):
         ("Name of symbol 1", "", "a name"),
     ):
         tab.write(name, text)
-        assert word in alert.inner_text()
+        playwright.expect(alert).to_contain_text(word)
         assert tab.field(name).input_value() == text
-        assert tab.page.locator(".q-field--error").count() >= 1
+        playwright.expect(tab.page.locator(".q-field--error").first).to_be_visible()
         np.testing.assert_array_equal(tab.kernel(), kernel)
     tab.write("Level ε of PML in nats", "inf")
     tab.settle()
@@ -330,9 +367,9 @@ def test_a_name_is_never_run(tab):
     evil = "<img src=x onerror='window.hit=1'>"
     tab.write("Name of symbol 4", evil)
     tab.settle()
-    assert tab.page.locator("table.kernel tbody th").nth(3).inner_text() == evil
+    playwright.expect(tab.page.locator("table.kernel tbody th").nth(3)).to_have_text(evil)
     tab.page.locator(".chart svg").first.hover()
-    tab.page.wait_for_timeout(300)
+    tab.page.wait_for_timeout(300)  # for what would be run
     assert tab.page.evaluate("window.hit") is None
 
 
@@ -356,14 +393,12 @@ def test_tabs_share_nothing(browser, tab, url):
     other.close()
 
 
-def test_changes_are_answered_in_time(browser):
-    """A bound for a busy machine; ``python -m benchmarks.page time`` measures."""
+def test_changes_are_answered_one_after_another(browser):
+    """How fast is measured by ``python -m benchmarks.page time``, which can be given a limit."""
     with Served("--prior", prior(20)) as address:
         opened = Tab(browser, address)
         for selector, value in ((".bar input.share", "0.07"), (".level input", "-1.0")):
-            found = opened.page.evaluate(TIMED, [selector, value])
-            assert found is not None
-            assert found[0] < 2000
+            assert opened.page.evaluate(TIMED, [selector, value, FOREVER]) is not None
         opened.close()
 
 
@@ -372,7 +407,7 @@ def test_changes_are_answered_in_time(browser):
 
 def ask(url, **headers):
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=10)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=FOREVER / 1000)
     connection.request("GET", headers.pop("path", "/"), headers=headers)
     answer = connection.getresponse()
     answer.read()
@@ -397,6 +432,10 @@ def test_foreign_hosts_and_pages_are_refused(url):
     assert ask(url, **upgrade, Origin=f"http://{netloc}").status == 101
 
 
+COMPUTING = """() => document.querySelector("#frontier").closest("section").innerText
+  .includes("computing")"""
+
+
 def test_an_interrupt_ends_it_cleanly_with_a_page_open(browser, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     served = Served("--prior", prior(20))
@@ -404,10 +443,10 @@ def test_an_interrupt_ends_it_cleanly_with_a_page_open(browser, tmp_path, monkey
         assert urlsplit(address).hostname == "127.0.0.1"
         opened = Tab(browser, address)
         opened.choose("Utility", "Mutual information")
-        opened.page.wait_for_timeout(400)  # the frontier is being computed
-        before = time.monotonic()
-    assert time.monotonic() - before < 10
+        opened.page.wait_for_function(COMPUTING)
     assert served.code == 0
+    # It did not wait for the frontier, which the page is without still.
+    assert opened.page.evaluate(f"({COMPUTING})()")
     assert served.said.splitlines()[-1] == "stopped"
     assert "Traceback" not in served.said
     assert not list(tmp_path.iterdir())  # it leaves nothing behind
@@ -422,7 +461,7 @@ def test_a_server_that_is_told_to_end_leaves_no_files(tmp_path, monkeypatch):
         assert address
         assert [path.name[:10] for path in tmp_path.iterdir()] == ["mechdesign"]
         served.process.terminate()
-        served.process.wait(30)
+        served.process.wait(FOREVER / 1000)
     assert not list(tmp_path.iterdir())
 
 

@@ -29,6 +29,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::mechdesign.errors.MechdesignWar
 TITANIC = Settings.of_prior(md.Prior.from_csv("titanic", "class"), Column("titanic", "class"))
 
 
+async def until(condition):
+    """Wait for a state; the limit only keeps a test from waiting for ever."""
+    async with asyncio.timeout(300):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
 class Visit:
     """One visitor's page, and what can be done to it."""
 
@@ -90,9 +97,7 @@ class Visit:
     async def calm(self):
         """Wait until the answer to the settings is there, and the frontier."""
         desk = self.page.desk
-        async with asyncio.timeout(20):
-            while desk._tasks:
-                await asyncio.sleep(0.01)
+        await until(lambda: not desk._tasks)
 
     @property
     def refusal(self):
@@ -242,9 +247,7 @@ def test_priors_by_rule_and_from_tables(visiting):
         assert visit.settings.shares[0] == pytest.approx(0.48, abs=1e-6)
         assert visit.control("Column of a table", ui.select).value is None
         visit.choose("Column of a table", "ucb_admissions: department")
-        async with asyncio.timeout(10):
-            while visit.settings.source is None:
-                await asyncio.sleep(0.01)
+        await until(lambda: visit.settings.source is not None)
         assert visit.settings.prior() == md.Prior.from_csv("ucb_admissions", "department")
         await visit.calm()
         assert "ucb_admissions --column department" in visit.page._shell.content
@@ -345,14 +348,10 @@ def test_a_visitor_loads_a_file(visiting, tmp_path):
         assert visit.control("Column of a table", ui.select).value == "titanic: class"
         with visit.user.client:
             visit.page._sources._drop.value = True
-        async with asyncio.timeout(10):
-            while visit.settings.source != Column("own.csv", "colour", None, "drop"):
-                await asyncio.sleep(0.01)
+        await until(lambda: visit.settings.source == Column("own.csv", "colour", None, "drop"))
         assert visit.settings.prior() == md.Prior.from_counts({"blue": 1, "red": 2})
         visit.choose("Counts are in", "number")
-        async with asyncio.timeout(10):
-            while visit.settings.source.weights is None:
-                await asyncio.sleep(0.01)
+        await until(lambda: visit.settings.source.weights is not None)
         assert visit.settings.prior() == md.Prior.from_counts({"blue": 1, "red": 5})
         await visit.calm()
         assert "own.csv --column colour --weights number --missing drop" in (
@@ -363,9 +362,7 @@ def test_a_visitor_loads_a_file(visiting, tmp_path):
         assert visit.settings.source.table == "own.csv"
         assert len(list(tmp_path.iterdir())) == 1
         visit.choose("Column of a table", "own.csv: number")  # the file before it is still there
-        async with asyncio.timeout(10):
-            while visit.settings.source.column != "number":
-                await asyncio.sleep(0.01)
+        await until(lambda: visit.settings.source.column == "number")
         await send(visit, "new.csv", "pet\ncat\n")
         assert visit.settings.names == ("cat",)
         assert len(list(tmp_path.iterdir())) == 1
@@ -377,37 +374,40 @@ def test_what_was_chosen_last_counts_and_large_files_are_read_elsewhere(visiting
     monkeypatch.setattr(loading, "LARGE_FILE", 3)
 
     async def scene(visit):
-        sources, gates, calls = visit.page._sources, [], []
+        sources, gates, calls, done = visit.page._sources, [], [], []
 
         async def later(work, *arguments):
             gates.append(asyncio.Event())
             calls.append(arguments[0].column)
             await gates[-1].wait()
-            return work(*arguments)
+            try:
+                return work(*arguments)
+            finally:
+                done.append(arguments[0].column)
 
         sources._later = later
         with visit.user.client:
             uploading = asyncio.ensure_future(
                 sources._uploaded(type("Event", (), {"file": Sent("own.csv", "a,b\n1,x\n2,y\n")}))
             )
-            await asyncio.sleep(0.05)
+            await until(lambda: calls == ["a"])
         assert sources._state.text == "reading own.csv …"
         visit.choose("Column of a table", "own.csv: b")
-        await asyncio.sleep(0.05)
+        await until(lambda: len(calls) == 2)
         assert calls == ["a", "b"]
         gates[1].set()
-        await asyncio.sleep(0.05)
-        assert visit.settings.names == ("x", "y")
+        await until(lambda: visit.settings.names == ("x", "y"))
         gates[0].set()  # chosen before, and read after
         await uploading
         assert visit.settings.names == ("x", "y")
         assert sources._state.text == ""
         # A prior made by hand while a file is read stays.
         visit.choose("Column of a table", "own.csv: a")
-        await asyncio.sleep(0.05)
+        await until(lambda: len(calls) == 3)
         visit.press("Zipf")
         gates[2].set()
-        await asyncio.sleep(0.05)
+        await until(lambda: done == ["b", "a", "a"] and sources._state.text == "")
+        await visit.calm()
         assert visit.settings.names == ("x", "y")
         assert visit.control("Column of a table", ui.select).value is None
 

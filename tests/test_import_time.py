@@ -8,14 +8,16 @@ import sys
 
 import pytest
 
-LIMIT = 0.3
+# Seconds depend on what else the machine does (``python -m benchmarks.starting`` measures them);
+# the modules that an import loads do not.
+MOST_MODULES = 20
 
-TIMED = """
-import time
+COUNTED = """
+import sys
 import numpy, scipy
-start = time.process_time()
+before = set(sys.modules)
 import mechdesign
-print(time.process_time() - start)
+print(len(set(sys.modules) - before))
 """
 
 # What only some users need, or what only some calls need.
@@ -27,7 +29,7 @@ HEAVY = (
 
 def output(script):
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300
     )
     return done.stdout
 
@@ -38,14 +40,13 @@ def loaded(script):
     return set(json.loads(output(script + tail).splitlines()[-1]))
 
 
-def test_import_costs_less_than_0_3_seconds_above_numpy_and_scipy():
-    assert min(float(output(TIMED)) for _ in range(3)) < LIMIT
+def test_import_loads_few_modules_above_numpy_and_scipy():
+    assert 0 < int(output(COUNTED)) <= MOST_MODULES
 
 
-def test_the_clock_measures_imports():
-    """A control: the same clock sees an import that is known to take its time."""
-    slow = TIMED.replace("import mechdesign", "import pandas")
-    assert float(output(slow)) > 0.02
+def test_the_counter_of_modules_sees_them():
+    """A control: the same script counts an import that is known to load many."""
+    assert int(output(COUNTED.replace("import mechdesign", "import pandas"))) > 10 * MOST_MODULES
 
 
 def test_import_loads_nothing_heavy():

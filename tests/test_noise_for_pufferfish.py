@@ -165,7 +165,7 @@ def test_distance_is_the_best_coupling(seed, n):
     """W∞ by feasibility of transport plans within a distance."""
     rng = np.random.default_rng(seed)
     x = np.sort(rng.choice(12, n, replace=False)).astype(float)
-    a, b = (rng.multinomial(12, rng.dirichlet(np.ones(n))) / 12 for _ in range(2))
+    a, b = (rng.multinomial(12, rng.dirichlet(np.ones(n))) for _ in range(2))
     sums = np.vstack([np.kron(np.eye(n), np.ones(n)), np.kron(np.ones(n), np.eye(n))])
     d = np.abs(x[:, None] - x[None]).ravel()
     feasible = [
@@ -174,7 +174,7 @@ def test_distance_is_the_best_coupling(seed, n):
         if linprog(
             np.zeros(n * n),
             A_eq=sums,
-            b_eq=np.r_[a, b],
+            b_eq=np.r_[a, b] / 12,
             bounds=[(0, v) for v in (d <= limit) * 1.0],
         ).status
         == 0

@@ -33,7 +33,7 @@ pytestmark = [
 def execute(notebook, folder):
     client = nbclient.NotebookClient(
         notebook,
-        timeout=300,
+        timeout=1800,
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
     )

@@ -122,7 +122,7 @@ def test_another_process_writes_the_same_bytes(designs, tmp_path):
             cwd=tmp_path,
             env={**os.environ, "PYTHONHASHSEED": seed},
             check=True,
-            timeout=120,
+            timeout=300,
         )
     assert (tmp_path / "1.svg").read_bytes() == (tmp_path / "2.svg").read_bytes()
 

@@ -69,6 +69,7 @@ class Page:
 
     def _build_results(self) -> None:
         with _panel("The best mechanism", "results"):
+            self._answers = 0
             self._busy = ui.html("", tag="p", sanitize=False).classes("busy")
             self._refusal = ui.label("").classes("problem").props("role=alert")
             self._problem = ui.label("").classes("problem").props("role=alert")
@@ -126,8 +127,14 @@ class Page:
         self._utility.show(settings)
 
     def show_busy(self, busy: bool) -> None:
-        """A mark at the result while it is not yet that of the settings."""
+        """A mark at the result while it is not yet that of the settings.
+
+        ``data-answers`` counts how often it was taken away, for whoever waits for the next answer.
+        """
         self._busy.content = "computing…" if busy else ""
+        if not busy:
+            self._answers += 1
+            self._busy.props(f"data-answers={self._answers}")
 
     def show_answer(self, found: Answer) -> None:
         """The design and everything that follows from it."""

@@ -9,17 +9,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import LevelError, PriorError, UnknownNameError
+from ..exact import (
+    LARGEST_LEVEL,
+    common_integers,
+    exp_bounds,
+    exp_lower,
+    float_at_least,
+    log_bounds,
+    sqrt_upper,
+)
 from ..prior import Prior
 from .checking import called, checked, listed, real, reals, shown, whole
-from .laws import positive
+from .laws import exactly, positive
 
 Function = Callable[[Any], Any]
+
+#: Values further apart than so many deviations of the noise are integrated around each on its own.
+_FARTHEST = 1000.0
+
+#: A rational above π, by less than 1e-56.
+_PI_ABOVE = Fraction("3.14159265358979323846264338327950288419716939937510582098")
 
 
 def gaussian_variance(variance: float, epsilon: float, dimension: int = 1) -> float:
@@ -37,7 +53,7 @@ def gaussian_variance(variance: float, epsilon: float, dimension: int = 1) -> fl
     0.090333
     """
     a, e, d = _checked(variance, epsilon, dimension)
-    return a / (d * math.expm1(2 * e / d))
+    return _noise(a / (d * _growth(2 * e / d)), "variance of the noise")
 
 
 def gaussian_variance_given_secret(
@@ -57,15 +73,21 @@ def gaussian_variance_given_secret(
     0.03517
     """
     a, e, d = _checked(variance, epsilon, dimension)
-    if not math.isfinite(real(entropy)):
+    h = real(entropy)
+    if not math.isfinite(h):
         raise LevelError(
             "conditional entropy of the query",
             expected="a finite number of nats",
             got=repr(entropy),
             remedy="use gaussian_variance, which needs none",
         )
-    b = math.exp(2 * entropy / d - 1) / (2 * math.pi)
-    return max((a - d * math.exp(2 * e / d) * b) / (d * math.expm1(2 * e / d)), 0.0)
+    growth = _growth(2 * e / d)
+    # What is known of B is a lower bound. The quotient falls as the growth rises, unless it is
+    # negative throughout, so that a lower bound on the growth is on the safe side as well.
+    power = _exp_lower(2 * Fraction(h) / d - 1) / (2 * _PI_ABOVE)
+    return _noise(
+        max((a - d * (growth + 1) * power) / (d * growth), Fraction(0)), "variance of the noise"
+    )
 
 
 def laplace_scale(deviation: float, epsilon: float, dimension: int = 1) -> float:
@@ -78,7 +100,7 @@ def laplace_scale(deviation: float, epsilon: float, dimension: int = 1) -> float
     0.950833
     """
     s, e, d = _checked(deviation, epsilon, dimension)
-    return s / (d * math.expm1(e / d))
+    return _noise(s / (d * _growth(e / d)), "scale of the noise")
 
 
 def gaussian_variance_for_dp(sensitivity: float, epsilon: float, dimension: int = 1) -> float:
@@ -88,21 +110,30 @@ def gaussian_variance_for_dp(sensitivity: float, epsilon: float, dimension: int 
     [NuradhaGoldfeld2023] Corollary 1. In one dimension the variance of a bounded query is at most
     Δ²/4, so :func:`gaussian_variance` of that halves it.
     """
+    return _noise(_dp_variance(sensitivity, epsilon, dimension), "variance of the noise")
+
+
+def _dp_variance(sensitivity: Any, epsilon: Any, dimension: Any) -> Fraction:
     delta, e, d = _checked(sensitivity, epsilon, dimension)
-    return delta**2 / (2 * d * math.expm1(2 * e / d))
+    return delta**2 / (2 * d * _growth(2 * e / d))
 
 
 def classical_gaussian_variance(sensitivity: float, epsilon: float, delta: float) -> float:
     """σ² = 2 log(1.25/δ) Δ²/ε² of the classical (ε, δ)-DP Gaussian mechanism, for ε ≤ 1."""
+    return _noise(_classical_variance(sensitivity, epsilon, delta), "variance of the noise")
+
+
+def _classical_variance(sensitivity: Any, epsilon: Any, delta: Any) -> Fraction:
     width, e, _ = _checked(sensitivity, epsilon, 1)
-    if not 0 < real(delta) < 1 or e > 1:
+    chance = real(delta)
+    if not 0 < chance < 1 or e > 1:
         raise LevelError(
             "classical Gaussian mechanism",
             expected="ε at most 1 and δ between 0 and 1",
-            got=f"ε = {e:g}, δ = {delta!r}",
+            got=f"ε = {float(e):g}, δ = {shown(delta)}",
             remedy="outside of this the formula proves nothing",
         )
-    return 2 * math.log(1.25 / delta) * width**2 / e**2
+    return 2 * log_bounds(Fraction(5, 4) / Fraction(chance))[1] * width**2 / e**2
 
 
 def classical_comparison(
@@ -137,10 +168,8 @@ def classical_comparison(
             {
                 "epsilon": e,
                 "delta": delta,
-                "sigma_mi": math.sqrt(gaussian_variance_for_dp(sensitivity, e)),
-                "sigma_classical": math.sqrt(
-                    classical_gaussian_variance(sensitivity, target, delta)
-                ),
+                "sigma_mi": _deviation(_dp_variance(sensitivity, e, 1)),
+                "sigma_classical": _deviation(_classical_variance(sensitivity, target, delta)),
                 "threshold": 2 * math.sqrt(math.expm1(2 * e) * math.log(1.25 / delta)),
             }
         )
@@ -170,21 +199,30 @@ def query_spread(
     functions = listed(
         public, "public functions", "a list of functions", "write [function], or [None] for none"
     ) or [None]
-    spreads, deviations = [0.0], [0.0]
+    spreads, deviations = [Fraction(0)], [Fraction(0)]
     for prior in thetas:
         values = _values(query, prior)
+        # Exact, so that neither a far value nor a rare symbol is rounded away.
+        columns = [common_integers(map(Fraction, column)) for column in values.T.tolist()]
         for w in functions:
-            groups = _groups(prior, w)
-            variances = np.zeros((len(groups), values.shape[1]))
-            masses = np.zeros(len(groups))
-            for i, members in enumerate(groups.values()):
-                p = prior.probabilities[members]
-                masses[i] = p.sum()
-                centred = values[members] - (p @ values[members]) / masses[i]
-                variances[i] = p @ centred**2 / masses[i]
-            spreads.append(float(masses @ variances.sum(axis=1)))
-            deviations.append(float(masses @ np.sqrt(variances).sum(axis=1)))
-    return max(spreads), max(deviations)
+            spread = deviation = Fraction(0)
+            for members in _groups(prior, w).values():
+                p = [prior.weights[x] for x in members]
+                mass = sum(p)
+                for numbers, unit in columns:
+                    x = [numbers[i] for i in members]
+                    first = sum(m * v for m, v in zip(p, x, strict=True))
+                    second = sum(m * v * v for m, v in zip(p, x, strict=True))
+                    # Mass times variance, and mass times deviation, of the members.
+                    within = Fraction(mass * second - first**2, mass * unit**2)
+                    spread += within
+                    deviation += sqrt_upper(within * mass)
+            spreads.append(spread / prior.total)
+            deviations.append(deviation / prior.total)
+    return (
+        _noise(max(spreads), "spread of the query"),
+        _noise(max(deviations), "spread of the query"),
+    )
 
 
 def _values(query: Function, prior: Prior) -> NDArray[np.float64]:
@@ -226,7 +264,8 @@ def noisy_information(
     """I(g(X); f(X) + Z | w(X)) in nats for Laplace or Gaussian noise on a number, by integration.
 
     A trapezoidal sum over ``steps`` points from 40 deviations below the least value of the query
-    to 40 above the largest, for checks and plots; no sampling is involved.
+    to 40 above the largest, for checks and plots; no sampling is involved. Where values lie so far
+    apart that this is too coarse, as many points are put around each of them.
     """
     from scipy.integrate import trapezoid
 
@@ -242,12 +281,23 @@ def noisy_information(
     if kind not in ("laplace", "gaussian"):
         raise UnknownNameError("noise", kind, ["laplace", "gaussian"])
     scale = positive(scale, "scale of the noise")
-    values = _values(query, prior)[:, 0]
-    grid = np.linspace(values.min() - 40 * scale, values.max() + 40 * scale, steps)
-    apart = np.abs(grid[None, :] - values[:, None]) / scale
-    rows = np.exp(-apart) / (2 * scale)
-    if kind == "gaussian":
-        rows = np.exp(-(apart**2) / 2) / (scale * math.sqrt(2 * math.pi))
+    # In units of the noise: information does not depend on them.
+    with np.errstate(over="ignore"):
+        values = _values(query, prior)[:, 0]
+        values = (values - values[0]) / scale
+    if not np.isfinite(values).all():
+        raise LevelError(
+            "scale of the noise",
+            expected="one that the query's values can be divided by",
+            got=f"{scale!r}",
+            remedy="measure both in another unit",
+        )
+    grid = _grid(values, steps)
+    apart = np.abs(grid[None, :] - values[:, None])
+    with np.errstate(over="ignore", under="ignore"):
+        rows = np.exp(-apart) / 2
+        if kind == "gaussian":
+            rows = np.exp(-(apart**2) / 2) / math.sqrt(2 * math.pi)
     total = 0.0
     for members in _groups(prior, public).values():
         parts: dict[Any, NDArray[np.float64]] = {}
@@ -264,6 +314,15 @@ def noisy_information(
     return max(total, 0.0)
 
 
+def _grid(values: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    """Points to integrate over, in deviations of the noise: around all values, and to 40 beyond."""
+    low, high = float(values.min()), float(values.max())
+    if high - low <= _FARTHEST:
+        return np.linspace(low - 40, high + 40, steps)
+    window = np.linspace(-40, 40, min(steps, 2001))
+    return np.unique((np.unique(values)[:, None] + window[None, :]).ravel())
+
+
 # What a guarantee implies
 
 
@@ -275,15 +334,17 @@ def variation_from_information(information: float, first: float, second: float) 
     published √(2ε) ([NuradhaGoldfeld2023] Theorem 1) holds when Θ contains every distribution of
     g(X); for a given Θ it is false (Θ = {Ber(.01)}, M = X: I = .056, total variation 1).
     """
-    i = positive(information, "mutual information", zero=True)
-    if not (0 < real(first) <= 1 and 0 < real(second) <= 1):
+    i = exactly(information, "mutual information", zero=True)
+    one, two = real(first), real(second)
+    if not (0 < one <= 1 and 0 < two <= 1):
         raise LevelError(
             "probabilities of two values",
             expected="numbers above 0 and up to 1",
-            got=f"{first!r} and {second!r}",
+            got=f"{shown(first)} and {shown(second)}",
             remedy="values of probability zero are never told apart",
         )
-    return min(1.0, math.sqrt(i / (2 * first)) + math.sqrt(i / (2 * second)))
+    parts = (sqrt_upper(i / (2 * Fraction(p))) for p in (one, two))
+    return min(1.0, float_at_least(sum(parts, Fraction(0))))
 
 
 def information_from_approximate(
@@ -294,12 +355,12 @@ def information_from_approximate(
     2 h_b(δ') + 2δ' log min{outputs, values + 1}, δ' = 1 − 2(1 − δ)/(e^ε + 1)
     ([NuradhaGoldfeld2023] Theorem 1), for δ' up to 1/2, and never above log of ``values``.
     """
-    e = positive(epsilon, "level", zero=True)
-    if not 0 <= real(delta) <= 1 or not whole(values):
+    e, chance = exactly(epsilon, "level", zero=True), real(delta)
+    if not 0 <= chance <= 1 or not whole(values):
         raise LevelError(
             "approximate level",
             expected="δ from 0 to 1 and at least one value",
-            got=f"δ = {delta!r}, {values} values",
+            got=f"δ = {shown(delta)}, {shown(values)} values",
             remedy="correct it",
         )
     if outputs is not None and not whole(outputs):
@@ -309,25 +370,63 @@ def information_from_approximate(
             got=shown(outputs),
             remedy="leave it out when it is not known",
         )
-    share = 1 - 2 * (1 - delta) / (math.exp(e) + 1)
-    limit = math.log(values)
-    if share > 0.5:
-        return limit
-    binary = 0.0 if share <= 0 else -share * math.log(share) - (1 - share) * math.log1p(-share)
-    most = values + 1 if outputs is None else min(outputs, values + 1)
-    return min(limit, 2 * binary + 2 * max(share, 0.0) * math.log(most))
+    limit = log_bounds(Fraction(int(values)))[1]
+    share = Fraction(1)
+    if e <= LARGEST_LEVEL:
+        share -= 2 * (1 - Fraction(chance)) / (exp_bounds(e)[1] + 1)
+    if share > Fraction(1, 2):
+        return float_at_least(limit)
+    most = int(values) + 1 if outputs is None else min(int(outputs), int(values) + 1)
+    bound = 2 * _binary_entropy(share) + 2 * share * log_bounds(Fraction(most))[1]
+    return float_at_least(min(limit, bound))
 
 
-def _checked(size: float, epsilon: float, dimension: int) -> tuple[float, float, int]:
+def _binary_entropy(share: Fraction) -> Fraction:
+    """A rational at least h_b(share), for a share from 0 to 1/2."""
+    if share == 0:
+        return Fraction(0)
+    return share * log_bounds(1 / share)[1] + (1 - share) * log_bounds(1 / (1 - share))[1]
+
+
+def _checked(size: Any, epsilon: Any, dimension: Any) -> tuple[Fraction, Fraction, int]:
     if not whole(dimension):
         raise LevelError(
             "dimension of the query",
             expected="a whole number from 1",
-            got=repr(dimension),
+            got=shown(dimension),
             remedy="give the length of the query's vector",
         )
     return (
-        positive(size, "spread of the query", zero=True),
-        positive(epsilon, "level"),
+        exactly(size, "spread of the query", zero=True),
+        exactly(epsilon, "level"),
         int(dimension),
     )
+
+
+def _growth(level: Fraction) -> Fraction:
+    """A positive rational at most e^level − 1, next to it unless the level is beyond all floats."""
+    return exp_lower(level) - 1
+
+
+def _exp_lower(level: Fraction) -> Fraction:
+    """A rational at most e^level, for a level of either sign."""
+    if level >= 0:
+        return exp_lower(level)
+    return Fraction(0) if -level > LARGEST_LEVEL else 1 / exp_bounds(-level)[1]
+
+
+def _noise(amount: Fraction, subject: str) -> float:
+    """An amount of noise as a float: never less, so that the guarantee that it gives holds."""
+    found = float_at_least(amount)
+    if found == math.inf:
+        raise LevelError(
+            subject,
+            expected="a level that noise up to the largest float reaches",
+            got="a level that needs more",
+            remedy="ask for a larger level, or measure the query in a larger unit",
+        )
+    return found
+
+
+def _deviation(variance: Fraction) -> float:
+    return _noise(sqrt_upper(variance), "standard deviation of the noise")

@@ -7,12 +7,16 @@ with a message of its own.
 from __future__ import annotations
 
 import math
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, LevelError
+from ..exact import fraction
 
 Kind = TypeVar("Kind")
 
@@ -36,6 +40,24 @@ def reals(values: Any) -> NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError):
         found = np.array(None)
     return found.astype(np.float64) if found.dtype.kind in "biuf" else np.array(math.nan)
+
+
+def exact_list(values: Any) -> list[Fraction] | None:
+    """The exact values of a list of finite numbers; ``None`` for anything else, text included."""
+    if isinstance(values, (str, bytes)):
+        return None
+    try:
+        found = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        return [fraction(v if isinstance(v, Rational) else _plain(v)) for v in found]
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _plain(value: Any) -> Any:
+    """A number of a kind that has an exact value; other kinds of numbers as floats."""
+    if isinstance(value, (str, bytes, bytearray)):
+        raise TypeError("text is never read as a number")
+    return value if isinstance(value, (float, Decimal, np.generic)) else float(value)
 
 
 def whole(value: Any, least: int = 1) -> bool:

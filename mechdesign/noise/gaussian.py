@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import LevelError
 from .checking import checked, real, reals, shown
-from .laws import Law, positive, solve_decreasing
+from .laws import Law, check_scale, positive, solve_decreasing
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,13 @@ class GaussianNoise:
     def __post_init__(self) -> None:
         checked(self.law, Law, "law of the secret", "write for example Law.uniform(0, 1)")
         object.__setattr__(self, "sigma", positive(self.sigma, "standard deviation"))
+        check_scale(self.sigma, self.law, "standard deviation")
 
     def pmc(self, y: ArrayLike) -> Any:
         """Λ(X → y) = log f(y)/min_x f(y|x) in nats, for an outcome or an array of them.
 
-        The least likely secret is the end of the domain that lies farther from y.
+        ``inf`` where it is beyond the largest float. The least likely secret is the end of the
+        domain that lies farther from y.
         """
         return self._each(y, self._pmc)
 
@@ -57,6 +58,15 @@ class GaussianNoise:
 
     def _each(self, y: ArrayLike, function: Any) -> Any:
         points = reals(y)
+        with np.errstate(over="ignore"):
+            far = np.isfinite((np.abs(points) + abs(self.law.low)) / self.sigma).all()
+        if np.isfinite(points).all() and not far:
+            raise LevelError(
+                "outcome",
+                expected="outcomes within the largest float times the standard deviation",
+                got=shown(y),
+                remedy="what they tell is beyond all floats",
+            )
         if not np.isfinite(points).all():
             raise LevelError(
                 "outcome",
@@ -73,19 +83,30 @@ class GaussianNoise:
         return min(max(y, self.law.low), self.law.high)
 
     def _log_mean(self, y: float) -> float:
-        """Log E e^{−(y−X)²/2σ²}, relative to the nearest value so that it does not underflow."""
-        s2 = 2 * self.sigma**2
-        least = (y - self._nearest(y)) ** 2
-        mean = self.law.expect(lambda x: np.exp((least - (y - x) ** 2) / s2), [self._nearest(y)])
-        return math.log(mean) - least / s2
+        """Log E e^{((y − n)² − (y − X)²)/2σ²} with n the value nearest to y; at most 0."""
+        nearest, sigma = self._nearest(y), self.sigma
+        apart = (y - nearest) / sigma
+        # An exponent in terms of X − n keeps the digits that the difference of squares loses.
+        found, _ = self.law.log_expect(
+            lambda s: (s / sigma) * (apart - s / sigma / 2),
+            nearest,
+            sigma / max(1.0, abs(apart)),
+        )
+        return min(found, 0.0)
 
     def _pmc(self, y: float) -> float:
-        farthest = max(abs(y - self.law.low), abs(y - self.law.high))
-        return max(0.0, self._log_mean(y) + farthest**2 / (2 * self.sigma**2))
+        law, nearest = self.law, self._nearest(y)
+        near = abs(y - nearest)
+        far = max(abs(y - law.low), abs(y - law.high))
+        # Outside of the domain y cancels from the difference of the distances.
+        further = nearest - law.low if y >= law.high else law.high - nearest
+        if law.low < y < law.high:
+            further = far - near
+        square = (further / self.sigma) * ((far + near) / self.sigma) / 2
+        return max(0.0, self._log_mean(y) + square)
 
     def _pml(self, y: float) -> float:
-        least = (y - self._nearest(y)) ** 2
-        return max(0.0, -least / (2 * self.sigma**2) - self._log_mean(y))
+        return max(0.0, -self._log_mean(y))
 
     def pmc_bounds(self, y: float, *, with_cgf: bool = False) -> tuple[float, float]:
         """The published lower and upper bounds on Λ(X → y), for E X = 0 and |X| ≤ A.
@@ -93,19 +114,28 @@ class GaussianNoise:
         A|y|/σ² ≤ Λ ≤ A(A + 4|y|)/2σ²; with the cumulant generating function K of X,
         A|y|/σ² + K(y/σ²) ≤ Λ ≤ A(A + 2|y|)/2σ² + K(y/σ²).
         """
-        bound = self._radius()
-        s2 = self.sigma**2
-        if not math.isfinite(real(y)):
+        bound, place = self._radius() / self.sigma, real(y)
+        if not math.isfinite(place):
             raise LevelError(
                 "outcome",
                 expected="a finite number",
                 got=shown(y),
                 remedy="give one outcome; pmc() also takes an array",
             )
+        apart = abs(place) / self.sigma
+        least = bound * apart
         if not with_cgf:
-            return bound * abs(y) / s2, bound * (bound + 4 * abs(y)) / (2 * s2)
-        extra = self.law.cgf(y / s2)
-        return bound * abs(y) / s2 + extra, bound * (bound + 2 * abs(y)) / (2 * s2) + extra
+            return least, bound * (bound / 2 + 2 * apart)
+        slope = place / self.sigma / self.sigma
+        if not math.isfinite(slope):
+            raise LevelError(
+                "outcome",
+                expected="one for which y/σ² is within the floats",
+                got=shown(y),
+                remedy="leave with_cgf out",
+            )
+        extra = self.law.cgf(slope)
+        return least + extra, bound * (bound / 2 + apart) + extra
 
     def _radius(self) -> float:
         bound = max(abs(self.law.low), abs(self.law.high))
@@ -126,42 +156,57 @@ class GaussianNoise:
         in y with a slope that never points towards the middle.
         """
         level = positive(level, "level", zero=True)
-        middle = (self.law.low + self.law.high) / 2
-        if self._pmc(middle) >= level:
+        if self.law.low == self.law.high:
+            return 0.0 if level > 0 else 1.0
+        if self._pmc(self._middle) >= level:
             return 1.0
-        total = 0.0
-        for sign in (1, -1):
-            apart = self._reach(level, sign)
-            cut = middle + sign * apart
-            spread = [cut - self.sigma, cut, cut + self.sigma]
-            total += self.law.expect(partial(self._beyond, cut, sign), spread)
-        return min(total, 1.0)
+        return min(sum(self._beyond(level, sign) for sign in (1, -1)), 1.0)
 
-    def _beyond(self, cut: float, sign: int, x: Any) -> Any:
-        """P(Y lies beyond a cut | X = x)."""
-        from scipy.special import ndtr
+    @property
+    def _middle(self) -> float:
+        return self.law.low + (self.law.high - self.law.low) / 2
 
-        return ndtr(sign * (x - cut) / self.sigma)
+    def _beyond(self, level: float, sign: int) -> float:
+        """P(Y lies where the level is reached, on one side of the middle)."""
+        from scipy.special import log_ndtr
+
+        apart = self._reach(level, sign)
+        if apart == math.inf:
+            return 0.0
+        cut, law, sigma = self._middle + sign * apart, self.law, self.sigma
+        peak = law.high if sign > 0 else law.low
+        start = sign * (peak - cut) / sigma
+        return math.exp(
+            law.log_expect(
+                lambda s: log_ndtr(start + sign * s / sigma), peak, sigma / max(1.0, -start), [cut]
+            )[0]
+        )
 
     def _reach(self, level: float, sign: int) -> float:
-        """How far from the middle, on one side, Λ first is at the level."""
-        middle = (self.law.low + self.law.high) / 2
+        """How far from the middle, on one side, Λ first is at the level; ``inf`` for nowhere."""
         low, high = 0.0, self.sigma
-        while self._pmc(middle + sign * high) < level:
+        while self._pmc(self._middle + sign * high) < level:
             low, high = high, 2 * high
+            if not math.isfinite(2 * high / self.sigma):
+                return math.inf
         for _ in range(200):
             between = (low + high) / 2
             if not low < between < high:
                 break
-            reached = self._pmc(middle + sign * between) >= level
+            reached = self._pmc(self._middle + sign * between) >= level
             low, high = (low, between) if reached else (between, high)
         return high
 
     def tail_bound(self, level: float) -> float:
         """The published bound 2 exp(−β²/8(r² + r)) on P(Λ ≥ level), β = level − r/2, r = A²/σ²."""
-        r = self._radius() ** 2 / self.sigma**2
+        radius = self._radius() / self.sigma
+        r = radius * radius
         beta = positive(level, "level", zero=True) - r / 2
-        return 1.0 if beta <= 0 else min(1.0, 2 * math.exp(-(beta**2) / (8 * (r * r + r))))
+        if beta <= 0:
+            return 1.0
+        # β²/(r² + r) as a product, which does not overflow before its factors do.
+        spread = math.sqrt(r) * math.sqrt(r + 1)
+        return min(1.0, 2 * math.exp(-((beta / spread) * (beta / spread)) / 8)) if spread else 0.0
 
     @classmethod
     def for_tail(cls, law: Law, level: float, chance: float) -> GaussianNoise:
@@ -180,5 +225,7 @@ class GaussianNoise:
             )
         level = positive(level, "level")
         width = positive(law.high - law.low, "width of the domain")
-        sigma = solve_decreasing(lambda s: cls(law, s).tail(level), chance, width / level)
+        # A little below the chance, so that the errors of integration stay on the safe side.
+        target = chance * (1 - 1e-9)
+        sigma = solve_decreasing(lambda s: cls(law, s).tail(level), target, width / level)
         return cls(law, sigma)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -20,11 +21,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import LevelError
+from ..exact import (
+    LARGEST_LEVEL,
+    exp_bounds,
+    exp_lower,
+    float_at_least,
+    log_bounds,
+    log_upper,
+)
 from ..privacy.notion import check_level
 from .checking import checked, reals, shown
-from .laws import Law, number_of, positive, solve_decreasing
+from .laws import Law, check_scale, exactly, number_of, positive, solve_decreasing
 
 _MOST_SUMS = 200_000
+# Sums written down on the way, over all entries.
+_MOST_WORK = 100_000_000
 _GRID = 257
 
 
@@ -51,7 +62,7 @@ class LaplaceMean:
     >>> count = LaplaceMean.count(10, .3, .5)
     >>> round(count.pml(1.5), 9) == round(count.sup_pml(), 9)
     True
-    >>> count.pml(.3) < count.sup_pml() <= LaplaceMean.class_bound(10, .3, .5)
+    >>> count.pml(.3) < count.sup_pml() <= LaplaceMean.class_bound(10, .25, .5)
     True
     """
 
@@ -63,6 +74,15 @@ class LaplaceMean:
         checked(self.law, Law, "law of the secret", "write for example Law.uniform(0, 1)")
         object.__setattr__(self, "entries", number_of(self.entries))
         object.__setattr__(self, "scale", positive(self.scale, "scale of the noise"))
+        check_scale(self.scale, self.law, "scale of the noise")
+        smoothing = Fraction(self.scale) * self.entries
+        if not 1e-300 < smoothing < 1e300:
+            raise LevelError(
+                "scale of the noise",
+                expected="1/(nb) within the floats",
+                got=f"n = {shown(self.entries)} and b = {self.scale!r}",
+                remedy="measure the values in another unit",
+            )
 
     @classmethod
     def count(cls, entries: int, chance: float, scale: float) -> LaplaceMean:
@@ -85,8 +105,10 @@ class LaplaceMean:
         return self._each(y, lambda top, mean, low: mean - low)
 
     def density(self, y: ArrayLike) -> Any:
-        """Density of Y."""
-        return self._each(y, lambda top, mean, low: np.exp(mean) / (2 * self.scale))
+        """Density of Y; ``inf`` beyond the largest float."""
+        unit = math.log(2) + math.log(self.scale)
+        with np.errstate(over="ignore"):
+            return self._each(y, lambda top, mean, low: np.exp(mean - unit))
 
     def _each(self, y: ArrayLike, combine: Any) -> Any:
         points = reals(y)
@@ -114,48 +136,65 @@ class LaplaceMean:
             nearest = min(max(y, law.low), law.high)
             farthest = max(y - law.low, law.high - y)
             base = abs(y - nearest) / b
-            mean = law.expect(lambda x: np.exp(base - np.abs(y - x) / b), [y])
-            return -base, math.log(mean) - base, -farthest / b
+            mean, _ = law.log_expect(lambda s: -np.abs(s) / b, nearest, b)
+            return -base, mean - base, -farthest / b
         values, masses = law.values, law.masses
-        sums, chances = self._others
-        apart = -np.abs(y - (values[:, None] + sums[None, :]) / self.entries) / b
-        shift = apart.max()
-        h = np.exp(apart - shift) @ chances
-        lowest = float(h.min())
-        for end in (law.low, law.high):
-            lowest = min(
-                lowest,
-                float(np.exp(-np.abs(y - (end + sums) / self.entries) / b - shift) @ chances),
-            )
-        return (
-            float(shift + np.log(h.max())),
-            float(shift + np.log(masses @ h)),
-            shift + math.log(lowest) if lowest > 0 else -math.inf,
-        )
+        assert masses is not None
+        sums, logs = self._others
+        n = self.entries
+
+        def log_h(points: ArrayLike) -> NDArray[np.float64]:
+            """Log h(x) for values x of one entry."""
+            x = np.asarray(points, dtype=np.float64)[:, None]
+            with np.errstate(over="ignore"):
+                return _log_sum(logs - np.abs(y - (x + sums[None, :]) / n) / b)
+
+        found, ends = log_h(values), log_h([law.low, law.high])
+        with np.errstate(divide="ignore"):
+            mean = _log_sum((found + np.log(masses))[None, :])[0]
+        return float(found.max()), float(mean), float(min(found.min(), ends.min()))
 
     @cached_property
     def _others(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Values and masses of the sum of the n − 1 other entries."""
+        """Values of the sum of the n − 1 other entries, and the logarithms of their masses."""
         values, masses = self.law.values, self.law.masses
         assert values is not None
         assert masses is not None
+        others = self.entries - 1
+        # So many sums at least are different.
+        if others * (len(values) - 1) >= _MOST_SUMS:
+            raise self._too_many(len(values))
+        if len(values) == 2 and others:
+            from scipy.stats import binom
+
+            k = np.arange(others + 1)
+            logs = binom.logpmf(k, others, masses[1])
+            return (others - k) * values[0] + k * values[1], np.asarray(logs)
+        with np.errstate(divide="ignore"):
+            single = np.log(masses)
         sums: NDArray[np.float64] = np.zeros(1)
-        chances: NDArray[Any] = np.ones(1)
-        for _ in range(self.entries - 1):
+        logs = np.zeros(1)
+        work = 0
+        for _ in range(others):
             table = (sums[:, None] + values[None, :]).ravel()
-            weight = (chances[:, None] * masses[None, :]).ravel()
+            weight = (logs[:, None] + single[None, :]).ravel()
             # Sums that agree up to rounding are one value.
             key = np.round(table / max(np.abs(table).max(), 1e-300), 12)
             _, first, place = np.unique(key, return_index=True, return_inverse=True)
-            sums, chances = table[first], np.bincount(place, weight)
-            if len(sums) > _MOST_SUMS:
-                raise LevelError(
-                    "mean of a database",
-                    expected=f"at most {_MOST_SUMS} different sums of entries",
-                    got=f"more, with {len(values)} values and {self.entries} entries",
-                    remedy="round the values to a grid, or use sup_pml() and sup_pmc()",
-                )
-        return sums, chances
+            sums, logs = table[first], np.full(len(first), -math.inf)
+            np.logaddexp.at(logs, place, weight)
+            work += len(table)
+            if len(sums) > _MOST_SUMS or work > _MOST_WORK:
+                raise self._too_many(len(values))
+        return sums, logs
+
+    def _too_many(self, values: int) -> LevelError:
+        return LevelError(
+            "mean of a database",
+            expected=f"at most {_MOST_SUMS} different sums of entries",
+            got=f"more, with {values} values and {shown(self.entries)} entries",
+            remedy="round the values to a grid, or use sup_pml() and sup_pmc()",
+        )
 
     # Over all outcomes
 
@@ -163,26 +202,31 @@ class LaplaceMean:
         """An upper bound on ℓ(X_i → y) over all y, max_x −log E e^{−|x − X|/(nb)}, in nats.
 
         It is attained when the worst x is an end of the support (always for counts), and with one
-        entry. For a density x is searched on a grid with refinement.
+        entry. Rounded up by what the sums and integrals may be off. For a density x is searched on
+        a grid with refinement.
         """
         t, law = self.rate, self.law
 
         def level(x: float) -> float:
-            return -math.log(law.expect(lambda v: np.exp(-t * np.abs(v - x)), [x]))
+            found, error = law.log_expect(lambda s: -t * np.abs(s), x, 1 / t)
+            return error - found
 
         if law.values is not None:
             return max(0.0, *(level(float(x)) for x in law.values))
         from scipy.optimize import minimize_scalar
 
-        # A coarse sum finds the neighbourhood, exact integrals decide in it.
+        # A coarse sum finds the neighbourhood, exact integrals decide in it. Its kernel is no
+        # narrower than the grid, or every point would look the same.
+        width = law.high - law.low
         grid = np.linspace(law.low, law.high, _GRID)
-        nodes = (np.arange(4 * _GRID) + 0.5) / (4 * _GRID) * (law.high - law.low) + law.low
+        nodes = (np.arange(4 * _GRID) + 0.5) / (4 * _GRID) * width + law.low
         weight = law.weights_at(nodes)
-        rough = np.exp(-t * np.abs(grid[:, None] - nodes)) @ (weight / weight.sum())
+        rate = min(t, 2 * _GRID / width)
+        rough = np.exp(-rate * np.abs(grid[:, None] - nodes)) @ (weight / weight.sum())
         best = int(np.argmin(rough))
         around = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
         found = minimize_scalar(
-            lambda x: -level(x), bounds=around, method="bounded", options={"xatol": 1e-10}
+            lambda x: -level(x), bounds=around, method="bounded", options={"xatol": 1e-10 * width}
         )
         ends = (level(law.low), level(law.high), level(float(grid[best])))
         return max(0.0, *ends, -float(found.fun))
@@ -190,15 +234,18 @@ class LaplaceMean:
     def sup_pmc(self) -> float:
         """max_y Λ(X_i → y) = max{log E e^{(X−c)/(nb)}, log E e^{(d−X)/(nb)}}, in nats.
 
-        In terms of the cumulant generating function K of X − μ it is
-        max{(μ−c)/(nb) + K(1/(nb)), (d−μ)/(nb) + K(−1/(nb))} ([SaeidianPMC] (13), (14)).
+        Rounded up by what the sums and integrals may be off. In terms of the cumulant generating
+        function K of X − μ it is max{(μ−c)/(nb) + K(1/(nb)), (d−μ)/(nb) + K(−1/(nb))}
+        ([SaeidianPMC] (13), (14)).
         """
         t, law = self.rate, self.law
-        return max(0.0, law.log_mgf_from(law.low, t), law.log_mgf_from(law.high, -t))
+        sides = (law.log_mgf_about(law.low, t), law.log_mgf_about(law.high, -t))
+        return max(0.0, *(found + error for found, error in sides))
 
     def dp_level(self) -> float:
-        """The level (d − c)/(nb) of differential privacy, which both stay below."""
-        return (self.law.high - self.law.low) * self.rate
+        """The level (d − c)/(nb) of differential privacy, which both stay below, rounded up."""
+        width = Fraction(self.law.high) - Fraction(self.law.low)
+        return float_at_least(width / (self.entries * Fraction(self.scale)))
 
     # Calibration
 
@@ -235,28 +282,51 @@ class LaplaceMean:
         [SaeidianDisclosure] Proposition 4.6; the supremum is attained in the limit of the chance c
         or 1 − c (the published argument has a gap, the statement holds).
         """
-        t = 1 / (number_of(entries) * positive(scale, "scale of the noise"))
+        t = 1 / (number_of(entries) * exactly(scale, "scale of the noise"))
         c = _least(least)
-        # Divided by e^t, so that large t stays finite.
-        return -math.log(c + (1 - c) * math.exp(-t))
+        # In terms of e^{−t}, so that large t stays finite. The bound rises with t.
+        low = 1 / exp_bounds(t)[1] if t <= LARGEST_LEVEL else Fraction(0)
+        if c == 0 and t > LARGEST_LEVEL:
+            return float_at_least(t)
+        return log_upper(1 / (c + (1 - c) * low))
 
     @staticmethod
     def class_scale(entries: int, least: float, epsilon: float) -> float:
-        """The scale b at which :meth:`class_bound` is ε; 0 where no noise is needed.
+        """The scale b at which :meth:`class_bound` is ε, rounded up; 0 where no noise is needed.
 
         b = 1/(n t) with e^t = e^ε (1 − c)/(1 − c e^ε); from ε = log(1/c) on, none is needed.
         """
-        c, epsilon = _least(least), positive(epsilon, "level")
-        rest = 1 - c * math.exp(epsilon)
-        if rest <= 0:
+        n, c, level = number_of(entries), _least(least), exactly(epsilon, "level")
+        if c == 0:
+            t = level
+        elif log_bounds(1 / c)[1] <= level:
             return 0.0
-        t = epsilon + math.log1p(-c) - math.log(rest)
-        return 1 / (number_of(entries) * t)
+        else:
+            # Closer to log(1/c) than can be told, the factor is taken from just below it.
+            factor = exp_lower(level)
+            t = log_bounds(factor * (1 - c) / (1 - c * factor))[0]
+        scale = float_at_least(1 / (n * t)) if t > 0 else math.inf
+        if scale == math.inf:
+            raise LevelError(
+                "scale of the noise",
+                expected="a level that noise up to the largest float reaches",
+                got=shown(epsilon),
+                remedy="ask for a larger level",
+            )
+        return scale
 
 
-def _least(value: Any) -> float:
-    least = positive(value, "least chance c", zero=True)
-    if least >= 0.5:
+def _log_sum(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log of the sum of exponentials along the last axis; −inf for a sum of zeros."""
+    top = logs.max(axis=-1)
+    shift = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(shift + np.log(np.exp(logs - shift[..., None]).sum(axis=-1)))
+
+
+def _least(value: Any) -> Fraction:
+    least = exactly(value, "least chance c", zero=True)
+    if least >= Fraction(1, 2):
         raise LevelError(
             "least chance c",
             expected="a number from 0 up to, not including, 1/2",

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import KernelError
+from ..errors import KernelError, LevelError
 from ..mechanism import Mechanism
 from ..prior import Prior
 from .checking import listed, reals, shown
 from .laws import number_of, positive
+
+# The smallest probability of an interval under noise without bounds.
+_TINY = 2.0**-1022
+_MOST_EDGES = 10_000_000
 
 
 def quantise(
@@ -25,8 +29,9 @@ def quantise(
 ) -> Mechanism:
     """A mechanism that adds noise to a number and reports which interval the result is in.
 
-    Post-processing of the noisy number, so it leaks no more than that under any notion, and
-    everything for kernels applies to it: audit, estimation, sampling.
+    Post-processing of the noisy number, so it leaks no more than that under any notion, but for the
+    rounding of the probabilities to floats (audit the kernel for its exact level), and everything
+    for kernels applies to it: audit, estimation, sampling.
 
     Parameters
     ----------
@@ -75,9 +80,10 @@ def quantise(
             remedy="pass locations= with the number that stands for each symbol",
         )
     below, above = _tails(noise)
-    place = cuts[None, :] - centres[:, None]
     try:
-        under, over = below(place), above(place)
+        with np.errstate(over="ignore", under="ignore"):
+            place = cuts[None, :] - centres[:, None]
+            under, over = below(place), above(place)
     except (TypeError, ValueError):  # its parameters are not fixed
         raise _unknown(noise) from None
     # Differences on the side where the tail is small keep their digits.
@@ -85,6 +91,9 @@ def quantise(
     crossing = (place[:, :-1] < 0) & (place[:, 1:] > 0)
     middle = np.where(crossing, 1 - under[:, :-1] - over[:, 1:], middle)
     kernel = np.hstack([under[:, :1], np.maximum(middle, 0.0), over[:, -1:]])
+    if isinstance(noise, tuple):
+        # Noise without bounds rules nothing out; what underflows must not say that it does.
+        kernel = np.maximum(kernel, _TINY)
     if outputs is None:
         outputs = [cuts[0], *((cuts[1:] + cuts[:-1]) / 2), cuts[-1]]
         if len(cuts) == 1:
@@ -122,4 +131,12 @@ def _unknown(noise: Any) -> KernelError:
 
 def counting_edges(entries: int) -> NDArray[np.float64]:
     """Edges half-way between the counts 0 … n, so that intervals stand for rounded counts."""
-    return np.arange(number_of(entries), dtype=np.float64) + 0.5
+    n = number_of(entries)
+    if n > _MOST_EDGES:
+        raise LevelError(
+            "number of entries",
+            expected=f"at most {_MOST_EDGES}",
+            got=shown(entries),
+            remedy="cut the line into fewer intervals with edges of your own",
+        )
+    return np.arange(n, dtype=np.float64) + 0.5

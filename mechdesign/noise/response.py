@@ -8,10 +8,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from ..errors import LevelError, PriorError, UnknownNameError
+from ..exact import (
+    DENOMINATOR_BITS,
+    LARGEST_LEVEL,
+    exp_bounds,
+    exp_lower,
+    float_at_least,
+    float_at_most,
+    log_bounds,
+    log_upper,
+)
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import check_level
@@ -50,37 +61,55 @@ class RandomisedResponse:
         object.__setattr__(self, "response", level)
 
     def mechanism(self) -> Mechanism:
-        """The kernel, with the prior's labels on both sides."""
+        """The kernel, with the prior's labels on both sides.
+
+        Its weights are rounded so that the level of local differential privacy is at most that of
+        the response. Responses above ``exact.LARGEST_LEVEL`` nats are answered at that level.
+        """
         n = len(self.prior)
-        least = math.exp(-self.response)
-        kernel = np.full((n, n), least) + (1 - least) * np.eye(n)
-        total = 1 + (n - 1) * least
-        return Mechanism(kernel / total, self.prior.labels, self.prior.labels)
+        if n == 1:
+            return Mechanism([[1.0]], self.prior.labels, self.prior.labels)
+        least = _least(self.response)[1]
+        # A small entry keeps as many digits as a float has.
+        bits = DENOMINATOR_BITS + math.ceil(n / least).bit_length()
+        total = 1 << bits
+        # The small entries are rounded up, so the ratio of the two is rounded down.
+        small = -(-(total * least.numerator) // ((n - 1) * least.numerator + least.denominator))
+        large = total - (n - 1) * small
+        weights = np.full((n, n), small, dtype=object)
+        if large > small:
+            np.fill_diagonal(weights, large)
+        else:  # rounding left no difference, so one column takes the rest in every row
+            weights[:, 0] = large
+        return Mechanism.from_weights(weights, bits, self.prior.labels, self.prior.labels)
 
     def level(self, notion: str) -> float:
-        """The level in nats under one of the names in ``NAMES``, such as ``"pmc"``.
+        """The level in nats under one of the names in ``NAMES``, such as ``"pmc"``, rounded up.
 
         Over symbols of positive mass, except for LDP, which counts all. Raises
         :class:`UnknownNameError` for another name.
         """
         if notion not in NAMES:
             raise UnknownNameError("level of randomised response", notion, NAMES)
-        r, n = self.response, len(self.prior)
+        r, n = Fraction(self.response), len(self.prior)
         support = len(self.prior.support)
         if notion == "ldp":
-            return r if n > 1 else 0.0
+            return self.response if n > 1 else 0.0
         if support < 2:
             return 0.0
+        # In terms of l = e^{−r}, which never overflows; each level is monotone in it.
+        low, high = _least(self.response)
         if notion == "maximal_leakage":
             # Outputs of symbols without mass are equally likely whatever the secret.
-            return math.log((support * math.exp(r) + n - support) / (n - 1 + math.exp(r)))
-        pml = r - math.log1p(self.prior.pmin * math.expm1(r))
-        pmc = math.log1p(max(self.prior.probabilities) * math.expm1(r))
+            return log_upper((support + (n - support) * low) / (1 + (n - 1) * low))
+        rare, common = _ends(self.prior)
+        pml = log_upper(1 / (rare + (1 - rare) * low))
+        pmc = float_at_least(max(Fraction(0), r + log_bounds(common + (1 - common) * high)[1]))
         return {"pml": pml, "pmc": pmc, "lip": max(pml, pmc)}[notion]
 
     @classmethod
     def at(cls, prior: Prior, notion: str, level: float) -> RandomisedResponse:
-        """Randomised response of a given level under a notion.
+        """The randomised response of a given level under a notion, rounded down.
 
         Raises :class:`LevelError` where every response stays below: PML is at most log 1/pmin,
         maximal leakage at most log N.
@@ -89,14 +118,16 @@ class RandomisedResponse:
             raise UnknownNameError("level of randomised response", notion, NAMES)
         checked(prior, Prior, "prior", "write md.Prior([...], labels)", PriorError)
         level = check_level(level, f"{notion} level")
-        top = max(prior.probabilities)
-        gain = math.expm1(level) if level < 700 else math.inf
         if notion == "ldp":
             return cls(prior, level)
-        if notion == "pmc":
-            return cls(prior, math.log1p(gain / top))
-        if notion == "pml":
-            return cls(prior, _from_pml(prior.pmin, level))
+        if not math.isfinite(level):
+            raise LevelError(
+                f"{notion} level of randomised response",
+                expected="a finite number of nats",
+                got=repr(level),
+                remedy="release the secret itself if nothing is to be hidden",
+            )
+        rare, common = _ends(prior)
         if notion == "maximal_leakage":
             if not prior.has_full_support:
                 raise LevelError(
@@ -105,28 +136,52 @@ class RandomisedResponse:
                     got="symbols of zero mass",
                     remedy="restrict the prior to its support first",
                 )
-            n, factor = len(prior), math.exp(level)
-            if factor >= n:
-                raise _out_of_reach(notion, math.log(n), level)
-            return cls(prior, math.log(factor * (n - 1) / (n - factor)))
-        # The response that keeps both; PML may hold for all.
-        both = math.log1p(gain / top)
-        if math.exp(level) * prior.pmin < 1:
-            both = min(both, _from_pml(prior.pmin, level))
-        return cls(prior, both)
+            n = Fraction(len(prior))
+            if not _stays_below(level, n):
+                raise _out_of_reach(notion, n, level)
+            factor = exp_lower(Fraction(level))
+            return cls(prior, _down(log_bounds(factor * (n - 1) / (n - factor))[0]))
+        # e^r = (e^ε − 1)/pmax + 1 for PMC, over e^ε so that it does not overflow.
+        most = Fraction(level) + log_bounds(1 / common - (1 / common - 1) * _least(level)[1])[0]
+        if notion == "pmc":
+            return cls(prior, _down(most))
+        if _stays_below(level, 1 / rare):
+            factor = exp_lower(Fraction(level))
+            pml = log_bounds(factor * (1 - rare) / (1 - rare * factor))[0]
+            # The response that keeps both; PML may hold for all.
+            return cls(prior, _down(pml if notion == "pml" else min(pml, most)))
+        if notion == "pml":
+            raise _out_of_reach("pml", 1 / rare, level)
+        return cls(prior, _down(most))
 
 
-def _from_pml(pmin: float, level: float) -> float:
-    rest = 1 - pmin * math.exp(level)
-    if rest <= 0:
-        raise _out_of_reach("pml", -math.log(pmin), level)
-    return level + math.log1p(-pmin) - math.log(rest)
+def _ends(prior: Prior) -> tuple[Fraction, Fraction]:
+    """The smallest positive mass and the largest, exact."""
+    weights = [w for w in prior.weights if w]
+    return Fraction(min(weights), prior.total), Fraction(max(weights), prior.total)
 
 
-def _out_of_reach(notion: str, limit: float, level: float) -> LevelError:
+def _least(level: float) -> tuple[Fraction, Fraction]:
+    """Rationals around e^−level: (0, e^−2000) where the level is beyond the largest."""
+    if level > LARGEST_LEVEL:
+        return Fraction(0), 1 / exp_lower(Fraction(level))
+    low, high = exp_bounds(Fraction(level))
+    return 1 / high, 1 / low
+
+
+def _stays_below(level: float, limit: Fraction) -> bool:
+    """Whether e^level < limit for certain."""
+    return log_bounds(limit)[0] > Fraction(level)
+
+
+def _down(level: Fraction) -> float:
+    return max(0.0, float_at_most(level))
+
+
+def _out_of_reach(notion: str, limit: Fraction, level: float) -> LevelError:
     return LevelError(
         f"{notion} level of randomised response",
-        expected=f"a level below {limit:.6g}, which no response reaches",
+        expected=f"a level below {float(log_bounds(limit)[0]):.6g}, which no response reaches",
         got=f"{level:.6g}",
         remedy="release the secret itself, or ask for less",
     )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import clock
 from .columns import Columns
 
 #: Nodes of one block.
@@ -48,20 +48,20 @@ class Found:
 
 @dataclass
 class Budget:
-    """How long a search may take: nodes, and a moment on the clock of :func:`time.monotonic`."""
+    """How long a search may take: nodes, and a moment on the :mod:`.clock`."""
 
     nodes: float = math.inf
     deadline: float = math.inf
 
     def moment(self, share: float) -> float:
         """The moment at which a share of the time that is left has passed."""
-        now = time.monotonic()
+        now = clock.now()
         return now + share * max(self.deadline - now, 0.0)
 
     @property
     def is_over(self) -> bool:
         """Whether the moment has passed."""
-        return time.monotonic() > self.deadline
+        return clock.now() > self.deadline
 
 
 @dataclass(frozen=True, eq=False)

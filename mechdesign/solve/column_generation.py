@@ -11,7 +11,6 @@ max_c F_c − ⟨λ, d_c⟩.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import SolverError
 from ..utility.sublinear import FInformation
+from . import clock
 from .branching import Budget
 from .columns import Columns, Family, make_family
 from .methods import Candidate, Duals, Method
@@ -110,11 +110,11 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = TOLERANCE) -> G
     wanted = max(64, 2 * len(family.groups))
     few = int(family.groups.sizes.sum()) <= FEW
     upper, best = flat, nothing
-    started, reached, values, failures = time.monotonic(), False, [], 0
+    started, reached, values, failures = clock.now(), False, [], 0
     while True:
         value, prices = master.solve()
         values.append(value)
-        if upper - value <= FINE * value or time.monotonic() > deadline:
+        if upper - value <= FINE * value or clock.now() > deadline:
             break
         if not reached and upper - value <= tolerance * value:
             reached, deadline = True, _later(started, deadline)
@@ -160,7 +160,7 @@ def _is_stuck(values: list[float], upper: float) -> bool:
 
 def _later(started: float, deadline: float) -> float:
     """As long again for the last digits, but little."""
-    now = time.monotonic()
+    now = clock.now()
     return min(deadline, now + max(1.0, 0.3 * (now - started)))
 
 
@@ -225,7 +225,7 @@ class ColumnGeneration(Method):
         assert problem.sides is not None
         family = make_family(problem.inner, problem.sides, problem.utility.excess)
         assert family is not None
-        deadline = time.monotonic() + SEARCHING * problem.time_limit
+        deadline = clock.now() + SEARCHING * problem.time_limit
         try:
             with np.errstate(over="raise"):
                 found = generate(make_pricer(family), deadline)

@@ -9,13 +9,13 @@ Closed forms are enclosed.
 from __future__ import annotations
 
 import math
-import time
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..utility.sublinear import FInformation
+from . import clock
 from .branching import Budget
 from .column_generation import SEARCHING
 from .columns import LARGEST_RATIO, Family, make_family
@@ -144,7 +144,7 @@ def _searched_bounds(
     slack = (
         _rounding(family, utility, float(groups.sizes @ (np.abs(prices) * family.reach))) + curve
     )
-    deadline = time.monotonic() + (1 - SEARCHING) * problem.time_limit
+    deadline = clock.now() + (1 - SEARCHING) * problem.time_limit
     for step, nodes in _STEPS:
         if flat <= value + step * abs(value):
             break
