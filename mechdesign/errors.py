@@ -102,7 +102,10 @@ class MechdesignError(Exception):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(
-            *(_cut(_line(part), _LONGEST_MESSAGE) if isinstance(part, str) else part for part in args)
+            *(
+                _cut(_line(part), _LONGEST_MESSAGE) if isinstance(part, str) else part
+                for part in args
+            )
         )
 
     def __reduce__(self) -> Any:

@@ -44,7 +44,9 @@ def regular_file(path: str | Path) -> Path:
         ) from None
     except (OSError, ValueError, TypeError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else problem
-        raise StorageError(f"file {_shown(path)}: cannot be read ({why}); check the path.") from None
+        raise StorageError(
+            f"file {_shown(path)}: cannot be read ({why}); check the path."
+        ) from None
     if not stat.S_ISREG(found.st_mode):
         kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a device, a pipe or a socket"
         raise StorageError(
@@ -96,7 +98,9 @@ def parse_json(text: str | bytes, subject: str) -> Any:
             raise _no_json(subject, "bytes that are no UTF-8") from None
     if text.startswith("\ufeff"):
         raise _no_json(
-            subject, "a byte-order mark before it", "save the file as UTF-8 without a byte-order mark"
+            subject,
+            "a byte-order mark before it",
+            "save the file as UTF-8 without a byte-order mark",
         )
     deep = f"lists or objects nested deeper than {DEEPEST}"
     try:

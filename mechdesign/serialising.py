@@ -63,8 +63,8 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
         return {"name": utility.spec, "gains": gains.tolist()}
     if _named_utility(utility.spec) is None:
         raise StorageError(
-            f"save: {quote(utility)} is a function given at run time, which a file cannot hold; save "
-            "found.mechanism instead, or derive a named class from FInformation or "
+            f"save: {quote(utility)} is a function given at run time, which a file cannot hold; "
+            "save found.mechanism instead, or derive a named class from FInformation or "
             "SublinearUtility whose constructor takes no arguments."
         )
     return {"name": utility.spec}
@@ -165,7 +165,8 @@ def prior_from_json(part: dict[str, Any]) -> Prior:
         # Whoever made the design was told of symbols without mass.
         warnings.simplefilter("ignore")
         return Prior.from_counts(
-            [read_fraction(w) for w in part["weights"]], [_label_in(label) for label in part["labels"]]
+            [read_fraction(w) for w in part["weights"]],
+            [_label_in(label) for label in part["labels"]],
         )
 
 
@@ -202,8 +203,8 @@ def utility_from_json(
         utility = _named_utility(str(part["name"]))
         if utility is None:
             raise StorageError(
-                f"{file}: the utility {quote(part['name'])} is not known here; import the module that "
-                "defines it, then load again."
+                f"{file}: the utility {quote(part['name'])} is not known here; import the "
+                "module that defines it, then load again."
             )
         return utility
     gains = np.array(part["gains"], dtype=float)

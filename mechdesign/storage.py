@@ -189,8 +189,9 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
         )
     if content.get("schema") != SCHEMA:
         raise StorageError(
-            f"{name}: expected schema version {SCHEMA}, got {quote(content.get('schema'))} (written "
-            f"by mechdesign {quote(content.get('version', 'unknown'), 20)}); upgrade mechdesign to read it."
+            f"{name}: expected schema version {SCHEMA}, got {quote(content.get('schema'))} "
+            f"(written by mechdesign {quote(content.get('version', 'unknown'), 20)}); upgrade "
+            "mechdesign to read it."
         )
     try:
         digest = _digest(content)
@@ -283,7 +284,9 @@ def _share(value: Any, most: float) -> float:
 def _word(text: Any) -> str:
     """A name of a method or a solver: one short line."""
     if not isinstance(text, str) or len(text) > _LONGEST_NAME or visible(text) != text:
-        raise ValueError(f"expected a name of at most {_LONGEST_NAME} characters, got {quote(text)}")
+        raise ValueError(
+            f"expected a name of at most {_LONGEST_NAME} characters, got {quote(text)}"
+        )
     return text
 
 

@@ -94,7 +94,9 @@ def shown(found, capsys):
     capsys.readouterr()
     print_design(found, audit(found.mechanism, found.prior, list(found.notions)))
     lines = [*capsys.readouterr().out.splitlines(), *repr(found).splitlines()]
-    lines = [" ".join(re.sub("[│─┌┐└┘├┤┬┴┼━┏┓┡┩┃╇┳╈╉┠┨┯┷┿╋╍]", " ", line).split()) for line in lines]
+    lines = [
+        " ".join(re.sub("[│─┌┐└┘├┤┬┴┼━┏┓┡┩┃╇┳╈╉┠┨┯┷┿╋╍]", " ", line).split()) for line in lines
+    ]
     return [line for line in lines if line and not line.startswith(RECORDS)]
 
 

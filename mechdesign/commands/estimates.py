@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ..arguments import read_feature
-from ..errors import InputError, UnknownNameError
+from ..errors import InputError, UnknownNameError, quote
 from ..release.encoding import ABSENT, Codebook
 from ..tables import is_missing
 from .options import (
@@ -102,7 +102,7 @@ def estimate(
             raise InputError(
                 name,
                 expected="--with and --with-column beside it",
-                got=f"{value!r} alone",
+                got=f"{quote(value)} alone",
                 remedy="name the second design and the column of its reports",
             )
     from ..release.counting import tally
@@ -201,7 +201,7 @@ def _joint(
         raise InputError(
             "--with-column",
             expected="another column than --column",
-            got=repr(columns[0]),
+            got=quote(columns[0]),
             remedy="name the column of the second design",
         )
     found = count_file(reports, columns, items, progress=sys.stderr.isatty())

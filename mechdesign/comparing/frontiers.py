@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..errors import InputError, UnknownNameError
+from ..errors import InputError, UnknownNameError, quote
 from ..files import write_text
 from ..prior import Prior
 from ..utility.base import Utility
@@ -109,7 +109,7 @@ class Comparison:
                 "frontier of a comparison",
                 expected="the names of one prior and one utility",
                 got=f"{len(part.panels)} pairs of them",
-                remedy=f"pass prior={self.panels[0][0]!r} and utility={self.panels[0][1]!r}",
+                remedy=f"pass prior={quote(self.panels[0][0])} and utility={quote(self.panels[0][1])}",
             )
         return [point.target for point in part], [point.value for point in part]
 
@@ -131,7 +131,7 @@ class Comparison:
             raise InputError(
                 "backend of a data frame",
                 expected="'pandas', 'polars' or 'pyarrow', installed",
-                got=f"{backend!r} ({problem})",
+                got=f"{quote(backend)} ({problem})",
                 remedy="install it with: pip install 'mechdesign[frames]'",
             ) from None
 
