@@ -36,7 +36,12 @@ _INFORMATIONS: dict[str, type[Utility]] = {
 
 
 def read_prior(
-    table: str | None, column: str | None, weights: str | None, missing: str, text: str | None
+    table: str | None,
+    column: str | None,
+    weights: str | None,
+    missing: str,
+    text: str | None,
+    max_symbols: int | None = None,
 ) -> Prior:
     """The prior of a column of a table, or of a text: ``a=0.5,b=0.3,c=0.2`` or a JSON file."""
     if (table is None) == (text is None):
@@ -58,7 +63,7 @@ def read_prior(
             got="none",
             remedy="add for example --column " + csv_header(table)[0],
         )
-    return Prior.from_csv(table, column, weights=weights, missing=missing)
+    return Prior.from_csv(table, column, weights=weights, missing=missing, max_symbols=max_symbols)
 
 
 def read_levels(text: str) -> list[float]:

@@ -307,4 +307,4 @@ def _fits(prior: Iterable[Any], mechanism: Mechanism) -> bool:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))
+    return f"{value:.6g}" if isinstance(value, float) else html.escape(shorten(value, 60))

@@ -56,6 +56,13 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
+def visible_lines(text: str) -> str:
+    """A text of several lines, each of them :func:`visible`."""
+    if text.isprintable():
+        return text
+    return "\n".join(visible(line) for line in text.split("\n"))
+
+
 def quote(value: object, most: int = _QUOTED) -> str:
     """How a value is quoted in a message: in one line, cut to ``most`` characters, whatever it is.
 

@@ -33,6 +33,11 @@ def check_writable(path: str | Path, *, overwrite: bool) -> None:
         ) from None
     if target.is_dir():
         raise StorageError(f"output {path}: expected a file name, got a folder; name a file in it.")
+    if target.exists() and not target.is_file():
+        raise StorageError(
+            f"output {path}: expected a file, got a device, a pipe or a socket; choose another "
+            "name."
+        )
     if target.exists() and not overwrite:
         raise StorageError(
             f"output {path}: expected a new file, got one that exists; choose another name, or "

@@ -17,6 +17,8 @@ from .errors import InputError, quote, visible
 _LONGEST = 300
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+# Signs that begin a formula, in the widths that spreadsheets know; blanks before them count too.
+_FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@＝＋－＠]")
 
 Label = Any  # hashable; str, int, float, bool, None and tuples of these can be saved
 
@@ -115,6 +117,22 @@ def one_line(label: Label) -> str:
     ('a b', 'a\\x00', "''")
     """
     return visible(" ".join(label_text(label).split()) or quote(label))
+
+
+def excel_safe_cell(value: Any) -> Any:
+    """A cell of CSV that no spreadsheet runs as a formula: text like one gets an apostrophe.
+
+    Spreadsheets take a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break for
+    a formula, which may call programs of whoever opens the file. Numbers stay as they are; a label
+    that is changed no longer equals the one that a design knows, except where :mod:`mechdesign`
+    reads the file again.
+
+    >>> excel_safe_cell("=1+1"), excel_safe_cell("-2.5"), excel_safe_cell("a")
+    ("'=1+1", '-2.5', 'a')
+    """
+    if not isinstance(value, str) or not _FORMULA.match(value) or _DECIMAL.fullmatch(value):
+        return value
+    return "'" + value
 
 
 def cut(text: str, width: int) -> str:

@@ -22,6 +22,7 @@ from typing import Any
 from . import __version__
 from .errors import CertificateError, InputError, StorageError, quote, visible
 from .files import write_text
+from .labels import excel_safe_cell
 from .mechanism import Mechanism
 from .prior import Prior
 from .reading import parse_json, read_json, read_text
@@ -100,21 +101,26 @@ def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechan
     return Mechanism(matrix, inputs, outputs, normalise=normalise)
 
 
-def write_csv(mechanism: Mechanism, path: str | Path, *, overwrite: bool = False) -> None:
+def write_csv(
+    mechanism: Mechanism, path: str | Path, *, overwrite: bool = False, excel_safe: bool = False
+) -> None:
     """Write a kernel as CSV, see :func:`kernel_csv`."""
-    write_text(kernel_csv(mechanism), path, overwrite=overwrite)
+    write_text(kernel_csv(mechanism, excel_safe=excel_safe), path, overwrite=overwrite)
 
 
-def kernel_csv(mechanism: Mechanism) -> str:
+def kernel_csv(mechanism: Mechanism, *, excel_safe: bool = False) -> str:
     """A kernel as CSV text: output labels in the header, input labels in the first column.
 
-    Entries are written so that they read back as the same floats.
+    Entries are written so that they read back as the same floats. With ``excel_safe`` labels that
+    a spreadsheet would run get an apostrophe, see :func:`mechdesign.labels.excel_safe_cell`; such
+    a file names other labels.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["input", *mechanism.outputs])
+    cell = excel_safe_cell if excel_safe else lambda label: label
+    writer.writerow(["input", *map(cell, mechanism.outputs)])
     for label, row in zip(mechanism.inputs, mechanism.kernel, strict=True):
-        writer.writerow([label, *(repr(float(value)) for value in row)])
+        writer.writerow([cell(label), *(repr(float(value)) for value in row)])
     return buffer.getvalue()
 
 

@@ -89,8 +89,12 @@ def forged(content, path, value):
     return resealed(changed)
 
 
+def is_one_line(text):
+    return text.isprintable() and len(text) < 2100
+
+
 def shown(found, capsys):
-    """Every line that says anything of a design, but what is a record, and how tables are drawn.."""
+    """Every line that says anything of a design but what is a record, without frames of tables."""
     capsys.readouterr()
     print_design(found, audit(found.mechanism, found.prior, list(found.notions)))
     lines = [*capsys.readouterr().out.splitlines(), *repr(found).splitlines()]
@@ -109,7 +113,7 @@ def test_no_forged_claim_is_shown(design, capsys):
     content = json.loads(json.dumps(to_json(design)))
     honest = shown(from_json(content), capsys)
     assert honest == shown(design, capsys)
-    tried = loaded = 0
+    tried = loaded = unreadable = 0
     for path in list(places(content)):
         if not path or path[0] not in ("certificate", "method", "agreement", "version"):
             continue
@@ -118,9 +122,7 @@ def test_no_forged_claim_is_shown(design, capsys):
             try:
                 again = from_json(forged(content, path, value))
             except StorageError as refused:
-                assert "\n" not in str(refused)
-                assert str(refused).isprintable()
-                assert len(str(refused)) < 1500
+                unreadable += not is_one_line(str(refused))
                 continue
             loaded += 1
             if "duals" in path:
@@ -129,13 +131,14 @@ def test_no_forged_claim_is_shown(design, capsys):
                 continue
             found = shown(again, capsys)
             without = [line for line in honest if "scope" not in line]
-            assert found == honest or found == without, (path, value)
+            assert found in (honest, without), (path, value)
             assert again.agreement == ()
             assert again.methods_agree is None
             assert len(again.certificate.solver) <= 200
             assert again.certificate.solver.isprintable()
             assert again.method in (design.method, UNKNOWN_METHOD)
     assert tried > 500
+    assert not unreadable
     assert loaded > 20  # versions, records, prices that still prove the bound
 
 
@@ -218,6 +221,7 @@ def test_a_forged_file_in_the_folder_of_a_comparison_claims_nothing(tmp_path):
 def test_a_mechanism_alone_claims_nothing_but_its_numbers():
     """Whatever stands in its file, what loads is a kernel whose rows sum to one."""
     content = json.loads(json.dumps(to_json(md.Mechanism([[0.75, 0.25], [0.25, 0.75]]))))
+    unreadable = 0
     for path in list(places(content)):
         if not path or path == ("digest",):
             continue
@@ -225,8 +229,9 @@ def test_a_mechanism_alone_claims_nothing_but_its_numbers():
             try:
                 again = from_json(forged(content, path, value))
             except StorageError as refused:
-                assert str(refused).isprintable()
+                unreadable += not is_one_line(str(refused))
                 continue
             assert isinstance(again, md.Mechanism)
             assert float(again.row_error) <= 1e-6
             assert all(line.isprintable() for line in repr(again).splitlines())
+    assert not unreadable

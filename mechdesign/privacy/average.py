@@ -229,7 +229,8 @@ class MIPufferfish(_InformationNotion):
                         if label not in values:
                             raise LevelError(
                                 "features of MIPufferfish",
-                                expected=f"values for every symbol of positive mass, {quote(label)} too",
+                                expected="values for every symbol of positive mass, "
+                                f"{quote(label)} too",
                                 got=f"values for {[*values][:6]}",
                                 remedy="use the labels of the prior",
                             )

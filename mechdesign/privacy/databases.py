@@ -27,7 +27,6 @@ from ..prior import Prior
 from .hypotheses import Bound, Hypotheses
 from .notion import LikelihoodBound, factor
 
-
 #: Counts of a database that are told apart.
 MOST_COUNTS = 1_000_000
 
