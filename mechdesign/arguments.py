@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import math
 import warnings
 from pathlib import Path
 
 import numpy as np
 
-from .errors import DataError, InputError, UnknownNameError, ZeroMassWarning
-from .files import read_text
+from .errors import DataError, InputError, UnknownNameError, ZeroMassWarning, quote
 from .labels import Label, parse_labels
 from .mechanism import Mechanism
 from .prior import Prior
+from .reading import read_json
 from .release.encoding import ABSENT, Codebook
 from .tables import csv_header, read_matrix
 from .utility import (
@@ -25,6 +25,8 @@ from .utility import (
     Utility,
 )
 
+#: Levels of one comparison: each is a design.
+MOST_LEVELS = 10_000
 #: Sub-convex utilities by name.
 _INFORMATIONS: dict[str, type[Utility]] = {
     "mutual-information": MutualInformation,
@@ -34,7 +36,12 @@ _INFORMATIONS: dict[str, type[Utility]] = {
 
 
 def read_prior(
-    table: str | None, column: str | None, weights: str | None, missing: str, text: str | None
+    table: str | None,
+    column: str | None,
+    weights: str | None,
+    missing: str,
+    text: str | None,
+    max_symbols: int | None = None,
 ) -> Prior:
     """The prior of a column of a table, or of a text: ``a=0.5,b=0.3,c=0.2`` or a JSON file."""
     if (table is None) == (text is None):
@@ -56,7 +63,7 @@ def read_prior(
             got="none",
             remedy="add for example --column " + csv_header(table)[0],
         )
-    return Prior.from_csv(table, column, weights=weights, missing=missing)
+    return Prior.from_csv(table, column, weights=weights, missing=missing, max_symbols=max_symbols)
 
 
 def read_levels(text: str) -> list[float]:
@@ -68,27 +75,33 @@ def read_levels(text: str) -> list[float]:
         first, last, count = float(parts[0]), float(parts[1]), int(parts[2])
         if len(parts) != 3 or count < 1:
             raise ValueError
-        return [float(level) for level in np.linspace(first, last, count)]
     except (ValueError, IndexError):
         raise InputError(
             "--levels",
             expected="levels such as 0.1,0.5,1 or first:last:count",
-            got=repr(text),
+            got=quote(text),
             remedy="write for example 0.1:2:20",
         ) from None
+    if count > MOST_LEVELS or not math.isfinite(last - first):
+        raise InputError(
+            "--levels",
+            expected=f"at most {MOST_LEVELS:,} levels between finite ends",
+            got=quote(text),
+            remedy="write for example 0.1:2:20",
+        )
+    return [float(level) for level in np.linspace(first, last, count)]
 
 
 def _prior_from_json(path: str) -> Prior:
     """A file with an object of label and mass, or with a list of masses."""
-    try:
-        content = json.loads(read_text(path))
-    except ValueError as problem:
+    content = read_json(path)
+    if not isinstance(content, (dict, list)):
         raise DataError(
             f"prior {path}",
             expected="a JSON object of labels and masses, or a list of masses",
-            got=f"text that is no JSON ({problem})",
+            got=quote(content),
             remedy='write for example {"a": 0.5, "b": 0.5}',
-        ) from None
+        )
     if isinstance(content, dict):
         labels = parse_labels(list(content))
         return Prior(list(content.values()), labels)
@@ -110,7 +123,7 @@ def _parse_prior(text: str) -> Prior:
             raise InputError(
                 "--prior",
                 expected="numbers separated by commas",
-                got=repr(word),
+                got=quote(word),
                 remedy="write 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2",
             ) from None
     return Prior(values, None if labels is None else parse_labels(labels))
@@ -147,7 +160,7 @@ def read_utility(text: str, prior: Prior) -> Utility:
 def _exists(path: str) -> bool:
     try:
         return Path(path).exists()
-    except OSError:  # a name too long for any file
+    except (OSError, ValueError):  # a name too long for any file, or none at all
         return False
 
 
@@ -179,15 +192,12 @@ def read_feature(path: str | None, mechanism: Mechanism) -> dict[Label, Label] |
     """A feature from a JSON object, its keys matched with the inputs by their text."""
     if path is None:
         return None
-    try:
-        content = json.loads(read_text(path))
-    except ValueError:
-        content = None
+    content = read_json(path)
     if not isinstance(content, dict):
         raise DataError(
             f"feature {path}",
             expected="a JSON object of inputs and values",
-            got="something else",
+            got=quote(content),
             remedy='write for example {"a": 1, "b": 0}',
         )
     book = Codebook(mechanism.inputs, "inputs of the mechanism", texts=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import KernelError, PriorError
+from .errors import KernelError, PriorError, quote
 from .exact import Verdict
 from .labels import Label, shorten
 from .mechanism import Mechanism
@@ -80,7 +80,7 @@ class AuditReport:
         if name in leakages:
             levels = leakages[name].levels
             return levels[0] if len(levels) == 1 else levels
-        raise AttributeError(f"{type(self).__name__!s} has no attribute {name!r}")
+        raise AttributeError(f"{type(self).__name__!s} has no attribute {quote(name)}")
 
     @property
     def verdict(self) -> Verdict | None:
@@ -291,7 +291,7 @@ def _fits(prior: Iterable[Any], mechanism: Mechanism) -> bool:
         raise PriorError(
             "prior",
             expected="a Prior or a sequence of probabilities",
-            got=repr(prior),
+            got=quote(prior),
             remedy="pass a list",
         ) from None
     if size != len(mechanism.inputs):
@@ -305,4 +305,4 @@ def _fits(prior: Iterable[Any], mechanism: Mechanism) -> bool:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))
+    return f"{value:.6g}" if isinstance(value, float) else html.escape(shorten(value, 60))

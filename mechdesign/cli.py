@@ -30,7 +30,7 @@ from .commands.plans import plan
 from .commands.releases import apply
 from .commands.results import theorems
 from .commands.reviews import report
-from .errors import InputError, MechdesignError, NoMethodError, StorageError
+from .errors import InputError, MechdesignError, NoMethodError, StorageError, visible
 
 app = typer.Typer(
     add_completion=False,
@@ -115,12 +115,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    print("error: " + " ".join(message.split()), file=sys.stderr)
+    print("error: " + visible(" ".join(message.split())), file=sys.stderr)
     return code
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    print("warning: " + visible(" ".join(str(message).split())), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -27,14 +27,93 @@
 from __future__ import annotations
 
 import difflib
+import reprlib
 import sys
 import warnings
 from collections.abc import Iterable
 from typing import Any
 
+# No part of a message is longer than this, nor names more of what is known.
+_LONGEST = 400
+_LONGEST_MESSAGE = 2000
+_MOST_KNOWN = 60
+# Values longer than this are cut where they are quoted.
+_QUOTED = 80
+
+
+def visible(text: str) -> str:
+    r"""A text in one line, with what cannot be seen written as its escape code.
+
+    That is every control character, line break, unusual space and mark of writing direction, so
+    that nothing a file or a caller hands in can move the cursor, colour a terminal or reorder what
+    is read there.
+
+    >>> print(visible("a\x1b[31m\nb\u202e"))
+    a\x1b[31m\nb\u202e
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def visible_lines(text: str) -> str:
+    """A text of several lines, each of them :func:`visible`."""
+    if text.isprintable():
+        return text
+    return "\n".join(visible(line) for line in text.split("\n"))
+
+
+def quote(value: object, most: int = _QUOTED) -> str:
+    """How a value is quoted in a message: in one line, cut to ``most`` characters, whatever it is.
+
+    Arrays and tables are named by their shape; a value that cannot say what it is, by its type.
+
+    >>> import numpy as np
+    >>> quote(np.eye(3)), quote("a"), quote(10**5000)
+    ('a ndarray of shape (3, 3)', "'a'", 'a int of 16610 bits')
+    """
+    kind = type(value).__name__
+    try:
+        shape = getattr(value, "shape", None)
+        if isinstance(shape, tuple) and shape:
+            return visible(f"a {kind} of shape {shape}"[:most])
+        if isinstance(value, int) and value.bit_length() > 4 * most:
+            return f"a {kind} of {value.bit_length()} bits"
+        brief = reprlib.Repr()
+        brief.maxstring = brief.maxother = brief.maxlong = most
+        brief.maxlist = brief.maxtuple = brief.maxset = brief.maxfrozenset = brief.maxdict = 10
+        brief.maxlevel = 4
+        text = brief.repr(value)
+    except Exception:  # a value may do anything when it is asked what it is
+        return visible(f"a {kind}"[:most])
+    return _cut(_line(text), most)
+
+
+def _line(text: str) -> str:
+    """One visible line; line breaks and what is indented after them become one space."""
+    if "\n" in text:
+        text = " ".join(text.split())
+    return visible(text)
+
+
+def _cut(text: str, most: int) -> str:
+    """A text cut in the middle, as both ends say something."""
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 3
+    return f"{text[: most - 1 - tail]}…{text[-tail:]}"
+
 
 class MechdesignError(Exception):
-    """Base class of every error raised on purpose by this package."""
+    """Base class of every error raised on purpose by this package. Its message is one line."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(
+            *(
+                _cut(_line(part), _LONGEST_MESSAGE) if isinstance(part, str) else part
+                for part in args
+            )
+        )
 
     def __reduce__(self) -> Any:
         # The constructors take other arguments than the message, so pickle must not call them.
@@ -62,7 +141,8 @@ class InputError(MechdesignError, ValueError):
         self.got = got
         self.remedy = remedy
         end = "" if remedy.endswith("?") else "."
-        super().__init__(f"{subject}: expected {expected}, got {got}; {remedy}{end}")
+        parts = (_cut(_line(str(part)), _LONGEST) for part in (subject, expected, got, remedy))
+        super().__init__("{}: expected {}, got {}; {}{}".format(*parts, end))
 
 
 class PriorError(InputError):
@@ -90,10 +170,13 @@ class UnknownNameError(InputError):
 
     def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
         known = sorted(known)
-        near = difflib.get_close_matches(str(name).lower(), [k.lower() for k in known], n=1)
+        word = name.lower() if isinstance(name, str) else quote(name)
+        near = difflib.get_close_matches(word[:_LONGEST], [k.lower() for k in known], n=1)
         hint = next((k for k in known if near and k.lower() == near[0]), None)
-        remedy = f"did you mean {hint!r}?" if hint else "choose one of these"
-        super().__init__(kind, expected="one of " + ", ".join(known), got=repr(name), remedy=remedy)
+        remedy = f"did you mean {quote(hint)}?" if hint else "choose one of these"
+        more = f" and {len(known) - _MOST_KNOWN} more" if len(known) > _MOST_KNOWN else ""
+        expected = "one of " + ", ".join(known[:_MOST_KNOWN]) + more
+        super().__init__(kind, expected=expected, got=quote(name), remedy=remedy)
 
 
 class NoMethodError(MechdesignError):
@@ -125,12 +208,12 @@ class StorageError(MechdesignError):
 
 
 def warn(message: str, category: type[MechdesignWarning]) -> None:
-    """Issue a warning that points at the first line outside this package."""
+    """Issue a warning, in one line, that points at the first line outside this package."""
     package = __name__.partition(".")[0]
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(package):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(_line(message), category, stacklevel=level)
 
 
 class MechdesignWarning(UserWarning):

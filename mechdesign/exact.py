@@ -50,13 +50,13 @@ def fraction(value: Any) -> Fraction:
     >>> fraction(0.5), fraction(3)
     (Fraction(1, 2), Fraction(3, 1))
     """
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()
     if isinstance(value, bool):
         return Fraction(int(value))
     if isinstance(value, (int, float, Decimal, Rational)):
         return Fraction(value)
-    raise TypeError(f"not a number: {value!r}")
+    raise TypeError(f"not a number but a {type(value).__name__}")
 
 
 def common_integers(values: Iterable[Fraction]) -> tuple[list[int], int]:

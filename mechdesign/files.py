@@ -11,19 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .errors import StorageError
-
-
-def read_text(path: str | Path) -> str:
-    """The text of a file, or a :class:`StorageError`."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise StorageError(
-            f"file: expected an existing file, got {path}; check the path."
-        ) from None
-    except (OSError, UnicodeDecodeError, ValueError, TypeError) as problem:
-        raise StorageError(f"file {path}: cannot be read ({problem}); check the path.") from None
+from .errors import StorageError, quote
+from .reading import read_text as read_text
 
 
 def check_writable(path: str | Path, *, overwrite: bool) -> None:
@@ -33,16 +22,22 @@ def check_writable(path: str | Path, *, overwrite: bool) -> None:
         target.stat()
     except TypeError:
         raise StorageError(
-            f"output: expected the name of a file, got {path!r}; pass for example 'm.json'."
+            f"output: expected the name of a file, got {quote(path)}; pass for example 'm.json'."
         ) from None
     except FileNotFoundError:
         pass
-    except OSError as problem:
+    except (OSError, ValueError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else problem
         raise StorageError(
-            f"output {path}: cannot be written ({problem.strerror}); choose another name."
+            f"output {path}: cannot be written ({why}); choose another name."
         ) from None
     if target.is_dir():
         raise StorageError(f"output {path}: expected a file name, got a folder; name a file in it.")
+    if target.exists() and not target.is_file():
+        raise StorageError(
+            f"output {path}: expected a file, got a device, a pipe or a socket; choose another "
+            "name."
+        )
     if target.exists() and not overwrite:
         raise StorageError(
             f"output {path}: expected a new file, got one that exists; choose another name, or "

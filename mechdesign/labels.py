@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InputError
+from .errors import InputError, quote, visible
 
 # Longer digit strings are names, not numbers (and Python limits how many digits int() reads).
 _LONGEST = 300
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+# Signs that begin a formula, in the widths that spreadsheets know; blanks before them count too.
+_FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@＝＋－＠]")
 
 Label = Any  # hashable; str, int, float, bool, None and tuples of these can be saved
 
@@ -36,14 +38,21 @@ def check_labels(
         raise error(
             subject,
             expected=f"a sequence of {size} labels",
-            got=f"the single text {labels!r}",
+            got=f"the single text {quote(labels)}",
             remedy="pass a list such as ['a', 'b']",
         )
     if not isinstance(labels, Iterable):
         raise error(
             subject,
             expected=f"a sequence of {size} labels",
-            got=repr(labels),
+            got=quote(labels),
+            remedy="pass a list such as ['a', 'b']",
+        )
+    if getattr(labels, "shape", None) == ():
+        raise error(
+            subject,
+            expected=f"a sequence of {size} labels",
+            got=quote(labels),
             remedy="pass a list such as ['a', 'b']",
         )
     found = tuple(tidy(label) for label in labels)
@@ -56,20 +65,27 @@ def check_labels(
         )
     seen: set[Label] = set()
     for label in found:
+        if isinstance(label, float) and label != label:
+            raise error(
+                subject,
+                expected="labels that equal themselves",
+                got="NaN",
+                remedy="leave out missing values, or name them with a text such as 'unknown'",
+            )
         try:
             known = label in seen
-        except TypeError:
+        except Exception:  # a class may fail in any way when it is asked for its hash
             raise error(
                 subject,
                 expected="hashable labels such as text or numbers",
-                got=f"{label!r} of type {type(label).__name__}",
+                got=f"{quote(label)} of type {type(label).__name__}",
                 remedy="convert the labels to text",
             ) from None
         if known:
             raise error(
                 subject,
                 expected="distinct labels",
-                got=f"{label!r} more than once",
+                got=f"{quote(label)} more than once",
                 remedy="rename or merge the repeated symbols",
             )
         seen.add(label)
@@ -77,9 +93,21 @@ def check_labels(
 
 
 def shorten(label: Label, width: int = 18) -> str:
-    """Text of a label, cut to ``width`` characters."""
-    text = str(label)
+    r"""Text of a label, cut to ``width`` characters, with what cannot be seen as escape codes.
+
+    >>> print(shorten("a\x1b[31mb"))
+    a\x1b[31mb
+    """
+    text = visible(label_text(label))
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def label_text(label: Label) -> str:
+    """``str`` of a label, whatever it is; one that has no text is named by its type."""
+    try:
+        return str(label)
+    except Exception:  # a label of another class may do anything when it is shown
+        return quote(label)
 
 
 def one_line(label: Label) -> str:
@@ -88,8 +116,23 @@ def one_line(label: Label) -> str:
     >>> one_line("a\n b"), one_line("a\x00"), one_line("")
     ('a b', 'a\\x00', "''")
     """
-    text = " ".join(str(label).split()) or repr(label)
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return visible(" ".join(label_text(label).split()) or quote(label))
+
+
+def excel_safe_cell(value: Any) -> Any:
+    """A cell of CSV that no spreadsheet runs as a formula: text like one gets an apostrophe.
+
+    Spreadsheets take a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break for
+    a formula, which may call programs of whoever opens the file. Numbers stay as they are; a label
+    that is changed no longer equals the one that a design knows, except where :mod:`mechdesign`
+    reads the file again.
+
+    >>> excel_safe_cell("=1+1"), excel_safe_cell("-2.5"), excel_safe_cell("a")
+    ("'=1+1", '-2.5', 'a')
+    """
+    if not isinstance(value, str) or not _FORMULA.match(value) or _DECIMAL.fullmatch(value):
+        return value
+    return "'" + value
 
 
 def cut(text: str, width: int) -> str:
@@ -132,7 +175,7 @@ def short_names(labels: Sequence[Label], width: int) -> list[str]:
 
 def listing(labels: Sequence[Label], most: int = 6) -> str:
     """A readable list of labels, the long tail counted."""
-    shown = ", ".join(repr(label) for label in labels[:most])
+    shown = ", ".join(quote(label) for label in labels[:most])
     return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InputError, RepeatWarning, StorageError, warn
-from .files import check_writable, read_text, write_text
+from .files import check_writable, write_text
+from .reading import read_json
 from .release.accounting import compose
 from .release.receipts import Receipt
 from .storage import from_json, to_json
@@ -25,9 +26,9 @@ def read_ledger(path: str | Path) -> dict[str, Any]:
     if not Path(path).exists():
         return {"format": FORMAT, "schema": SCHEMA, "releases": [], "mechanisms": {}}
     try:
-        content = json.loads(read_text(path))
-    except ValueError:
-        content = None
+        content = read_json(path)
+    except StorageError as problem:
+        raise StorageError(f"ledger {path}: {problem}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise StorageError(
             f"ledger {path}: expected a ledger written by mechdesign, got something else; choose "

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import KernelError
+from .errors import KernelError, quote
 from .exact import dyadic, fraction
 from .kernels import ROW_TOLERANCE, check_kernel, frame_index
 from .labels import Label, check_labels, shorten
@@ -111,7 +111,7 @@ class Mechanism:
             raise KernelError(
                 "denominator of kernel weights",
                 expected=f"a number of bits from 0 to {_MOST_BITS}",
-                got=repr(bits),
+                got=quote(bits),
                 remedy="pass the power of two that the weights are over",
             )
         if (array < 0).any():
@@ -276,7 +276,7 @@ class Mechanism:
             raise KernelError(
                 "groups of outputs",
                 expected="lists of output labels, or a function of a label",
-                got=repr(groups),
+                got=quote(groups),
                 remedy="write [['a', 'b']] to merge a and b",
             )
         if callable(groups):
@@ -289,7 +289,7 @@ class Mechanism:
                     raise KernelError(
                         "groups of outputs",
                         expected="lists of output labels",
-                        got=repr(group),
+                        got=quote(group),
                         remedy="write [['a', 'b']] to merge a and b",
                     )
                 for label in group:
@@ -297,7 +297,7 @@ class Mechanism:
                         raise KernelError(
                             "groups of outputs",
                             expected=f"each a list of distinct outputs among {self.outputs[:6]}",
-                            got=repr(label),
+                            got=quote(label),
                             remedy="name each output at most once",
                         )
                     named.add(label)
@@ -308,7 +308,7 @@ class Mechanism:
                 raise KernelError(
                     "groups of outputs",
                     expected="groups whose names are no outputs",
-                    got=f"an output named {clash.pop()!r} already",
+                    got=f"an output named {quote(clash.pop())} already",
                     remedy="name the groups with a function",
                 )
         new = list(dict.fromkeys(target[label] for label in self.outputs))
@@ -336,7 +336,7 @@ class Mechanism:
             raise KernelError(
                 "weight of a mixture",
                 expected="a float between 0 and 1",
-                got=repr(weight),
+                got=quote(weight),
                 remedy="pass the probability of the second mechanism",
             ) from None
         extra = share.denominator.bit_length() - 1

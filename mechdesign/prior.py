@@ -14,11 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import PriorError, ZeroMassWarning, warn
-from .exact import common_integers, fraction
+from .errors import PriorError, ZeroMassWarning, quote, warn
+from .exact import fraction
 from .labels import Label, check_labels, listing, shorten, tidy
 
 SUM_TOLERANCE = 1e-6
+# Symbols of a uniform prior, and bits of all masses over their common denominator.
+_MOST = 10_000_000
+_MOST_BITS = 1 << 33
+_LONGEST = 10_000
 
 
 class Prior:
@@ -64,8 +68,8 @@ class Prior:
 
     def __init__(self, probabilities: Iterable[Any], labels: Iterable[Any] | None = None) -> None:
         probabilities, labels = _unpacked(probabilities, labels)
-        masses = _masses(probabilities)
-        total = sum(masses, Fraction(0))
+        masses, one = _integers(probabilities)
+        total = Fraction(sum(masses), one)
         if abs(total - 1) > Fraction(SUM_TOLERANCE):
             raise PriorError(
                 "prior",
@@ -75,10 +79,9 @@ class Prior:
             )
         self._fill(masses, labels)
 
-    def _fill(self, masses: Sequence[Fraction], labels: Iterable[Any] | None) -> None:
-        numerators, _ = common_integers(masses)
-        shared = math.gcd(*numerators)
-        self.weights = tuple(n // shared for n in numerators)
+    def _fill(self, masses: Sequence[int], labels: Iterable[Any] | None) -> None:
+        shared = math.gcd(*masses)
+        self.weights = tuple(n // shared for n in masses) if shared > 1 else tuple(masses)
         self.total = sum(self.weights)
         self.labels = check_labels(labels, len(masses), "prior labels", PriorError)
         empty = [self.labels[i] for i, n in enumerate(self.weights) if n == 0]
@@ -102,23 +105,23 @@ class Prior:
         array([0.25, 0.25, 0.25, 0.25])
         """
         if isinstance(symbols, (int, np.integer)) and not isinstance(symbols, bool):
-            if symbols < 1:
+            if not 1 <= symbols <= _MOST:
                 raise PriorError(
                     "uniform prior",
-                    expected="at least one symbol",
-                    got=str(symbols),
+                    expected=f"1 to {_MOST:,} symbols",
+                    got=quote(symbols),
                     remedy="pass the number of symbols or a list of labels",
                 )
-            return cls._from_masses([Fraction(1)] * int(symbols), None)
+            return cls._from_masses([1] * int(symbols), None)
         if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
             raise PriorError(
                 "uniform prior",
                 expected="a number of symbols or a list of labels",
-                got=repr(symbols),
+                got=quote(symbols),
                 remedy="pass for example 4 or ['a', 'b']",
             )
         labels = list(symbols)
-        return cls._from_masses([Fraction(1)] * len(labels), labels)
+        return cls._from_masses([1] * len(labels), labels)
 
     @classmethod
     def from_counts(
@@ -138,13 +141,16 @@ class Prior:
         array([0.75, 0.25])
         """
         counts, labels = _unpacked(counts, labels)
-        return cls._from_masses(_masses(counts), labels)
+        return cls._from_masses(_integers(counts)[0], labels)
 
     @classmethod
-    def from_data(cls, column: Any, *, missing: str = "error") -> Prior:
+    def from_data(
+        cls, column: Any, *, missing: str = "error", max_symbols: int | None = None
+    ) -> Prior:
         """Relative frequencies in a column of data.
 
-        Raises :class:`DataError` for missing values (unless dropped) or what is no column.
+        Raises :class:`DataError` for missing values (unless dropped), for what is no column, and
+        for a column of so many values that it is a measured number or an identifier.
 
         Parameters
         ----------
@@ -153,10 +159,13 @@ class Prior:
             when no row has them; other values are sorted.
         missing : {"error", "drop"}
             What to do with nulls and NaN.
+        max_symbols : int, optional
+            The most different values that are let through. When left out: 1000, and 100 where
+            there are more than half as many values as rows.
         """
         from .tables import count_values
 
-        return cls.from_counts(count_values(column, missing=missing))
+        return cls.from_counts(count_values(column, missing=missing, max_symbols=max_symbols))
 
     @classmethod
     def from_csv(
@@ -166,10 +175,12 @@ class Prior:
         *,
         weights: str | None = None,
         missing: str = "error",
+        max_symbols: int | None = None,
     ) -> Prior:
         """Relative frequencies of one column of a CSV file with a header line.
 
-        Raises :class:`DataError` for a file that cannot be read or missing values (unless dropped),
+        Raises :class:`DataError` for a file that cannot be read, for missing values (unless
+        dropped) and for a column of so many values that it is a measured number or an identifier,
         and :class:`UnknownNameError` for a column that is not there.
 
         Parameters
@@ -178,13 +189,16 @@ class Prior:
         column : name of the column that holds the secret
         weights : name of a column of counts, for tables with one line per group
         missing : {"error", "drop"}
+        max_symbols : int, optional
+            As for :meth:`from_data`.
         """
         from .tables import count_csv
 
-        return cls.from_counts(count_csv(path, column, weights=weights, missing=missing))
+        counts = count_csv(path, column, weights=weights, missing=missing, max_symbols=max_symbols)
+        return cls.from_counts(counts)
 
     @classmethod
-    def _from_masses(cls, masses: Sequence[Fraction], labels: Iterable[Any] | None) -> Prior:
+    def _from_masses(cls, masses: Sequence[int], labels: Iterable[Any] | None) -> Prior:
         if not masses or not any(masses):
             raise PriorError(
                 "prior",
@@ -243,16 +257,14 @@ class Prior:
         if self.has_full_support:
             return self
         kept = [int(i) for i in self.support]
-        return Prior._from_masses(
-            [Fraction(self.weights[i]) for i in kept], [self.labels[i] for i in kept]
-        )
+        return Prior._from_masses([self.weights[i] for i in kept], [self.labels[i] for i in kept])
 
     def reordered(self, labels: Sequence[Any]) -> Prior:
         """The same prior with its symbols in another order."""
         with warnings.catch_warnings():
             # Symbols without mass were named when the prior was made.
             warnings.simplefilter("ignore", ZeroMassWarning)
-            masses = [Fraction(self.weights[self.index(label)]) for label in labels]
+            masses = [self.weights[self.index(label)] for label in labels]
             return Prior._from_masses(masses, labels)
 
     def index(self, label: Any) -> int:
@@ -263,7 +275,7 @@ class Prior:
             raise PriorError(
                 "symbol",
                 expected="one of " + listing(self.labels),
-                got=repr(label),
+                got=quote(label),
                 remedy="check the spelling and the type of the label",
             ) from None
 
@@ -295,6 +307,8 @@ class Prior:
 
 
 def _rough(total: Fraction) -> str:
+    if total.numerator.bit_length() > _LONGEST:
+        return f"a number of {total.numerator.bit_length():,} bits"
     return f"{Decimal(total.numerator) / Decimal(total.denominator):.9g}"
 
 
@@ -316,37 +330,43 @@ def _unpacked(values: Any, labels: Iterable[Any] | None) -> tuple[Any, Iterable[
     return numbers, found if labels is None else labels
 
 
-def _masses(values: Iterable[Any]) -> list[Fraction]:
+def _integers(values: Iterable[Any]) -> tuple[list[int], int]:
+    """Integers and one denominator that give the exact values of the numbers handed in.
+
+    Numbers with the same denominator, as floats of one size are, cost one multiplication each.
+    """
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise PriorError(
             "prior",
             expected="a sequence of numbers",
-            got=f"{values!r}",
+            got=f"{quote(values)}",
             remedy="pass a list of probabilities, or use Prior.from_csv for a file",
         )
-    if isinstance(values, np.ndarray) and values.ndim != 1:
+    if isinstance(getattr(values, "shape", None), tuple) and len(values.shape) != 1:  # type: ignore[attr-defined]
         raise PriorError(
             "prior",
             expected="a vector of N probabilities",
-            got=f"an array of shape {values.shape}",
+            got=f"an array of shape {values.shape}",  # type: ignore[attr-defined]
             remedy="pass one dimension",
         )
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
     masses = []
     for i, value in enumerate(values):
         try:
-            mass = fraction(value)
+            mass = _ratio(value)
         except (TypeError, ValueError, OverflowError):
             raise PriorError(
                 "prior",
                 expected="finite numbers",
-                got=f"{value!r} at position {i}",
+                got=f"{quote(value)} at position {i}",
                 remedy="remove or replace the entry",
             ) from None
-        if mass < 0:
+        if mass[0] < 0:
             raise PriorError(
                 "prior",
                 expected="non-negative numbers",
-                got=f"{value!r} at position {i}",
+                got=f"{quote(value)} at position {i}",
                 remedy="remove or replace the entry",
             )
         masses.append(mass)
@@ -357,7 +377,27 @@ def _masses(values: Iterable[Any]) -> list[Fraction]:
             got="none",
             remedy="pass the probabilities of the symbols",
         )
-    return masses
+    below = {denominator for _, denominator in masses}
+    one = 1
+    for denominator in below:
+        one = math.lcm(one, denominator)
+        if one.bit_length() * len(masses) > _MOST_BITS:
+            raise PriorError(
+                "prior",
+                expected=f"masses that take at most {_MOST_BITS:,} bits over one denominator",
+                got=f"{len(masses):,} masses over {len(below):,} denominators",
+                remedy="pass floats, or counts",
+            )
+    lift = {denominator: one // denominator for denominator in below}
+    return [above * lift[under] for above, under in masses], one
+
+
+def _ratio(value: Any) -> tuple[int, int]:
+    """Numerator and denominator of a number, exact."""
+    if type(value) is float or type(value) is int:
+        return value.as_integer_ratio()
+    exact = fraction(value)
+    return exact.numerator, exact.denominator
 
 
 def as_prior(value: Any) -> Prior:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -13,6 +15,7 @@ from .auditing import AuditReport
 from .comparing.frontiers import Comparison, cell
 from .comparing.paths import MATCHED_BY
 from .data import EXAMPLES
+from .errors import visible_lines
 from .labels import shorten
 from .mechanism import Mechanism
 from .prior import Prior
@@ -25,10 +28,27 @@ MOST_ROWS = 30
 MOST_COLUMNS = 10
 
 
+class SafeConsole(Console):
+    """A console that shows what a terminal would act on as escape codes, whatever is printed.
+
+    Only its own colours reach the terminal: a label with a colour code or a mark of writing
+    direction in it is text like any other.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """The segments of what is printed, their texts visible."""
+        for segment in super().render(renderable, options):
+            if not segment.control and not segment.text.isprintable():
+                segment = Segment(visible_lines(segment.text), segment.style)
+            yield segment
+
+
 def console() -> Console:
     """A console on standard output, wide enough for a kernel when it is not a terminal."""
-    found = Console(highlight=False, soft_wrap=False, markup=False)
-    return found if found.is_terminal else Console(highlight=False, markup=False, width=110)
+    found = SafeConsole(highlight=False, soft_wrap=False, markup=False)
+    return found if found.is_terminal else SafeConsole(highlight=False, markup=False, width=110)
 
 
 def print_design(found: Design, report: AuditReport) -> None:

@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import StorageError
+from .errors import StorageError, quote
 from .labels import Label
 from .mechanism import Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
+from .reading import read_fraction, read_integer
 from .solve.methods import Duals, Multipliers
 from .solve.problem import AnyProblem, Problem
 from .utility import UTILITIES, Distance, Hamming, LinearUtility, Matrix, Utility
 
-_LARGEST_MATRIX = 10**9
+# Dual numbers of small problems may take this many entries.
+_SMALL_MATRIX = 10**6
+# Longer integers have no number in JSON that everybody reads.
+_LONGEST_LABEL = 10_000
 
 
 def problem_to_json(problem: AnyProblem) -> dict[str, Any]:
@@ -59,8 +63,8 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
         return {"name": utility.spec, "gains": gains.tolist()}
     if _named_utility(utility.spec) is None:
         raise StorageError(
-            f"save: {utility!r} is a function given at run time, which a file cannot hold; save "
-            "found.mechanism instead, or derive a named class from FInformation or "
+            f"save: {quote(utility)} is a function given at run time, which a file cannot hold; "
+            "save found.mechanism instead, or derive a named class from FInformation or "
             "SublinearUtility whose constructor takes no arguments."
         )
     return {"name": utility.spec}
@@ -133,6 +137,11 @@ def number_to_json(value: Any) -> Any:
 
 def label_to_json(label: Label) -> Any:
     """A label as plain values; raises :class:`StorageError` for one that has no such form."""
+    if isinstance(label, int) and label.bit_length() > _LONGEST_LABEL:
+        raise StorageError(
+            f"label {quote(label)}: expected an integer of at most {_LONGEST_LABEL} bits, got "
+            "more; relabel before saving."
+        )
     if isinstance(label, float) and math.isinf(label):
         return {"float": repr(label)}
     if label is None or (isinstance(label, (str, int, float, bool)) and label == label):
@@ -140,7 +149,7 @@ def label_to_json(label: Label) -> Any:
     if isinstance(label, tuple):
         return {"tuple": [label_to_json(part) for part in label]}
     raise StorageError(
-        f"label {label!r}: expected text, a number or a tuple of these, got "
+        f"label {quote(label)}: expected text, a number or a tuple of these, got "
         f"{type(label).__name__}; relabel before saving."
     )
 
@@ -156,19 +165,20 @@ def prior_from_json(part: dict[str, Any]) -> Prior:
         # Whoever made the design was told of symbols without mass.
         warnings.simplefilter("ignore")
         return Prior.from_counts(
-            [Fraction(w) for w in part["weights"]], [_label_in(label) for label in part["labels"]]
+            [read_fraction(w) for w in part["weights"]],
+            [_label_in(label) for label in part["labels"]],
         )
 
 
 def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
     """The mechanism that :func:`mechanism_to_json` wrote, with its integer weights."""
-    rows = [[int(w) for w in row] for row in part["weights"]]
+    rows = [[read_integer(w) for w in row] for row in part["weights"]]
     weights: NDArray[Any] = np.array(rows, dtype=object)
     if max(max(row) for row in rows) < 1 << 62:
         weights = weights.astype(np.int64)
     return Mechanism.from_weights(
         weights,
-        int(part["denominator_bits"]),
+        read_integer(part["denominator_bits"]),
         [_label_in(label) for label in part["inputs"]],
         [_label_in(label) for label in part["outputs"]],
     )
@@ -179,7 +189,7 @@ def notion_from_json(part: dict[str, Any], name: str) -> PrivacyNotion:
     cls = NOTIONS.get(part["name"].lower())
     if cls is None:
         raise StorageError(
-            f"{name}: the notion {part['name']!r} is not known here; import the module that "
+            f"{name}: the notion {quote(part['name'])} is not known here; import the module that "
             "defines it, then load again."
         )
     return cls(**{key: number_from_json(value) for key, value in part["parameters"].items()})
@@ -193,8 +203,8 @@ def utility_from_json(
         utility = _named_utility(str(part["name"]))
         if utility is None:
             raise StorageError(
-                f"{file}: the utility {part['name']!r} is not known here; import the module that "
-                "defines it, then load again."
+                f"{file}: the utility {quote(part['name'])} is not known here; import the "
+                "module that defines it, then load again."
             )
         return utility
     gains = np.array(part["gains"], dtype=float)
@@ -209,24 +219,36 @@ def utility_from_json(
     return Matrix(gains, outputs)
 
 
-def duals_from_json(part: dict[str, Any]) -> Duals:
-    """The dual numbers that :func:`duals_to_json` wrote."""
+def duals_from_json(part: dict[str, Any], problem: AnyProblem) -> Duals:
+    """The dual numbers that :func:`duals_to_json` wrote, for the problem they are of.
+
+    Raises ``ValueError`` for matrices larger than any dual numbers of the problem, before they are
+    made.
+    """
+    hypotheses = [max(len(bound.over), len(bound.under)) for bound in problem.bounds]
+    outputs = problem.shape[1] if isinstance(problem, Problem) else 0
+    side = max(len(problem.prior), outputs)
+    most = max(_SMALL_MATRIX, 4 * side * max([side, *hypotheses]))
     prices = None if part["prices"] is None else np.array(part["prices"], dtype=float)
+    if prices is not None and (
+        prices.shape != (len(problem.inner),) or not np.isfinite(prices).all()
+    ):
+        raise ValueError(f"prices of shape {prices.shape} for {len(problem.inner)} symbols")
     multipliers: tuple[Multipliers, ...] | None = None
     if part["multipliers"] is not None:
         multipliers = tuple(
-            tuple(_sparse_in(matrix) for matrix in parts) for parts in part["multipliers"]
+            tuple(_sparse_in(matrix, most) for matrix in parts) for parts in part["multipliers"]
         )
     averages: tuple[Multipliers, ...] | None = None
     if part.get("averages") is not None:
-        averages = tuple(tuple(_sparse_in(m) for m in parts) for parts in part["averages"])
+        averages = tuple(tuple(_sparse_in(m, most) for m in parts) for parts in part["averages"])
     return Duals(prices, multipliers, averages)
 
 
-def _sparse_in(part: dict[str, Any]) -> NDArray[np.float64]:
-    rows, columns = (int(size) for size in part["shape"])
-    if not 0 < rows * columns <= _LARGEST_MATRIX:
-        raise ValueError(f"dual numbers of shape {rows}×{columns}")
+def _sparse_in(part: dict[str, Any], most: int) -> NDArray[np.float64]:
+    rows, columns = (read_integer(size) for size in part["shape"])
+    if not (rows > 0 and columns > 0 and rows * columns <= most):
+        raise ValueError(f"dual numbers of shape {rows}×{columns}, where {most} entries fit")
     matrix = np.zeros((rows, columns))
     matrix[part["rows"], part["columns"]] = part["values"]
     return matrix
@@ -237,7 +259,7 @@ def number_from_json(value: Any) -> Any:
     if value == "inf":
         return math.inf
     if isinstance(value, dict):
-        return Fraction(value["fraction"])
+        return read_fraction(value["fraction"])
     return tuple(number_from_json(v) for v in value) if isinstance(value, list) else value
 
 

@@ -3,8 +3,10 @@
 A saved design carries the integer weights of the kernel, the exact prior, the notions, the
 utility, and the dual numbers. Loading repeats the exact check of every notion and recomputes value,
 bound and gaps, so a file that claims more privacy or a better optimum than its numbers bear out is
-refused, even with a fitting digest. What cannot be computed from the numbers (which method and
-solver found them, what the repair did) is a record, taken as it is.
+refused, even with a fitting digest. What cannot be computed from the numbers is a record and proves
+nothing: the method is kept where it could have found the kernel, and what it promises beyond the
+certificate only where it finds that kernel again; the solver and what the repair did are kept where
+they are possible; what other methods found is written, but never read back.
 """
 
 from __future__ import annotations
@@ -13,14 +15,17 @@ import csv
 import hashlib
 import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 from . import __version__
-from .errors import CertificateError, InputError, StorageError
-from .files import read_text, write_text
+from .errors import CertificateError, InputError, StorageError, quote, visible
+from .files import write_text
+from .labels import excel_safe_cell
 from .mechanism import Mechanism
 from .prior import Prior
+from .reading import parse_json, read_json, read_text
 from .serialising import (
     asked_to_json,
     duals_from_json,
@@ -34,7 +39,7 @@ from .serialising import (
     utility_from_json,
 )
 from .solve.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
-from .solve.designing import Agreement, Design
+from .solve.designing import Agreement, Design, confirmed_method
 from .solve.problem import state_problem
 from .solve.repair import Repair
 from .tables import read_matrix
@@ -43,6 +48,7 @@ from .utility import LinearUtility
 FORMAT = "mechdesign"
 SCHEMA = 1
 _AGREEMENT = 1e-12
+_LONGEST_NAME = 200
 
 
 def save(item: Design | Mechanism, path: str | Path, *, overwrite: bool = False) -> None:
@@ -69,17 +75,7 @@ def load(path: str | Path) -> Design | Mechanism:
     Raises :class:`StorageError` for an unknown schema version, a damaged file, or one whose
     contents do not bear out what it says.
     """
-    return from_json(_parse(read_text(path), path), str(path))
-
-
-def _parse(text: str, path: str | Path) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as problem:
-        raise StorageError(
-            f"file {path}: expected JSON written by mechdesign, got text that is no JSON "
-            f"({problem}); pass a saved design, or a kernel as .csv."
-        ) from None
+    return from_json(read_json(path), str(path))
 
 
 def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechanism:
@@ -90,7 +86,7 @@ def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechan
     """
     text = "" if str(path).lower().endswith(".csv") else read_text(path)
     if text.lstrip()[:1] in ("{", "["):
-        content = _parse(text, path)
+        content = parse_json(text, f"file {path}")
         if isinstance(content, list):
             return Mechanism(content, normalise=normalise)
         if "kernel" in content and content.get("format") != FORMAT:
@@ -105,21 +101,26 @@ def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechan
     return Mechanism(matrix, inputs, outputs, normalise=normalise)
 
 
-def write_csv(mechanism: Mechanism, path: str | Path, *, overwrite: bool = False) -> None:
+def write_csv(
+    mechanism: Mechanism, path: str | Path, *, overwrite: bool = False, excel_safe: bool = False
+) -> None:
     """Write a kernel as CSV, see :func:`kernel_csv`."""
-    write_text(kernel_csv(mechanism), path, overwrite=overwrite)
+    write_text(kernel_csv(mechanism, excel_safe=excel_safe), path, overwrite=overwrite)
 
 
-def kernel_csv(mechanism: Mechanism) -> str:
+def kernel_csv(mechanism: Mechanism, *, excel_safe: bool = False) -> str:
     """A kernel as CSV text: output labels in the header, input labels in the first column.
 
-    Entries are written so that they read back as the same floats.
+    Entries are written so that they read back as the same floats. With ``excel_safe`` labels that
+    a spreadsheet would run get an apostrophe, see :func:`mechdesign.labels.excel_safe_cell`; such
+    a file names other labels.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["input", *mechanism.outputs])
+    cell = excel_safe_cell if excel_safe else lambda label: label
+    writer.writerow(["input", *map(cell, mechanism.outputs)])
     for label, row in zip(mechanism.inputs, mechanism.kernel, strict=True):
-        writer.writerow([label, *(repr(float(value)) for value in row)])
+        writer.writerow([cell(label), *(repr(float(value)) for value in row)])
     return buffer.getvalue()
 
 
@@ -185,17 +186,6 @@ def _agreement_out(row: Agreement) -> dict[str, Any]:
     }
 
 
-def _agreement_in(row: dict[str, Any]) -> Agreement:
-    gap = row["gap"]
-    return Agreement(
-        **{
-            **row,
-            "bound": number_from_json(row["bound"]),
-            "gap": None if gap is None else _gap_in(gap),
-        }
-    )
-
-
 def _gap_out(gap: float) -> float | str:
     return gap if gap < UNKNOWN else "unknown"
 
@@ -222,10 +212,15 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
         )
     if content.get("schema") != SCHEMA:
         raise StorageError(
-            f"{name}: expected schema version {SCHEMA}, got {content.get('schema')!r} (written by "
-            f"mechdesign {content.get('version', 'unknown')}); upgrade mechdesign to read it."
+            f"{name}: expected schema version {SCHEMA}, got {quote(content.get('schema'))} "
+            f"(written by mechdesign {quote(content.get('version', 'unknown'), 20)}); upgrade "
+            "mechdesign to read it."
         )
-    if content.get("digest") != _digest(content):
+    try:
+        digest = _digest(content)
+    except (ValueError, TypeError, RecursionError):
+        raise StorageError(f"{name}: holds what is no JSON; take the original file.") from None
+    if content.get("digest") != digest:
         raise StorageError(
             f"{name}: the contents do not match their digest, so the file was edited or damaged; "
             "design again, or take the original file."
@@ -236,7 +231,7 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
         if content["kind"] == "design":
             return _design_in(content, name)
         raise StorageError(
-            f"{name}: expected a design or a mechanism, got {content['kind']!r}; upgrade "
+            f"{name}: expected a design or a mechanism, got {quote(content['kind'])}; upgrade "
             "mechdesign to read it."
         )
     except StorageError:
@@ -252,7 +247,8 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
         ArithmeticError,
     ) as problem:
         raise StorageError(
-            f"{name}: a part is missing or has another form ({type(problem).__name__}: {problem}); "
+            f"{name}: a part is missing or has another form ({type(problem).__name__}: "
+            f"{visible(str(problem))[:200]}); "
             "design again, or take the original file."
         ) from None
 
@@ -265,36 +261,60 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     saved = content["certificate"]
     outputs = mechanism.outputs if isinstance(utility, LinearUtility) else None
     problem = state_problem(prior, utility, notions, outputs)
-    repair = saved["repair"]
+    repair = _repair_in(saved["repair"], mechanism)
     try:
         certificate = examine(
             problem,
             mechanism,
-            duals_from_json(saved["duals"]),
-            Repair(
-                tuple(map(int, repair["merged"])),
-                float(repair["mixed"]),
-                int(repair["rounds"]),
-                bool(repair["constant"]),
-            ),
-            _gap_in(repair["loss"]),
-            saved["solver"],
+            duals_from_json(saved["duals"], problem),
+            repair,
+            _loss_in(saved["repair"]["loss"]),
+            _word(saved["solver"]),
         )
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
     _compare_claims(content, certificate, prior, problem.width(certificate.value), name)
     if certificate.fingerprint != saved["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
-    agreement = tuple(_agreement_in(row) for row in content["agreement"])
-    return Design(
-        mechanism,
-        prior,
-        utility,
-        notions,
-        str(content["method"]),
-        certificate,
-        agreement=agreement,
-    )
+    if not isinstance(content["agreement"], list):
+        raise TypeError("the record of other methods is no list")
+    method = confirmed_method(problem, _word(content["method"]), mechanism)
+    return Design(mechanism, prior, utility, notions, method, certificate)
+
+
+def _repair_in(part: dict[str, Any], mechanism: Mechanism) -> Repair:
+    """The record of the repair; ``ValueError`` for one that no repair can have left."""
+    merged, rounds, constant = part["merged"], part["rounds"], part["constant"]
+    whole = [*merged, rounds]
+    if not all(isinstance(v, int) and not isinstance(v, bool) and v >= 0 for v in whole):
+        raise ValueError("the record of the repair holds other things than whole numbers")
+    if not isinstance(constant, bool):
+        raise TypeError("the record of the repair does not say whether the kernel is constant")
+    if constant and (mechanism.weights != mechanism.weights[0]).any():
+        raise ValueError("a constant kernel is claimed, and its rows differ")
+    return Repair(tuple(merged), _share(part["mixed"], 1), rounds, constant)
+
+
+def _loss_in(value: Any) -> float:
+    return UNKNOWN if value == "unknown" else _share(value, math.inf)
+
+
+def _share(value: Any, most: float) -> float:
+    """A number from 0 to ``most``, finite."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"expected a number, got {quote(value)}")
+    if not (0 <= value <= most and math.isfinite(value)):
+        raise ValueError(f"expected a number from 0 to {most}, got {quote(value)}")
+    return float(value)
+
+
+def _word(text: Any) -> str:
+    """A name of a method or a solver: one short line."""
+    if not isinstance(text, str) or len(text) > _LONGEST_NAME or visible(text) != text:
+        raise ValueError(
+            f"expected a name of at most {_LONGEST_NAME} characters, got {quote(text)}"
+        )
+    return text
 
 
 def _compare_claims(
@@ -333,7 +353,8 @@ def _compare_claims(
     for claim, said, found, borne_out in claims:
         if not borne_out:
             raise StorageError(
-                f"{name}: the file claims {claim} {said!r}, its numbers give {found!r}; design "
+                f"{name}: the file claims {claim} {quote(said)}, its numbers give "
+                f"{quote(found)}; design "
                 "again."
             )
 

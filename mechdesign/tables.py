@@ -15,23 +15,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .data import EXAMPLES, example_path
-from .errors import DataError, UnknownNameError
+from .errors import DataError, StorageError, UnknownNameError, quote
 from .labels import Label, parse_labels, tidy
+from .reading import read_fraction, regular_file
 
-_LONGEST_NUMBER = 400
+#: Different values of a column that are designed on without being asked for.
+MOST_SYMBOLS = 1000
+# A column of so many values, most of them in one row only, tells rows apart, not groups of them.
+_FEW_VALUES = 100
 MISSING_TEXT = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
 
-def count_values(column: Any, *, missing: str = "error") -> dict[Label, int]:
+def count_values(
+    column: Any, *, missing: str = "error", max_symbols: int | None = None
+) -> dict[Label, int]:
     """How often each value occurs in a column, in label order.
+
+    Raises :class:`DataError` as :func:`check_symbols` does.
 
     Parameters
     ----------
     column : pandas, polars or pyarrow series, NumPy vector, or iterable of values
     missing : {"error", "drop"}
         Whether null and NaN entries are refused or left out.
+    max_symbols : int, optional
+        The most values that are let through, see :func:`check_symbols`.
     """
     _check_missing_policy(missing)
+    most = _checked_most(max_symbols)
     import narwhals.stable.v1 as nw
 
     column = _chunked(column)
@@ -70,11 +81,49 @@ def count_values(column: Any, *, missing: str = "error") -> dict[Label, int]:
             raise DataError(
                 "column",
                 expected="hashable values such as text or numbers",
-                got=f"{value!r} of type {type(value).__name__}",
+                got=f"{quote(value)} of type {type(value).__name__}",
                 remedy="select a column that holds one value per row",
             ) from None
     _settle_missing("column", blank, total, missing)
-    return _ordered(counts, categories)
+    found = _ordered(counts, categories)
+    check_symbols("column", len(found), total - blank, most)
+    return found
+
+
+def check_symbols(subject: str, symbols: int, rows: Any, most: int | None) -> None:
+    """Refuse a column of so many different values that it names no groups of people.
+
+    A measured number or an identifier has about as many values as rows; a design on it would take
+    hours and tell nothing. Without a limit asked for, that is more than 1000 values, or more than
+    100 that are more than half as many as the rows.
+    """
+    if most is None:
+        scattered = symbols > _FEW_VALUES and 2 * symbols > rows
+        if symbols <= MOST_SYMBOLS and not scattered:
+            return
+    elif symbols <= most:
+        return
+    limit = f"at most {most or MOST_SYMBOLS:,} different values"
+    raise DataError(
+        subject,
+        expected=limit if most else f"{limit}, each in several rows",
+        got=f"{symbols:,} in {float(rows):,.12g} rows (a measured number or an identifier?)",
+        remedy="group the values first (such as ages into decades), or allow them with "
+        f"max_symbols={symbols} (--max-symbols {symbols})",
+    )
+
+
+def _checked_most(most: Any) -> int | None:
+    if most is None:
+        return None
+    if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1:
+        raise DataError(
+            "max_symbols",
+            expected="a positive whole number",
+            got=quote(most),
+            remedy="pass the most values that the column may have",
+        )
+    return int(most)
 
 
 def _chunked(column: Any) -> Any:
@@ -88,7 +137,12 @@ def _chunked(column: Any) -> Any:
 
 
 def count_csv(
-    path: str | Path, column: str, *, weights: str | None = None, missing: str = "error"
+    path: str | Path,
+    column: str,
+    *,
+    weights: str | None = None,
+    missing: str = "error",
+    max_symbols: int | None = None,
 ) -> dict[Label, Fraction]:
     """How often each value occurs in one column of a CSV file, streamed line by line.
 
@@ -101,8 +155,11 @@ def count_csv(
     weights : name of a column of counts for tables with one line per group; the shipped tables
         know theirs
     missing : {"error", "drop"}
+    max_symbols : int, optional
+        The most values that are let through, see :func:`check_symbols`.
     """
     _check_missing_policy(missing)
+    most = _checked_most(max_symbols)
     if weights is None and example_path(path) is not None:
         weights = EXAMPLES[str(path)].weights
     counts: Counter[Label] = Counter()
@@ -122,7 +179,7 @@ def count_csv(
             raise DataError(
                 f"table {name}",
                 expected="distinct column names",
-                got=f"{twice!r} more than once",
+                got=f"{quote(twice)} more than once",
                 remedy="rename the columns",
             )
         for wanted in (column, weights):
@@ -135,7 +192,7 @@ def count_csv(
             if text is None or text.strip().lower() in MISSING_TEXT:
                 blank += 1
                 continue
-            weight = Fraction(1)
+            weight: Fraction | int = 1
             if weights is not None:
                 weight = _weight(row[weights], name, weights, reader.line_num)
             counts[text.strip()] += weight  # type: ignore[assignment]
@@ -144,6 +201,8 @@ def count_csv(
             f"table {name}", expected="at least one row", got="none", remedy="check the file"
         )
     _settle_missing(f"column {column!r} of {name}", blank, total, missing)
+    people = total - blank if weights is None else sum(counts.values())
+    check_symbols(f"column {quote(column)} of {name}", len(counts), people, most)
     texts = list(counts)
     typed = dict(zip(parse_labels(texts), texts, strict=True))
     return {label: Fraction(counts[typed[label]]) for label in _ordered(Counter(typed), None)}
@@ -156,13 +215,13 @@ def _expect_commas(name: str, header: Sequence[str]) -> None:
         raise DataError(
             f"table {name}",
             expected="columns separated by commas",
-            got="a tab" if other == "\t" else repr(other),
+            got="a tab" if other == "\t" else quote(other),
             remedy="save the table as CSV with commas",
         )
 
 
 def csv_header(path: str | Path) -> list[str]:
-    """Column names of a CSV file or shipped table."""
+    """Column names of a CSV file or shipped table; raises :class:`DataError` as reading does."""
     with _open_table(path) as (name, lines):
         header = next(csv.reader(lines), [])
     if not header:
@@ -182,6 +241,8 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
     """
     with _open_table(path) as (name, lines):
         rows = [row for row in csv.reader(lines) if any(cell.strip() for cell in row)]
+        if rows:
+            _expect_commas(name, rows[0])
     if len(rows) < 2 or len(rows[0]) < 2:
         raise DataError(
             f"matrix {name}",
@@ -215,7 +276,7 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
             raise DataError(
                 f"matrix {name}",
                 expected=f"numbers in line {number}",
-                got=repr(bad),
+                got=quote(bad),
                 remedy="correct the cell",
             ) from None
     return np.array(values), parse_labels(labels), parse_labels(columns)
@@ -225,7 +286,16 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
 def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
     try:
         file = example_path(path) or Path(path)
+        if file.exists():
+            file = regular_file(file)
         handle = open(file, newline="", encoding="utf-8-sig")
+    except StorageError as problem:
+        raise DataError(
+            "table",
+            expected="a readable file",
+            got=str(problem).rstrip("."),
+            remedy="name a CSV file",
+        ) from None
     except FileNotFoundError:
         raise DataError(
             "table",
@@ -237,7 +307,7 @@ def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
         raise DataError(
             "table",
             expected="the name of a file or of a shipped table",
-            got=repr(path),
+            got=quote(path),
             remedy="pass a path",
         ) from None
     except OSError as problem:
@@ -307,19 +377,14 @@ def _ordered(counts: Counter[Label], categories: list[Label] | None) -> dict[Lab
 
 def _weight(text: str | None, name: str, column: str, line: int) -> Fraction:
     try:
-        word = (text or "").strip()
-        exponent = word.lower().partition("e")[2]
-        # Written out, a number with a huge exponent would fill the memory.
-        if len(word) > _LONGEST_NUMBER or (exponent and abs(int(exponent)) > _LONGEST_NUMBER):
-            raise ValueError
-        value = Fraction(word)
+        value = read_fraction((text or "").strip())
         if value < 0:
             raise ValueError
-    except (ValueError, ZeroDivisionError):
+    except ValueError:
         raise DataError(
-            f"column {column!r} of {name}",
+            f"column {quote(column)} of {name}",
             expected=f"a non-negative count in line {line}",
-            got=repr(text),
+            got=quote(text),
             remedy="correct the cell, or choose another column of counts",
         ) from None
     return value

@@ -16,7 +16,18 @@ PACKAGE = "mechdesign"
 
 # From the ground up. A module, or a folder with all in it, may import what lies lower.
 LAYERS = (
-    ("errors", "exact", "labels", "data", "tables", "progress", "registry", "files", "kernels"),
+    (
+        "errors",
+        "exact",
+        "labels",
+        "data",
+        "tables",
+        "progress",
+        "registry",
+        "files",
+        "reading",
+        "kernels",
+    ),
     ("prior", "mechanism"),
     ("privacy", "utility"),
     ("solve",),
@@ -40,6 +51,9 @@ NEIGHBOURS = {
     ("labels", "errors"),
     ("registry", "errors"),
     ("files", "errors"),
+    ("reading", "errors"),
+    ("files", "reading"),
+    ("tables", "reading"),
     ("kernels", "errors"),
     ("kernels", "labels"),
     ("tables", "errors"),

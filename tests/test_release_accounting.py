@@ -54,7 +54,7 @@ def test_bounds_lie_above_the_exact_levels(data):
     exact = md.compose(mechanism, times=times, prior=prior, notions=NOTIONS)
     for level in exact:
         assert level.exact
-        bound = accounting._bounded(level.notion, [mechanism] * times, prior)
+        bound = accounting._bounded(level.notion, [(mechanism, times)], prior)
         for have, most in zip(level.levels, bound, strict=True):
             assert have <= most
         if isinstance(level.notion, md.LDP) and level.levels[0] < math.inf:

@@ -214,7 +214,7 @@ def test_bounds_of_average_notions_lie_above_the_exact_levels(notion):
         parts = [md.Mechanism(w / w.sum(axis=1, keepdims=True)) for w in weights]
         (exact,) = md.compose(*parts, prior=prior, notions=[notion])
         assert exact.exact
-        bound = accounting._sum_bounded(notion, parts, prior)
+        bound = accounting._sum_bounded(notion, [(part, 1) for part in parts], prior)
         assert exact.levels[0] <= bound < math.inf
 
 

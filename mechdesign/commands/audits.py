@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import typer
 
-from .options import NOT_MET, AsJson, Column, Missing, PriorText, Privacy, Weights, print_json
+from .options import (
+    NOT_MET,
+    AsJson,
+    Column,
+    MaxSymbols,
+    Missing,
+    PriorText,
+    Privacy,
+    Weights,
+    print_json,
+)
 from .subjects import KernelFile, Normalise, PriorTable, read_subject
 
 
@@ -14,6 +24,7 @@ def audit(
     column: Column = None,
     weights: Weights = None,
     missing: Missing = "error",
+    max_symbols: MaxSymbols = None,
     prior: PriorText = None,
     privacy: Privacy = None,
     normalise: Normalise = False,
@@ -27,7 +38,15 @@ def audit(
     from ..auditing import audit as run_audit
 
     asked = read_subject(
-        kernel, table, column, weights, missing, prior, privacy, normalise=normalise
+        kernel,
+        table,
+        column,
+        weights,
+        missing,
+        prior,
+        privacy,
+        normalise=normalise,
+        max_symbols=max_symbols,
     )
     report = run_audit(asked.mechanism, asked.prior, list(asked.notions) or None)
     if as_json:

@@ -14,7 +14,9 @@ from ..errors import StorageError
 from .options import (
     AsJson,
     Column,
+    ExcelSafe,
     Force,
+    MaxSymbols,
     Missing,
     Outputs,
     PriorText,
@@ -36,6 +38,7 @@ def compare(
     column: Column = None,
     weights: Weights = None,
     missing: Missing = "error",
+    max_symbols: MaxSymbols = None,
     prior: PriorText = None,
     notion: Annotated[
         list[str] | None,
@@ -81,6 +84,7 @@ def compare(
         typer.Option(help="Folder to keep designs in; a stopped comparison goes on from there."),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Processes to run in; -1 for one per core.")] = 1,
+    excel_safe: ExcelSafe = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -91,9 +95,9 @@ def compare(
     from ..serialising import prior_to_json
     from ..storage import SCHEMA
 
-    known = read_prior(table, column, weights, missing, prior)
+    known = read_prior(table, column, weights, missing, prior, max_symbols)
     goals = {text: read_utility(text, known) for text in utility or ["hamming"]}
-    writers = {path: _writer(path) for path in output or []}
+    writers = {path: _writer(path, excel_safe=excel_safe) for path in output or []}
     for path in writers:
         check_writable(path, overwrite=force)
     try:
@@ -132,11 +136,11 @@ def compare(
         note(f"saved {path}")
 
 
-def _writer(path: Path) -> Callable[[Comparison, Path], None]:
+def _writer(path: Path, *, excel_safe: bool) -> Callable[[Comparison, Path], None]:
     """What writes a file of this ending, with its libraries looked for at once."""
     ending = path.suffix.lower()
     if ending == ".csv":
-        return lambda found, where: found.to_csv(where, overwrite=True)
+        return lambda found, where: found.to_csv(where, overwrite=True, excel_safe=excel_safe)
     if ending in _PICTURES:
         from ..plotting.style import check_picture
 

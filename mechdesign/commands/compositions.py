@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, print_json
+from .options import AsJson, print_json, say
 
 
 def compose(
@@ -22,7 +22,7 @@ def compose(
 
     found = run_compose(*(load_kernel(kernel) for kernel in kernels), times=times)
     if not as_json:
-        typer.echo(str(found))
+        say(str(found))
         return
     print_json(
         {

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..arguments import read_prior
-from .options import AsJson, Column, Missing, PriorText, Weights, print_json
+from .options import AsJson, Column, MaxSymbols, Missing, PriorText, Weights, print_json
 
 
 def convert(
@@ -28,6 +28,7 @@ def convert(
     column: Column = None,
     weights: Weights = None,
     missing: Missing = "error",
+    max_symbols: MaxSymbols = None,
     prior: PriorText = None,
     tight: Annotated[
         bool,
@@ -44,7 +45,7 @@ def convert(
     from ..privacy.notion import NOTIONS, LikelihoodBound, find_notion, parse_notion
 
     given = [parse_notion(text) for text in notions]
-    known = read_prior(table, column, weights, missing, prior)
+    known = read_prior(table, column, weights, missing, prior, max_symbols)
     if tight:
         wanted = [find_notion(name) for name in to or []] or [
             cls for cls in NOTIONS.values() if issubclass(cls, LikelihoodBound) and not cls.needs

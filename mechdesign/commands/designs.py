@@ -12,7 +12,9 @@ from ..errors import InputError, StorageError
 from .options import (
     AsJson,
     Column,
+    ExcelSafe,
     Force,
+    MaxSymbols,
     Missing,
     Outputs,
     PriorText,
@@ -22,6 +24,7 @@ from .options import (
     note,
     plain,
     print_json,
+    say,
 )
 
 
@@ -30,6 +33,7 @@ def design(
     column: Column = None,
     weights: Weights = None,
     missing: Missing = "error",
+    max_symbols: MaxSymbols = None,
     prior: PriorText = None,
     privacy: Privacy = None,
     utility: Annotated[
@@ -58,6 +62,7 @@ def design(
         Path | None, typer.Option("--output", "-o", help="Save the design as JSON.")
     ] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="Save the kernel as CSV.")] = None,
+    excel_safe: ExcelSafe = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -78,7 +83,7 @@ def design(
             remedy="add for example --privacy pml:0.5",
         )
     notions = [parse_notion(spec) for spec in privacy]
-    known = read_prior(table, column, weights, missing, prior)
+    known = read_prior(table, column, weights, missing, prior, max_symbols)
     goal = read_utility(utility, known)
     labels = read_outputs(outputs)
     if explain and (output is not None or csv is not None):
@@ -101,7 +106,7 @@ def design(
                 }
             )
         else:
-            typer.echo(str(choice))
+            say(str(choice))
         return
     for path in (output, csv):
         if path is not None:
@@ -113,7 +118,7 @@ def design(
     if output is not None:
         save(found, output, overwrite=force)
     if csv is not None:
-        write_csv(found.mechanism, csv, overwrite=force)
+        write_csv(found.mechanism, csv, overwrite=force, excel_safe=excel_safe)
     if as_json:
         print_json(seal({**to_json(found), "audit": plain(report.summary())}))
         return
@@ -139,4 +144,4 @@ def show(
     elif isinstance(item, Design):
         reporting.print_design(item, run_audit(item.mechanism, item.prior, list(item.notions)))
     else:
-        typer.echo(repr(item))
+        say(repr(item))

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from ..arguments import read_feature
-from ..errors import InputError, UnknownNameError
+from ..errors import InputError, UnknownNameError, quote
+from ..labels import one_line
 from ..release.encoding import ABSENT, Codebook
 from ..tables import is_missing
 from .options import (
@@ -24,6 +25,7 @@ from .options import (
     expect_picture,
     note,
     print_json,
+    say,
 )
 
 
@@ -102,7 +104,7 @@ def estimate(
             raise InputError(
                 name,
                 expected="--with and --with-column beside it",
-                got=f"{value!r} alone",
+                got=f"{quote(value)} alone",
                 remedy="name the second design and the column of its reports",
             )
     from ..release.counting import tally
@@ -157,7 +159,7 @@ def estimate(
     table = Table("label", *(["estimate", "error", "lower", "upper"]))
     for row in made.rows():
         numbers = (row["estimate"], row["error"], row["lower"], row["upper"])
-        table.add_row(str(row["label"]), *(f"{number:.6f}" for number in numbers))
+        table.add_row(one_line(row["label"]), *(f"{number:.6f}" for number in numbers))
     out.print(made.describe())
     out.print(table)
     if made.method == "likelihood":
@@ -201,7 +203,7 @@ def _joint(
         raise InputError(
             "--with-column",
             expected="another column than --column",
-            got=repr(columns[0]),
+            got=quote(columns[0]),
             remedy="name the column of the second design",
         )
     found = count_file(reports, columns, items, progress=sys.stderr.isatty())
@@ -240,8 +242,8 @@ def _joint(
     about = f"{columns[0]} (rows) and {columns[1]} (columns)"
     if given is not None:
         about = f"{next(c for c in columns if c != given)} given {given} (rows)"
-    typer.echo(f"{about}, from {made.reports} reports")
-    typer.echo(repr(table))
+    say(f"{about}, from {made.reports} reports")
+    say(repr(table))
 
 
 def _without_blanks(found: dict[Any, int], book: Codebook) -> dict[Any, int]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..arguments import read_prior
-from .options import Column, Missing, PriorText, Table, Weights
+from .options import Column, MaxSymbols, Missing, PriorText, Table, Weights
 
 
 def explore(
@@ -15,6 +15,7 @@ def explore(
     column: Column = None,
     weights: Weights = None,
     missing: Missing = "error",
+    max_symbols: MaxSymbols = None,
     prior: PriorText = None,
     port: Annotated[
         int | None, typer.Option(help="Port on this machine; 0 for any that is free.")
@@ -32,7 +33,7 @@ def explore(
     serving.check_framework()
     if table is None and prior is None:
         table, column = "titanic", column or "class"
-    known = read_prior(table, column, weights, missing, prior)
+    known = read_prior(table, column, weights, missing, prior, max_symbols)
     source = None
     if table is not None and column is not None:
         source = settings.Column(table, column, weights, missing)

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ..errors import visible, visible_lines
+
 OK, NOT_MET, BAD_INPUT, FAILED = 0, 1, 2, 3
 
 Privacy = Annotated[
@@ -33,6 +35,14 @@ Weights = Annotated[
     str | None, typer.Option(help="Column of counts, for tables with one line per group.")
 ]
 Missing = Annotated[str, typer.Option(help="What to do with missing values: error or drop.")]
+MaxSymbols = Annotated[
+    int | None,
+    typer.Option(
+        "--max-symbols",
+        help="Most different values of the column. Without it, columns that look like measured "
+        "numbers or identifiers are refused: over 1000 values, or over 100 in few rows each.",
+    ),
+]
 PriorText = Annotated[
     str | None,
     typer.Option(
@@ -50,6 +60,14 @@ Feature = Annotated[
     typer.Option(help="JSON file of input and value: numbers ask for the mean, text for shares."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+ExcelSafe = Annotated[
+    bool,
+    typer.Option(
+        "--excel-safe",
+        help="Write an apostrophe before cells of CSV that a spreadsheet would run as a formula. "
+        "It changes those labels.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 
 
@@ -58,9 +76,14 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(plain(value), indent=1, allow_nan=False))
 
 
+def say(text: str) -> None:
+    """Write lines to standard output, with what a terminal would act on as escape codes."""
+    typer.echo(visible_lines(text))
+
+
 def note(message: str) -> None:
-    """Say something to a person, on standard error."""
-    print(message, file=sys.stderr)
+    """Say something to a person in one line, on standard error."""
+    print(visible(message), file=sys.stderr)
 
 
 def expect_picture(path: Path, *, force: bool) -> None:

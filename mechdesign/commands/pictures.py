@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError, UnknownNameError
-from .options import Column, Force, Missing, PriorText, Privacy, Weights, expect_picture, note
+from .options import (
+    Column,
+    Force,
+    MaxSymbols,
+    Missing,
+    PriorText,
+    Privacy,
+    Weights,
+    expect_picture,
+    note,
+)
 from .subjects import KernelFile, Normalise, PriorTable, Subject, read_subject
 
 if TYPE_CHECKING:
@@ -36,6 +46,7 @@ def plot(
     column: Column = None,
     weights: Weights = None,
     missing: Missing = "error",
+    max_symbols: MaxSymbols = None,
     prior: PriorText = None,
     privacy: Privacy = None,
     normalise: Normalise = False,
@@ -51,7 +62,15 @@ def plot(
         raise UnknownNameError("kind of picture", kind, KINDS)
     expect_picture(output, force=force)
     asked = read_subject(
-        kernel, table, column, weights, missing, prior, privacy, normalise=normalise
+        kernel,
+        table,
+        column,
+        weights,
+        missing,
+        prior,
+        privacy,
+        normalise=normalise,
+        max_symbols=max_symbols,
     )
     draw: dict[str, Callable[[Subject], Any]] = {
         "kernel": _kernel,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, By, Confidence, Feature, Kernel, print_json
+from .options import AsJson, By, Confidence, Feature, Kernel, print_json, say
 
 
 def plan(
@@ -59,4 +59,4 @@ def plan(
             }
         )
     else:
-        typer.echo(repr(found))
+        say(repr(found))

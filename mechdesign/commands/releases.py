@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, Force, Kernel, note, print_json
+from .options import AsJson, ExcelSafe, Force, Kernel, note, print_json, say
 
 
 def apply(
@@ -42,6 +42,7 @@ def apply(
     seed: Annotated[
         int | None, typer.Option(help="Seed, for research only: whoever knows it can undo reports.")
     ] = None,
+    excel_safe: ExcelSafe = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -79,12 +80,13 @@ def apply(
         rng=seed,
         overwrite=force,
         progress=sys.stderr.isatty(),
+        excel_safe=excel_safe,
     )
     record(book, people, receipt, item, str(output))
     if as_json:
         print_json(receipt.to_json())
     else:
         kept = ", ".join(receipt.notions) or "no notion was checked"
-        typer.echo(f"{receipt.rows} reports of {column!r}: {kept}, kernel {receipt.kernel[:16]}…")
-        typer.echo(f"random words: {receipt.source}")
+        say(f"{receipt.rows} reports of {column!r}: {kept}, kernel {receipt.kernel[:16]}…")
+        say(f"random words: {receipt.source}")
     note(f"saved {output}, recorded in {book}")

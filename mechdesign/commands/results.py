@@ -10,6 +10,7 @@ import typer
 from ..errors import InputError, UnknownNameError
 from .options import NOT_MET, AsJson, print_json
 
+_MOST_INSTANCES = 100_000
 _ACTIONS = ("list", "show", "check", "errata")
 
 
@@ -111,10 +112,10 @@ def _check(names: list[str], everything: bool, number: int, seed: int, as_json: 
             got="both" if everything else "neither",
             remedy="write: mechdesign theorems check --all",
         )
-    if number < 1 or seed < 0:
+    if not 1 <= number <= _MOST_INSTANCES or not 0 <= seed < 2**64:
         raise InputError(
             "theorems check",
-            expected="at least one instance and a seed that is not negative",
+            expected=f"1 to {_MOST_INSTANCES:,} instances and a seed from 0 to 2^64 - 1",
             got=f"--instances {number} --seed {seed}",
             remedy="correct the number",
         )

@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from ..errors import StorageError
-from .options import Column, Force, Missing, PriorText, Privacy, Weights, draw_nowhere, note
+from .options import (
+    Column,
+    Force,
+    MaxSymbols,
+    Missing,
+    PriorText,
+    Privacy,
+    Weights,
+    draw_nowhere,
+    note,
+)
 from .subjects import KernelFile, Normalise, PriorTable, read_subject
 
 
@@ -21,6 +31,7 @@ def report(
     column: Column = None,
     weights: Weights = None,
     missing: Missing = "error",
+    max_symbols: MaxSymbols = None,
     prior: PriorText = None,
     privacy: Privacy = None,
     normalise: Normalise = False,
@@ -43,7 +54,15 @@ def report(
     check_pages()
     draw_nowhere()
     asked = read_subject(
-        kernel, table, column, weights, missing, prior, privacy, normalise=normalise
+        kernel,
+        table,
+        column,
+        weights,
+        missing,
+        prior,
+        privacy,
+        normalise=normalise,
+        max_symbols=max_symbols,
     )
     write_report(
         asked.item,

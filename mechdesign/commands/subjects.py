@@ -47,6 +47,7 @@ def read_subject(
     privacy: list[str] | None,
     *,
     normalise: bool,
+    max_symbols: int | None = None,
 ) -> Subject:
     """Read the file and match the prior with its inputs; :class:`InputError` without a prior."""
     from ..privacy.notion import parse_notion
@@ -56,7 +57,7 @@ def read_subject(
     notions = tuple(parse_notion(spec) for spec in privacy or [])
     given = None
     if any(option is not None for option in (table, column, prior)):
-        given = read_prior(table, column, weights, missing, prior)
+        given = read_prior(table, column, weights, missing, prior, max_symbols)
     item = load_kernel(kernel, normalise=normalise)
     mechanism = item.mechanism if isinstance(item, Design) else item
     if isinstance(item, Design):

@@ -12,8 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..errors import InputError, UnknownNameError
+from ..errors import InputError, UnknownNameError, quote
 from ..files import write_text
+from ..labels import excel_safe_cell
 from ..prior import Prior
 from ..utility.base import Utility
 from .paths import FrontierPoint, Missing
@@ -109,7 +110,8 @@ class Comparison:
                 "frontier of a comparison",
                 expected="the names of one prior and one utility",
                 got=f"{len(part.panels)} pairs of them",
-                remedy=f"pass prior={self.panels[0][0]!r} and utility={self.panels[0][1]!r}",
+                remedy=f"pass prior={quote(self.panels[0][0])} and "
+                f"utility={quote(self.panels[0][1])}",
             )
         return [point.target for point in part], [point.value for point in part]
 
@@ -131,20 +133,29 @@ class Comparison:
             raise InputError(
                 "backend of a data frame",
                 expected="'pandas', 'polars' or 'pyarrow', installed",
-                got=f"{backend!r} ({problem})",
+                got=f"{quote(backend)} ({problem})",
                 remedy="install it with: pip install 'mechdesign[frames]'",
             ) from None
 
-    def to_csv(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the table; numbers read back as the same floats."""
-        write_text(self.csv_text(), path, overwrite=overwrite)
+    def to_csv(
+        self, path: str | Path, *, overwrite: bool = False, excel_safe: bool = False
+    ) -> None:
+        """Write the table; numbers read back as the same floats.
 
-    def csv_text(self) -> str:
+        With ``excel_safe`` names that a spreadsheet would run get an apostrophe, see
+        :func:`mechdesign.labels.excel_safe_cell`.
+        """
+        write_text(self.csv_text(excel_safe=excel_safe), path, overwrite=overwrite)
+
+    def csv_text(self, *, excel_safe: bool = False) -> str:
         """The table as CSV."""
         buffer = io.StringIO()
         writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(self.rows())
+        for row in self.rows():
+            if excel_safe:
+                row = {key: excel_safe_cell(value) for key, value in row.items()}
+            writer.writerow(row)
         return buffer.getvalue()
 
     @cached_property

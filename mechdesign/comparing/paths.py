@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..auditing import mutual_information
-from ..errors import LevelError
+from ..errors import LevelError, quote
 from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.families import Family
@@ -309,7 +309,7 @@ def check_match(match: Any) -> str:
         raise LevelError(
             "match of a comparison",
             expected="one of " + ", ".join(MATCHES),
-            got=repr(match),
+            got=quote(match),
             remedy="pass match='epsilon' for the same level, 'ldp' for the same implied LDP level",
         )
     return str(match)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GapWarning, InputError, LevelError, StorageError, warn
+from ..errors import GapWarning, InputError, LevelError, StorageError, quote, warn
 from ..prior import Prior, as_prior
 from ..privacy.families import as_families
 from ..privacy.notion import check_level
@@ -191,7 +191,7 @@ def _named(items: Any, kind: type, word: str) -> dict[str, Any]:
         raise InputError(
             f"{word} of a comparison",
             expected=f"a {word}, a list of them, or a mapping of names and them",
-            got=repr(items),
+            got=quote(items),
             remedy="pass for example "
             + ("md.Prior([.5, .3, .2])" if word == "prior" else "md.utility.Hamming()"),
         )
@@ -210,7 +210,7 @@ def _checked_levels(levels: Any, match: str) -> tuple[float, ...]:
         raise LevelError(
             f"{what} of a comparison",
             expected=f"a list of {what}",
-            got=repr(levels),
+            got=quote(levels),
             remedy="pass for example [0.1, 0.5, 1]",
         )
     found = tuple(_checked_level(level, match) for level in levels)
@@ -233,7 +233,7 @@ def _checked_level(level: Any, match: str) -> float:
         raise LevelError(
             "loss of a comparison",
             expected="a non-negative number in units of the utility",
-            got=repr(level),
+            got=quote(level),
             remedy="give what may be lost against telling all, such as 0.1",
         ) from None
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..errors import StorageError
+from ..errors import StorageError, quote
 from ..serialising import asked_to_json, label_to_json, problem_to_json
 from ..solve.designing import Design
 from ..solve.problem import AnyProblem, Problem
@@ -24,7 +24,7 @@ class Store:
     def __init__(self, folder: str | Path) -> None:
         if not isinstance(folder, (str, Path)) or not str(folder).strip():
             raise StorageError(
-                f"folder to keep designs in: expected a path, got {folder!r}; name a folder."
+                f"folder to keep designs in: expected a path, got {quote(folder)}; name a folder."
             )
         self.folder = Path(folder)
         try:

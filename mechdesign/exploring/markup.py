@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ..auditing import AuditReport
+from ..errors import visible_lines
 from ..labels import listing, shorten
 from ..solve.designing import Design
 from ..theory.conversions import Implication
@@ -25,8 +26,8 @@ MANY = 8
 
 
 def escape(text: object) -> str:
-    """Text for HTML."""
-    return html.escape(str(text))
+    """Text for HTML, with what cannot be seen as escape codes."""
+    return html.escape(visible_lines(str(text)))
 
 
 def kernel_table(answer: Answer) -> str:

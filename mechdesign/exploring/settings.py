@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..arguments import read_utility
-from ..errors import InputError, LevelError, PriorError, UnknownNameError
+from ..errors import InputError, LevelError, PriorError, UnknownNameError, quote
 from ..labels import Label, parse_labels
 from ..prior import Prior
 from ..privacy.notion import NOTIONS, PrivacyNotion, check_level
@@ -276,7 +276,7 @@ def parse_number(text: str | None, subject: str) -> float:
         raise InputError(
             subject,
             expected="a number",
-            got=repr(text) if word else "empty text",
+            got=quote(text) if word else "empty text",
             remedy="write for example 0.25",
         ) from None
 

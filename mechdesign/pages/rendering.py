@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from .. import __version__
-from ..errors import MechdesignError
+from ..errors import MechdesignError, visible_lines
 from ..plotting.style import figure_of, load_pyplot, save_figure
 from ..solve.certificate import gap_in_words
 from ..theory.conversions import rounded_up
@@ -29,12 +29,23 @@ def render(template: str, **values: Any) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_seen,
     )
     environment.filters["number"] = number
     environment.filters["upward"] = upward
     environment.filters["gap"] = gap_in_words
     environment.filters["chance"] = chance
     return str(environment.get_template(template).render(version=__version__, **values))
+
+
+def _seen(value: Any) -> Any:
+    """Text with what cannot be seen as escape codes, so that no label reorders a page.
+
+    Pictures and other markup of our own stay as they are; lines stay lines.
+    """
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return visible_lines(value)
+    return value
 
 
 def check_pages() -> None:

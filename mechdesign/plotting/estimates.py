@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError
+from ..errors import DataError, InputError, quote
 from ..prior import Prior
 from ..release.estimating import Estimate
 from .style import INK, NORMAL, PALE, PALETTE, fit_figure, legend_beside, new_axes
@@ -116,7 +116,7 @@ def _per_label(values: Any, estimate: Estimate, subject: str) -> NDArray[np.floa
         raise DataError(
             f"{subject} of a plot",
             expected=f"a finite number for each of {list(estimate.labels)[:6]}",
-            got=repr(values)[:80],
+            got=quote(values),
             remedy="pass a Prior over these labels, a mapping, or numbers in their order",
         )
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, quote
 from ..solve.designing import Design
 from ..solve.priced_pairs import PricedConstraint
 from ..solve.shadow_prices import Binding, binding
@@ -54,7 +54,7 @@ def plot_binding(design: Design | Binding, most: int = MOST, ax: Any = None) -> 
         raise InputError(
             "number of constraints shown",
             expected="a positive whole number",
-            got=repr(most),
+            got=quote(most),
             remedy=f"leave it out for {MOST}",
         )
     found = design if isinstance(design, Binding) else binding(design)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError
+from ..errors import LevelError, quote
 from ..exact import float_at_least
 from ..prior import Prior
 from ..theory.formulas import Level, Setting, lower_star, upper_star
@@ -75,7 +75,7 @@ def regions(
         raise LevelError(
             "regions of levels",
             expected="a prior on at least two symbols",
-            got=repr(prior),
+            got=quote(prior),
             remedy="nothing leaks about a secret that is known",
         )
     limit = -math.log1p(-prior.pmin)
@@ -84,7 +84,7 @@ def regions(
         raise LevelError(
             "regions of levels",
             expected="a positive finite largest level and at least 2 points",
-            got=f"most={most!r}, points={points!r}",
+            got=f"most={quote(most)}, points={quote(points)}",
             remedy="leave them out, or pass for example most=2.0",
         )
     # Up to where the implied level leaves the picture.

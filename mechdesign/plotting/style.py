@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, MechdesignError, StorageError
+from ..errors import InputError, MechdesignError, StorageError, quote
 from ..files import new_file
 
 #: Okabe and Ito's colours without yellow, which is too pale for lines; black comes last.
@@ -78,7 +78,7 @@ def new_axes(ax: Any = None, size: tuple[float, float] = (4.6, 3.2)) -> Any:
         raise InputError(
             "ax of a picture",
             expected="matplotlib axes, or an empty figure",
-            got=f"several axes in a {type(ax).__name__}" if hasattr(ax, "flat") else repr(ax)[:60],
+            got=f"several axes in a {type(ax).__name__}" if hasattr(ax, "flat") else quote(ax),
             remedy="leave it out, or pass one of plt.subplots()[1]",
         )
     for side in ("top", "right"):

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError
+from ..errors import LevelError, quote
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -229,7 +229,8 @@ class MIPufferfish(_InformationNotion):
                         if label not in values:
                             raise LevelError(
                                 "features of MIPufferfish",
-                                expected=f"values for every symbol of positive mass, {label!r} too",
+                                expected="values for every symbol of positive mass, "
+                                f"{quote(label)} too",
                                 got=f"values for {[*values][:6]}",
                                 remedy="use the labels of the prior",
                             )
@@ -262,7 +263,7 @@ def _checked_features(features: Any) -> Any:
         raise LevelError(
             "features of MIPufferfish",
             expected="a list of mappings from label to a private and a public value",
-            got=repr(features)[:80],
+            got=quote(features),
             remedy="use MIPufferfish.of_functions(epsilon, labels, [(g, w), ...])",
         )
     return tuple(tables)

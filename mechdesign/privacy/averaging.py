@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError
+from ..errors import LevelError, quote
 from ..exact import Verdict
 from ..labels import Label
 from ..mechanism import Mechanism
@@ -79,7 +79,7 @@ def checked_delta(value: Any) -> float:
         raise LevelError(
             "delta",
             expected="a number from 0 to 1",
-            got=repr(value),
+            got=quote(value),
             remedy="give for example 1e-5",
         )
     return float(value)

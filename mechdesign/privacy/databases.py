@@ -21,11 +21,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError, PriorError
+from ..errors import LevelError, PriorError, quote
 from ..exact import fraction
 from ..prior import Prior
 from .hypotheses import Bound, Hypotheses
 from .notion import LikelihoodBound, factor
+
+#: Counts of a database that are told apart.
+MOST_COUNTS = 1_000_000
 
 
 def counts_of(entries: int, values: int = 2) -> list[Any]:
@@ -43,12 +46,31 @@ def counts_of(entries: int, values: int = 2) -> list[Any]:
         raise PriorError(
             "database",
             expected="at least one entry and two values",
-            got=f"{entries!r} entries of {values!r} values",
+            got=f"{quote(entries)} entries of {quote(values)} values",
+            remedy="give the number of rows and of values a row can have",
+        )
+    entries, values = int(entries), int(values)
+    # How many counts there are, without the long way to an astronomical number of them.
+    if entries > MOST_COUNTS or values > MOST_COUNTS or _ways(entries, values) > MOST_COUNTS:
+        raise PriorError(
+            "database",
+            expected=f"at most {MOST_COUNTS:,} different counts",
+            got=f"{quote(entries)} entries of {quote(values)} values",
             remedy="give the number of rows and of values a row can have",
         )
     if values == 2:
         return list(range(entries + 1))
-    return [tuple(t) for t in _splits(int(entries), values)]
+    return [tuple(t) for t in _splits(entries, values)]
+
+
+def _ways(entries: int, values: int) -> int:
+    """The number of tuples of counts, or some number above :data:`MOST_COUNTS`."""
+    found = 1
+    for k in range(1, min(entries, values - 1) + 1):
+        found = found * (entries + values - k) // k
+        if found > MOST_COUNTS:
+            break
+    return found
 
 
 def _splits(total: int, parts: int) -> Iterator[list[int]]:
@@ -85,7 +107,7 @@ def counts_prior(entries: int, chances: Any) -> Prior:
         raise PriorError(
             "chances of an entry",
             expected="a probability, or non-negative masses",
-            got=repr(chances),
+            got=quote(chances),
             remedy="give P(entry = 1), or one mass per value",
         )
     labels = counts_of(entries, len(masses))
@@ -201,7 +223,7 @@ class EntryPML(LikelihoodBound):
             raise LevelError(
                 "chances of an entry",
                 expected="numbers 0 ≤ low ≤ high ≤ 1",
-                got=f"low {self.low!r}, high {self.high!r}",
+                got=f"low {quote(self.low)}, high {quote(self.high)}",
                 remedy="give for example low=0.1",
             )
         counts_of(self.entries)
@@ -219,7 +241,7 @@ class EntryPML(LikelihoodBound):
             raise PriorError(
                 "prior of a count",
                 expected=f"the symbols 0 … {self.entries} in order",
-                got=f"{len(prior)} symbols such as {prior.labels[0]!r}",
+                got=f"{len(prior)} symbols such as {quote(prior.labels[0])}",
                 remedy="use databases.counts_prior, or Prior.uniform(range(n + 1))",
             )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..errors import LevelError
+from ..errors import LevelError, quote
 from .notion import PrivacyNotion, as_notions, find_notion, parse_notion
 
 # A level of a family as text: the free level, a multiple of it, or a number.
@@ -63,7 +63,7 @@ def as_families(notions: Any) -> tuple[Family, ...]:
         raise LevelError(
             "notions of a comparison",
             expected="at least one notion, and different names",
-            got="none" if twice is None else f"{twice!r} twice",
+            got="none" if twice is None else f"{quote(twice)} twice",
             remedy="pass for example [md.PML, md.LDP], or {'a name': md.PML, ...}",
         )
     return tuple(found)
@@ -86,7 +86,7 @@ def _one(item: Any, position: int) -> Family:
         raise LevelError(
             "notion of a comparison",
             expected="a notion class, a text such as 'alip:2e,e', or a function of the level alone",
-            got=repr(item),
+            got=quote(item),
             remedy="pass md.PML rather than md.PML(0.5), or lambda e: md.PML(e)",
         )
     name = getattr(item, "__name__", "")
@@ -131,7 +131,7 @@ def parse_family(text: str) -> Family:
         raise LevelError(
             f"notion {text}",
             expected="at least one level that varies, written e",
-            got=repr(text),
+            got=quote(text),
             remedy="write for example pml:e or alip:2e,e, or just pml",
         )
     return Family(" + ".join(part.shown for part in parts), partial(_join, parts))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from ..errors import LevelError
+from ..errors import LevelError, quote
 from ..exact import fraction
 from ..labels import Label, tidy
 from ..prior import Prior
@@ -28,7 +28,7 @@ def checked_feature(feature: Any, subject: str = "feature") -> Feature:
         raise LevelError(
             subject,
             expected="a mapping from each symbol to its value, or to a mapping of values to masses",
-            got=repr(feature)[:80],
+            got=quote(feature),
             remedy="write {'symbol': 'value', ...}; from_function tabulates a function of labels",
         )
     table = {}
@@ -39,7 +39,7 @@ def checked_feature(feature: Any, subject: str = "feature") -> Feature:
             raise LevelError(
                 subject,
                 expected="for each symbol a value, or masses with a positive sum",
-                got=f"{dict(masses)!r} for {label!r}",
+                got=f"{quote(dict(masses))} for {quote(label)}",
                 remedy="give P(value | symbol)",
             )
         table[tidy(label)] = row
@@ -55,7 +55,7 @@ def _mass(value: Any, subject: str, label: Any) -> Any:
         raise LevelError(
             subject,
             expected="non-negative masses",
-            got=f"{value!r} for {label!r}",
+            got=f"{quote(value)} for {quote(label)}",
             remedy="give P(value | symbol)",
         )
     return mass if isinstance(value, Fraction) else tidy(value)
@@ -81,7 +81,7 @@ def joint_masses(
         if label not in table:
             raise LevelError(
                 subject,
-                expected=f"a value for every symbol of positive mass, {label!r} too",
+                expected=f"a value for every symbol of positive mass, {quote(label)} too",
                 got=f"values for {[*table][:6]}",
                 remedy="use the labels of the prior (text and numbers differ)",
             )

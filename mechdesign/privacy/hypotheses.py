@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError, UnknownNameError
+from ..errors import LevelError, UnknownNameError, quote
 from ..exact import Verdict, common_integers, compare_with_exp, dot, fraction, log_upper
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -167,7 +167,7 @@ class Bound:
             raise LevelError(
                 "level of a bound",
                 expected="a non-negative number of nats",
-                got=repr(self.epsilon),
+                got=quote(self.epsilon),
                 remedy="pass the level of the notion",
             )
         if self.pairing not in ("all", "matched"):

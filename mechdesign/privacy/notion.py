@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError, UnknownNameError
+from ..errors import LevelError, UnknownNameError, quote
 from ..exact import Verdict
 from ..labels import Label
 from ..mechanism import Mechanism
@@ -202,7 +202,7 @@ class LikelihoodBound(PrivacyNotion):
             raise LevelError(
                 f"bounds of {type(self).__name__}",
                 expected=f"a list of Bound with at least one for each of {len(levels)} levels",
-                got=repr(found)[:80] if not good else str([b.parameter for b in found]),
+                got=quote(found) if not good else str([b.parameter for b in found]),
                 remedy="return Bound(over, under, level, parameter=…) from bounds()",
             )
         return list(found)
@@ -290,7 +290,7 @@ def check_level(value: Any, subject: str) -> float:
         raise LevelError(
             subject,
             expected="a non-negative number of nats",
-            got=repr(value),
+            got=quote(value),
             remedy="give a level such as 0.5",
         )
     return level
@@ -317,7 +317,7 @@ def parse_notion(spec: str) -> PrivacyNotion:
         raise LevelError(
             f"privacy notion {name}",
             expected=f"{' and '.join(wanted)}, as in {example}",
-            got=repr(spec),
+            got=quote(spec),
             remedy="write the levels in nats after a colon",
         )
     levels = [_read(float, word, example, "a number of nats") for word in words[:count]]
@@ -337,7 +337,7 @@ def _read(kind: Callable[[str], Any], word: str, example: str, expected: str) ->
         raise LevelError(
             f"privacy notion {example.partition(':')[0]}",
             expected=expected,
-            got=repr(word),
+            got=quote(word),
             remedy=f"write it as in {example}",
         ) from None
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError
+from ..errors import LevelError, quote
 from ..exact import fraction
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
@@ -149,9 +149,9 @@ class Pufferfish(LikelihoodBound):
             strange = [label for label, _ in content if label not in known]
             if strange:
                 raise LevelError(
-                    f"secret {name!r}",
+                    f"secret {quote(name)}",
                     expected="symbols of the prior",
-                    got=repr(strange[0]),
+                    got=quote(strange[0]),
                     remedy="use the labels of the prior (text and numbers differ)",
                 )
 
@@ -320,7 +320,7 @@ def _checked_secrets(secrets: Any) -> tuple[tuple[str, tuple[tuple[Label, Any], 
             "secrets",
             expected="a mapping from the name of each secret to a list of its symbols, or to a "
             "mapping of symbols to chances from 0 to 1",
-            got=repr(secrets)[:80],
+            got=quote(secrets),
             remedy="write {'few': [0, 1], 'many': [3, 4]}",
         )
     return tuple(found)
@@ -333,7 +333,7 @@ def _checked_pairs(pairs: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
         raise LevelError(
             "pairs of secrets",
             expected="a list of pairs of names",
-            got=repr(pairs)[:80],
+            got=quote(pairs),
             remedy="write [('few', 'many')], or leave it out for every two secrets",
         )
     found = []
@@ -346,7 +346,7 @@ def _checked_pairs(pairs: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
             raise LevelError(
                 "pair of secrets",
                 expected="two different names among " + ", ".join(names[:8]),
-                got=repr(pair),
+                got=quote(pair),
                 remedy="name each secret in secrets=",
             )
         found.append((a, b))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError, UnknownNameError
+from ..errors import LevelError, UnknownNameError, quote
 from ..exact import fraction
 from ..labels import Label, tidy
 
@@ -43,7 +43,7 @@ def checked_relation(relation: Any) -> Any:
         raise LevelError(
             "neighbours",
             expected=f"a name among {', '.join(RELATIONS)}, or pairs of labels",
-            got=repr(relation),
+            got=quote(relation),
             remedy="list the pairs; DP.between(epsilon, function, labels) tabulates a function",
         )
     return tuple(_pair(pair) for pair in relation)
@@ -60,7 +60,7 @@ def _pair(pair: Any) -> tuple[Label, Label]:
         raise LevelError(
             "pair of neighbours",
             expected="two different labels",
-            got=repr(pair),
+            got=quote(pair),
             remedy="write (a, b) for each pair; the relation is taken both ways",
         )
     return a, b
@@ -86,7 +86,7 @@ def _find(label: Label, place: Mapping[Label, int]) -> int:
         raise LevelError(
             "neighbours",
             expected="pairs of symbols of the prior",
-            got=repr(label),
+            got=quote(label),
             remedy="use the labels of the prior (text and numbers differ)",
         )
     return place[label]
@@ -115,7 +115,7 @@ def databases(labels: Sequence[Label]) -> list[tuple[Any, ...]]:
         raise LevelError(
             "databases",
             expected="labels that are tuples of one length, one entry per individual",
-            got=f"labels such as {labels[0]!r} and {labels[-1]!r}",
+            got=f"labels such as {quote(labels[0])} and {quote(labels[-1])}",
             remedy="label the symbols with tuples, or list the pairs of neighbours",
         )
     return [label for label in found if label is not None]
@@ -128,9 +128,9 @@ def _numbers(labels: Sequence[Label], name: str) -> list[Fraction]:
         return [fraction(label) for label in labels]
     except (TypeError, ValueError, OverflowError):
         raise LevelError(
-            f"relation {name!r}",
+            f"relation {quote(name)}",
             expected="labels that are finite numbers",
-            got=f"labels such as {labels[0]!r}",
+            got=f"labels such as {quote(labels[0])}",
             remedy="label the symbols with numbers, or give the pairs or distances yourself",
         ) from None
 
@@ -173,7 +173,7 @@ def _edge(edge: Any) -> tuple[Label, Label, Any]:
         raise LevelError(
             "edge of a graph",
             expected="two labels and a positive length",
-            got=repr(edge),
+            got=quote(edge),
             remedy="write (a, b, 1.0); leave out edges of infinite length, merge equal symbols",
         )
     return (*_pair((a, b)), length)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError, PriorError
+from ..errors import LevelError, PriorError, quote
 from ..exact import fraction
 from ..labels import Label, tidy
 from ..prior import Prior
@@ -111,7 +111,7 @@ class RobustPML(LikelihoodBound):
                 raise PriorError(
                     "counts",
                     expected="whole numbers of draws",
-                    got=repr(value),
+                    got=quote(value),
                     remedy="give counts, not frequencies: the confidence depends on how many",
                 )
         radius = confidence_radius(int(sum(numbers)), len(numbers), confidence)
@@ -171,7 +171,7 @@ class RobustPML(LikelihoodBound):
                 raise PriorError(
                     "box of priors",
                     expected=f"a range for each of the {n} symbols",
-                    got=f"none for {absent[0]!r}" if absent else f"{len(known)} ranges",
+                    got=f"none for {quote(absent[0])}" if absent else f"{len(known)} ranges",
                     remedy="use the labels of the prior",
                 )
             low = [known[x][0] for x in prior.labels]
@@ -234,7 +234,7 @@ def confidence_radius(draws: int, symbols: int, confidence: float) -> float:
         raise LevelError(
             "confidence radius",
             expected="a confidence between 0 and 1, at least one draw and one symbol",
-            got=f"confidence {confidence!r}, {draws} draws of {symbols} symbols",
+            got=f"confidence {quote(confidence)}, {draws} draws of {symbols} symbols",
             remedy="give for example confidence=0.95",
         )
     if symbols == 1:
@@ -249,7 +249,7 @@ def _no_mapping(subject: str, form: str, given: Any) -> PriorError:
     return PriorError(
         subject,
         expected=f"a mapping {form}",
-        got=repr(given)[:80],
+        got=quote(given),
         remedy="name each symbol by its label",
     )
 
@@ -263,7 +263,7 @@ def _two(pair: Any, label: Any) -> tuple[Any, Any]:
         raise PriorError(
             "range of a mass",
             expected="two numbers 0 ≤ low ≤ high ≤ 1",
-            got=f"{pair!r} for {label!r}",
+            got=f"{quote(pair)} for {quote(label)}",
             remedy="write {label: (low, high)}",
         ) from None
     return low, high
@@ -277,7 +277,7 @@ def _checked_set(priors: Any) -> Any:
         raise PriorError(
             "set of priors",
             expected="a list of Prior, the vertices",
-            got=repr(priors),
+            got=quote(priors),
             remedy="or use RobustPML.floor, .box, .ball or .from_counts",
         )
     content = tuple(priors)
@@ -304,7 +304,7 @@ def _numbers(values: tuple[Any, ...], subject: str, most: float) -> tuple[Any, .
             raise PriorError(
                 subject,
                 expected=f"a number from 0 to {most:g}",
-                got=repr(value),
+                got=quote(value),
                 remedy="correct it",
             )
     return tuple(tidy(value) for value in values)

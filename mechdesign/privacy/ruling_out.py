@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..errors import LevelError
+from ..errors import LevelError, quote
 from ..exact import Verdict, compare_with_exp, log_upper
 from ..prior import Prior, as_prior
 
@@ -35,7 +35,7 @@ class PMLRegions:
             raise LevelError(
                 "level",
                 expected="a non-negative number of nats",
-                got=repr(epsilon),
+                got=quote(epsilon),
                 remedy="pass for example 0.5",
             )
         if epsilon == math.inf:

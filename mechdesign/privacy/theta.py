@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from ..errors import PriorError
+from ..errors import PriorError, quote
 from ..exact import fraction
 from ..labels import tidy
 from ..prior import Prior
@@ -27,7 +27,7 @@ def checked_priors(priors: Any) -> Any:
         raise PriorError(
             "priors of a notion",
             expected="a Prior, or a list of them",
-            got=repr(priors)[:80],
+            got=quote(priors),
             remedy="write md.Prior([...], labels) for each",
         ) from None
     if not found:
@@ -54,7 +54,7 @@ def thetas_over(priors: Any, prior: Prior) -> list[list[Fraction]]:
             raise PriorError(
                 "prior of a notion",
                 expected="a prior over symbols of the design",
-                got=f"mass on {strange[0]!r}",
+                got=f"mass on {quote(strange[0])}",
                 remedy="give both the same labels",
             )
     return [[fraction(dict(theta).get(label, 0)) for label in prior.labels] for theta in priors]

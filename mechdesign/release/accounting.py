@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, RepeatWarning, warn
+from ..errors import InputError, RepeatWarning, quote, warn
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy import (
@@ -40,6 +40,10 @@ from .sampler import mechanism_of
 
 # Product kernels with more entries times reports are bounded, not built.
 _MOST_WORK = 100_000
+# Reports of one mechanism: more would be no count that floats can tell apart.
+_MOST_TIMES = 10**15
+# A mechanism and how often it reports.
+_Repeated = tuple[Mechanism, int]
 # Relative rounding of a product of ratios and of a sum of masses, generously.
 _SLACK = 1e-11
 # Levels that are at most the sum of those of single reports, as these are independent given X,
@@ -127,11 +131,11 @@ def compose(
     2 reports together: LDP(2.19722), PML(0.587787)
     """
     whole_number = isinstance(times, (int, np.integer)) and not isinstance(times, bool)
-    if not items or not whole_number or times < 1:
+    if not items or not whole_number or not 1 <= times <= _MOST_TIMES:
         raise InputError(
             "composition",
-            expected="at least one mechanism, at least once",
-            got=f"{len(items)} mechanisms, {times!r} times",
+            expected="at least one mechanism, once to 10^15 times",
+            got=f"{len(items)} mechanisms, {quote(times)} times",
             remedy="pass what was reported",
         )
     kernels = [mechanism_of(item) for item in items]
@@ -143,7 +147,7 @@ def compose(
                 got=f"one with {kernel.inputs[:6]}",
                 remedy="only reports about the same secret compose this way",
             )
-    whole = kernels * int(times)
+    whole = [(kernel, n * int(times)) for kernel, n in _distinct(kernels)]
     product = _product(whole)
     found = []
     for notion, known in _asked_of(items, prior, notions):
@@ -156,7 +160,7 @@ def compose(
             most = _sum_bounded(notion, whole, known)
             found.append(ComposedLevel(notion, (most,) * len(notion.levels), exact=False))
     # The same notion under two priors is told once where they agree.
-    return Composition(len(whole), tuple(dict.fromkeys(found)))
+    return Composition(sum(n for _, n in whole), tuple(dict.fromkeys(found)))
 
 
 def _asked_of(
@@ -180,21 +184,22 @@ def _asked_of(
     return [(notion, known) for notion in as_notions(notions) for known in every]
 
 
-def _product(kernels: list[Mechanism]) -> Mechanism | None:
+def _product(kernels: list[_Repeated]) -> Mechanism | None:
     """The kernel of all reports together, with reports in any order merged; ``None`` if large."""
     groups: list[tuple[Mechanism, int]] = []
-    for kernel in kernels:
+    for kernel, n in kernels:
         place = next((i for i, (k, _) in enumerate(groups) if k is kernel or k == kernel), None)
         if place is None:
-            groups.append((kernel, 1))
+            groups.append((kernel, n))
         else:
-            groups[place] = (kernel, groups[place][1] + 1)
-    rows = len(kernels[0].inputs)
+            groups[place] = (kernel, groups[place][1] + n)
+    inputs, reports = kernels[0][0].inputs, sum(n for _, n in kernels)
+    rows = len(inputs)
     size = math.prod(
         math.comb(int(kernel.weights.any(axis=0).sum()) + times - 1, times)
         for kernel, times in groups
     )
-    if size * rows * len(kernels) > _MOST_WORK:
+    if size * rows * reports > _MOST_WORK:
         return None
     columns: dict[tuple[Any, ...], NDArray[Any]] = {(): np.array([1] * rows, dtype=object)}
     for kernel, times in groups:
@@ -205,8 +210,8 @@ def _product(kernels: list[Mechanism]) -> Mechanism | None:
             for outcome, part in parts.items()
         }
     matrix = np.stack(list(columns.values()), axis=1)
-    bits = sum(kernel.bits for kernel in kernels)
-    return Mechanism.from_weights(matrix, bits, kernels[0].inputs, list(columns), check=False)
+    bits = sum(kernel.bits * n for kernel, n in kernels)
+    return Mechanism.from_weights(matrix, bits, inputs, list(columns), check=False)
 
 
 def _repeated(kernel: Mechanism, times: int) -> dict[tuple[int, ...], NDArray[Any]]:
@@ -226,7 +231,7 @@ def _repeated(kernel: Mechanism, times: int) -> dict[tuple[int, ...], NDArray[An
     return found
 
 
-def _bounded(notion: LikelihoodBound, kernels: list[Mechanism], prior: Prior) -> tuple[float, ...]:
+def _bounded(notion: LikelihoodBound, kernels: list[_Repeated], prior: Prior) -> tuple[float, ...]:
     """Upper bounds on the levels: P(y|x)/P(y|x') of all reports is at most the product of ratios.
 
     With R that product, (δ_x K)(y)/(νK)(y) ≤ 1/Σ_x' ν_x'/R[x,x'] for every outcome y, and a mixture
@@ -240,20 +245,20 @@ def _bounded(notion: LikelihoodBound, kernels: list[Mechanism], prior: Prior) ->
     return tuple(levels)
 
 
-def _distinct(kernels: list[Mechanism]) -> list[tuple[Mechanism, int]]:
+def _distinct(kernels: list[Mechanism]) -> list[_Repeated]:
     """The kernels and how often each is there; copies count apart, which costs time only."""
     found = {id(kernel): kernel for kernel in kernels}
     counts = Counter(map(id, kernels))
     return [(kernel, counts[key]) for key, kernel in found.items()]
 
 
-def _log_ratios(kernels: list[Mechanism]) -> NDArray[np.float64]:
+def _log_ratios(kernels: list[_Repeated]) -> NDArray[np.float64]:
     """Logarithms of the largest likelihood ratios of all reports together, ``(N, N)``."""
-    parts = [n * np.log(largest_ratios(kernel)) for kernel, n in _distinct(kernels)]
+    parts = [n * np.log(largest_ratios(kernel)) for kernel, n in kernels]
     return np.asarray(np.sum(parts, axis=0))
 
 
-def _sum_bounded(notion: PrivacyNotion, kernels: list[Mechanism], prior: Prior) -> float:
+def _sum_bounded(notion: PrivacyNotion, kernels: list[_Repeated], prior: Prior) -> float:
     """An upper bound on the one level of an average or approximate notion; ``inf`` if unknown.
 
     Maximal leakage, maximal cost leakage and mutual information with the secret add up at most;
@@ -263,7 +268,7 @@ def _sum_bounded(notion: PrivacyNotion, kernels: list[Mechanism], prior: Prior) 
     if isinstance(notion, _BELOW_RATIO):
         found = float(_log_ratios(kernels).max())
     if isinstance(notion, _ADDING):
-        each = [(n, notion.check(kernel, prior).achieved[0]) for kernel, n in _distinct(kernels)]
+        each = [(n, notion.check(kernel, prior).achieved[0]) for kernel, n in kernels]
         found = min(found, math.fsum(n * level for n, level in each))
     if isinstance(notion, (MaximalLeakage, MIPrivacy, MIPufferfish)):
         found = min(found, math.log(len(prior)))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from ..labels import Label, listing, parse_labels, tidy
+from ..labels import Label, excel_safe_cell, listing, parse_labels, tidy
 
 ABSENT = -1
 
@@ -52,6 +52,9 @@ class Codebook:
             found = self._texts.get(value, self._texts.get(word, ABSENT))
             if found == ABSENT:
                 found = self._places.get(_key(parse_labels([word])[0]), ABSENT)
+            if found == ABSENT and value.startswith("'") and excel_safe_cell(value[1:]) == value:
+                # The file was written for spreadsheets.
+                found = self._texts.get(value[1:], ABSENT)
             return found
         try:
             return self._places.get(_key(tidy(value)), ABSENT)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MisfitWarning, PrecisionWarning, UnknownNameError, warn
+from ..errors import InputError, MisfitWarning, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, shorten
 from ..mechanism import Mechanism
 from .counting import count_reports
@@ -297,7 +297,7 @@ def check_confidence(confidence: Any) -> float:
         raise InputError(
             "confidence",
             expected="a number between 0 and 1",
-            got=repr(confidence),
+            got=quote(confidence),
             remedy="pass 0.95 for 95 %",
         )
     return float(confidence)

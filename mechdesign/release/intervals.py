@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, quote
 
 
 def covariance(
@@ -56,7 +56,7 @@ def bootstrap_options(resamples: Any, rng: Any) -> tuple[int, np.random.Generato
         raise InputError(
             "resamples",
             expected="an integer of at least 2",
-            got=repr(resamples),
+            got=quote(resamples),
             remedy="pass 1000, or leave it out",
         )
     try:
@@ -65,7 +65,7 @@ def bootstrap_options(resamples: Any, rng: Any) -> tuple[int, np.random.Generato
         raise InputError(
             "rng of the bootstrap",
             expected="a non-negative integer or a NumPy generator",
-            got=repr(rng),
+            got=quote(rng),
             remedy="pass for example rng=1",
         ) from None
 

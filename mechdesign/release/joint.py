@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, warn
+from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, listing, shorten, tidy
 from .counting import FEWEST, check_count, check_counts, count_columns
 from .encoding import ABSENT, Codebook
@@ -117,7 +117,7 @@ class JointEstimate(TableEstimate):
         absent = [row for row, there in zip(rows, known, strict=True) if not there]
         if not known.any():
             raise DataError(
-                f"condition on {given!r}",
+                f"condition on {quote(given)}",
                 expected="values that the reports show to occur",
                 got="none",
                 remedy="collect more reports",
@@ -256,7 +256,7 @@ def estimate_joint(
         raise InputError(
             "joint estimate",
             expected="two different columns",
-            got=f"{columns[0]!r} twice",
+            got=f"{quote(columns[0])} twice",
             remedy="name the column of each mechanism",
         )
     for name, value, known in (
@@ -365,13 +365,15 @@ def _count_pairs(
             if missing == "drop":
                 continue
             raise DataError(
-                f"reports in column {columns[side]!r}",
+                f"reports in column {quote(columns[side])}",
                 expected="no missing reports",
                 got=f"{count}",
                 remedy="leave those rows out with missing='drop'",
             )
         raise books[side].refuse(
-            f"reports in column {columns[side]!r}", [value], "pass the mechanism that made them"
+            f"reports in column {quote(columns[side])}",
+            [value],
+            "pass the mechanism that made them",
         )
     if table.sum() < FEWEST:
         raise DataError(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import DataError, KernelError
+from ..errors import DataError, KernelError, quote
 from ..labels import Label
 from ..mechanism import Mechanism
 from .alias import AliasTable
@@ -79,7 +79,7 @@ class Sampler:
             raise DataError(
                 "symbols",
                 expected="a sequence of inputs of the mechanism",
-                got=repr(symbols),
+                got=quote(symbols),
                 remedy="pass a list, even for one person",
             )
         values = list(symbols)

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import DataError, StorageError, UnknownNameError
 from ..files import check_writable, new_file, noticed_interrupts, write_text
+from ..labels import excel_safe_cell
 from ..progress import counter
 from ..tables import csv_header
 from .accounting import warn_of_rows
@@ -57,6 +58,7 @@ def privatize_file(
     rng: Any = None,
     overwrite: bool = False,
     progress: bool = False,
+    excel_safe: bool = False,
 ) -> Receipt:
     """Write a copy of a CSV or Parquet file with one column replaced by reports.
 
@@ -71,6 +73,8 @@ def privatize_file(
     column, mechanism, missing, unseen, replacement, person, rng : as in :func:`privatize`
     overwrite : whether ``target`` may exist
     progress : whether to show a bar on standard error
+    excel_safe : whether cells of a CSV file that a spreadsheet would run as a formula get an
+        apostrophe, in every column; :func:`count_file` reads such reports as the labels they were
 
     Raises
     ------
@@ -114,7 +118,7 @@ def privatize_file(
         if total is not None:
             after = with_receipt(after, replace(release.receipt(), rows=total))
         with (
-            _writer(ending, name, after, source) as write,
+            _writer(ending, name, after, source, excel_safe=excel_safe) as write,
             counter(total, "privatising", show=progress) as advance,
         ):
             last = None
@@ -268,11 +272,15 @@ def _csv_batches(
 
 
 @contextmanager
-def _writer(ending: str, name: Path, schema: Any, source: str | Path) -> Iterator[Any]:
+def _writer(
+    ending: str, name: Path, schema: Any, source: str | Path, *, excel_safe: bool
+) -> Iterator[Any]:
     if ending == ".csv":
+        safe = excel_safe_batch if excel_safe else lambda batch: batch
         with open(name, "wb") as text:
-            text.write(_csv_line(schema.names))
-            yield lambda batch: text.write(_csv_text(batch))
+            header = map(excel_safe_cell, schema.names) if excel_safe else schema.names
+            text.write(_csv_line(list(header)))
+            yield lambda batch: text.write(_csv_text(safe(batch)))
         return
     from pyarrow.parquet import ParquetFile, ParquetWriter
 
@@ -302,6 +310,17 @@ def _check_last_quote(source: str | Path, batch: Any) -> None:
             got=f"a cell that takes in all lines to the end: {cell[:40]!r}",
             remedy="close the quote, or double it where it is meant as a character",
         )
+
+
+def excel_safe_batch(batch: Any) -> Any:
+    """The batch as text that no spreadsheet runs."""
+    pa = load_arrow()
+    columns = [
+        pa.array([excel_safe_cell(cell) for cell in column.cast(pa.string()).to_pylist()])
+        for column in batch.columns
+    ]
+    columns = [column.cast(pa.string()) for column in columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _csv_line(cells: list[str | None]) -> bytes:

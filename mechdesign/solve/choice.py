@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import NoMethodError, SolverError, UnknownNameError
+from ..errors import NoMethodError, SolverError, UnknownNameError, quote
 from .blockwise import Blockwise
 from .closed_form import CLOSED_FORMS
 from .column_generation import ColumnGeneration
@@ -142,8 +142,7 @@ def find_method(name: str) -> Method:
     Raises :class:`UnknownNameError`, and :class:`SolverError` for a solver that needs cvxpy where
     it is not installed.
     """
-    linear = (*CLOSED_FORMS, STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *BUDGETS)
-    known = {m.name: m for m in (*linear, *SUBLINEAR_METHODS)}
+    known = own_methods()
     if not isinstance(name, str):
         raise UnknownNameError("solver", name, [*known, "auto", "all"])
     if name.lower() in known:
@@ -153,10 +152,16 @@ def find_method(name: str) -> Method:
         return Cvxpy(name)
     if not solvers and name.upper() in CVXPY_SOLVERS:
         raise SolverError(
-            f"solver {name!r} is used through cvxpy, which is not installed; install it with: "
+            f"solver {quote(name)} is used through cvxpy, which is not installed; install it with: "
             "pip install 'mechdesign[cvxpy]'"
         )
     raise UnknownNameError("solver", name, [*known, "auto", "all", *solvers])
+
+
+def own_methods() -> dict[str, Method]:
+    """Every method that is no solver of cvxpy, by name."""
+    linear = (*CLOSED_FORMS, STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *BUDGETS)
+    return {m.name: m for m in (*linear, *SUBLINEAR_METHODS)}
 
 
 def cvxpy_solvers() -> list[str]:

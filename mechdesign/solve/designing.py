@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CertificateError, GapWarning, SolverError, warn
+from ..errors import (
+    CertificateError,
+    GapWarning,
+    SolverError,
+    warn,
+)
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
@@ -22,8 +27,18 @@ from .certificate import (
     gap_in_words,
     gap_out_of,
 )
-from .choice import SUBLINEAR_METHODS, VERTICES, Choice, choose, find_method, ordered_methods
-from .methods import Candidate
+from .choice import (
+    CVXPY_SOLVERS,
+    SUBLINEAR_METHODS,
+    VERTICES,
+    Choice,
+    choose,
+    find_method,
+    ordered_methods,
+    own_methods,
+)
+from .linear_program import Cvxpy
+from .methods import Candidate, Method
 from .problem import AnyProblem, Problem, state_problem
 
 # Gaps and repair losses above this are worth another method on at most so many entries, and on
@@ -31,6 +46,10 @@ from .problem import AnyProblem, Problem, state_problem
 _SHARP = 1e-8
 _SHARPEN_ENTRIES = 20_000
 _RETRY_ENTRIES = 60_000
+# Kernels this close are one kernel: what rounding of another machine may change.
+_SAME_KERNEL = 1e-12
+#: The method of a design from a file that names none which could have found its kernel.
+UNKNOWN_METHOD = "unknown"
 
 
 @dataclass(frozen=True)
@@ -266,6 +285,29 @@ def _run_choice(
         choice,
     )
     return found, candidate
+
+
+def confirmed_method(problem: AnyProblem, name: str, mechanism: Mechanism) -> str:
+    """A method that is said to have found a kernel, or :data:`UNKNOWN_METHOD`.
+
+    The name stands where the method applies to the problem. One that promises more than the
+    certificate says must also give that kernel, as anybody could write its name into a file.
+    """
+    linear = isinstance(problem, Problem)
+    method: Method | None = own_methods().get(name)
+    if method is None and name.removeprefix("cvxpy-") in CVXPY_SOLVERS:
+        method = Cvxpy(name.removeprefix("cvxpy-"))
+    if method is None or method.name != name:
+        return UNKNOWN_METHOD
+    if linear == (method in SUBLINEAR_METHODS) or method.refusal(problem) is not None:
+        return UNKNOWN_METHOD
+    if method.scope:
+        again, _ = certify(problem, method.solve(problem))
+        if again.shape != mechanism.shape or not np.allclose(
+            again.kernel, mechanism.kernel, rtol=0, atol=_SAME_KERNEL
+        ):
+            return UNKNOWN_METHOD
+    return name
 
 
 def warn_of_gap(found: Design) -> None:

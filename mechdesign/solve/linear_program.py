@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SolverError
+from ..errors import SolverError, quote
 from ..privacy.hypotheses import Bound
 from ..privacy.prior_sets import PriorSet
 from .cones import inner_factors
@@ -281,7 +281,9 @@ class Cvxpy(LinearMethod):
                 f"{solver} failed on {problem}: {problem_found}; try another solver"
             ) from problem_found
         if point.value is None or equal.dual_value is None:
-            raise SolverError(f"{solver} stopped with status {task.status!r}; try another solver")
+            raise SolverError(
+                f"{solver} stopped with status {quote(task.status)}; try another solver"
+            )
         duals = np.zeros(0) if below is None else np.asarray(below.dual_value)
         kernel, prices, multipliers = program.invert(
             np.asarray(point.value), np.asarray(equal.dual_value), duals

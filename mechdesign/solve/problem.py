@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, PriorError, UtilityError
+from ..errors import InputError, PriorError, UtilityError, quote
 from ..exact import DENOMINATOR_BITS, nearest_float
 from ..labels import Label, name_outputs
 from ..mechanism import Mechanism
@@ -31,6 +31,8 @@ SMALLEST_MASS = 1e-200
 LARGEST_GAIN = 1e150
 #: Seconds that a search takes at most when nothing is said.
 DEFAULT_LIMIT = 60.0
+#: Entries of the largest kernel that is designed: symbols times outputs.
+LARGEST_KERNEL = 10**8
 # Terms up to which sums are rounded once.
 _FEW = 10_000
 
@@ -344,7 +346,7 @@ def state_problem(
     as_prior(prior)
     notions = as_notions(privacy)
     if not isinstance(utility, Utility):
-        got = utility.__name__ + " (the class)" if isinstance(utility, type) else repr(utility)
+        got = utility.__name__ + " (the class)" if isinstance(utility, type) else quote(utility)
         raise UtilityError(
             "utility",
             expected="a utility such as md.utility.Hamming()",
@@ -355,26 +357,27 @@ def state_problem(
         raise UtilityError(
             "utility",
             expected="a linear or a sublinear utility",
-            got=repr(utility),
+            got=quote(utility),
             remedy="derive it from LinearUtility (a matrix of gains) or SublinearUtility (a convex "
             "function of a column)",
         )
     limit = _checked_limit(time_limit)
     if isinstance(utility, SublinearUtility) and outputs is not None:
         raise UtilityError(
-            f"outputs for {utility!r}",
+            f"outputs for {quote(utility)}",
             expected="none, as the outputs are found by the design",
-            got=repr(outputs),
+            got=quote(outputs),
             remedy="leave them out; merge or rename outputs of the mechanism afterwards",
         )
     gains, labels = None, ()
+    _check_size(len(prior), len(prior), "symbols")
     if isinstance(utility, LinearUtility):
         gains, labels = _checked_gains(prior, utility, outputs)
     whole = not prior.has_full_support and any(n.covers_zero_mass for n in notions)
     inner = prior if whole else prior.restricted()
     if whole and isinstance(utility, SublinearUtility):
         raise PriorError(
-            f"prior of a design for {utility!r}",
+            f"prior of a design for {quote(utility)}",
             expected="positive masses, as the notions tie symbols of zero mass to the others",
             got=f"{int((prior.probabilities == 0).sum())} of {len(prior)} symbols with zero mass",
             remedy="leave those symbols out, or give them a small mass",
@@ -384,7 +387,7 @@ def state_problem(
         raise PriorError(
             "prior of a design",
             expected=f"masses of zero or at least {SMALLEST_MASS:g}",
-            got=f"{inner.pmin:.3g} for {rare!r}",
+            got=f"{inner.pmin:.3g} for {quote(rare)}",
             remedy="give the symbol zero mass, or merge it with another",
         )
     bounds: list[Bound] = []
@@ -406,18 +409,30 @@ def _checked_gains(
     prior: Prior, utility: LinearUtility, outputs: Any
 ) -> tuple[NDArray[np.float64], tuple[Label, ...]]:
     labels = utility.labels_for(prior, outputs)
+    _check_size(len(prior), len(labels), "outputs")
     gains = checked_matrix(
         utility.gains(prior, labels), (len(prior), len(labels)), f"gains of {utility!r}"
     )
     largest = max(float(gains.max()), -float(gains.min()))
     if largest > LARGEST_GAIN:
         raise UtilityError(
-            f"gains of {utility!r}",
+            f"gains of {quote(utility)}",
             expected=f"numbers of size at most {LARGEST_GAIN:g}",
             got=f"{largest:.3g}",
             remedy="divide the gains by a constant",
         )
     return gains, labels
+
+
+def _check_size(symbols: int, others: int, what: str) -> None:
+    """Refuse, before anything is made, a kernel that no memory would hold."""
+    if symbols * others > LARGEST_KERNEL:
+        raise InputError(
+            "design",
+            expected=f"at most {LARGEST_KERNEL:,} entries of a kernel",
+            got=f"{symbols:,} symbols × {others:,} {what}",
+            remedy="merge symbols into groups first",
+        )
 
 
 def _checked_limit(limit: float | None) -> float:
@@ -427,7 +442,7 @@ def _checked_limit(limit: float | None) -> float:
         raise InputError(
             "time limit",
             expected="a positive number of seconds",
-            got=repr(limit),
+            got=quote(limit),
             remedy="leave it out, or pass for example time_limit=60",
         )
     return float(limit)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, quote
 from ..labels import shorten
 from ..privacy.hypotheses import Bound
 from ..privacy.notion import LikelihoodBound, PrivacyNotion
@@ -208,7 +208,7 @@ def _problem_of(design: Any) -> Problem:
         )
     if not isinstance(design.utility, LinearUtility):
         raise InputError(
-            f"binding constraints for {design.utility!r}",
+            f"binding constraints for {quote(design.utility)}",
             expected="a design for a linear utility, whose optimum has a price per constraint",
             got="a sub-convex utility, whose optimum is a maximum of many linear programs",
             remedy="use a linear utility such as md.utility.Hamming() or md.utility.Matrix(u)",

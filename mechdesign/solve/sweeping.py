@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, LevelError
+from ..errors import InputError, LevelError, quote
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
@@ -69,7 +69,7 @@ def sweep(
         raise LevelError(
             "path of a sweep",
             expected="a list of notions such as [md.PML(e) for e in levels]",
-            got=repr(privacies),
+            got=quote(privacies),
             remedy="pass one notion for each point",
         )
     problems: list[AnyProblem] = []
@@ -101,7 +101,7 @@ def check_jobs(jobs: Any) -> None:
         raise InputError(
             "jobs",
             expected="a number of processes, or -1 for one per processor",
-            got=repr(jobs),
+            got=quote(jobs),
             remedy="pass jobs=1",
         )
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KernelError, LevelError
+from ..errors import KernelError, LevelError, quote
 from ..exact import float_at_least
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -149,7 +149,7 @@ def account_product(
         raise LevelError(
             "notion to account for",
             expected="a notion class that one level defines, such as md.PML",
-            got=repr(notion),
+            got=quote(notion),
             remedy="pass the class, not an instance: what it needs is not told for the tuples",
         )
     pairs = listed(parts, "accounting", "pairs (mechanism, prior)", KernelError)
@@ -168,7 +168,7 @@ def _level(
         raise LevelError(
             "notion to account for",
             expected="a notion class that one level defines, such as md.PML",
-            got=repr(notion),
+            got=quote(notion),
             remedy="pass the class, not an instance",
         )
     if isinstance(notion, type) and kind.needs:

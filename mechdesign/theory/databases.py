@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import DataError, KernelError
+from ..errors import DataError, KernelError, quote
 from ..labels import Label, check_labels, listing, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -77,7 +77,7 @@ class Database:
             rows = _rows(self.alphabet, self.entries)
             strange = [row for row in joint if tuple(tidy(d) for d in row) not in set(rows)]
             if strange:
-                raise _bad(f"entries among {listing(self.alphabet)}", repr(strange[0]))
+                raise _bad(f"entries among {listing(self.alphabet)}", quote(strange[0]))
             known = {tuple(tidy(d) for d in row): mass for row, mass in joint.items()}
             self.prior = quiet_prior([known.get(row, 0) for row in rows], rows)
             return
@@ -97,7 +97,7 @@ class Database:
         """Independent entries, each with its own distribution over one alphabet; exact."""
         found = listed(marginals, "database", "a list of priors", DataError)
         if not found or not all(isinstance(m, Prior) for m in found):
-            raise _bad("at least one Prior per entry", repr(marginals)[:60])
+            raise _bad("at least one Prior per entry", quote(marginals))
         if len({m.labels for m in found}) != 1:
             raise _bad("marginals over one alphabet", "different labels")
         rows = _rows(found[0].labels, len(found))
@@ -141,7 +141,7 @@ class Database:
             raise DataError(
                 "position of an entry",
                 expected=f"a number from 0 to {self.entries - 1}",
-                got=repr(position),
+                got=quote(position),
                 remedy="count entries from 0",
             )
         return int(position)
@@ -170,7 +170,7 @@ class Database:
 
 def _row(row: Any) -> tuple[Any, ...]:
     if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
-        raise _bad("tuples of entries", repr(row))
+        raise _bad("tuples of entries", quote(row))
     return tuple(row)
 
 

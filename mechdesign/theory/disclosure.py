@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import KernelError, PriorError
+from ..errors import KernelError, PriorError, quote
 from ..exact import fraction, log_bounds, log_upper
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
@@ -218,7 +218,7 @@ def easier_feature(
         raise KernelError(
             "value of a feature",
             expected=f"one of {list(found.outputs)[:6]}",
-            got=repr(value),
+            got=quote(value),
             remedy="name the value that is disclosed",
         )
     u = found.outputs.index(tidy(value))
@@ -306,7 +306,7 @@ def event_mass(prior: Prior, channel: Mechanism, value: Any) -> tuple[int, Fract
         raise KernelError(
             "value of a feature",
             expected=f"one of {list(found.outputs)[:6]}",
-            got=repr(value),
+            got=quote(value),
             remedy="name a value that the feature has",
         )
     return u, masses[u]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import KernelError
+from ..errors import KernelError, quote
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
@@ -57,17 +57,19 @@ def feature(
     elif isinstance(what, Mapping):
         missing = [label for label in labels if label not in what]
         if missing:
-            raise _unusable(f"a value for each of {listing(labels)}", f"none for {missing[0]!r}")
+            raise _unusable(
+                f"a value for each of {listing(labels)}", f"none for {quote(missing[0])}"
+            )
         values = [tidy(what[label]) for label in labels]
         names = _distinct(values)
     elif isinstance(what, Iterable) and not isinstance(what, (str, bytes)):
         chosen = [tidy(label) for label in what]
         strange = [label for label in chosen if label not in labels]
         if strange:
-            raise _unusable(f"a collection of symbols among {listing(labels)}", repr(strange[0]))
+            raise _unusable(f"a collection of symbols among {listing(labels)}", quote(strange[0]))
         values, names = [label in chosen for label in labels], [True, False]
     else:
-        raise _unusable("a function, a mapping or a collection of symbols", repr(what))
+        raise _unusable("a function, a mapping or a collection of symbols", quote(what))
     if any(value != value for value in values):
         raise _unusable("a value for every symbol", "NaN, which equals nothing")
     table = np.zeros((len(labels), len(names)), dtype=np.int64)
@@ -81,7 +83,7 @@ def _symbols(symbols: Any) -> tuple[Label, ...]:
     if isinstance(symbols, Mechanism):
         return symbols.inputs
     if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
-        raise _unusable("a prior, a mechanism or a list of symbols", repr(symbols))
+        raise _unusable("a prior, a mechanism or a list of symbols", quote(symbols))
     return tuple(tidy(s) for s in symbols)
 
 
@@ -89,7 +91,7 @@ def _distinct(values: list[Label]) -> list[Label]:
     try:
         return list(dict.fromkeys(values))
     except TypeError:
-        raise _unusable("hashable values such as text or numbers", repr(values[0])) from None
+        raise _unusable("hashable values such as text or numbers", quote(values[0])) from None
 
 
 def _unusable(expected: str, got: str) -> KernelError:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError
+from ..errors import LevelError, quote
 from ..exact import (
     LARGEST_LEVEL,
     Verdict,
@@ -306,7 +306,7 @@ def correlated_database(
         raise LevelError(
             "entry of a correlated database",
             expected="a Prior with at least two symbols of positive mass",
-            got=repr(entry),
+            got=quote(entry),
             remedy="leave it out for fair bits",
         )
     rare = entry.mass(_rarest(entry))
@@ -329,7 +329,7 @@ def correlated_database(
     raise LevelError(
         "correlated database",
         expected=f"levels for which {_MOST_ENTRIES} entries are enough",
-        got=f"epsilon={epsilon!r}, delta={delta!r}",
+        got=f"epsilon={quote(epsilon)}, delta={quote(delta)}",
         remedy="ask for a larger epsilon or delta",
     )
 

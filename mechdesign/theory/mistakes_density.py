@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, quote
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.differential import LDP
@@ -87,7 +87,7 @@ def truncations(share: Any = Fraction(1, 2), sizes: Iterable[int] = range(2, 40)
         raise InputError(
             "share of independent draws",
             expected="a dyadic number between 0 and 1",
-            got=repr(share),
+            got=quote(share),
             remedy="pass for example 0.5",
         )
     rows = []

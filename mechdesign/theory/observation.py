@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import KernelError, UtilityError, ZeroMassWarning
+from ..errors import KernelError, UtilityError, ZeroMassWarning, quote
 from ..exact import dot
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
@@ -132,7 +132,7 @@ def condition(prior: Prior, channel: Mechanism, outcome: Any) -> Prior:
         raise KernelError(
             "side fact",
             expected="an outcome of positive probability",
-            got=f"{channel.outputs[z]!r}, which no symbol of positive mass produces",
+            got=f"{quote(channel.outputs[z])}, which no symbol of positive mass produces",
             remedy="condition on an outcome that can occur",
         )
     return quiet_prior(masses, prior.labels)
@@ -178,7 +178,7 @@ def output_position(mechanism: Mechanism, outcome: Any) -> int:
         raise KernelError(
             "outcome",
             expected="one of " + listing(mechanism.outputs),
-            got=repr(outcome),
+            got=quote(outcome),
             remedy="name an output of the mechanism by its label",
         ) from None
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..errors import LevelError, PriorError
+from ..errors import LevelError, PriorError, quote
 from ..exact import fraction, log_upper
 from ..labels import Label
 from ..mechanism import Mechanism
@@ -237,7 +237,7 @@ def quantised_mean(prior: Prior, people: int, edges: Iterable[Any]) -> Prior:
     try:
         cells = [fraction(e) for e in edges]
     except (TypeError, ValueError, OverflowError):
-        raise _bad_mean("edges that are finite numbers", repr(edges)) from None
+        raise _bad_mean("edges that are finite numbers", quote(edges)) from None
     if len(cells) < 2 or any(a >= b for a, b in itertools.pairwise(cells)):
         raise _bad_mean("at least two edges in rising order", str([float(c) for c in cells]))
     people = whole(people, "number of entries", 1, error=PriorError)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import KernelError, LevelError
+from ..errors import KernelError, LevelError, quote
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
 from .features import feature_leakage
@@ -213,7 +213,7 @@ def _second(then: Then, outcome: Any, first: Mechanism) -> Mechanism:
     found = getattr(found, "mechanism", found)
     if not isinstance(found, Mechanism) or found.inputs != first.inputs:
         raise KernelError(
-            f"second mechanism after outcome {outcome!r}",
+            f"second mechanism after outcome {quote(outcome)}",
             expected=f"a Mechanism with the inputs {first.inputs[:4]}",
             got=type(found).__name__ if not isinstance(found, Mechanism) else "other inputs",
             remedy="give one mechanism on the same secret for every outcome",

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..errors import LevelError
+from ..errors import LevelError, quote
 from ..exact import float_at_least
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -146,7 +146,7 @@ def as_template(to: Any) -> LikelihoodBound:
     raise LevelError(
         "target of a tight conversion",
         expected="a notion that bounds likelihood ratios, such as md.LDP",
-        got=to.__name__ if inspect.isclass(to) else repr(to),
+        got=to.__name__ if inspect.isclass(to) else quote(to),
         remedy="name its class, or leave out tight=True (--tight)",
     )
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UtilityError
+from ..errors import UtilityError, quote
 from ..labels import Label, check_labels
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -78,7 +78,7 @@ class LinearUtility(Utility):
             raise UtilityError(
                 "outputs",
                 expected="a list of labels",
-                got=repr(outputs),
+                got=quote(outputs),
                 remedy="leave it out, or name the outputs",
             )
         labels = list(outputs)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import UnknownNameError, UtilityError
+from ..errors import UnknownNameError, UtilityError, quote
 from ..labels import Label, check_labels
 from ..prior import Prior
 from .base import LinearUtility, checked_matrix
@@ -86,7 +86,7 @@ class Matrix(LinearUtility):
                 raise UtilityError(
                     "outputs",
                     expected=f"some of {list(self._outputs)[:6]}",
-                    got=repr(unknown[0]),
+                    got=quote(unknown[0]),
                     remedy="name columns of the utility matrix",
                 )
             return self.u[:, [place[label] for label in outputs]]
@@ -179,9 +179,9 @@ class Distance(LinearUtility):
                 table = tabulate(self._function, prior.labels, outputs, "distance function")
         except (TypeError, OverflowError):
             raise UtilityError(
-                f"distance {self._name!r}",
+                f"distance {quote(self._name)}",
                 expected="numeric labels",
-                got=f"labels such as {prior.labels[0]!r} and {outputs[0]!r}",
+                got=f"labels such as {quote(prior.labels[0])} and {quote(outputs[0])}",
                 remedy="label the symbols with numbers, or give a matrix of distances",
             ) from None
         return -checked_matrix(table, (len(prior), len(outputs)), "distances")
@@ -237,7 +237,7 @@ class BayesGain(Matrix):
             )
         if isinstance(actions, (str, bytes)) or not isinstance(actions, Iterable):
             raise UtilityError(
-                "actions", expected="a list of actions", got=repr(actions), remedy="name them"
+                "actions", expected="a list of actions", got=quote(actions), remedy="name them"
             )
         listed = list(actions)
         self._outputs = check_labels(listed, len(listed), "actions", UtilityError)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UtilityError
+from ..errors import UtilityError, quote
 from ..exact import nearest_float
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -95,7 +95,7 @@ class FInformation(SublinearUtility):
             raise UtilityError(
                 "f of an f-information",
                 expected="a function of an array of lifts",
-                got=repr(f),
+                got=quote(f),
                 remedy="pass for example lambda t: (t - 1) ** 2",
             )
         self.name = name
@@ -390,7 +390,7 @@ class Sublinear(SublinearUtility):
             raise UtilityError(
                 "column function",
                 expected="a function of a column and the prior",
-                got=repr(function),
+                got=quote(function),
                 remedy="pass for example lambda k, p: k.max()",
             )
         self.function, self.name = function, name
@@ -402,7 +402,7 @@ class Sublinear(SublinearUtility):
             values = np.array([float(self.function(k.copy(), p)) for k in columns.T])
         except Exception as problem:
             raise UtilityError(
-                f"column function {self.name!r}",
+                f"column function {quote(self.name)}",
                 expected="a number for every column",
                 got=f"{type(problem).__name__}: {problem}",
                 remedy="let it take an array of N likelihoods and the prior as an array",
@@ -410,7 +410,7 @@ class Sublinear(SublinearUtility):
         if not np.isfinite(values).all():
             k = columns[:, int(np.flatnonzero(~np.isfinite(values))[0])]
             raise UtilityError(
-                f"column function {self.name!r}",
+                f"column function {quote(self.name)}",
                 expected="finite numbers",
                 got=f"{values[~np.isfinite(values)][0]} at {np.round(k, 6).tolist()[:6]}",
                 remedy="make it finite on every column of non-negative numbers",
@@ -444,7 +444,7 @@ def check_sublinear(utility: SublinearUtility, prior: Prior) -> None:
     if broken.size:
         i = int(broken[0])
         raise UtilityError(
-            f"{utility!r}",
+            f"{quote(utility)}",
             expected="a positively homogeneous column function, μ(c·k) = c·μ(k)",
             got=f"μ(k) = {a[i]:.6g} but μ({factor[i]:.4g}·k) = {scaled[i]:.6g} at k = "
             f"{np.round(first[:, i], 6).tolist()[:8]}",
@@ -454,7 +454,7 @@ def check_sublinear(utility: SublinearUtility, prior: Prior) -> None:
     if broken.size:
         i = int(broken[0])
         raise UtilityError(
-            f"{utility!r}",
+            f"{quote(utility)}",
             expected="a convex column function, μ(j + k) ≤ μ(j) + μ(k)",
             got=f"μ(j) + μ(k) = {a[i] + b[i]:.6g} but μ(j + k) = {both[i]:.6g} at j = "
             f"{np.round(first[:, i], 6).tolist()[:8]}, "

@@ -1,0 +1,237 @@
+"""What a file claims is derived afresh or not shown, whoever wrote it and its digest.
+
+Each place of the saved format is forged in turn, with a digest that fits, in files of every kind.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.auditing import audit
+from mechdesign.comparing.store import Store
+from mechdesign.errors import StorageError
+from mechdesign.reporting import print_design
+from mechdesign.solve.certificate import examine
+from mechdesign.solve.designing import UNKNOWN_METHOD
+from mechdesign.solve.methods import Duals
+from mechdesign.solve.problem import state_problem
+from mechdesign.solve.repair import Repair
+from mechdesign.storage import from_json, to_json
+
+ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+TWO = md.Prior([0.6, 0.4], ["no", "yes"])
+CASES = {
+    "linear": (ABC, md.utility.Hamming(), md.PML(0.4)),
+    "linear, several notions": (ABC, md.utility.Matrix(np.eye(3)[:, :2]), [md.LDP(1), md.PML(0.6)]),
+    "sub-convex, closed form": (ABC, md.utility.MutualInformation(), md.PML(0.1)),
+    "sub-convex, searched": (ABC, md.utility.MutualInformation(), md.LDP(1)),
+    "two symbols": (TWO, md.utility.TotalVariation(), md.LDP(1)),
+    "average": (TWO, md.utility.Hamming(), md.MaximalLeakage(0.3)),
+}
+# Of these, a loaded file says what was written down; they prove nothing, and say so in the docs.
+RECORDS = ("method", "repair")
+JUNK = [
+    None,
+    True,
+    False,
+    -1,
+    0,
+    1,
+    10**9,
+    1e-300,
+    math.inf,
+    math.nan,
+    "",
+    "yes",
+    "inf",
+    "extremal-pml",
+    "two-edges",
+    "closed form\n\x1b[31mproved",
+    "x" * 5000,
+    [],
+    [[]],
+    {},
+    ["yes", "yes"],
+]
+
+
+def resealed(content):
+    kept = {key: value for key, value in content.items() if key != "digest"}
+    text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
+    return {**kept, "digest": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def places(part, path=()):
+    yield path
+    if isinstance(part, dict):
+        children = list(part.items())
+    else:
+        children = list(enumerate(part)) if isinstance(part, list) else []
+    for key, value in children:
+        yield from places(value, (*path, key))
+
+
+def forged(content, path, value):
+    changed = copy.deepcopy(content)
+    part = changed
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    return resealed(changed)
+
+
+def is_one_line(text):
+    return text.isprintable() and len(text) < 2100
+
+
+def shown(found, capsys):
+    """Every line that says anything of a design but what is a record, without frames of tables."""
+    capsys.readouterr()
+    print_design(found, audit(found.mechanism, found.prior, list(found.notions)))
+    lines = [*capsys.readouterr().out.splitlines(), *repr(found).splitlines()]
+    lines = [
+        " ".join(re.sub("[│─┌┐└┘├┤┬┴┼━┏┓┡┩┃╇┳╈╉┠┨┯┷┿╋╍]", " ", line).split()) for line in lines
+    ]
+    return [line for line in lines if line and not line.startswith(RECORDS)]
+
+
+@pytest.fixture(scope="module", params=CASES)
+def design(request):
+    return md.design(*CASES[request.param])
+
+
+def test_no_forged_claim_is_shown(design, capsys):
+    content = json.loads(json.dumps(to_json(design)))
+    honest = shown(from_json(content), capsys)
+    assert honest == shown(design, capsys)
+    tried = loaded = unreadable = 0
+    for path in list(places(content)):
+        if not path or path[0] not in ("certificate", "method", "agreement", "version"):
+            continue
+        for value in JUNK:
+            tried += 1
+            try:
+                again = from_json(forged(content, path, value))
+            except StorageError as refused:
+                unreadable += not is_one_line(str(refused))
+                continue
+            loaded += 1
+            if "duals" in path:
+                # Other dual numbers may prove the same bound, and then it is proved.
+                assert design.value <= again.bound <= design.bound + 1e-11
+                continue
+            found = shown(again, capsys)
+            without = [line for line in honest if "scope" not in line]
+            assert found in (honest, without), (path, value)
+            assert again.agreement == ()
+            assert again.methods_agree is None
+            assert len(again.certificate.solver) <= 200
+            assert again.certificate.solver.isprintable()
+            assert again.method in (design.method, UNKNOWN_METHOD)
+    assert tried > 500
+    assert not unreadable
+    assert loaded > 20  # versions, records, prices that still prove the bound
+
+
+@pytest.mark.parametrize("name", ["extremal-pml", "extremal-pmc", "reveal-all", "two-edges"])
+@pytest.mark.parametrize("case", CASES)
+def test_a_scope_is_not_taken_from_the_name_of_a_method(case, name):
+    found = md.design(*CASES[case])
+    content = json.loads(json.dumps(to_json(found)))
+    again = from_json(forged(content, ("method",), name))
+    assert again.scope == (found.scope if name == found.method else "")
+    assert again.method == (name if name == found.method else UNKNOWN_METHOD)
+
+
+def test_the_scope_of_an_honest_file_is_found_again():
+    found = md.design(*CASES["sub-convex, closed form"])
+    assert found.scope
+    again = from_json(json.loads(json.dumps(to_json(found))))
+    assert (again.scope, again.method) == (found.scope, found.method)
+
+
+def test_a_scope_is_that_of_one_kernel():
+    """A kernel within the gap of the extremal one is not optimal for every utility."""
+    prior, goal, notion = CASES["sub-convex, closed form"]
+    best = md.design(prior, goal, notion)
+    constant = md.Mechanism(np.tile([0.5, 0.3, 0.2], (3, 1)), prior.labels, best.mechanism.outputs)
+    other = best.mechanism.mix(constant, 2.0**-30)
+    problem = state_problem(prior, goal, notion)
+    proof = examine(problem, other, Duals(), Repair((), 0.0, 1), 0.0, "by hand")
+    assert proof.is_optimal
+    content = json.loads(json.dumps(to_json(replace(best, mechanism=other, certificate=proof))))
+    again = from_json(content)
+    assert again.mechanism == other
+    assert (again.method, again.scope) == (UNKNOWN_METHOD, "")
+
+
+@pytest.mark.parametrize("rows", [2, 5])
+def test_invented_agreement_says_nothing(rows, capsys):
+    content = json.loads(json.dumps(to_json(md.design(*CASES["linear"]))))
+    row = {"method": "proof", "value": 1, "bound": 1, "gap": 0, "note": "\x1b[31m"}
+    again = from_json(forged(content, ("agreement",), [row] * rows))
+    assert again.methods_agree is None
+    assert not any("agree" in line for line in shown(again, capsys))
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("repair", "constant"), True),
+        (("repair", "mixed"), 1.5),
+        (("repair", "mixed"), -1e-9),
+        (("repair", "loss"), -1.0),
+        (("repair", "loss"), math.inf),
+        (("repair", "rounds"), -1),
+        (("repair", "merged"), [-1]),
+        (("solver",), "a\nb"),
+        (("solver",), "x" * 1000),
+    ],
+)
+def test_impossible_records_are_refused(place, value):
+    content = json.loads(json.dumps(to_json(md.design(*CASES["linear"]))))
+    with pytest.raises(StorageError):
+        from_json(forged(content, ("certificate", *place), value))
+
+
+def test_a_forged_file_in_the_folder_of_a_comparison_claims_nothing(tmp_path):
+    store = Store(tmp_path)
+    found = md.design(*CASES["sub-convex, searched"])
+    problem = state_problem(*CASES["sub-convex, searched"])
+    store.put(problem, "auto", found)
+    (path,) = tmp_path.glob("*.json")
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(forged(content, ("method",), "extremal-pml")))
+    again = store.get(problem, "auto")
+    assert (again.scope, again.method) == ("", UNKNOWN_METHOD)
+    path.write_text(json.dumps(forged(content, ("certificate", "bound"), found.value)))
+    with pytest.raises(StorageError, match="claims bound"):
+        store.get(problem, "auto")
+
+
+def test_a_mechanism_alone_claims_nothing_but_its_numbers():
+    """Whatever stands in its file, what loads is a kernel whose rows sum to one."""
+    content = json.loads(json.dumps(to_json(md.Mechanism([[0.75, 0.25], [0.25, 0.75]]))))
+    unreadable = 0
+    for path in list(places(content)):
+        if not path or path == ("digest",):
+            continue
+        for value in JUNK:
+            try:
+                again = from_json(forged(content, path, value))
+            except StorageError as refused:
+                unreadable += not is_one_line(str(refused))
+                continue
+            assert isinstance(again, md.Mechanism)
+            assert float(again.row_error) <= 1e-6
+            assert all(line.isprintable() for line in repr(again).splitlines())
+    assert not unreadable
