@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import SolverError
 from ..utility.sublinear import FInformation
 from .branching import Budget
 from .columns import Columns, Family, make_family
@@ -214,6 +215,11 @@ class ColumnGeneration(Method):
         assert problem.sides is not None
         family = make_family(problem.inner, problem.sides, problem.utility.excess)
         assert family is not None
+        if not np.isfinite(family.size):
+            raise SolverError(
+                f"{problem}: an extreme column is worth more than the largest float; merge the "
+                "symbols of smallest mass"
+            )
         deadline = time.monotonic() + SEARCHING * problem.time_limit
         found = generate(make_pricer(family), deadline)
         kernel = (found.shares[:, None] * (1 + found.deviations)).T

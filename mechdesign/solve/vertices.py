@@ -199,6 +199,11 @@ class Vertices(Method):
         """One linear program over all extreme columns."""
         deviations = extreme_columns(problem, inner=True)
         worths = problem.lifted_worths(deviations)
+        if not np.isfinite(worths).all():
+            raise SolverError(
+                f"{problem}: an extreme column is worth more than the largest float; merge the "
+                "symbols of smallest mass"
+            )
         reach = row_scales(np.abs(deviations).max(axis=0))
         unit = max(float(np.abs(worths).max()), 1e-300)
         model = new_model(len(reach))
