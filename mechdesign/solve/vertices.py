@@ -207,6 +207,11 @@ class Vertices(Method):
             return _exactly(problem)
         deviations = extreme_columns(problem, inner=True)
         worths = problem.lifted_worths(deviations)
+        if not np.isfinite(worths).all():
+            raise SolverError(
+                f"{problem}: an extreme column is worth more than the largest float; merge the "
+                "symbols of smallest mass"
+            )
         duals, shares = _roughly(deviations, worths)
         used = np.flatnonzero(shares > 1e-14)
         table, shares = merged(deviations[used], shares[used])
