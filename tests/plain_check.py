@@ -95,6 +95,8 @@ class Opinion:
 @lru_cache(maxsize=4096)
 def exp_between(level: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     """Rationals below and above e^level."""
+    if level == 0:
+        return Fraction(1), Fraction(1)
     ends = []
     for rounding, sign in ((ROUND_FLOOR, -1), (ROUND_CEILING, 1)):
         context = Context(prec=digits, rounding=rounding, Emin=-(10**6), Emax=10**6)
@@ -341,19 +343,20 @@ def _excess(asked: Asked, columns: list[Row], pairs: Iterator[tuple[Row, Row]]) 
     return verdict
 
 
-def _told(level: float, table: list[Row], columns: list[Row]) -> bool | None:
-    """I(A; Y) ≤ ε for the joint masses of A and X, one row for each value of A."""
-    rows = [[dot(row, k) for k in columns] for row in table]
-    whole = sum(sum(row) for row in rows)
+def _told(level: float, both: dict[Any, Row], public: dict[Any, Row], columns: list[Row]) -> Any:
+    """I(A; Y | C) ≤ ε, for the masses of X with each (a, c) and with each c."""
+    terms = []
+    for k in columns:
+        for (_, c), row in both.items():
+            joint = dot(row, k)
+            if joint:
+                terms.append((joint, joint * sum(public[c]) / (sum(row) * dot(public[c], k))))
+    if all(ratio == 1 for _, ratio in terms):
+        return True
     for bits in BITS:
         with ctx.workprec(bits):
-            total = arb(0)
-            for row in rows:
-                for y, joint in enumerate(row):
-                    if joint:
-                        ratio = joint * whole / (sum(row) * sum(other[y] for other in rows))
-                        total += ball(joint) * ball(ratio).log()
-            low, high = ends(total)
+            shares = (ball(joint) * ball(ratio).log() for joint, ratio in terms)
+            low, high = ends(sum(shares, arb(0)))
         if high <= Fraction(level):
             return True
         if low > Fraction(level):
@@ -362,45 +365,25 @@ def _told(level: float, table: list[Row], columns: list[Row]) -> bool | None:
 
 
 def _information(asked: Asked, p: Row, columns: list[Row]) -> bool | None:
-    table = [[p[x] if i == x else Fraction(0) for i in range(len(p))] for x in range(len(p))]
-    return _told(asked.levels[0], [row for row in table if any(row)], columns)
+    both = {
+        (x, 0): [m if i == x else Fraction(0) for i in range(len(p))] for x, m in enumerate(p) if m
+    }
+    return _told(asked.levels[0], both, {0: p}, columns)
 
 
 def _informations(asked: Asked, p: Row, columns: list[Row]) -> bool | None:
-    """I(A; Y | C) = I(AC; Y) − I(C; Y), so both are enclosed and subtracted."""
-    verdict: bool | None = True
+    verdicts = []
     for theta, table in product(asked.more["thetas"] or [p], asked.more["tables"]):
-        both, public = ({} for _ in range(2))
+        both: dict[Any, Row] = {}
+        public: dict[Any, Row] = {}
         for x, (a, c) in enumerate(table):
             if theta[x]:
-                for found, key in ((both, (a, c)), (public, c)):
-                    found.setdefault(key, [Fraction(0)] * len(p))[x] += theta[x]
-        if len(public) == 1:
-            one = _told(asked.levels[0], list(both.values()), columns)
-        else:
-            one = _told_given(asked.levels[0], both, public, columns)
-        if one is False:
-            return False
-        verdict = verdict if one else None
-    return verdict
-
-
-def _told_given(level: float, both: Any, public: Any, columns: list[Row]) -> bool | None:
-    for bits in BITS:
-        with ctx.workprec(bits):
-            total = arb(0)
-            for k in columns:
-                for (_, c), row in both.items():
-                    joint = dot(row, k)
-                    if joint:
-                        ratio = joint * sum(public[c]) / (sum(row) * dot(public[c], k))
-                        total += ball(joint) * ball(ratio).log()
-            low, high = ends(total)
-        if high <= Fraction(level):
-            return True
-        if low > Fraction(level):
-            return False
-    return None
+                both.setdefault((a, c), [Fraction(0)] * len(p))[x] += theta[x]
+                public.setdefault(c, [Fraction(0)] * len(p))[x] += theta[x]
+        verdicts.append(_told(asked.levels[0], both, public, columns))
+    if False in verdicts:
+        return False
+    return None if None in verdicts else True
 
 
 SUMS: dict[str, Callable[[Asked, Row, list[Row]], bool | None]] = {
@@ -422,15 +405,19 @@ SUMS: dict[str, Callable[[Asked, Row, list[Row]], bool | None]] = {
 # Privacy
 
 
-def check_privacy(claim: Claim, opinion: Opinion) -> None:
-    """Rows that sum to one, and every notion."""
-    p = list(claim.masses)
-    whole = 1 << claim.bits
+def check_rows(claim: Claim, opinion: Opinion) -> None:
+    """Rows of weights that are not negative and sum to exactly one."""
     for x, row in enumerate(claim.weights):
         if any(w < 0 for w in row):
             opinion.faults.append(f"row {x} has a negative weight")
-        if sum(row) != whole:
+        if sum(row) != 1 << claim.bits:
             opinion.faults.append(f"row {x} does not sum to one")
+
+
+def check_privacy(claim: Claim, opinion: Opinion) -> None:
+    """Every notion, in rationals."""
+    p = list(claim.masses)
+    whole = 1 << claim.bits
     columns = list(map(list, zip(*claim.weights, strict=True)))
     for asked in claim.asked:
         if asked.name == "RobustPML" and asked.more["kind"] != "vertices":
@@ -792,6 +779,9 @@ def mixture(rays: list[Row], n: int) -> Row | None:
 def check(claim: Claim) -> Opinion:
     """All of it."""
     opinion = Opinion()
+    check_rows(claim, opinion)
+    if opinion.faults:
+        return opinion  # what is no kernel has no value
     check_privacy(claim, opinion)
     check_claims(claim, opinion)
     check_optimum(claim, opinion)

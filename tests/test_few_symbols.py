@@ -1,0 +1,314 @@
+"""Sub-convex designs of few symbols at extreme masses and levels: little work, and certified.
+
+Work is counted in nodes of the search, rounds of the program over columns and pivots of the exact
+simplex method, not in seconds.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from naive_columns import CURVES, best_value, vertices_of
+from plain_check import Asked, Claim, best_private_value
+
+import mechdesign as md
+from mechdesign.errors import GapWarning, SolverError
+from mechdesign.solve import column_generation, vertices
+from mechdesign.solve.exact_simplex import best_mixture
+from mechdesign.solve.lift_search import LiftSearch
+from mechdesign.solve.listed_columns import columns_of_rays, listed_columns
+from mechdesign.solve.problem import state_problem
+from mechdesign.solve.restricted import add_columns, new_model, run_model
+from mechdesign.solve.staircase_search import StaircaseSearch
+from mechdesign.solve.vertices import extreme_columns, extreme_rays, inequalities
+
+#: What a design of up to eight symbols may take; healthy ones take less than a hundredth of it.
+NODES, ROUNDS, PIVOTS = 60_000, 60, 200
+
+MI, TV, CHI = md.utility.MutualInformation, md.utility.TotalVariation, md.utility.ChiSquare
+
+
+def hellinger():
+    return md.utility.FInformation(lambda t: (np.sqrt(t) - 1) ** 2, "squared Hellinger")
+
+
+def cubic():
+    return md.utility.FInformation(lambda t: np.abs(t - 1) ** 3, "cubic")
+
+
+#: Designs that took ten seconds or more and ended with a warning; masses are made to sum to one.
+SLOW = {
+    "TV, LDP": (TV, [1e-9, 1e-14, 1e-13, 1, 1e-11], md.LDP(1.759)),
+    "MI, PML": (
+        MI,
+        [0.005, 5e-19, 5e-16, 0.5, 0.005, 5e-5, 0.5, 5e-21],
+        md.PML(2.7929322806531103e-10),
+    ),
+    "chi-square, ALIP": (CHI, [2.7e-16, 0.02, 0.98, 6.7e-25], md.ALIP(1e-14, 1.14)),
+    "cubic, LIP and PML": (
+        cubic,
+        [5e-5, 0.005, 5e-6, 5e-24, 5e-27, 0.5, 0.5],
+        [md.LIP(4.839), md.PML(1.824828172531761e-14), md.PML(1.731)],
+    ),
+    "Hellinger, PML": (
+        hellinger,
+        [1e-11, 1e-6, 1e-11, 1e-18, 1e-6, 1e-10, 1, 1e-18],
+        md.PML(1.4379921904476074e-09),
+    ),
+    "MI, ALIP": (
+        MI,
+        [5e-28, 0.5, 0.5, 5e-22, 5e-24, 5e-28, 5e-11, 5e-11],
+        md.ALIP(30.0, 1.664298895735984e-05),
+    ),
+    "MI, LDP(710)": (MI, [0.005, 0.55, 0.39, 0.05, 6.6e-21, 0.0015], md.LDP(710.0)),
+    "chi-square, LDP(746)": (CHI, [3.7e-20, 0.97, 1.3e-12, 2.7e-10, 0.027], md.LDP(746.0)),
+    "chi-square, PML": (
+        CHI,
+        [5e-23, 5e-22, 5e-22, 5e-14, 5e-6, 5e-6, 0.5, 0.5],
+        md.ALIP(math.inf, 5.348296484934529e-13),
+    ),
+    "MI, two of PML": (
+        MI,
+        [0.136, 7e-17, 0.026, 0.177, 0.279, 0.119, 0.24, 0.022],
+        [md.PML(1.75299581053753e-11), md.PML(1.1283265307431765e-10)],
+    ),
+    "chi-square, LDP and PML": (
+        CHI,
+        [1e-12, 1e-21, 1e-15, 1, 1e-21, 1e-9],
+        [md.LDP(0.03656305928668748), md.PML(0.1335049251456873)],
+    ),
+    "Hellinger, ALIP": (
+        hellinger,
+        [1e-18, 1e-17, 1e-10, 1, 1e-10, 1e-17, 1e-14],
+        md.ALIP(9.515733660769118e-06, 4.910898858584049),
+    ),
+}
+
+
+@dataclass
+class Work:
+    nodes: int = 0
+    rounds: int = 0
+    pivots: int = 0
+
+
+@pytest.fixture
+def work(monkeypatch):
+    """Counts what a design takes."""
+    done = Work()
+
+    def counting(cls, name, count):
+        method = getattr(cls, name)
+
+        def counted(*arguments):
+            count(*arguments)
+            return method(*arguments)
+
+        monkeypatch.setattr(cls, name, counted)
+
+    def nodes(search, block, floor):
+        done.nodes += len(block[0])
+
+    def round_(master):
+        done.rounds += 1
+
+    for search in (LiftSearch, StaircaseSearch):
+        counting(search, "expand", nodes)
+    counting(column_generation.Master, "solve", round_)
+
+    def mixed(*arguments):
+        found = best_mixture(*arguments)
+        done.pivots += found.pivots
+        return found
+
+    monkeypatch.setattr(vertices, "best_mixture", mixed)
+    return done
+
+
+def designed(utility, masses, notion, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        return md.design(md.Prior.from_counts(masses), utility, notion, **options)
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_extreme_masses_take_little_work_and_no_time_limit(name, work):
+    make, masses, notion = SLOW[name]
+    # Without a limit only an end of its own stops a search.
+    found = designed(make(), masses, notion, time_limit=1e9)
+    assert work.nodes <= NODES
+    assert work.rounds <= ROUNDS
+    assert work.pivots <= PIVOTS
+    for check in found.certificate.checks:
+        assert str(check.verdict) == "yes"
+    assert found.value <= found.bound < math.inf
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_extreme_masses_take_little_work(part, work):
+    for number in range(40):
+        rng = np.random.default_rng([61, part, number])
+        n = int(rng.integers(3, 9))
+        kind = rng.integers(3)
+        masses = 10.0 ** rng.uniform(-30, 0, n) if kind else rng.dirichlet(np.ones(n))
+        if kind == 2:
+            masses = 10.0 ** -rng.integers(0, 31, n).astype(float)
+        level = [float(10 ** rng.uniform(-10, 1.4)) for _ in range(2)]
+        notion = (
+            md.PML(level[0]),
+            md.LDP(level[0]),
+            md.LIP(level[0]),
+            md.ALIP(*level),
+            [md.LDP(level[0]), md.LIP(level[1])],
+        )[int(rng.integers(5))]
+        work.nodes = work.rounds = work.pivots = 0
+        refused = n > 6 and isinstance(notion, list)
+        try:
+            found = designed((MI, TV, CHI)[int(rng.integers(3))](), masses, notion, time_limit=1e9)
+        except md.NoMethodError:
+            assert refused
+            continue
+        assert found.value <= found.bound
+        assert work.nodes <= NODES, (masses.tolist(), notion)
+        assert work.rounds <= ROUNDS, (masses.tolist(), notion)
+        assert work.pivots <= PIVOTS, (masses.tolist(), notion)
+
+
+@pytest.mark.parametrize("epsilon", [1e-10, 1e-6, 1e-3])
+@pytest.mark.parametrize("name", ["PML", "LIP", "LDP", "PMC"])
+def test_rare_symbols_cost_no_proof(name, epsilon):
+    """Prices for the cone of the bound: those for the cone of the design left a gap of two.
+
+    What is left is the room that rounding weights to multiples of 2^-53 needs.
+    """
+    masses = [0.495, 0.495, 0.00495, 0.00495, 4.95e-5, 4.95e-16, 4.95e-19, 4.95e-21]
+    notion = getattr(md, name)(epsilon)
+    found = designed(MI(), masses, notion, solver="vertices")
+    assert found.gap < 4e-14 / epsilon + 1e-8
+
+
+def test_the_gap_of_an_ordinary_prior_is_what_rounding_leaves():
+    for epsilon in (1e-9, 1e-6, 1e-3, 1.0, 5.0):
+        for notion in (md.LDP(epsilon), md.LIP(epsilon), md.PML(epsilon)):
+            found = designed(MI(), [0.1, 0.2, 0.3, 0.4], notion, solver="vertices")
+            assert found.gap < 4e-14 / min(epsilon, 1)
+
+
+# The exact program
+
+
+@pytest.mark.parametrize("curve", ["MutualInformation", "TotalVariation", "ChiSquare"])
+@pytest.mark.parametrize("kind", ["PML", "LIP", "LDP"])
+@pytest.mark.parametrize("n", [2, 3, 5, 7])
+def test_it_agrees_with_brute_force(curve, kind, n):
+    p = np.random.default_rng([62, n]).dirichlet(np.ones(n))
+    found = designed(getattr(md.utility, curve)(), p, getattr(md, kind)(0.7), solver="vertices")
+    expected = best_value(p, CURVES[curve], vertices_of(p, kind, [0.7]))
+    assert found.value == pytest.approx(expected, rel=1e-9)
+    assert found.gap < 1e-12
+
+
+@pytest.mark.parametrize("name", ["PML", "PMC", "LIP", "LDP"])
+@pytest.mark.parametrize("smallest", [1e-5, 1e-15, 1e-30])
+def test_its_prices_prove_the_exact_optimum_of_three_symbols(name, smallest):
+    """Against an optimum in rationals that shares no code with the package."""
+    given = [0.3, 0.7 - smallest, smallest]
+    total = sum(map(Fraction, given))
+    masses = tuple(Fraction(m) / total for m in given)
+    claim = Claim(
+        masses, (Asked(name, (0.25,)),), (), 0, None, "mutual information", 0, 1, None, False
+    )
+    best = best_private_value(claim)
+    found = designed(MI(), given, getattr(md, name)(0.25), solver="vertices")
+    assert best is not None
+    assert best <= Fraction(found.bound) <= best * (1 + Fraction(1, 10**12))
+
+
+def test_a_cone_without_interior_has_a_best_mixture():
+    """At level zero a feature may not be told, and the rest may: two pairs of symbols are mixed."""
+    feature = {0: "a", 1: "a", 2: "b", 3: "b"}
+    prior = md.Prior([0.25, 0.25, 0.25, 0.25])
+    problem = state_problem(prior, MI(), md.FeaturePML(0, feature))
+    found = vertices.Vertices().solve(problem)
+    np.testing.assert_allclose(found.kernel.sum(axis=1), 1)
+    assert found.duals.prices.sum() == pytest.approx(math.log(2))
+    assert problem.worth(found.kernel) == pytest.approx(math.log(2))
+    constant = designed(MI(), [0.1, 0.2, 0.3, 0.4], md.LDP(0), solver="vertices")
+    assert (constant.value, constant.bound) == (0.0, 0.0)
+
+
+def columns_of(masses, notion):
+    problem = state_problem(md.Prior.from_counts(masses), MI(), notion)
+    found = listed_columns(problem.inner, problem.sides)
+    return problem, list(found)
+
+
+@pytest.mark.parametrize("notion", [md.LDP(1.3), md.PML(0.4), md.LIP(0.8), md.ALIP(0.4, 1.1)])
+@pytest.mark.parametrize("masses", [[1, 2, 3, 4], [5, 1e-12, 2, 1e-25, 1]])
+def test_listed_columns_are_the_rays_of_the_cone(notion, masses):
+    problem, found = columns_of(masses, notion)
+    rays = extreme_rays(inequalities(problem, inner=True), len(masses))
+    expected = list(columns_of_rays(problem.inner, rays))
+    # Lift sides are one over a float on one side and not on the other.
+    table, other = (
+        np.array(sorted({tuple(round(float(d), 9) for d in row) for row in rows}))
+        for rows in (found, expected)
+    )
+    assert table.shape == other.shape
+    np.testing.assert_allclose(table, other, rtol=0, atol=1e-8)
+    for column in found:
+        mean = sum(w * d for w, d in zip(problem.inner.weights, column, strict=True))
+        assert mean == 0
+
+
+def test_columns_in_floats_miss_what_rare_symbols_leave():
+    """Why they are listed in rationals: some of those in floats do not have a mean of zero."""
+    problem, exact = columns_of([5, 1e-12, 2, 1e-25, 1], md.LIP(0.8))
+    rough = extreme_columns(problem, inner=True)
+    mean = np.abs(rough @ problem.inner.probabilities).max()
+    assert mean > 1e-14
+    assert len(set(exact)) < len(rough)
+
+
+def test_pivots_lead_from_any_start_to_the_same_optimum():
+    _, found = columns_of([1, 2, 3, 4], md.LDP(1))
+    columns = [(Fraction(0),) * 4, *found]
+    worths = np.array(columns, dtype=float) ** 2 @ np.array([0.1, 0.2, 0.3, 0.4])
+    rng = np.random.default_rng(63)
+    starts = [[], [0], *([int(i) for i in rng.permutation(len(columns))] for _ in range(10))]
+    found = [best_mixture(columns, worths, start) for start in starts]
+    values = [float(mixture.prices.sum()) for mixture in found]
+    np.testing.assert_allclose(values, values[0], rtol=1e-12)
+    assert max(mixture.pivots for mixture in found) > 0
+    for mixture in found:
+        np.testing.assert_allclose(mixture.kernel.sum(axis=1), 1, rtol=1e-14)
+
+
+# The program in floats
+
+
+def test_large_entries_are_scaled_before_they_are_refused():
+    """HiGHS leaves out a column with an entry above 1e15 and calls the program empty."""
+    model = new_model(2)
+    worth = np.array([0.0, 1.0, 1e20])
+    rows = np.array([[0.0, 0.0], [1.0, -1.0], [-1.0, 1e20]])
+    scale = add_columns(model, worth, rows)
+    duals, value, shares = run_model(model)
+    assert model.getNumCol() == 3
+    shares = shares * scale
+    assert shares.sum() == pytest.approx(1)
+    assert np.isfinite(value)
+    assert len(duals) == 3
+
+
+def test_worths_beyond_floats_are_an_error_of_the_method():
+    """Another method follows; none of it is a warning."""
+    masses = [1e-19, 1e-9, 1e-18, 1e-27, 1e-19, 1]
+    with pytest.raises(SolverError, match="beyond floats"):
+        designed(cubic(), masses, md.LDP(745.0), solver="column-generation")
+    assert designed(cubic(), masses, md.LDP(745.0)).method == "vertices"
