@@ -185,8 +185,8 @@ class GaussianNoise:
     def _reach(self, level: float, sign: int) -> float:
         """How far from the middle, on one side, Λ first is at the level; ``inf`` for nowhere.
 
-        With a that distance and Z ≥ 0 how far X is from the far end, Λ is log E e^{Z(2a + w − Z)/2σ²}
-        where w is the width: from a = w/2 on at most w a/σ², and by Jensen at least E Z a/σ².
+        With a that distance, Z ≥ 0 how far X is from the far end and w the width, Λ is
+        log E e^{Z(2a + w − Z)/2σ²}: from a = w/2 on at most w a/σ², by Jensen at least E Z a/σ².
         """
         law, sigma = self.law, self.sigma
         mean = law.mean - law.low if sign > 0 else law.high - law.mean
