@@ -33,6 +33,8 @@ Function = Callable[[Any], Any]
 
 #: Values further apart than so many deviations of the noise are integrated around each on its own.
 _FARTHEST = 1000.0
+# Laplace noise comes further than half of this once in e^100 times.
+_WIDEST = 200.0
 
 #: A rational above π, by less than 1e-56.
 _PI_ABOVE = Fraction("3.14159265358979323846264338327950288419716939937510582098")
@@ -292,7 +294,7 @@ def noisy_information(
             got=f"{scale!r}",
             remedy="measure both in another unit",
         )
-    grid = _grid(values, steps)
+    values, grid = _grid(values, steps)
     apart = np.abs(grid[None, :] - values[:, None])
     with np.errstate(over="ignore", under="ignore"):
         rows = np.exp(-apart) / 2
@@ -314,13 +316,21 @@ def noisy_information(
     return max(total, 0.0)
 
 
-def _grid(values: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
-    """Points to integrate over, in deviations of the noise: around all values, and to 40 beyond."""
+def _grid(
+    values: NDArray[np.float64], steps: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The values, in deviations of the noise, and points to integrate over.
+
+    Gaps so wide that no noise crosses them are made narrower, which changes nothing but the digits.
+    """
     low, high = float(values.min()), float(values.max())
     if high - low <= _FARTHEST:
-        return np.linspace(low - 40, high + 40, steps)
-    window = np.linspace(-40, 40, min(steps, 2001))
-    return np.unique((np.unique(values)[:, None] + window[None, :]).ravel())
+        return values, np.linspace(low - 40, high + 40, steps)
+    places, index = np.unique(values, return_inverse=True)
+    gaps = np.minimum(np.diff(places), _WIDEST)
+    places = np.concatenate([[0.0], np.cumsum(gaps)])
+    window = np.linspace(-40, 40, min(steps, 4001))
+    return places[index], np.unique((places[:, None] + window[None, :]).ravel())
 
 
 # What a guarantee implies

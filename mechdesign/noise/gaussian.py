@@ -183,18 +183,34 @@ class GaussianNoise:
         )
 
     def _reach(self, level: float, sign: int) -> float:
-        """How far from the middle, on one side, Λ first is at the level; ``inf`` for nowhere."""
-        low, high = 0.0, self.sigma
-        while self._pmc(self._middle + sign * high) < level:
-            low, high = high, 2 * high
-            if not math.isfinite(2 * high / self.sigma):
+        """How far from the middle, on one side, Λ first is at the level; ``inf`` for nowhere.
+
+        With a that distance, Z ≥ 0 how far X is from the far end and w the width, Λ is
+        log E e^{Z(2a + w − Z)/2σ²}: from a = w/2 on at most w a/σ², by Jensen at least E Z a/σ².
+        """
+        law, sigma = self.law, self.sigma
+        mean = law.mean - law.low if sign > 0 else law.high - law.mean
+
+        def reached(apart: float) -> bool:
+            return self._pmc(self._middle + sign * apart) >= level
+
+        most = min(1e300, 1e300 * sigma)
+        width = law.high - law.low
+        low = level * sigma / width * sigma * (1 - 1e-9)
+        high = min(level * sigma / mean * sigma, most) if mean > 0 else most
+        if low < width / 2 < high:
+            low, high = (0.0, width / 2) if reached(width / 2) else (width / 2, high)
+        low = min(0.0 if low < width / 2 else low, high)
+        if not reached(high):
+            high = min(high * (1 + 1e-6), most)  # next to the root, where rounding decides
+            if not reached(high):
                 return math.inf
-        for _ in range(200):
-            between = (low + high) / 2
-            if not low < between < high:
+        for _ in range(1100):
+            wide = low > 0 and high / low > 4
+            between = math.sqrt(low) * math.sqrt(high) if wide else (low + high) / 2
+            if not low < between < high or high - low <= 1e-15 * high:
                 break
-            reached = self._pmc(self._middle + sign * between) >= level
-            low, high = (low, between) if reached else (between, high)
+            low, high = (low, between) if reached(between) else (between, high)
         return high
 
     def tail_bound(self, level: float) -> float:

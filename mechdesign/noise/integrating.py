@@ -113,7 +113,8 @@ def integral(parts: list[Callable[[Any], Any]]) -> tuple[float, float]:
 
     Raises :class:`PriorError` where ten digits are out of reach.
     """
-    total, error = _adaptive(parts)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total, error = _adaptive(parts)
     if not error <= _ACCURACY * abs(total):
         raise no_integral(f"an error of {error:.3g} beside {total:.6g}")
     return total, error

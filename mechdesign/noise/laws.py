@@ -21,6 +21,8 @@ from .integrating import NODES, PANELS, Piece, integral, no_integral, pieces
 # Exponents so small that e^x − 1 keeps digits that e^x loses.
 _SMALL = 0.5
 _ULP = 2.0**-52
+# A change within less is not integrated: offsets would leave the floats.
+_NARROWEST = 1e-280
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +117,15 @@ class Law:
 
         low, high = _checked_ends(low, high)
         a, b = positive(a, "parameter of a beta law"), positive(b, "parameter of a beta law")
-        width = high - low
-        constant = math.exp(-float(betaln(a, b))) / width ** (a + b - 1)
+        height = -float(betaln(a, b)) - (a + b - 1) * math.log(high - low)
+        if min(a, b) < 1e-6 or not abs(height) < 700:
+            raise PriorError(
+                "beta law",
+                expected="parameters from 1e-6 on a domain where its density is within the floats",
+                got=f"{a:g} and {b:g} on [{low:g}, {high:g}]",
+                remedy="use Law.two_point for a law on both ends, Law.uniform for one that is flat",
+            )
+        constant = math.exp(height)
         return cls(low, high, density=lambda x: np.full(np.shape(x), constant), ends=(a - 1, b - 1))
 
     @classmethod
@@ -218,6 +227,8 @@ class Law:
                 return shift, 0.0
             found = shift + math.log(math.fsum(np.exp(logs - shift)))
             return found, _ULP * (64 + 8 * abs(found))
+        if not width > _NARROWEST:
+            raise no_integral(f"a change within {width:.3g} of {peak:g}")
         places = self._pieces(peak, (peak, *kinks), width)
         with np.errstate(all="ignore"):
             ends = np.asarray(exponent(np.array([self.low - peak, self.high - peak])))
