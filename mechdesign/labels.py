@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InputError, quote, visible
+from .errors import InputError, is_iterable, quote, visible
 
 # Longer digit strings are names, not numbers (and Python limits how many digits int() reads).
 _LONGEST = 300
@@ -41,14 +41,7 @@ def check_labels(
             got=f"the single text {quote(labels)}",
             remedy="pass a list such as ['a', 'b']",
         )
-    if not isinstance(labels, Iterable):
-        raise error(
-            subject,
-            expected=f"a sequence of {size} labels",
-            got=quote(labels),
-            remedy="pass a list such as ['a', 'b']",
-        )
-    if getattr(labels, "shape", None) == ():
+    if not is_iterable(labels):
         raise error(
             subject,
             expected=f"a sequence of {size} labels",

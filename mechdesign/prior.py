@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import PriorError, ZeroMassWarning, quote, warn
+from .errors import PriorError, ZeroMassWarning, is_iterable, quote, warn
 from .exact import fraction
 from .labels import Label, check_labels, listing, shorten, tidy
 
@@ -113,7 +113,7 @@ class Prior:
                     remedy="pass the number of symbols or a list of labels",
                 )
             return cls._from_masses([1] * int(symbols), None)
-        if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
+        if isinstance(symbols, (str, bytes)) or not is_iterable(symbols):
             raise PriorError(
                 "uniform prior",
                 expected="a number of symbols or a list of labels",
@@ -261,6 +261,13 @@ class Prior:
 
     def reordered(self, labels: Sequence[Any]) -> Prior:
         """The same prior with its symbols in another order."""
+        if not is_iterable(labels):
+            raise PriorError(
+                "order of the symbols",
+                expected="a list of the prior's labels",
+                got=quote(labels),
+                remedy="list each label once",
+            )
         with warnings.catch_warnings():
             # Symbols without mass were named when the prior was made.
             warnings.simplefilter("ignore", ZeroMassWarning)
@@ -271,7 +278,7 @@ class Prior:
         """Position of a label."""
         try:
             return self._positions[tidy(label)]
-        except (KeyError, TypeError):
+        except Exception:  # labels of other classes may fail in any way when they are compared
             raise PriorError(
                 "symbol",
                 expected="one of " + listing(self.labels),
@@ -335,19 +342,19 @@ def _integers(values: Iterable[Any]) -> tuple[list[int], int]:
 
     Numbers with the same denominator, as floats of one size are, cost one multiplication each.
     """
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise PriorError(
-            "prior",
-            expected="a sequence of numbers",
-            got=f"{quote(values)}",
-            remedy="pass a list of probabilities, or use Prior.from_csv for a file",
-        )
     if isinstance(getattr(values, "shape", None), tuple) and len(values.shape) != 1:  # type: ignore[attr-defined]
         raise PriorError(
             "prior",
             expected="a vector of N probabilities",
             got=f"an array of shape {values.shape}",  # type: ignore[attr-defined]
             remedy="pass one dimension",
+        )
+    if isinstance(values, (str, bytes)) or not is_iterable(values):
+        raise PriorError(
+            "prior",
+            expected="a sequence of numbers",
+            got=f"{quote(values)}",
+            remedy="pass a list of probabilities, or use Prior.from_csv for a file",
         )
     if isinstance(values, np.ndarray):
         values = values.tolist()

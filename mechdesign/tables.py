@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .data import EXAMPLES, example_path
-from .errors import DataError, StorageError, UnknownNameError, quote
+from .errors import DataError, StorageError, UnknownNameError, is_iterable, quote
 from .labels import Label, parse_labels, tidy
 from .reading import read_fraction, regular_file
 
@@ -55,7 +55,7 @@ def count_values(
     elif isinstance(series, np.ndarray) and series.ndim > 0:
         values = series.tolist()
     elif (
-        isinstance(series, Iterable)
+        is_iterable(series)
         and not isinstance(series, (str, bytes, Mapping, np.ndarray))
         and not isinstance(series, (nw.DataFrame, nw.LazyFrame))
     ):
@@ -183,7 +183,7 @@ def count_csv(
                 remedy="rename the columns",
             )
         for wanted in (column, weights):
-            if wanted is not None and wanted not in header:
+            if wanted is not None and (not isinstance(wanted, str) or wanted not in header):
                 _expect_commas(name, header)
                 raise UnknownNameError(f"column of {name}", wanted, header)
         for row in reader:
@@ -303,7 +303,7 @@ def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
             got=str(path),
             remedy="check the path; 'mechdesign data' lists the shipped tables",
         ) from None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(
             "table",
             expected="the name of a file or of a shipped table",
@@ -337,7 +337,7 @@ def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def _check_missing_policy(missing: str) -> None:
-    if missing not in ("error", "drop"):
+    if not isinstance(missing, str) or missing not in ("error", "drop"):
         raise UnknownNameError("policy for missing values", missing, ["error", "drop"])
 
 

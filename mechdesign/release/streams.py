@@ -224,7 +224,7 @@ def open_batches(
             with ParquetFile(path, buffer_size=_CHUNK, pre_buffer=False) as file:
                 schema = file.schema_arrow
                 for column in columns or []:
-                    if column not in schema.names:
+                    if not isinstance(column, str) or column not in schema.names:
                         raise UnknownNameError("column", column, schema.names)
                 batches = (
                     batch
@@ -256,7 +256,7 @@ def _csv_batches(
 
     header = csv_header(path)
     for column in columns or []:
-        if column not in header:
+        if not isinstance(column, str) or column not in header:
             raise UnknownNameError("column", column, header)
     reader = arrow_csv.open_csv(
         path,
