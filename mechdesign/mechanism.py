@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import KernelError, is_iterable, quote
 from .exact import dyadic, fraction
 from .kernels import ROW_TOLERANCE, check_kernel, frame_index
-from .labels import Label, check_labels, shorten
+from .labels import Label, check_labels, near_miss, shorten
 from .prior import Prior
 
 _MOST_BITS = 1 << 20
@@ -442,6 +442,8 @@ class Mechanism:
                 remedy="wrap it: md.Prior(probabilities, mechanism.inputs)",
             )
         if prior.labels != self.inputs:
+            own = set(self.inputs)
+            cause = near_miss((x for x in prior.labels if x not in own), self.inputs)
             if len(prior) != len(self.inputs):
                 expected, got = f"a prior over {len(self.inputs)} symbols", str(len(prior))
             else:
@@ -451,7 +453,7 @@ class Mechanism:
                 "prior of a mechanism",
                 expected=expected,
                 got=got,
-                remedy="use the same labels in the same order",
+                remedy="use the same labels in the same order" + (f" ({cause})" if cause else ""),
             )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .errors import PriorError, ZeroMassWarning, is_iterable, quote, warn
 from .exact import fraction
-from .labels import Label, check_labels, listing, shorten, tidy
+from .labels import Label, check_labels, listing, near_miss, shorten, tidy
 
 SUM_TOLERANCE = 1e-6
 # Symbols of a uniform prior, and bits of all masses over their common denominator.
@@ -279,10 +279,11 @@ class Prior:
         try:
             return self._positions[tidy(label)]
         except Exception:  # labels of other classes may fail in any way when they are compared
+            cause = near_miss([label], self.labels)
             raise PriorError(
                 "symbol",
                 expected="one of " + listing(self.labels),
-                got=quote(label),
+                got=quote(label) + (f" ({cause})" if cause else ""),
                 remedy="check the spelling and the type of the label",
             ) from None
 

@@ -208,9 +208,13 @@ def count_csv(
     return {label: Fraction(counts[typed[label]]) for label in _ordered(Counter(typed), None)}
 
 
-def _expect_commas(name: str, header: Sequence[str]) -> None:
-    """Raise :class:`DataError` for a header that other signs than commas take apart."""
-    other = next((sign for sign in ";\t|" if len(header) == 1 and sign in header[0]), None)
+def _expect_commas(name: str, header: Sequence[str], *, sure: bool = False) -> None:
+    """Raise :class:`DataError` for a header that other signs than commas take apart.
+
+    ``sure`` leaves out the sign that a name of a column may well hold.
+    """
+    signs = ";\t" if sure else ";\t|"
+    other = next((sign for sign in signs if len(header) == 1 and sign in header[0]), None)
     if other is not None:
         raise DataError(
             f"table {name}",
@@ -231,6 +235,7 @@ def csv_header(path: str | Path) -> list[str]:
             got="an empty file",
             remedy="check the path",
         )
+    _expect_commas(name, header, sure=True)
     return header
 
 
