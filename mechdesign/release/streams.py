@@ -16,6 +16,7 @@ from ..errors import DataError, StorageError, UnknownNameError
 from ..files import check_writable, new_file, noticed_interrupts, write_text
 from ..labels import excel_safe_cell
 from ..progress import counter
+from ..reading import read_json
 from ..tables import csv_header
 from .accounting import warn_of_rows
 from .batches import ColumnRelease, Policy, load_arrow
@@ -181,9 +182,9 @@ def file_receipts(path: str | Path, *, check: bool = False) -> dict[str, Receipt
     if not beside.exists():
         return {}
     try:
-        note = json.loads(beside.read_text(encoding="utf-8"))
+        note = read_json(beside)
         text, digest = json.dumps(note["receipts"]), note["sha256"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (StorageError, ValueError, KeyError, TypeError):
         raise DataError(
             f"receipt {beside.name}",
             expected="JSON written by mechdesign",
