@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import DataError, InputError, UnknownNameError, ZeroMassWarning, quote
-from .labels import Label, parse_labels
+from .labels import Label, near_miss, parse_labels
 from .mechanism import Mechanism
 from .prior import Prior
 from .reading import read_json
@@ -148,11 +148,13 @@ def read_utility(text: str, prior: Prior) -> Utility:
     place = {label: i for i, label in enumerate(rows)}
     absent = [label for label in prior.labels if label not in place]
     if absent or len(rows) != len(prior):
+        cause = near_miss((row for row in rows if row not in set(prior.labels)), prior.labels)
         raise DataError(
             f"utility matrix {text}",
             expected=f"one row for each symbol {list(prior.labels)[:8]}",
             got=f"rows {rows[:8]}",
-            remedy="label the rows with the symbols of the prior",
+            remedy="label the rows with the symbols of the prior"
+            + (f" ({cause})" if cause else ""),
         )
     return Matrix(matrix[[place[label] for label in prior.labels]], columns)
 

@@ -31,7 +31,7 @@ import reprlib
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeGuard
 
 # No part of a message is longer than this, nor names more of what is known.
 _LONGEST = 400
@@ -87,6 +87,16 @@ def quote(value: object, most: int = _QUOTED) -> str:
     except Exception:  # a value may do anything when it is asked what it is
         return visible(f"a {kind}"[:most])
     return _cut(_line(text), most)
+
+
+def is_iterable(value: Any) -> TypeGuard[Iterable[Any]]:
+    """Whether a loop can run over a value; arrays without a dimension only look as if.
+
+    >>> import numpy as np
+    >>> is_iterable([1]), is_iterable(np.array(1)), is_iterable(1)
+    (True, False, False)
+    """
+    return isinstance(value, Iterable) and getattr(value, "shape", None) != ()
 
 
 def _line(text: str) -> str:

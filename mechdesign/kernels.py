@@ -31,7 +31,7 @@ def check_kernel(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
         if np.iscomplexobj(kernel):
             raise TypeError
         matrix = np.array(kernel, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise KernelError(
             "kernel",
             expected="an N×M array of numbers",

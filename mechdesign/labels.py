@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InputError, quote, visible
+from .errors import InputError, is_iterable, quote, visible
 
 # Longer digit strings are names, not numbers (and Python limits how many digits int() reads).
 _LONGEST = 300
@@ -41,14 +43,7 @@ def check_labels(
             got=f"the single text {quote(labels)}",
             remedy="pass a list such as ['a', 'b']",
         )
-    if not isinstance(labels, Iterable):
-        raise error(
-            subject,
-            expected=f"a sequence of {size} labels",
-            got=quote(labels),
-            remedy="pass a list such as ['a', 'b']",
-        )
-    if getattr(labels, "shape", None) == ():
+    if not is_iterable(labels):
         raise error(
             subject,
             expected=f"a sequence of {size} labels",
@@ -177,6 +172,81 @@ def listing(labels: Sequence[Label], most: int = 6) -> str:
     """A readable list of labels, the long tail counted."""
     shown = ", ".join(quote(label) for label in labels[:most])
     return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"
+
+
+def near_miss(values: Iterable[Any], labels: Sequence[Label]) -> str | None:
+    """Why values are no labels although they look like them, in words that name the label alone.
+
+    Spaces at the ends, letter case, two encodings of an accent, invisible characters, text against
+    numbers, and numbers of 32 bits: what two columns that should fit most often differ by.
+
+    >>> near_miss(["yes "], ["no", "yes"])
+    "one differs from 'yes' by spaces at its ends"
+    >>> near_miss([1], ["1", "2"]), near_miss(["maybe"], ["no", "yes"])
+    ("one differs from '1' by its type, a number against text", None)
+    """
+    known: dict[str, Label] = {}
+    for label in labels:
+        known.setdefault(_folded(label), label)
+    for value in values:
+        value = tidy(value)
+        label = known.get(_folded(value))
+        if label is not None:
+            why = _difference(value, label)
+        else:
+            label = _rounded(value, labels)
+            why = "the rounding of a float of 32 bits"
+        if label is not None and why:
+            return f"one differs from {quote(label, 40)} by {why}"
+    return None
+
+
+def _difference(value: Any, label: Label) -> str:
+    """What tells two labels apart whose folded texts are one."""
+    if not (isinstance(value, str) and isinstance(label, str)):
+        kinds = ["text" if isinstance(part, str) else "a number" for part in (value, label)]
+        return f"its type, {kinds[0]} against {kinds[1]}" if kinds[0] != kinds[1] else ""
+    steps = (
+        ("spaces at its ends", str.strip),
+        ("the encoding of an accent (NFC or NFD)", _composed),
+        ("letter case", str.casefold),
+        ("invisible characters or kinds of spaces", _plain),
+    )
+    found = []
+    for why, change in steps:
+        if value == label:
+            break
+        before = (value, label)
+        value, label = change(value), change(label)
+        # A change of both that leaves them as different says nothing.
+        if value == label or (value != before[0]) != (label != before[1]):
+            found.append(why)
+    return " and ".join(found)
+
+
+def _folded(label: Any) -> str:
+    """A text that labels share which people would take for one."""
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    return _plain(_composed(label_text(label)).casefold())
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def _plain(text: str) -> str:
+    seen = "".join(c for c in text if unicodedata.category(c) != "Cf")
+    return " ".join(seen.split())
+
+
+def _rounded(value: Any, labels: Sequence[Label]) -> Label:
+    """The label whose nearest float of 32 bits a number is."""
+    if not isinstance(value, float) or not math.isfinite(value):
+        return None
+    numbers = (label for label in labels if isinstance(label, float) and abs(label) < 1e38)
+    near = (label for label in numbers if math.isclose(label, value, rel_tol=1e-6))
+    return next((x for x in near if np.float32(x) == np.float32(value)), None)
 
 
 def name_outputs(inputs: Sequence[Label], raised: NDArray[np.bool_]) -> list[str]:

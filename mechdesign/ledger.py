@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def check_ledger(path: str | Path, others: Iterable[Path]) -> None:
     """Refuse, before anything is released, a ledger that a release could not be recorded in."""
     read_ledger(path)
     check_writable(path, overwrite=True)
-    if Path(path).resolve() in {other.resolve() for other in others}:
+    if os.path.realpath(path) in {os.path.realpath(other) for other in others}:
         raise InputError(
             "--ledger",
             expected="a file of its own",

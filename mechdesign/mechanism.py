@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import KernelError, quote
+from .errors import KernelError, is_iterable, quote
 from .exact import dyadic, fraction
 from .kernels import ROW_TOLERANCE, check_kernel, frame_index
-from .labels import Label, check_labels, shorten
+from .labels import Label, check_labels, near_miss, shorten
 from .prior import Prior
 
 _MOST_BITS = 1 << 20
@@ -66,7 +66,14 @@ class Mechanism:
         *,
         normalise: bool = False,
     ) -> None:
-        matrix = check_kernel(kernel, normalise)
+        if not isinstance(normalise, (bool, np.bool_)):
+            raise KernelError(
+                "normalise",
+                expected="True or False",
+                got=quote(normalise),
+                remedy="pass normalise=True for numbers printed with few digits",
+            )
+        matrix = check_kernel(kernel, bool(normalise))
         if inputs is None:
             inputs = frame_index(kernel)
         if outputs is None and hasattr(kernel, "columns"):
@@ -85,7 +92,15 @@ class Mechanism:
     ) -> Mechanism:
         """The kernel ``weights / 2**bits`` from an ``(N, M)`` array of non-negative integers."""
         mechanism = cls.__new__(cls)
-        array = np.array(weights)
+        try:
+            array = np.array(weights)
+        except ValueError:
+            raise KernelError(
+                "kernel weights",
+                expected="an N×M array of integers",
+                got=f"a {type(weights).__name__} of rows of different lengths",
+                remedy="give one row per input",
+            ) from None
         if array.ndim != 2 or 0 in array.shape:
             raise KernelError(
                 "kernel weights",
@@ -272,7 +287,7 @@ class Mechanism:
         >>> m.merge([["b", "c"]]).outputs
         ('a', ('b', 'c'))
         """
-        if not callable(groups) and not isinstance(groups, Iterable):
+        if not callable(groups) and not is_iterable(groups):
             raise KernelError(
                 "groups of outputs",
                 expected="lists of output labels, or a function of a label",
@@ -285,7 +300,7 @@ class Mechanism:
             target = {label: label for label in self.outputs}
             named: set[Label] = set()
             for group in groups:
-                if isinstance(group, (str, bytes)) or not isinstance(group, Iterable):
+                if isinstance(group, (str, bytes)) or not is_iterable(group):
                     raise KernelError(
                         "groups of outputs",
                         expected="lists of output labels",
@@ -427,6 +442,8 @@ class Mechanism:
                 remedy="wrap it: md.Prior(probabilities, mechanism.inputs)",
             )
         if prior.labels != self.inputs:
+            own = set(self.inputs)
+            cause = near_miss((x for x in prior.labels if x not in own), self.inputs)
             if len(prior) != len(self.inputs):
                 expected, got = f"a prior over {len(self.inputs)} symbols", str(len(prior))
             else:
@@ -436,7 +453,7 @@ class Mechanism:
                 "prior of a mechanism",
                 expected=expected,
                 got=got,
-                remedy="use the same labels in the same order",
+                remedy="use the same labels in the same order" + (f" ({cause})" if cause else ""),
             )
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import PriorError, ZeroMassWarning, quote, warn
+from .errors import PriorError, ZeroMassWarning, is_iterable, quote, warn
 from .exact import fraction
-from .labels import Label, check_labels, listing, shorten, tidy
+from .labels import Label, check_labels, listing, near_miss, shorten, tidy
 
 SUM_TOLERANCE = 1e-6
 # Symbols of a uniform prior, and bits of all masses over their common denominator.
@@ -113,7 +113,7 @@ class Prior:
                     remedy="pass the number of symbols or a list of labels",
                 )
             return cls._from_masses([1] * int(symbols), None)
-        if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
+        if isinstance(symbols, (str, bytes)) or not is_iterable(symbols):
             raise PriorError(
                 "uniform prior",
                 expected="a number of symbols or a list of labels",
@@ -261,6 +261,13 @@ class Prior:
 
     def reordered(self, labels: Sequence[Any]) -> Prior:
         """The same prior with its symbols in another order."""
+        if not is_iterable(labels):
+            raise PriorError(
+                "order of the symbols",
+                expected="a list of the prior's labels",
+                got=quote(labels),
+                remedy="list each label once",
+            )
         with warnings.catch_warnings():
             # Symbols without mass were named when the prior was made.
             warnings.simplefilter("ignore", ZeroMassWarning)
@@ -271,11 +278,12 @@ class Prior:
         """Position of a label."""
         try:
             return self._positions[tidy(label)]
-        except (KeyError, TypeError):
+        except Exception:  # labels of other classes may fail in any way when they are compared
+            cause = near_miss([label], self.labels)
             raise PriorError(
                 "symbol",
                 expected="one of " + listing(self.labels),
-                got=quote(label),
+                got=quote(label) + (f" ({cause})" if cause else ""),
                 remedy="check the spelling and the type of the label",
             ) from None
 
@@ -335,19 +343,19 @@ def _integers(values: Iterable[Any]) -> tuple[list[int], int]:
 
     Numbers with the same denominator, as floats of one size are, cost one multiplication each.
     """
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise PriorError(
-            "prior",
-            expected="a sequence of numbers",
-            got=f"{quote(values)}",
-            remedy="pass a list of probabilities, or use Prior.from_csv for a file",
-        )
     if isinstance(getattr(values, "shape", None), tuple) and len(values.shape) != 1:  # type: ignore[attr-defined]
         raise PriorError(
             "prior",
             expected="a vector of N probabilities",
             got=f"an array of shape {values.shape}",  # type: ignore[attr-defined]
             remedy="pass one dimension",
+        )
+    if isinstance(values, (str, bytes)) or not is_iterable(values):
+        raise PriorError(
+            "prior",
+            expected="a sequence of numbers",
+            got=f"{quote(values)}",
+            remedy="pass a list of probabilities, or use Prior.from_csv for a file",
         )
     if isinstance(values, np.ndarray):
         values = values.tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -12,8 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from .auditing import AuditReport
-from .comparing.frontiers import Comparison, cell
-from .comparing.paths import MATCHED_BY
 from .data import EXAMPLES
 from .errors import visible_lines
 from .labels import shorten
@@ -23,6 +21,9 @@ from .serialising import label_to_json, mechanism_to_json
 from .solve.certificate import gap_in_words, gap_out_of
 from .solve.designing import Design, agreement_lines
 from .storage import SCHEMA
+
+if TYPE_CHECKING:
+    from .comparing.frontiers import Comparison
 
 MOST_ROWS = 30
 MOST_COLUMNS = 10
@@ -79,6 +80,9 @@ def print_audit(report: AuditReport) -> None:
 
 def print_comparison(found: Comparison) -> None:
     """Value by level, one column per notion, for each utility; then the verdict."""
+    from .comparing.frontiers import cell
+    from .comparing.paths import MATCHED_BY
+
     out = console()
     for prior, utility in found.panels:
         header, lines = found.pivot(prior, utility)

@@ -174,7 +174,7 @@ def prior_from_json(part: dict[str, Any]) -> Prior:
 
 def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
     """The mechanism that :func:`mechanism_to_json` wrote, with its integer weights."""
-    rows = [[read_integer(w) for w in row] for row in part["weights"]]
+    rows = [_weights_in(row) for row in part["weights"]]
     weights: NDArray[Any] = np.array(rows, dtype=object)
     if max(max(row) for row in rows) < 1 << 62:
         weights = weights.astype(np.int64)
@@ -184,6 +184,15 @@ def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
         [_label_in(label) for label in part["inputs"]],
         [_label_in(label) for label in part["outputs"]],
     )
+
+
+def _weights_in(row: list[Any]) -> list[int]:
+    """A row of integers; at once where all are short runs of digits, as they nearly always are."""
+    if all(type(word) is str for word in row):
+        digits = "".join(row)
+        if digits.isascii() and digits.isdigit() and all(0 < len(word) < 4000 for word in row):
+            return list(map(int, row))
+    return [read_integer(word) for word in row]
 
 
 def notion_from_json(part: dict[str, Any], name: str) -> PrivacyNotion:

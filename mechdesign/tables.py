@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .data import EXAMPLES, example_path
-from .errors import DataError, StorageError, UnknownNameError, quote
+from .errors import DataError, StorageError, UnknownNameError, is_iterable, quote
 from .labels import Label, parse_labels, tidy
 from .reading import read_fraction, regular_file
 
@@ -55,7 +55,7 @@ def count_values(
     elif isinstance(series, np.ndarray) and series.ndim > 0:
         values = series.tolist()
     elif (
-        isinstance(series, Iterable)
+        is_iterable(series)
         and not isinstance(series, (str, bytes, Mapping, np.ndarray))
         and not isinstance(series, (nw.DataFrame, nw.LazyFrame))
     ):
@@ -183,7 +183,7 @@ def count_csv(
                 remedy="rename the columns",
             )
         for wanted in (column, weights):
-            if wanted is not None and wanted not in header:
+            if wanted is not None and (not isinstance(wanted, str) or wanted not in header):
                 _expect_commas(name, header)
                 raise UnknownNameError(f"column of {name}", wanted, header)
         for row in reader:
@@ -208,9 +208,13 @@ def count_csv(
     return {label: Fraction(counts[typed[label]]) for label in _ordered(Counter(typed), None)}
 
 
-def _expect_commas(name: str, header: Sequence[str]) -> None:
-    """Raise :class:`DataError` for a header that other signs than commas take apart."""
-    other = next((sign for sign in ";\t|" if len(header) == 1 and sign in header[0]), None)
+def _expect_commas(name: str, header: Sequence[str], *, sure: bool = False) -> None:
+    """Raise :class:`DataError` for a header that other signs than commas take apart.
+
+    ``sure`` leaves out the sign that a name of a column may well hold.
+    """
+    signs = ";\t" if sure else ";\t|"
+    other = next((sign for sign in signs if len(header) == 1 and sign in header[0]), None)
     if other is not None:
         raise DataError(
             f"table {name}",
@@ -231,6 +235,7 @@ def csv_header(path: str | Path) -> list[str]:
             got="an empty file",
             remedy="check the path",
         )
+    _expect_commas(name, header, sure=True)
     return header
 
 
@@ -303,7 +308,7 @@ def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
             got=str(path),
             remedy="check the path; 'mechdesign data' lists the shipped tables",
         ) from None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(
             "table",
             expected="the name of a file or of a shipped table",
@@ -337,7 +342,7 @@ def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def _check_missing_policy(missing: str) -> None:
-    if missing not in ("error", "drop"):
+    if not isinstance(missing, str) or missing not in ("error", "drop"):
         raise UnknownNameError("policy for missing values", missing, ["error", "drop"])
 
 

@@ -93,3 +93,29 @@ from mechdesign.exploring import answering, charts, desk, frontiers, markup, rec
 from mechdesign.exploring import settings, words, working
 """
     assert not loaded(script).intersection({*HEAVY} - {"highspy"})
+
+
+def modules_of(script):
+    """Names of all modules loaded after a script has run."""
+    tail = "\nimport sys, json; print(json.dumps(sorted(sys.modules)))"
+    return set(json.loads(output(script + tail).splitlines()[-1]))
+
+
+def test_showing_a_design_loads_no_comparisons_and_no_theory(tmp_path):
+    """Of the command line, a command loads what it does, not what others do."""
+    path = tmp_path / "design.json"
+    script = f"""
+import mechdesign as md
+md.save(md.design(md.Prior([.5, .3, .2]), md.utility.Hamming(), md.PML(.5)), {str(path)!r})
+"""
+    output(script)
+    found = modules_of(f"from mechdesign.cli import main; main(['show', {str(path)!r}])")
+    assert "mechdesign.reporting" in found
+    unneeded = ("mechdesign.comparing", "mechdesign.theory", "mechdesign.plotting", "joblib")
+    assert not [name for name in found if name.startswith(unneeded)]
+
+
+def test_the_command_line_starts_without_solvers():
+    found = modules_of("import mechdesign.cli")
+    unneeded = ("scipy", "flint", "mechdesign.solve", "mechdesign.theory", "mechdesign.privacy")
+    assert not [name for name in found if name.startswith(unneeded)]

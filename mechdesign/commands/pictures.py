@@ -58,7 +58,7 @@ def plot(
     """
     from ..plotting.style import save_figure
 
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise UnknownNameError("kind of picture", kind, KINDS)
     expect_picture(output, force=force)
     asked = read_subject(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -66,7 +67,7 @@ def apply(
         )
     book = ledger or output.parent / "mechdesign-ledger.json"
     check_ledger(book, [output, receipt_path(output), Path(table), Path(kernel)])
-    people = about or str(Path(table).resolve())
+    people = about or os.path.realpath(table)
     warn_of_earlier(book, people, column, item)
     receipt = privatize_file(
         table,

@@ -30,7 +30,7 @@ def theorems(
     """
     from .. import theory
 
-    if action not in _ACTIONS:
+    if not isinstance(action, str) or action not in _ACTIONS:
         raise UnknownNameError("action of theorems", action, _ACTIONS)
     if action in ("list", "errata") and names:
         raise InputError(

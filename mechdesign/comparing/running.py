@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GapWarning, InputError, LevelError, StorageError, quote, warn
+from ..errors import GapWarning, InputError, LevelError, StorageError, is_iterable, quote, warn
 from ..prior import Prior, as_prior
 from ..privacy.families import as_families
 from ..privacy.notion import check_level
@@ -23,7 +23,7 @@ from ..solve.sweeping import check_jobs
 from ..utility.base import Utility
 from .frontiers import Comparison
 from .paths import FrontierPoint, Missing, Task, check_match
-from .store import Store
+from .store import Store, folder_name
 
 # Levels that are looked at when none are given.
 _LEVELS = np.linspace(0.1, 2.0, 20)
@@ -98,6 +98,7 @@ def compare(
     families = as_families(notions)
     targets = None if levels is None else _checked_levels(levels, match)
     check_jobs(jobs)
+    folder = None if resume is None else folder_name(resume)
     tasks: list[Task] = []
     for prior_name, known in priors.items():
         for utility_name, goal in utilities.items():
@@ -113,7 +114,7 @@ def compare(
                     match,
                     outputs,
                     solver,
-                    None if resume is None else str(resume),
+                    folder,
                 )
                 for family in families
             ]
@@ -180,7 +181,7 @@ def _named(items: Any, kind: type, word: str) -> dict[str, Any]:
         items = [items]
     if isinstance(items, Mapping):
         found = {str(name): item for name, item in items.items()}
-    elif isinstance(items, Iterable) and not isinstance(items, (str, bytes)):
+    elif is_iterable(items) and not isinstance(items, (str, bytes)):
         listed = list(items)
         found = {_name(item, word, k, len(listed)): item for k, item in enumerate(listed)}
         if len(found) < len(listed):
@@ -206,7 +207,7 @@ def _name(item: Any, word: str, place: int, count: int) -> str:
 
 def _checked_levels(levels: Any, match: str) -> tuple[float, ...]:
     what = "losses" if match == "loss" else "levels"
-    if not isinstance(levels, Iterable) or isinstance(levels, (str, bytes)):
+    if not is_iterable(levels) or isinstance(levels, (str, bytes)):
         raise LevelError(
             f"{what} of a comparison",
             expected=f"a list of {what}",

@@ -22,16 +22,13 @@ class Store:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        if not isinstance(folder, (str, Path)) or not str(folder).strip():
-            raise StorageError(
-                f"folder to keep designs in: expected a path, got {quote(folder)}; name a folder."
-            )
-        self.folder = Path(folder)
+        self.folder = Path(folder_name(folder))
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
+        except (OSError, ValueError) as problem:
+            why = problem.strerror if isinstance(problem, OSError) else problem
             raise StorageError(
-                f"folder {folder}: cannot be made ({problem.strerror}); choose another name."
+                f"folder {folder}: cannot be made ({why}); choose another name."
             ) from None
 
     def _file(self, problem: AnyProblem, solver: str) -> Path:
@@ -63,6 +60,15 @@ class Store:
     def put(self, problem: AnyProblem, solver: str, found: Design) -> None:
         """Keep a design; the file appears only when it is complete."""
         save(found, self._file(problem, solver), overwrite=True)
+
+
+def folder_name(folder: Any) -> str:
+    """The name of a folder to keep designs in; raises :class:`StorageError` for what is none."""
+    if not isinstance(folder, (str, Path)) or not str(folder).strip():
+        raise StorageError(
+            f"folder to keep designs in: expected a path, got {quote(folder)}; name a folder."
+        )
+    return str(folder)
 
 
 def _answers(found: Design, problem: AnyProblem) -> bool:

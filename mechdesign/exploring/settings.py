@@ -251,7 +251,7 @@ class Settings:
 
     def with_utility(self, name: str) -> Settings:
         """Another utility, one of :data:`UTILITIES`."""
-        if name not in UTILITIES:
+        if not isinstance(name, str) or name not in UTILITIES:
             raise UnknownNameError("utility", name, UTILITIES)
         return replace(self, utility=name)
 

@@ -110,7 +110,7 @@ def _per_label(values: Any, estimate: Estimate, subject: str) -> NDArray[np.floa
         values = None if absent else [values[label] for label in estimate.labels]
     try:
         found = np.array(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.empty(0)
     if found.shape != (len(estimate.labels),) or not np.isfinite(found).all():
         raise DataError(

@@ -66,7 +66,7 @@ def plot_frontiers(comparison: Comparison, ax: Any = None, quantity: str | None 
             remedy="pass what md.compare returned",
         )
     quantity = quantity or ("achieved_pml" if comparison.match == "loss" else "value")
-    if quantity not in QUANTITIES:
+    if not isinstance(quantity, str) or quantity not in QUANTITIES:
         raise UnknownNameError("quantity of a plot", quantity, QUANTITIES)
     if not comparison.points:
         raise InputError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..auditing import AuditReport
-from ..errors import InputError, UnknownNameError
+from ..errors import InputError, UnknownNameError, is_iterable
 from ..privacy.averaging import AverageNotion
 from ..privacy.notion import PrivacyNotion
 from .style import DASHES, MARKERS, NORMAL, PALETTE, fit_figure, legend_beside, new_axes
@@ -138,7 +137,7 @@ def _chosen(report: AuditReport, notions: Any) -> list[str]:
     if notions is None:
         asked = [type(check.notion).__name__.lower() for check in report.checks]
         return [n for n in dict.fromkeys([*_USUAL, *asked]) if n in report.leakages]
-    if isinstance(notions, str) or not isinstance(notions, Iterable):
+    if isinstance(notions, str) or not is_iterable(notions):
         notions = [notions]
     classes = [type(n) if isinstance(n, PrivacyNotion) else n for n in notions]
     names = [str(getattr(cls, "__name__", cls)).strip().lower() for cls in classes]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from ..errors import LevelError
+from ..errors import LevelError, is_iterable
 from ..prior import Prior, as_prior
 from ..privacy.notion import check_level
 from ..privacy.ruling_out import pml_regions
@@ -103,7 +102,7 @@ def plot_pml_regions(prior: Prior, epsilon: Any = None, ax: Any = None) -> Any:
 def _levels(epsilon: Any) -> list[float]:
     if epsilon is None:
         return []
-    many = isinstance(epsilon, Iterable) and not isinstance(epsilon, (str, bytes))
+    many = is_iterable(epsilon) and not isinstance(epsilon, (str, bytes))
     levels = [check_level(e, "level marked in a plot") for e in (epsilon if many else [epsilon])]
     if any(math.isinf(level) for level in levels):
         raise LevelError(

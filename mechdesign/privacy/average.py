@@ -257,7 +257,7 @@ def _checked_features(features: Any) -> Any:
                 rows.append((tidy(label), (tidy(a), tidy(c))))
             hash(tuple(rows))
             tables.append(tuple(rows))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         tables = []
     if not tables or not all(tables):
         raise LevelError(

@@ -11,7 +11,7 @@ probability t_v / n.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError, PriorError, quote
+from ..errors import LevelError, PriorError, is_iterable, quote
 from ..exact import fraction
 from ..prior import Prior
 from .hypotheses import Bound, Hypotheses
@@ -96,14 +96,14 @@ def counts_prior(entries: int, chances: Any) -> Prior:
     array([0.25, 0.5 , 0.25])
     """
     try:
-        if isinstance(chances, Iterable):
+        if is_iterable(chances):
             masses = [fraction(c) for c in chances]
         else:
             masses = [1 - fraction(chances), fraction(chances)]
     except (TypeError, ValueError, OverflowError):
         masses = [Fraction(-1)]
     total = sum(masses, Fraction(0))
-    if min(masses) < 0 or total <= 0 or (not isinstance(chances, Iterable) and min(masses) < 0):
+    if min(masses) < 0 or total <= 0 or (not is_iterable(chances) and min(masses) < 0):
         raise PriorError(
             "chances of an entry",
             expected="a probability, or non-negative masses",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..errors import LevelError, quote
+from ..errors import LevelError, is_iterable, quote
 from .notion import PrivacyNotion, as_notions, find_notion, parse_notion
 
 # A level of a family as text: the free level, a multiple of it, or a number.
@@ -71,7 +71,7 @@ def as_families(notions: Any) -> tuple[Family, ...]:
 
 def _items(notions: Any) -> list[Any]:
     one = isinstance(notions, (str, type, Mapping, Family)) or callable(notions)
-    if one or isinstance(notions, PrivacyNotion) or not isinstance(notions, Iterable):
+    if one or isinstance(notions, PrivacyNotion) or not is_iterable(notions):
         return [notions]
     return list(notions)
 

@@ -33,7 +33,15 @@ def checked_feature(feature: Any, subject: str = "feature") -> Feature:
         )
     table = {}
     for label, content in items:
-        masses = content if isinstance(content, Mapping) else {content: 1}
+        try:
+            masses = content if isinstance(content, Mapping) else {content: 1}
+        except TypeError:
+            raise LevelError(
+                subject,
+                expected="values such as text or numbers",
+                got=f"{quote(content)} for {quote(label)}",
+                remedy="give each symbol one hashable value, or a mapping of values to masses",
+            ) from None
         row = tuple((tidy(value), _mass(mass, subject, label)) for value, mass in masses.items())
         if not row or sum(fraction(mass) for _, mass in row) <= 0:
             raise LevelError(

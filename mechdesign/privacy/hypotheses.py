@@ -170,7 +170,7 @@ class Bound:
                 got=quote(self.epsilon),
                 remedy="pass the level of the notion",
             )
-        if self.pairing not in ("all", "matched"):
+        if not isinstance(self.pairing, str) or self.pairing not in ("all", "matched"):
             raise UnknownNameError("pairing of a bound", self.pairing, ["all", "matched"])
         if self.over.size != self.under.size:
             raise LevelError(

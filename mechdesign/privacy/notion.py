@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError, UnknownNameError, quote
+from ..errors import LevelError, UnknownNameError, is_iterable, quote
 from ..exact import Verdict
 from ..labels import Label
 from ..mechanism import Mechanism
@@ -365,17 +365,17 @@ def as_notions(privacy: Any) -> tuple[PrivacyNotion, ...]:
     """One notion or several, as a tuple; raises :class:`LevelError` for anything else."""
     if isinstance(privacy, PrivacyNotion):
         return (privacy,)
-    if isinstance(privacy, Iterable) and not isinstance(privacy, (str, bytes)):
+    if is_iterable(privacy) and not isinstance(privacy, (str, bytes)):
         notions = tuple(privacy)
         if notions and all(isinstance(n, PrivacyNotion) for n in notions):
             return notions
-    got: object = privacy
+    got = quote(privacy)
     if inspect.isclass(privacy):
         got = f"the class {privacy.__name__} without a level"
     raise LevelError(
         "privacy",
         expected="a notion such as PML(0.5), or a list of notions",
-        got=str(got),
+        got=got,
         remedy="name at least one notion with its level",
     )
 

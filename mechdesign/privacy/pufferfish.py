@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError, quote
+from ..errors import LevelError, is_iterable, quote
 from ..exact import fraction
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
@@ -329,7 +329,7 @@ def _checked_secrets(secrets: Any) -> tuple[tuple[str, tuple[tuple[Label, Any], 
 def _checked_pairs(pairs: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
     if pairs is None:
         return tuple(combinations(names, 2))
-    if not isinstance(pairs, Iterable):
+    if not is_iterable(pairs):
         raise LevelError(
             "pairs of secrets",
             expected="a list of pairs of names",
@@ -340,7 +340,7 @@ def _checked_pairs(pairs: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
     for pair in pairs:
         try:
             a, b = (str(name) for name in pair)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             a = b = ""
         if a == b or a not in names or b not in names:
             raise LevelError(

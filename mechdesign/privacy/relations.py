@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError, UnknownNameError, quote
+from ..errors import LevelError, UnknownNameError, is_iterable, quote
 from ..exact import fraction
 from ..labels import Label, tidy
 
@@ -36,10 +36,10 @@ def checked_relation(relation: Any) -> Any:
     Raises :class:`LevelError` for what is neither.
     """
     if isinstance(relation, str):
-        if relation not in RELATIONS:
+        if not isinstance(relation, str) or relation not in RELATIONS:
             raise UnknownNameError("neighbour relation", relation, RELATIONS)
         return relation
-    if callable(relation) or not isinstance(relation, Iterable):
+    if callable(relation) or not is_iterable(relation):
         raise LevelError(
             "neighbours",
             expected=f"a name among {', '.join(RELATIONS)}, or pairs of labels",
@@ -54,7 +54,7 @@ def _pair(pair: Any) -> tuple[Label, Label]:
         a, b = pair
         a, b = tidy(a), tidy(b)
         hash((a, b))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         a = b = None
     if isinstance(pair, str) or a == b:
         raise LevelError(
@@ -144,7 +144,7 @@ def checked_distances(distances: Any) -> Any:
     Raises :class:`LevelError` for negative, asymmetric or missing distances.
     """
     if isinstance(distances, str):
-        if distances not in METRICS:
+        if not isinstance(distances, str) or distances not in METRICS:
             raise UnknownNameError("metric", distances, METRICS)
         return distances
     if isinstance(distances, tuple) and len(distances) == 2 and distances[0] == "graph":
@@ -166,7 +166,7 @@ def checked_distances(distances: Any) -> Any:
 def _edge(edge: Any) -> tuple[Label, Label, Any]:
     try:
         a, b, length = edge
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         a, b, length = None, None, None
     good = isinstance(length, (int, float, Fraction)) and not isinstance(length, bool)
     if not good or not 0 < length < math.inf:
@@ -182,7 +182,7 @@ def _edge(edge: Any) -> tuple[Label, Label, Any]:
 def _matrix(values: Any) -> tuple[tuple[float, ...], ...]:
     try:
         matrix = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         matrix = np.zeros(0)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise LevelError(

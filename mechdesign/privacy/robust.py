@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError, PriorError, quote
+from ..errors import LevelError, PriorError, is_iterable, quote
 from ..exact import fraction
 from ..labels import Label, tidy
 from ..prior import Prior
@@ -271,7 +271,7 @@ def _two(pair: Any, label: Any) -> tuple[Any, Any]:
 
 def _checked_set(priors: Any) -> Any:
     """A set of priors as data: a tag and its numbers."""
-    if isinstance(priors, (Prior, str)) or callable(priors) or not isinstance(priors, Iterable):
+    if isinstance(priors, (Prior, str)) or callable(priors) or not is_iterable(priors):
         if isinstance(priors, Prior):
             return ("vertices", checked_priors(priors))
         raise PriorError(
@@ -281,9 +281,10 @@ def _checked_set(priors: Any) -> Any:
             remedy="or use RobustPML.floor, .box, .ball or .from_counts",
         )
     content = tuple(priors)
-    kind = content[0] if content and isinstance(content[0], str) else "vertices"
+    named = bool(content) and isinstance(content[0], str)
+    kind = content[0] if named else "vertices"
     if kind == "vertices":
-        listed = content[1] if content and content[0] == "vertices" else content
+        listed = content[1] if named and len(content) > 1 else content
         return ("vertices", checked_priors(listed))
     if kind == "floor":
         (least,) = _numbers(content[1:], "least mass of a set of priors", 1)
@@ -291,7 +292,16 @@ def _checked_set(priors: Any) -> Any:
     if kind == "ball":
         (radius,) = _numbers(content[2:], "radius of a ball of priors", 2)
         return ("ball", checked_priors([content[1]])[0], radius)
-    return ("box", tuple((tidy(x), *_two((a, b), x)) for x, a, b in content[1]))
+    try:
+        ranges = [(tidy(x), a, b) for x, a, b in content[1]]
+    except (TypeError, ValueError, IndexError):
+        raise PriorError(
+            "set of priors",
+            expected="a list of Prior, the vertices",
+            got=quote(priors),
+            remedy="or use RobustPML.floor, .box, .ball or .from_counts",
+        ) from None
+    return ("box", tuple((x, *_two((a, b), x)) for x, a, b in ranges))
 
 
 def _numbers(values: tuple[Any, ...], subject: str, most: float) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ def checked_priors(priors: Any) -> Any:
                 found.append(tuple((label, mass) for label, mass in masses if mass))
             else:
                 found.append(tuple((tidy(label), mass) for label, mass in prior))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise PriorError(
             "priors of a notion",
             expected="a Prior, or a list of them",

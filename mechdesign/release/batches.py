@@ -48,9 +48,9 @@ class Policy:
 
     def check(self, codebook: Codebook) -> None:
         """Raise :class:`InputError` for policies that do not exist or do not fit together."""
-        if self.missing not in MISSING:
+        if not isinstance(self.missing, str) or self.missing not in MISSING:
             raise UnknownNameError("policy for missing values", self.missing, MISSING)
-        if self.unseen not in UNSEEN:
+        if not isinstance(self.unseen, str) or self.unseen not in UNSEEN:
             raise UnknownNameError("policy for unseen values", self.unseen, UNSEEN)
         asked = "replace" in (self.missing, self.unseen)
         if asked and self.replacement is None and codebook.place(None) == ABSENT:
@@ -153,7 +153,7 @@ class ColumnRelease:
                 got=f"{names.count(self.column)} of that name",
                 remedy="rename the columns",
             )
-        if self.column not in names:
+        if not isinstance(self.column, str) or self.column not in names:
             raise UnknownNameError("column", self.column, map(str, names))
         return names.index(self.column)
 

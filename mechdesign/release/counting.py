@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, UnknownNameError
+from ..errors import DataError, UnknownNameError, quote
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..tables import count_values, is_missing
@@ -82,7 +82,7 @@ def check_count(count: Any, label: Any) -> int:
         raise DataError(
             "counts of reports",
             expected="integers from 0 to 2**53",
-            got=f"{count!r:.40} for {label!r}",
+            got=f"{quote(count, 40)} for {label!r}",
             remedy="pass how often each output was reported",
         )
     return int(count)
@@ -111,7 +111,7 @@ def check_counts(found: NDArray[np.int64], mechanism: Mechanism) -> None:
 def _raw_counts(
     reports: Any, mechanism: Mechanism, column: str | None, missing: str
 ) -> Mapping[Label, int]:
-    if missing not in ("error", "drop"):
+    if not isinstance(missing, str) or missing not in ("error", "drop"):
         raise UnknownNameError("policy for missing reports", missing, ["error", "drop"])
     if isinstance(reports, Mapping):
         return {tidy(key): tidy(value) for key, value in reports.items()}
@@ -167,7 +167,7 @@ def count_rows(table: Any, columns: list[str]) -> dict[Any, int]:
         ) from None
     names = lazy.collect_schema().names()
     for column in columns:
-        if column not in names:
+        if not isinstance(column, str) or column not in names:
             raise UnknownNameError("column", column, names)
     grouped = lazy.select(*columns).group_by(*columns).agg(nw.len().alias("_mechdesign_rows"))
     found = grouped.collect().to_dict(as_series=False)
@@ -184,7 +184,7 @@ def _count_dask(table: Any, columns: list[str]) -> dict[Any, int]:
     from dask import compute, delayed
 
     for column in columns:
-        if column not in table.columns:
+        if not isinstance(column, str) or column not in table.columns:
             raise UnknownNameError("column", column, map(str, table.columns))
     parts = [delayed(count_rows)(part, columns) for part in table[columns].to_delayed()]
     return _sum(compute(*parts))

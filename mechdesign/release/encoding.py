@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from ..labels import Label, excel_safe_cell, listing, parse_labels, tidy
+from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, tidy
 
 ABSENT = -1
 
@@ -67,6 +67,9 @@ class Codebook:
 
     def refuse(self, subject: str, strangers: Sequence[Any], remedy: str) -> DataError:
         """The error for values that no label matches."""
+        cause = near_miss(strangers, self.labels)
+        if cause:
+            remedy = f"{cause}: {remedy}"
         kinds = {type(tidy(value)).__name__ for value in strangers}
         own = {type(label).__name__ for label in self.labels}
         if kinds.isdisjoint(own) and not self.texts and not (kinds | own) <= {"int", "float"}:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, quote
 
 _BLOCK = 1 << 13
 _WORD = 8
@@ -190,7 +190,7 @@ def words_from(rng: Any, name: str = "") -> Words:
         "rng",
         expected="None for the operating system's entropy, or a seed or NumPy generator for "
         "research",
-        got=repr(rng),
+        got=quote(rng),
         remedy="leave it out in production",
     )
 

@@ -78,7 +78,7 @@ class Estimate:
         ]
 
     def __getitem__(self, label: Label) -> float:
-        if label not in self.labels:
+        if not isinstance(label, str) or label not in self.labels:
             raise UnknownNameError("estimate of", label, map(str, self.labels))
         return float(self.values[self.labels.index(label)])
 
@@ -183,7 +183,7 @@ def estimate(
         ("intervals", intervals, INTERVALS),
         ("target", target, TARGETS),
     ):
-        if value not in known:
+        if not isinstance(value, str) or value not in known:
             raise UnknownNameError(name, value, known)
     check_confidence(confidence)
     counts = count_reports(reports, found, column, missing=missing)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, UnknownNameError
+from ..errors import DataError, InputError, UnknownNameError, quote
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
 from .identify import TOLERANCE, identifiability, scaled_rows
@@ -37,7 +37,7 @@ def ask(
     by: str = "symbols",
 ) -> Question:
     """The question about symbols, blocks, or a feature; refused where reports cannot answer it."""
-    if by not in BY:
+    if not isinstance(by, str) or by not in BY:
         raise UnknownNameError("what to estimate (by)", by, BY)
     if feature is not None and by != "symbols":
         raise InputError(
@@ -97,7 +97,7 @@ def _feature(mechanism: Mechanism, feature: Mapping[Any, Any] | Callable[[Any], 
         raise DataError(
             "feature",
             expected="numbers, or values such as text",
-            got=f"values that are not hashable, such as {values[0]!r:.40}",
+            got=f"values that are not hashable, such as {quote(values[0], 40)}",
             remedy="give every input one value",
         ) from None
     return Question(

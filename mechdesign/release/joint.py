@@ -107,7 +107,7 @@ class JointEstimate(TableEstimate):
         DataError
             When no value is left.
         """
-        if given not in self.names:
+        if not isinstance(given, str) or given not in self.names:
             raise UnknownNameError("column that is given", given, self.names)
         first = given == self.names[0]
         values = self.values if first else self.values.T
@@ -264,7 +264,7 @@ def estimate_joint(
         ("intervals", intervals, INTERVALS),
         ("target", target, TARGETS),
     ):
-        if value not in known:
+        if not isinstance(value, str) or value not in known:
             raise UnknownNameError(name, value, known)
     check_confidence(confidence)
     resamples, generator = bootstrap_options(resamples, rng)
@@ -335,7 +335,7 @@ def _range(questions: Sequence[Question]) -> tuple[NDArray[np.float64], NDArray[
 def _count_pairs(
     reports: Any, kernels: Sequence[Any], columns: list[str], missing: str
 ) -> NDArray[np.int64]:
-    if missing not in ("error", "drop"):
+    if not isinstance(missing, str) or missing not in ("error", "drop"):
         raise UnknownNameError("policy for missing reports", missing, ["error", "drop"])
     if isinstance(reports, Mapping):
         counts = {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, quote
 from ..labels import Label, shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -117,6 +117,10 @@ def plan(
             remedy="pass error=0.01 or reports=10_000",
         )
     _check_numbers(error, reports)
+    if not isinstance(worst, (bool, np.bool_)):
+        raise InputError(
+            "worst", expected="True or False", got=quote(worst), remedy="pass worst=True"
+        )
     question = ask(found, feature, by)
     assumed = None if worst else (prior or getattr(mechanism, "prior", None))
     if assumed is not None:
@@ -146,7 +150,7 @@ def _check_numbers(error: Any, reports: Any) -> None:
         raise InputError(
             "error of a plan",
             expected=f"a positive number from {_LEAST:g} to {1 / _LEAST:g}",
-            got=f"{error!r:.40}",
+            got=f"{quote(error, 40)}",
             remedy="pass the half-width that intervals should have, such as 0.01",
         )
     whole = isinstance(reports, (int, np.integer)) and not isinstance(reports, bool)
@@ -154,7 +158,7 @@ def _check_numbers(error: Any, reports: Any) -> None:
         raise InputError(
             "reports of a plan",
             expected=f"a positive integer up to {1 / _LEAST**2:g}",
-            got=f"{reports!r:.40}",
+            got=f"{quote(reports, 40)}",
             remedy="pass how many reports there will be, such as 10_000",
         )
 

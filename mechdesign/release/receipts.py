@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..errors import DataError
+from ..errors import DataError, StorageError
 from ..mechanism import Mechanism
+from ..reading import parse_json
 from .sampler import mechanism_of
 
 KEY = "mechdesign"
@@ -101,7 +102,7 @@ def receipts_from_text(text: str | bytes, name: str = "table") -> dict[str, Rece
     Raises :class:`DataError` for text that is no receipt, or for one of an unknown schema.
     """
     try:
-        content = json.loads(text)
+        content = parse_json(text, f"receipt of {name}")
         found = {}
         for column, part in content.items():
             if part["schema"] != SCHEMA:
@@ -115,7 +116,7 @@ def receipts_from_text(text: str | bytes, name: str = "table") -> dict[str, Rece
         return found
     except DataError:
         raise
-    except (ValueError, TypeError, KeyError, AttributeError) as problem:
+    except (StorageError, ValueError, TypeError, KeyError, AttributeError) as problem:
         raise DataError(
             f"receipt of {name}",
             expected="JSON written by mechdesign",

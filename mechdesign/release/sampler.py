@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import DataError, KernelError, quote
+from ..errors import DataError, KernelError, is_iterable, quote
 from ..labels import Label
 from ..mechanism import Mechanism
 from .alias import AliasTable
@@ -75,7 +75,7 @@ class Sampler:
 
         Raises :class:`DataError` for symbols that are no inputs of the mechanism.
         """
-        if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
+        if isinstance(symbols, (str, bytes)) or not is_iterable(symbols):
             raise DataError(
                 "symbols",
                 expected="a sequence of inputs of the mechanism",
@@ -87,7 +87,7 @@ class Sampler:
         if (codes == ABSENT).any():
             strangers = list(
                 dict.fromkeys(
-                    v if _hashable(v) else repr(v)
+                    v if _hashable(v) else quote(v)
                     for v, code in zip(values, codes, strict=True)
                     if code == ABSENT
                 )

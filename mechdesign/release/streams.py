@@ -16,6 +16,7 @@ from ..errors import DataError, StorageError, UnknownNameError
 from ..files import check_writable, new_file, noticed_interrupts, write_text
 from ..labels import excel_safe_cell
 from ..progress import counter
+from ..reading import read_json
 from ..tables import csv_header
 from .accounting import warn_of_rows
 from .batches import ColumnRelease, Policy, load_arrow
@@ -181,9 +182,9 @@ def file_receipts(path: str | Path, *, check: bool = False) -> dict[str, Receipt
     if not beside.exists():
         return {}
     try:
-        note = json.loads(beside.read_text(encoding="utf-8"))
+        note = read_json(beside)
         text, digest = json.dumps(note["receipts"]), note["sha256"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (StorageError, ValueError, KeyError, TypeError):
         raise DataError(
             f"receipt {beside.name}",
             expected="JSON written by mechdesign",
@@ -224,7 +225,7 @@ def open_batches(
             with ParquetFile(path, buffer_size=_CHUNK, pre_buffer=False) as file:
                 schema = file.schema_arrow
                 for column in columns or []:
-                    if column not in schema.names:
+                    if not isinstance(column, str) or column not in schema.names:
                         raise UnknownNameError("column", column, schema.names)
                 batches = (
                     batch
@@ -256,7 +257,7 @@ def _csv_batches(
 
     header = csv_header(path)
     for column in columns or []:
-        if column not in header:
+        if not isinstance(column, str) or column not in header:
             raise UnknownNameError("column", column, header)
     reader = arrow_csv.open_csv(
         path,

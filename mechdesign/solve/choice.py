@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import NoMethodError, SolverError, UnknownNameError, quote
 from .blockwise import Blockwise
@@ -111,6 +112,7 @@ def choose(problem: AnyProblem, solver: str = "auto") -> Choice:
     NoMethodError
         When the method asked for, or every method, refuses.
     """
+    check_solver(solver)
     methods = ordered_methods(problem)
     if solver in ("auto", "all"):
         candidates: tuple[Method, ...] = methods
@@ -136,15 +138,20 @@ def choose(problem: AnyProblem, solver: str = "auto") -> Choice:
     raise NoMethodError(str(problem), refusals)
 
 
+def check_solver(solver: Any) -> None:
+    """Raise :class:`UnknownNameError` for what is no name."""
+    if not isinstance(solver, str):
+        raise UnknownNameError("solver", solver, [*own_methods(), "auto", "all"])
+
+
 def find_method(name: str) -> Method:
     """A method by name, else a solver that the installed cvxpy has.
 
     Raises :class:`UnknownNameError`, and :class:`SolverError` for a solver that needs cvxpy where
     it is not installed.
     """
+    check_solver(name)
     known = own_methods()
-    if not isinstance(name, str):
-        raise UnknownNameError("solver", name, [*known, "auto", "all"])
     if name.lower() in known:
         return known[name.lower()]
     solvers = cvxpy_solvers()

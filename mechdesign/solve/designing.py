@@ -32,6 +32,7 @@ from .choice import (
     SUBLINEAR_METHODS,
     VERTICES,
     Choice,
+    check_solver,
     choose,
     find_method,
     ordered_methods,
@@ -227,6 +228,7 @@ def design(
     >>> round(found.value, 6), found.status
     (0.584847, 'optimal')
     """
+    check_solver(solver)
     problem = state_problem(prior, utility, privacy, outputs, time_limit)
     found = _design_all(problem) if solver == "all" else run_solver(problem, solver)[0]
     warn_of_gap(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -500,11 +501,12 @@ def _check_size(symbols: int, others: int, what: str) -> None:
 def _checked_limit(limit: float | None) -> float:
     if limit is None:
         return DEFAULT_LIMIT
-    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
+    numeric = isinstance(limit, (int, float)) and not isinstance(limit, bool)
+    if not numeric or not limit > 0:
         raise InputError(
             "time limit",
             expected="a positive number of seconds",
             got=quote(limit),
             remedy="leave it out, or pass for example time_limit=60",
         )
-    return float(limit)
+    return float(min(limit, sys.maxsize))

@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, LevelError, quote
+from ..errors import InputError, LevelError, is_iterable, quote
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
+from .choice import check_solver
 from .designing import Design, run_solver, warn_of_gap
 from .methods import Candidate
 from .problem import AnyProblem, Problem, state_problem
+
+#: Processes at most.
+_MOST_JOBS = 10_000
 
 
 def sweep(
@@ -57,6 +61,7 @@ def sweep(
     >>> [round(found.value, 4) for found in path]
     [0.5848, 0.787]
     """
+    check_solver(solver)
     if solver == "all":
         raise InputError(
             "solver of a sweep",
@@ -65,7 +70,7 @@ def sweep(
             remedy="run design(..., solver='all') on the points that matter",
         )
     check_jobs(jobs)
-    if isinstance(privacies, (PrivacyNotion, type)) or not isinstance(privacies, Iterable):
+    if isinstance(privacies, (PrivacyNotion, type)) or not is_iterable(privacies):
         raise LevelError(
             "path of a sweep",
             expected="a list of notions such as [md.PML(e) for e in levels]",
@@ -97,7 +102,7 @@ def sweep(
 
 def check_jobs(jobs: Any) -> None:
     """Raise :class:`InputError` for what is no number of processes."""
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0:
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or not 0 < abs(jobs) <= _MOST_JOBS:
         raise InputError(
             "jobs",
             expected="a number of processes, or -1 for one per processor",

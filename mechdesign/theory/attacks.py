@@ -60,7 +60,7 @@ def check_payoff(matrix: ArrayLike, seen: Observation | int, subject: str) -> ND
     size = seen if isinstance(seen, int) else len(as_observation(seen).prior)
     try:
         found = np.array(matrix, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.zeros(0)
     if found.ndim != 2 or found.shape[0] != size or found.shape[1] == 0:
         raise UtilityError(

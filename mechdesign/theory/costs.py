@@ -241,7 +241,7 @@ def _unit_values(
     """Values moved and scaled to [0, 1] on the support, and how long the unit was."""
     try:
         v = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         v = np.zeros(0)
     if v.shape != p.shape or not np.isfinite(v).all():
         raise UtilityError(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import DataError, KernelError, quote
+from ..errors import DataError, KernelError, is_iterable, quote
 from ..labels import Label, check_labels, listing, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -169,7 +169,7 @@ class Database:
 
 
 def _row(row: Any) -> tuple[Any, ...]:
-    if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
+    if isinstance(row, (str, bytes)) or not is_iterable(row):
         raise _bad("tuples of entries", quote(row))
     return tuple(row)
 

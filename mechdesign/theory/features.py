@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import KernelError, quote
+from ..errors import KernelError, is_iterable, quote
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
@@ -62,7 +62,7 @@ def feature(
             )
         values = [tidy(what[label]) for label in labels]
         names = _distinct(values)
-    elif isinstance(what, Iterable) and not isinstance(what, (str, bytes)):
+    elif is_iterable(what) and not isinstance(what, (str, bytes)):
         chosen = [tidy(label) for label in what]
         strange = [label for label in chosen if label not in labels]
         if strange:
@@ -82,7 +82,7 @@ def _symbols(symbols: Any) -> tuple[Label, ...]:
         return symbols.labels
     if isinstance(symbols, Mechanism):
         return symbols.inputs
-    if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
+    if isinstance(symbols, (str, bytes)) or not is_iterable(symbols):
         raise _unusable("a prior, a mechanism or a list of symbols", quote(symbols))
     return tuple(tidy(s) for s in symbols)
 

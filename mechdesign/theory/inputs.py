@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError, LevelError, UtilityError
+from ..errors import InputError, LevelError, UtilityError, is_iterable
 
 
 def number(
@@ -76,7 +75,7 @@ def whole(
 
 def listed(value: Any, subject: str, what: str, error: type[InputError] = LevelError) -> list[Any]:
     """The members of an iterable that is no text; raises ``error`` for anything else."""
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    if isinstance(value, (str, bytes)) or not is_iterable(value):
         raise error(subject, expected=what, got=_shown(value), remedy="pass them in a list")
     return list(value)
 
@@ -85,7 +84,7 @@ def masses(value: ArrayLike) -> NDArray[np.float64]:
     """A vector of probabilities; raises :class:`UtilityError` unless it is one up to rounding."""
     try:
         found = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.zeros((0, 0))
     good = found.ndim == 1 and found.size > 0 and bool((found >= 0).all())
     if not good or not abs(float(found.sum()) - 1) < 1e-6:

@@ -88,7 +88,7 @@ def erratum(
     [Callable[[], Iterable[tuple[Claim, Claim]]]], Callable[[], Iterable[tuple[Claim, Claim]]]
 ]:
     """Register the decorated generator of (printed, corrected) claims as an erratum."""
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise UnknownNameError("kind of erratum", kind, KINDS)
 
     def register(
@@ -128,7 +128,7 @@ def find_erratum(name: str) -> Erratum:
     """The erratum with an identifier; raises :class:`UnknownNameError` with the nearest one."""
     found = {entry.id.lower(): entry for entry in errata()}
     wanted = name.strip().lower()
-    if wanted not in found:
+    if not isinstance(wanted, str) or wanted not in found:
         raise UnknownNameError("erratum", name, (entry.id for entry in found.values()))
     return found[wanted]
 

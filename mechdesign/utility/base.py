@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UtilityError, quote
+from ..errors import UtilityError, is_iterable, quote
 from ..labels import Label, check_labels
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -69,12 +69,12 @@ class LinearUtility(Utility):
             raise UtilityError(
                 f"outputs for {type(self).__name__}",
                 expected=f"output labels, or the number {len(default)}",
-                got=f"the number {outputs}",
+                got=f"the number {quote(outputs)}",
                 remedy="list the labels, so that it is known what each output is worth",
             )
         if isinstance(outputs, (str, bytes)):
             return check_labels(outputs, len(outputs), "outputs", UtilityError)
-        if not isinstance(outputs, Iterable):
+        if not is_iterable(outputs):
             raise UtilityError(
                 "outputs",
                 expected="a list of labels",
@@ -104,7 +104,7 @@ def checked_matrix(values: Any, shape: tuple[int, int] | None, subject: str) -> 
         if np.iscomplexobj(values):
             raise TypeError
         matrix = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise UtilityError(
             subject,
             expected="an N×M array of numbers",

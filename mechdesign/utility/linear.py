@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import UnknownNameError, UtilityError, quote
+from ..errors import UnknownNameError, UtilityError, is_iterable, quote
 from ..labels import Label, check_labels
 from ..prior import Prior
 from .base import LinearUtility, checked_matrix
@@ -150,7 +150,7 @@ class Distance(LinearUtility):
         self._name = "function"
         if isinstance(d, str):
             name = "absolute" if d == "abs" else d
-            if name not in _DISTANCES:
+            if not isinstance(name, str) or name not in _DISTANCES:
                 raise UnknownNameError("distance", d, _DISTANCES)
             self._function, self._name = _DISTANCES[name], name
         elif callable(d):
@@ -235,7 +235,7 @@ class BayesGain(Matrix):
                 got="none",
                 remedy="name the actions that the function can be asked about",
             )
-        if isinstance(actions, (str, bytes)) or not isinstance(actions, Iterable):
+        if isinstance(actions, (str, bytes)) or not is_iterable(actions):
             raise UtilityError(
                 "actions", expected="a list of actions", got=quote(actions), remedy="name them"
             )

@@ -1,0 +1,213 @@
+"""What is too large is refused before work is done for it; what is merely large is read at once."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign import prior as prior_module
+from mechdesign import serialising, tables
+from mechdesign.errors import DataError, InputError, PriorError, StorageError
+from mechdesign.privacy.databases import counts_of
+from mechdesign.reading import parse_json, read_fraction, read_integer
+from mechdesign.storage import from_json, to_json
+
+MILLION = 10**6
+
+
+class Counted:
+    """A function that counts how often it is called."""
+
+    def __init__(self, function):
+        self.function, self.calls = function, 0
+
+    def __call__(self, *arguments, **keywords):
+        self.calls += 1
+        return self.function(*arguments, **keywords)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: md.Prior([1 / MILLION] * MILLION),
+        lambda: md.Prior(np.full(MILLION, 1 / MILLION)),
+        lambda: md.Prior.from_counts(range(1, MILLION + 1)),
+        lambda: md.Prior.from_counts({f"street {i}": 1 for i in range(MILLION)}),
+        lambda: md.Prior.uniform(MILLION),
+        lambda: md.Prior.from_data([*range(MILLION)], max_symbols=MILLION),
+    ],
+    ids=["floats", "array", "counts", "labels", "uniform", "data"],
+)
+def test_a_million_symbols_take_no_exact_sum_each(make, monkeypatch):
+    """Rational numbers are reduced one by one; a million of them are a handful of integers."""
+    exact = Counted(prior_module.fraction)
+    monkeypatch.setattr(prior_module, "fraction", exact)
+    known = make()
+    assert exact.calls == 0
+    assert len(known) == MILLION
+    assert known.probabilities.sum() == pytest.approx(1)
+    assert "more" in repr(known)
+    with pytest.raises(InputError, match=r"1,000,000 symbols × 1,000,000 symbols; merge"):
+        md.design(known, md.utility.Hamming(), md.LDP(1))
+
+
+def test_the_exact_masses_are_those_of_rational_sums():
+    """A control: integers over a common denominator say what fractions say."""
+    numbers = [0.1, 1 / 3, 3, Fraction(2, 7), 2.0**-60, 0, 5]
+    with pytest.warns(md.errors.ZeroMassWarning):
+        known = md.Prior.from_counts(numbers)
+    total = sum(map(Fraction, numbers))
+    assert [known.mass(i) for i in range(len(known))] == [Fraction(v) / total for v in numbers]
+
+
+def test_a_million_masses_that_do_not_sum_to_one_are_refused():
+    with pytest.raises(PriorError, match=r"got sum 0\.1"):
+        md.Prior([1e-7] * MILLION)
+
+
+def test_denominators_that_have_nothing_in_common_are_refused_in_time(monkeypatch):
+    monkeypatch.setattr(prior_module, "_MOST_BITS", 10_000)
+    with pytest.raises(PriorError, match="over one denominator"):
+        md.Prior.from_counts([Fraction(1, n) for n in range(1, 400)])
+
+
+@pytest.mark.parametrize("symbols", [10**9, 10**30, -1, 0])
+def test_uniform_priors_have_a_size_that_fits(symbols):
+    with pytest.raises(PriorError, match="1 to 10,000,000 symbols"):
+        md.Prior.uniform(symbols)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "utility"),
+    [(None, md.utility.Hamming()), (None, md.utility.MutualInformation()), (None, "absolute")],
+)
+def test_kernels_that_no_memory_holds_are_not_begun(outputs, utility):
+    goal = md.utility.Distance(utility) if isinstance(utility, str) else utility
+    with pytest.raises(InputError, match="at most 100,000,000 entries of a kernel"):
+        md.design(md.Prior.uniform(20_000), goal, md.LDP(1), outputs)
+
+
+@pytest.mark.parametrize("entries", [10**7, 10**21, 10**400])
+def test_databases_have_counts_that_fit(entries):
+    with pytest.raises(PriorError, match="different counts"):
+        counts_of(entries)
+    with pytest.raises(PriorError, match="different counts"):
+        md.EntryPML(1, entries, 0.3)
+
+
+def test_databases_of_many_values_have_counts_that_fit():
+    assert len(counts_of(10, 4)) == 286
+    with pytest.raises(PriorError, match="different counts"):
+        counts_of(1000, 1000)
+
+
+# Columns that name rows, not groups
+
+
+def test_measured_numbers_and_identifiers_are_asked_about():
+    for column in ([i / 7 for i in range(3996)], range(4000), [f"id{i}" for i in range(120)]):
+        with pytest.raises(DataError, match="a measured number or an identifier") as caught:
+            md.Prior.from_data(column)
+        assert f"max_symbols={len(column)}" in str(caught.value)
+        assert len(md.Prior.from_data(column, max_symbols=len(column))) == len(column)
+
+
+@pytest.mark.parametrize("column", [list("abcd"), list(range(100)), list(range(900)) * 3])
+def test_few_values_or_values_that_recur_are_designed_on(column):
+    assert len(md.Prior.from_data(column)) == len(set(column))
+
+
+@pytest.mark.parametrize("most", [0, -1, 1.5, "9", True])
+def test_limits_are_positive_whole_numbers(most):
+    with pytest.raises(DataError, match="max_symbols"):
+        md.Prior.from_data([1, 2], max_symbols=most)
+
+
+def test_counts_of_groups_are_people_not_lines(tmp_path):
+    """A table with one line for each group has as many lines as values, and many people."""
+    path = tmp_path / "groups.csv"
+    path.write_text("g,n\n" + "\n".join(f"g{i},10" for i in range(300)) + "\n")
+    assert len(md.Prior.from_csv(path, "g", weights="n")) == 300
+    with pytest.raises(DataError, match="300 in 300 rows"):
+        md.Prior.from_csv(path, "g")
+    assert tables.MOST_SYMBOLS == 1000
+
+
+# Files
+
+
+def test_loading_reads_a_row_of_weights_at_once(monkeypatch):
+    """Each exact check is made once, and no weight is looked at by itself."""
+    content = json.loads(
+        json.dumps(to_json(md.design(md.Prior.uniform(40), md.utility.Hamming(), md.LDP(1))))
+    )
+    single = Counted(serialising.read_integer)
+    monkeypatch.setattr(serialising, "read_integer", single)
+    check = Counted(md.LDP.check)
+    monkeypatch.setattr(md.LDP, "check", lambda *arguments: check(*arguments))
+    assert from_json(content).mechanism.shape == (40, 40)
+    assert check.calls == 1
+    assert single.calls < 40
+
+
+def test_a_digest_needs_numbers_that_can_be_written():
+    content = to_json(md.Mechanism([[1.0]], ["a"], ["b"]))
+    with pytest.raises(StorageError, match="no JSON"):
+        from_json({**content, "more": 10**5000})
+
+
+def test_labels_too_long_for_a_number_are_refused_when_they_are_saved():
+    with pytest.raises(StorageError, match="relabel"):
+        to_json(md.Mechanism([[1.0]], [10**5000]))
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["1e1000000000", "1e-1000000000", "1" * 500_000, "1/0", "1/-2", "0x10", "1_000", "", "nan"]
+    + ["inf", "1/2/3", "1e5e5", "٣", "1" * 4000 + ".5"],
+)
+def test_numbers_whose_digits_would_fill_the_memory_are_refused(word):
+    with pytest.raises(ValueError, match="expected"):
+        read_fraction(word)
+
+
+@pytest.mark.parametrize("word", ["3", "-1/3", "0.125", ".5", "5.", "1e-7", "1E+2", " 2 "])
+def test_ordinary_numbers_are_read_exactly(word):
+    assert read_fraction(word) == Fraction(word.strip())
+
+
+@pytest.mark.parametrize("digits", [3599, 3600, 3601, 7201, 20_000])
+def test_long_integers_are_read_in_parts(digits):
+    assert read_integer("7" * digits) == 7 * (10**digits - 1) // 9
+    assert read_integer("-" + "7" * digits) == -7 * (10**digits - 1) // 9
+    assert read_integer("1" + "0" * digits) == 10**digits
+
+
+def test_json_is_read_to_a_depth_and_no_deeper():
+    assert parse_json("[" * 64 + "]" * 64, "file")
+    for depth in (66, 900, 100_000):
+        with pytest.raises(StorageError, match="nested deeper than 64"):
+            parse_json("[" * depth + "]" * depth, "file")
+        with pytest.raises(StorageError, match="nested deeper than 64"):
+            parse_json('{"a":' * depth + "1" + "}" * depth, "file")
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ('{"a": 1, "a": 1}', "'a' is there twice"),
+        ('{"x": {"b": 1, "b": 2}}', "'b' is there twice"),
+        ("\ufeff{}", "byte-order mark"),
+        (b"\xef\xbb\xbf{}", "byte-order mark"),
+        (b"\xff\xfe{\x00}\x00", "no UTF-8"),
+        ("9" * 5000, "5,000 digits"),
+        ("{", "no JSON"),
+    ],
+)
+def test_json_that_cannot_be_used_says_why(text, cause):
+    with pytest.raises(StorageError, match=cause):
+        parse_json(text, "file")
