@@ -187,8 +187,9 @@ def test_the_package_imports_nothing_of_itself_when_it_is_imported():
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_no_file_is_over_500_lines(name):
-    assert len(FILES[name].read_text(encoding="utf-8").splitlines()) <= 500
+def test_no_file_is_over_900_lines(name):
+    """A file is as long as its one subject; from here on it may well hold a second one."""
+    assert len(FILES[name].read_text(encoding="utf-8").splitlines()) <= 900
 
 
 # The public face
