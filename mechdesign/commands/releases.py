@@ -27,9 +27,26 @@ def apply(
     replacement: Annotated[
         str | None, typer.Option(help="Input that stands in for what is replaced.")
     ] = None,
+    row: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with a different identity in each row; with the same key it gets the same "
+            "report again."
+        ),
+    ] = None,
     person: Annotated[
         str | None,
-        typer.Option(help="Column that says whom a row is about; repeats are warned of."),
+        typer.Option(
+            help="Column that says whom a row is about; repeats are warned of, or with a key and "
+            "without --row share one report."
+        ),
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the secret key that goes with --row or --person; made (mode 0600) if "
+            "missing. Keep it as secret as the data."
+        ),
     ] = None,
     ledger: Annotated[
         Path | None,
@@ -50,6 +67,7 @@ def apply(
     from ..errors import InputError
     from ..files import check_writable
     from ..ledger import check_ledger, record, warn_of_earlier
+    from ..release.keys import release_key
     from ..release.streams import privatize_file, receipt_path
     from ..solve.designing import Design
     from ..storage import load_kernel
@@ -65,6 +83,21 @@ def apply(
         )
     book = ledger or output.parent / "mechdesign-ledger.json"
     check_ledger(book, [output, receipt_path(output), Path(table), Path(kernel)])
+    if key is not None and row is None and person is None:
+        raise InputError(
+            "--key",
+            expected="--row or --person with it",
+            got="a key alone",
+            remedy="name the column that identifies the rows",
+        )
+    if key is not None and key.resolve() in {output.resolve(), receipt_path(output).resolve()}:
+        raise InputError(
+            "--key",
+            expected="another file than the output",
+            got=str(key),
+            remedy="keep the key where nobody else reads",
+        )
+    secret = None if key is None else release_key(key)
     people = about or str(Path(table).resolve())
     warn_of_earlier(book, people, column, item)
     receipt = privatize_file(
@@ -75,7 +108,9 @@ def apply(
         missing=missing,
         unseen=unseen,
         replacement=read_symbol(replacement, item.mechanism if isinstance(item, Design) else item),
+        row=row,
         person=person,
+        key=secret,
         rng=seed,
         overwrite=force,
         progress=sys.stderr.isatty(),
@@ -87,4 +122,6 @@ def apply(
         kept = ", ".join(receipt.notions) or "no notion was checked"
         typer.echo(f"{receipt.rows} reports of {column!r}: {kept}, kernel {receipt.kernel[:16]}…")
         typer.echo(f"random words: {receipt.source}")
+        if receipt.key is not None:
+            typer.echo(f"key: fingerprint {receipt.key}")
     note(f"saved {output}, recorded in {book}")

@@ -348,6 +348,17 @@ def find_column(names: Sequence[Any], column: Any) -> int:
     return names.index(column)
 
 
+def check_names(names: Sequence[Any]) -> None:
+    """Raise :class:`DataError` for a table with two columns of one name."""
+    if len(set(names)) < len(names):
+        raise DataError(
+            "table",
+            expected="distinct column names",
+            got=f"{next(name for name in names if list(names).count(name) > 1)!r} more than once",
+            remedy="rename the columns",
+        )
+
+
 def check_rows(rows: int) -> None:
     """Raise :class:`DataError` for a table without rows."""
     if rows == 0:

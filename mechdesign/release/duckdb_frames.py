@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import DataError
+from .batches import check_names
 
 
 def privatize_duckdb(relation: Any, convert: Callable[[Any], Any]) -> Any:
@@ -19,30 +20,33 @@ def privatize_duckdb(relation: Any, convert: Callable[[Any], Any]) -> Any:
     import duckdb
 
     table = relation.to_arrow_table()
-    names = table.schema.names
-    if len(set(names)) < len(names):
-        raise DataError(
-            "table",
-            expected="distinct column names",
-            got=f"{next(name for name in names if names.count(name) > 1)!r} more than once",
-            remedy="rename the columns in the query",
-        )
+    check_names(table.schema.names)
     view, name = _fresh_name(), _fresh_name()
-    # The key of the dictionary is the name of the variable.
-    scope = {"ask": relation.query, "view": view, "text": f'SELECT * FROM "{name}"'}
     try:
-        made = eval("ask(view, text)", {**scope, name: convert(table)})
-    except duckdb.CatalogException:
+        asked = relation.query(view, "SELECT current_setting('python_enable_replacements')")
+        reads_variables = asked.fetchall()[0][0]
+    except duckdb.Error as problem:
         raise DataError(
             "DuckDB relation",
-            expected="a connection that can read Arrow tables of Python (replacement scans)",
+            expected="a connection that takes a table in",
+            got=f"an error of DuckDB ({str(problem).splitlines()[0]:.120})",
+            remedy="pass relation.to_arrow_table(), for example where the database is read-only",
+        ) from None
+    made = None
+    if reads_variables:
+        # The key of the dictionary is the name of the variable.
+        scope = {"ask": relation.query, "view": view, "text": f'SELECT * FROM "{name}"'}
+        made = eval("ask(view, text)", {**scope, name: convert(table)})
+    # Versions before 2 keep the relation as a view of that name.
+    relation.query(view, f'DROP VIEW IF EXISTS "{view}"')
+    if made is None:
+        raise DataError(
+            "DuckDB relation",
+            expected="a connection that reads Arrow tables of Python (replacement scans)",
             got="one where that is switched off",
             remedy="SET python_enable_replacements = true, or pass relation.to_arrow_table() and "
             "register what comes back",
-        ) from None
-    finally:
-        # Some versions keep the relation as a view of that name.
-        relation.query(view, f'DROP VIEW IF EXISTS "{view}"')
+        )
     return made
 
 

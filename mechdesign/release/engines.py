@@ -8,7 +8,6 @@ kept without the way it was made: what is lost then is an error, and not a secon
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, InputError
-from .batches import ColumnRelease, check_rows, find_column
+from .batches import ColumnRelease, check_names, check_rows, find_column
 from .entropy import SeededWords, SystemWords
 from .identities import check_type, encode_some, missing_identity, repeated, shortened
 from .pandas_frames import privatize_pandas, survey_pandas
@@ -66,6 +65,7 @@ def _held(parts: list[Any]) -> list[Any]:
 def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
     """The Spark data frame with the column privatised: lazily by identities, else now."""
     release.find_among(frame.columns)
+    check_names(frame.columns)
     if release.identity is not None:
         _check_identities(frame, release)
         return _mapped(frame, release)
@@ -91,17 +91,32 @@ def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
 
 
 def _mapped(frame: Any, release: ColumnRelease) -> Any:
-    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-
-    after = release.schema(to_arrow_schema(frame.schema)).remove_metadata()
     identity, payload = release.identity, _shared(frame, release)
 
     def part(batches: Iterator[Any]) -> Iterator[Any]:
-        mine = payload().with_identity(identity)
-        for batch in batches:
-            yield mine(batch)
+        return map(payload().with_identity(identity), batches)
 
-    return frame.mapInArrow(part, from_arrow_schema(after))
+    return _map_batches(frame, release, part)
+
+
+def _map_batches(frame: Any, release: ColumnRelease, part: Any) -> Any:
+    """The table that a function on batches makes of each partition."""
+    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+    after = release.schema(to_arrow_schema(frame.schema)).remove_metadata()
+    names = list(frame.columns)
+
+    def named(batches: Iterator[Any]) -> Iterator[Any]:
+        return part(batch.rename_columns(names) for batch in batches)
+
+    return _numbered(frame).mapInArrow(named, from_arrow_schema(after))
+
+
+def _numbered(frame: Any) -> Any:
+    """The table with columns c0, c1, …: Spark resolves names with dots, or names that differ in
+    case only, to something else.
+    """
+    return frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
 
 
 def _shared(frame: Any, release: ColumnRelease) -> Any:
@@ -127,7 +142,8 @@ def _check_identities(frame: Any, release: ColumnRelease) -> None:
     identity = release.identity
     assert identity is not None
     schema = to_arrow_schema(frame.schema)
-    check_type(schema.field(find_column(schema.names, identity.column)).type, identity.column)
+    places = [find_column(schema.names, name) for name in release.surveyed]
+    check_type(schema.field(places[0]).type, identity.column)
     payload, column, by_person = _shared(frame, release), identity.column, identity.by_person
 
     def part(batches: Iterator[Any]) -> Iterator[Any]:
@@ -143,10 +159,11 @@ def _check_identities(frame: Any, release: ColumnRelease) -> None:
                 names=["identity", "code"],
             )
 
-    needed = frame.select([functions.col(_quoted(name)) for name in release.surveyed])
     again = functions.count_distinct("code") if by_person else functions.count("*")
     found = (
-        needed.mapInArrow(part, "identity binary, code bigint")
+        _numbered(frame)
+        .select([f"c{i}" for i in places])
+        .mapInArrow(part, "identity binary, code bigint")
         .groupBy("identity")
         .agg(again.alias("times"))
         .filter("times > 1 or identity is null")
@@ -160,22 +177,16 @@ def _check_identities(frame: Any, release: ColumnRelease) -> None:
         raise repeated(identity)
 
 
-def _quoted(name: str) -> str:
-    """A column's name as it is: dots and other signs would be read as a path."""
-    return "`" + name.replace("`", "``") + "`"
-
-
 def _seeded(frame: Any, release: ColumnRelease, words: SeededWords) -> Any:
     """Rows in their order with the words of a seed, as in any other library."""
     from pyspark.sql import functions
-    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-    name = "partition_" + secrets.token_hex(8)
-    counts = frame.select(functions.spark_partition_id().alias(name)).groupBy(name).count()
+    # Counted and drawn from the same partitions, which a plan may deal anew each time.
+    frame = frame.localCheckpoint(eager=True)
+    counts = frame.select(functions.spark_partition_id().alias("part")).groupBy("part").count()
     sizes = {row[0]: row[1] for row in counts.collect()}
     listed = [sizes.get(i, 0) for i in range(max(sizes, default=-1) + 1)]
     starts = dict(enumerate([0, *accumulate(listed)]))
-    after = release.schema(to_arrow_schema(frame.schema)).remove_metadata()
     payload = _shared(frame, release)
 
     def part(batches: Iterator[Any]) -> Iterator[Any]:
@@ -184,15 +195,14 @@ def _seeded(frame: Any, release: ColumnRelease, words: SeededWords) -> Any:
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
         mine = payload().with_words(words.at(starts.get(number, 0)))
-        for batch in batches:
-            yield mine(batch)
+        yield from map(mine, batches)
         if mine.rows != sizes.get(number, 0):
             raise DataError(
                 "Spark table",
                 expected=f"the {sizes.get(number, 0)} rows that partition {number} had when they "
                 "were counted",
                 got=str(mine.rows),
-                remedy="cache the table before it is privatised with a seed",
+                remedy="write the table to a file and read it from there",
             )
 
-    return frame.mapInArrow(part, from_arrow_schema(after))
+    return _map_batches(frame, release, part)
