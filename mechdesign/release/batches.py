@@ -91,7 +91,7 @@ class ColumnRelease:
     def __init__(
         self,
         item: Any,
-        column: str,
+        column: Any,
         words: Words | None = None,
         policy: Policy | None = None,
         *,
