@@ -134,7 +134,7 @@ def test_the_transformer_says_what_several_columns_add_up_to():
 def test_the_transformer_has_a_policy_for_nulls(null):
     exact = md.Mechanism(np.eye(3), LABELS, LABELS)
     data = np.array([["a"], [null], ["b"]], dtype=object)
-    with pytest.raises(ValueError, match="missing|NaN"):
+    with pytest.raises(ValueError, match=r"missing|NaN"):
         transformer()(exact).fit([["a"]]).transform(data)
     kept = transformer()(exact, missing="keep").fit(data).transform(data)
     assert kept.tolist() == [["a"], [None], ["b"]]
