@@ -284,7 +284,7 @@ def test_no_report_is_drawn_twice_or_lost(name):
     run_state_machine_as_test(
         machine(ENGINES[name]),
         settings=settings(
-            max_examples=4 if slow else 10, stateful_step_count=7 if slow else 12, **QUIET
+            max_examples=10 if slow else 30, stateful_step_count=10 if slow else 15, **QUIET
         ),
     )
 
@@ -292,10 +292,12 @@ def test_no_report_is_drawn_twice_or_lost(name):
 @pytest.mark.slow
 def test_no_report_is_drawn_twice_or_lost_on_spark():
     Spark.session = spark_session()
-    run_state_machine_as_test(
-        machine(Spark), settings=settings(max_examples=3, stateful_step_count=6, **QUIET)
-    )
-    Spark.session.stop()
+    try:
+        run_state_machine_as_test(
+            machine(Spark), settings=settings(max_examples=3, stateful_step_count=6, **QUIET)
+        )
+    finally:
+        Spark.session.stop()
 
 
 @pytest.mark.parametrize("name", ["pandas", "polars lazy", "duckdb"])
