@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from .release.frames import privatize as privatize
     from .release.identify import identifiability as identifiability
     from .release.joint import estimate_joint as estimate_joint
+    from .release.keys import ReleaseKey as ReleaseKey
+    from .release.keys import release_key as release_key
     from .release.planning import plan as plan
     from .release.sampler import Sampler as Sampler
     from .release.streams import privatize_file as privatize_file
@@ -149,6 +151,8 @@ _HOMES = {
     "plot_regions": "plotting.regions",
     "Sampler": "release.sampler",
     "privatize": "release.frames",
+    "ReleaseKey": "release.keys",
+    "release_key": "release.keys",
     "privatize_file": "release.streams",
     "compose": "release.accounting",
     "estimate": "release.estimating",

@@ -20,6 +20,7 @@
     ├── GapWarning                      the kernel is certified private, its optimality is not tight
     ├── NoGuaranteeWarning              a conversion gives no finite level; says why
     ├── RepeatWarning                   several reports about one person leak more than one
+    ├── ExposureWarning                 what should be secret can be read by others
     ├── PrecisionWarning                there are too few reports to say much
     └── MisfitWarning                   reports that the mechanism hardly makes
 """
@@ -244,6 +245,10 @@ class NoGuaranteeWarning(MechdesignWarning):
 
 class RepeatWarning(MechdesignWarning):
     """Several reports about the same person leak more than each alone."""
+
+
+class ExposureWarning(MechdesignWarning):
+    """Others can read what should be secret, such as the key of a release."""
 
 
 class PrecisionWarning(MechdesignWarning):

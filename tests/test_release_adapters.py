@@ -11,7 +11,7 @@ from checks import refused
 from scipy.stats import chi2
 
 import mechdesign as md
-from mechdesign.errors import DataError, InputError
+from mechdesign.errors import DataError, InputError, RepeatWarning
 
 LABELS = ["a", "b", "c"]
 FOUND = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1))
@@ -67,7 +67,8 @@ def test_the_transformer_draws_with_the_mechanism_of_each_column():
     flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]])
     data = np.column_stack([np.tile(["a", "b"], 5000), np.tile([0, 1], 5000)]).astype(object)
     data[:, 1] = data[:, 1].astype(int)
-    made = transformer()([FOUND, flip], random_state=3).fit_transform(data)
+    with pytest.warns(RepeatWarning, match=r"2 columns of each row .* together LDP\(2.099\)"):
+        made = transformer()([FOUND, flip], random_state=3).fit_transform(data)
     assert made.shape == data.shape
     assert follows(FOUND.mechanism, 0, made[::2, 0].tolist()) > 1e-4
     assert follows(flip, 1, made[1::2, 1].tolist()) > 1e-4
@@ -80,12 +81,14 @@ def test_the_transformer_designs_what_it_is_not_given():
     from sklearn.preprocessing import OneHotEncoder
 
     frame = pd.DataFrame({"x": list("aabbc") * 20, "n": [1, 2, 3, 4, 5] * 20})
-    fitted = transformer()(privacy=md.PML(0.5)).fit(frame)
+    with pytest.warns(RepeatWarning, match="2 columns"):
+        fitted = transformer()(privacy=md.PML(0.5)).fit(frame)
     assert [str(found.notions[0]) for found in fitted.designs_] == ["PML(0.5)"] * 2
     assert list(fitted.get_feature_names_out()) == ["x", "n"]
     assert set(fitted.transform(frame)[:, 1]) <= {1, 2, 3, 4, 5}
     pipe = make_pipeline(transformer()(), OneHotEncoder(handle_unknown="ignore"))
-    assert pipe.fit_transform(frame).shape[0] == 100
+    with pytest.warns(RepeatWarning, match="2 columns"):
+        assert pipe.fit_transform(frame).shape[0] == 100
 
 
 def test_the_transformer_refuses_what_it_cannot_report():
@@ -98,8 +101,60 @@ def test_the_transformer_draws_from_the_operating_system_without_a_seed():
     data = [["a"]] * 200
     fitted = transformer()(FOUND).fit(data)
     assert (fitted.transform(data) != fitted.transform(data)).any()
-    seeded = transformer()(FOUND, random_state=1).fit(data)
-    assert (seeded.transform(data) == seeded.transform(data)).all()
+
+
+def test_a_seed_gives_the_same_reports_to_the_same_fit_and_others_to_the_next_table():
+    """Two tables under the same words would have coupled reports."""
+    data = [["a"]] * 200
+    for state in (1, np.random.default_rng, np.random.RandomState):
+        seed = state if isinstance(state, int) else None
+        first, second = (
+            transformer()(FOUND, random_state=seed or state(1)).fit(data) for _ in range(2)
+        )
+        made = first.transform(data)
+        assert (made == second.transform(data)).all()
+        again = first.transform(data)
+        assert (made != again).any()
+        assert (again == second.transform(data)).all()
+        if seed:
+            assert (first.fit(data).transform(data) == made).all()
+
+
+def test_the_transformer_says_what_several_columns_add_up_to():
+    with pytest.warns(RepeatWarning, match=r"3 columns .* together LDP\(3\).*LDP\(1\) or less"):
+        fitted = transformer()(FOUND).fit([["a", "b", "c"]])
+    assert fitted.together_ == pytest.approx(3, abs=1e-9)
+    assert transformer()(FOUND).fit([["a"]]).together_ == pytest.approx(1, abs=1e-9)
+    exact = md.Mechanism(np.eye(3), LABELS, LABELS)
+    with pytest.warns(RepeatWarning, match=r"LDP\(inf\)"):
+        transformer()([FOUND, exact]).fit([["a", "b"]])
+
+
+@pytest.mark.parametrize("null", [None, np.nan])
+def test_the_transformer_has_a_policy_for_nulls(null):
+    exact = md.Mechanism(np.eye(3), LABELS, LABELS)
+    data = np.array([["a"], [null], ["b"]], dtype=object)
+    with pytest.raises(ValueError, match=r"missing|NaN"):
+        transformer()(exact).fit([["a"]]).transform(data)
+    kept = transformer()(exact, missing="keep").fit(data).transform(data)
+    assert kept.tolist() == [["a"], [None], ["b"]]
+    replaced = transformer()(exact, missing="replace", replacement="c").fit(data)
+    assert replaced.transform(data).tolist() == [["a"], ["c"], ["b"]]
+    unseen = transformer()(exact, unseen="null").fit(data[[0]])
+    assert unseen.transform([["q"], ["b"]]).tolist() == [[None], ["b"]]
+    designed = transformer()(missing="keep").fit(data)
+    assert designed.mechanisms_[0].inputs == ("a", "b")
+    assert designed.transform(data)[1, 0] is None
+    refused(lambda: transformer()(exact, missing="replace").fit(data), "stands in")
+
+
+def test_the_transformer_keeps_nan_among_numbers():
+    exact = md.Mechanism(np.eye(2), [1, 2], [1, 2])
+    data = np.array([[1.0], [np.nan], [2.0]])
+    made = transformer()(exact, missing="keep").fit(data).transform(data)
+    assert made.dtype == float
+    assert np.isnan(made[1, 0])
+    assert made[[0, 2], 0].tolist() == [1, 2]
 
 
 # OpenDP

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import glob
 import os
-import shutil
+import subprocess
 import sys
 import warnings
 
 import numpy as np
 import pytest
 from checks import refused
+from engines import needed, spark_session
 
 import mechdesign as md
-from mechdesign.errors import InputError, RepeatWarning, UnknownNameError
+from mechdesign.errors import DataError, InputError, RepeatWarning, UnknownNameError
 
 pd = pytest.importorskip("pandas")
 
 LABELS = ["a", "b", "c"]
+KEY = md.ReleaseKey(bytes(range(32)))
 FOUND = md.design(md.Prior([0.5, 0.3, 0.2], LABELS), md.utility.Hamming(), md.LDP(2))
 
 # The engines warn about themselves.
@@ -25,6 +28,16 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
+
+
+RUN = """
+import pathlib, sys, tempfile, pytest
+with tempfile.TemporaryDirectory() as folder:
+    path = pathlib.Path(folder, "test_one.py")
+    path.write_text(sys.argv[1])
+    sys.path.insert(0, ".")
+    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "--rootdir", folder, str(path)]))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +51,33 @@ def expected(people):
     return md.privatize(people, "x", FOUND, rng=5)["x"].tolist()
 
 
+def by_identity(people):
+    """The reports that every engine gives with the key."""
+    return md.privatize(people, "x", FOUND, row="id", key=KEY)["x"].tolist()
+
+
+def test_missing_engines_fail_where_all_must_run():
+    """What .ci/run relies on, so that no test of an engine is left out there."""
+    for value, outcome in (("1", "failed"), ("0", "skipped")):
+        code = "from engines import needed\ndef test_it():\n    needed('no_such_engine', 'spark')\n"
+        here = os.path.dirname(__file__)
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, code],
+            cwd=here,
+            env={**os.environ, "MECHDESIGN_TEST_ALL": value},
+            capture_output=True,
+            text=True,
+        )
+        assert f"1 {outcome}" in done.stdout, done.stdout + done.stderr
+
+
 # Dask
 
 
 @pytest.fixture(scope="module")
 def cluster():
     """Two Dask workers, each a process of its own."""
-    distributed = pytest.importorskip("distributed", reason="SKIPPED: Dask is not installed")
+    distributed = needed("distributed", "dask")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with (
@@ -84,6 +117,32 @@ def test_dask_repeats_itself_and_nothing_else(cluster, people, expected):
 
 
 @pytest.mark.slow
+def test_dask_keeps_what_it_drew_without_the_way_back(cluster, people):
+    """On the workers as data: a graph that could draw again is not there."""
+    from dask import dataframe
+
+    made = md.privatize(dataframe.from_pandas(people, npartitions=4), "x", FOUND)
+    assert not any("privatize" in str(task) for task in made.__dask_graph__().values())
+    once = made.compute().set_index("id")["x"]
+    for plan in (made.repartition(npartitions=2), made.shuffle("x"), made.merge(made[["id"]])):
+        assert (plan.compute().set_index("id")["x"].sort_index() == once.sort_index()).all()
+
+
+@pytest.mark.slow
+def test_dask_workers_draw_by_identity(cluster, people):
+    from dask import dataframe
+
+    made = md.privatize(dataframe.from_pandas(people, npartitions=4), "x", FOUND, row="id", key=KEY)
+    assert made.compute()["x"].tolist() == by_identity(people)
+    shuffled = made.shuffle("x").compute().sort_values("id")
+    assert shuffled["x"].tolist() == by_identity(people)
+    twice = dataframe.concat([made, made])
+    for words in ({"row": "id"}, {"person": "z", "key": KEY}):
+        table = twice.assign(y=twice["x"], z=1)
+        refused(lambda t=table, w=words: md.privatize(t, "y", FOUND, **w), error=DataError)
+
+
+@pytest.mark.slow
 def test_designs_are_swept_on_a_dask_cluster(cluster):
     import joblib
 
@@ -96,18 +155,16 @@ def test_designs_are_swept_on_a_dask_cluster(cluster):
 
 
 def test_dask_refusals(people):
-    dataframe = pytest.importorskip("dask.dataframe", reason="SKIPPED: Dask is not installed")
+    dataframe = needed("dask.dataframe", "dask")
     table = dataframe.from_pandas(people, npartitions=2)
     refused(lambda: md.privatize(table, "y", FOUND), "'y'", error=UnknownNameError)
-    generator = np.random.default_rng(1)
-    refused(lambda: md.privatize(table, "x", FOUND, rng=generator), "seed", error=InputError)
     with pytest.raises(md.MechdesignError, match="type int"):
         md.privatize(table, "id", FOUND).compute(scheduler="synchronous")
 
 
 @pytest.mark.slow
 def test_dask_warns_of_persons_with_several_rows(people):
-    dataframe = pytest.importorskip("dask.dataframe", reason="SKIPPED: Dask is not installed")
+    dataframe = needed("dask.dataframe", "dask")
     table = dataframe.from_pandas(people.assign(id=people["id"] // 2), npartitions=3)
     with pytest.warns(RepeatWarning, match="one person has 2 rows"):
         md.privatize(table, "x", FOUND, person="id")
@@ -118,23 +175,16 @@ def test_dask_warns_of_persons_with_several_rows(people):
 
 @pytest.fixture(scope="module")
 def spark():
-    """A local Spark session with two workers; skipped loudly without Java or the package."""
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("SKIPPED: Spark needs Java, and there is none on this machine")
-    sql = pytest.importorskip(
-        "pyspark.sql", reason="SKIPPED: pyspark is not installed (pip install 'mechdesign[spark]')"
-    )
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    session = (
-        sql.SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.memory", "1g")
-        .getOrCreate()
-    )
+    """A local Spark session with two workers."""
+    session = spark_session()
     yield session
     session.stop()
+
+
+def pairs(frame):
+    """Reports by identity, and how many rows there are."""
+    rows = frame.select("id", "x").collect()
+    return {row["id"]: row["x"] for row in rows}, len(rows)
 
 
 @pytest.mark.slow
@@ -160,19 +210,186 @@ def test_spark_repeats_itself_and_nothing_else(spark, people, expected):
 
 
 @pytest.mark.slow
-def test_spark_warns_of_tables_that_may_draw_anew(spark, people):
+def test_a_seed_needs_no_cache_on_spark(spark, people, expected):
+    """Partitions were once counted in one plan and drawn in another, which dealt rows anew."""
+    made = md.privatize(spark.createDataFrame(people), "x", FOUND, rng=5)
+    assert [row["x"] for row in made.collect()] == expected
+    generator = np.random.default_rng(1)
     table = spark.createDataFrame(people)
-    dealt = table.repartition(3)
-    joined = table.join(table.select("id"), "id")
-    for shuffled in (dealt, table.orderBy("id"), joined.repartition(2)):
-        with pytest.warns(RepeatWarning, match="cache the table"):
-            md.privatize(shuffled, "x", FOUND)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RepeatWarning)
-        cached = dealt.cache()
-        for steady in (table, cached, cached.filter("id > 3"), table.filter("id > 3")):
-            md.privatize(steady, "x", FOUND)
-        md.privatize(dealt, "x", FOUND, rng=1)
+    refused(lambda: md.privatize(table, "x", FOUND, rng=generator), "seed", error=InputError)
+
+
+SPARK_PLANS = {
+    "coalesce": lambda m: m.coalesce(1),
+    "repartition": lambda m: m.repartition(5),
+    "union": lambda m: m.union(m),
+    "join": lambda m: m.join(m.select("id"), "id"),
+    "sort": lambda m: m.orderBy("x", "id"),
+    "filter": lambda m: m.filter("x = 'b'"),
+    "distinct": lambda m: m.distinct(),
+    "group": lambda m: m.groupBy("id").agg({"x": "first"}).withColumnRenamed("first(x)", "x"),
+    "cached": lambda m: m.cache().coalesce(1),
+    "again": lambda m: m,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", [None, "id"])
+def test_no_spark_plan_draws_a_report_anew(spark, people, row):
+    table = spark.createDataFrame(people).repartition(8)
+    made = md.privatize(table, "x", FOUND, row=row, key=KEY if row else None)
+    once, rows = pairs(made)
+    assert rows == len(once) == len(people)
+    if row:
+        assert [once[i] for i in people["id"]] == by_identity(people)
+    for name, plan in SPARK_PLANS.items():
+        found, rows = pairs(plan(made))
+        assert rows == {"union": 2}.get(name, 1) * len(found), name
+        assert len(found) == sum(name != "filter" or x == "b" for x in once.values()), name
+        assert all(once[i] == x for i, x in found.items()), name
+    if row:
+        # The same rows in another plan altogether, below the draws.
+        other = table.coalesce(1).union(table.filter("id < 0")).orderBy("x")
+        assert pairs(md.privatize(other, "x", FOUND, row=row, key=KEY)) == (once, len(people))
+
+
+@pytest.mark.slow
+def test_words_of_a_spark_partition_are_found_out(spark, people):
+    """A control for the test above: words by the number of the task, as they once were."""
+
+    def drawn(batches):
+        import pyarrow
+        from pyspark import TaskContext
+
+        rng = np.random.default_rng(TaskContext.get().partitionId())
+        for batch in batches:
+            made = pyarrow.array(np.array(LABELS)[rng.integers(0, 3, batch.num_rows)])
+            yield batch.set_column(1, "x", made)
+
+    table = spark.createDataFrame(people).repartition(8)
+    made = table.mapInArrow(drawn, table.schema)
+    once, _ = pairs(made)
+    differ = [
+        sum(once[i] != x for i, x in pairs(plan(made))[0].items())
+        for plan in (SPARK_PLANS["coalesce"], SPARK_PLANS["union"])
+    ]
+    assert min(differ) > 100
+
+
+@pytest.mark.slow
+def test_a_spark_task_that_is_tried_again_draws_the_same(spark, people):
+    def fail_once(batches):
+        from pyspark import TaskContext
+
+        for batch in batches:
+            if TaskContext.get().attemptNumber() == 0:
+                raise RuntimeError("the first attempt of a task fails")
+            yield batch
+
+    for row in (None, "id"):
+        made = md.privatize(spark.createDataFrame(people), "x", FOUND, row=row)
+        once, _ = pairs(made)
+        assert pairs(made.mapInArrow(fail_once, made.schema))[0] == once
+
+
+@pytest.mark.slow
+def test_reports_that_a_lost_executor_held_are_an_error_and_not_drawn_again(spark, people):
+    context = spark.sparkContext._jsc
+    before = set(context.getPersistentRDDs())
+    made = md.privatize(spark.createDataFrame(people), "x", FOUND)
+    assert pairs(made) == pairs(made)
+    held = context.getPersistentRDDs()
+    for number in set(held) - before:
+        held[number].unpersist(True)
+    with pytest.raises(Exception, match="Checkpoint block"):
+        made.collect()
+
+
+@pytest.mark.slow
+def test_spark_checks_identities_before_it_hands_out_anything(spark, people):
+    from pyspark.sql import functions
+
+    table = spark.createDataFrame(people)
+    sixth = functions.when(functions.col("id") != 6, functions.col("id"))
+    for change, message in [
+        (table.union(table.limit(1)), "some that are repeated"),
+        (table.withColumn("id", sixth), "missing values"),
+        (table.withColumn("id", functions.col("id").cast("double")), "floating-point"),
+        (table.withColumn("id", functions.array("id")), "list"),
+    ]:
+        refused(lambda t=change: md.privatize(t, "x", FOUND, row="id"), message, error=DataError)
+    one = table.withColumn("id", functions.lit(1))
+    refused(
+        lambda: md.privatize(one, "x", FOUND, person="id", key=KEY), "one value", error=DataError
+    )
+    made = md.privatize(table.union(table), "x", FOUND, person="id", key=KEY)
+    found, rows = pairs(made)
+    assert rows == 2 * len(people)
+    assert [found[i] for i in people["id"]] == by_identity(people)
+
+
+@pytest.mark.slow
+def test_spark_refuses_to_draw_once_where_tasks_run_twice(spark, people, monkeypatch):
+    """With speculation two copies of a task may both leave what they drew."""
+    table = spark.createDataFrame(people)
+    conf = type(spark.conf)
+    usual = conf.get
+
+    def get(self, name, *default):
+        return "true" if name == "spark.speculation" else usual(self, name, *default)
+
+    monkeypatch.setattr(conf, "get", get)
+    refused(lambda: md.privatize(table, "x", FOUND), "speculation", error=InputError)
+    assert pairs(md.privatize(table, "x", FOUND, row="id"))[1] == len(people)
+
+
+@pytest.mark.slow
+def test_spark_columns_may_have_any_name(spark, people):
+    names = ["a.b", "number", "`tick`", "identity"]
+    frame = pd.DataFrame({"a.b": people["id"], "number": people["x"], "`tick`": 1, "identity": 2})
+    made = md.privatize(spark.createDataFrame(frame), "number", FOUND, row="a.b", key=KEY)
+    assert made.columns == names
+    same = md.privatize(frame, "number", FOUND, row="a.b", key=KEY)
+    assert [row[1] for row in made.collect()] == same["number"].tolist()
+    table = spark.createDataFrame(people)
+    twice = table.join(table.select("id", table["x"].alias("z"), table["x"].alias("z")), "id")
+    refused(lambda: md.privatize(twice, "x", FOUND), "'z' more than once", error=DataError)
+
+
+def files_with(secrets, folder):
+    """Files below a folder that hold one of several secrets."""
+    found = []
+    for name in glob.glob(f"{folder}/**/*", recursive=True):
+        if os.path.isfile(name):
+            with open(name, "rb") as file:
+                content = file.read()
+            found += [name for secret in secrets if secret in content]
+    return found
+
+
+@pytest.mark.slow
+def test_no_key_lies_in_the_temporary_files_of_spark(spark):
+    """Spark writes large functions to such a file; a kernel of 300 symbols made one."""
+    large = md.Mechanism((np.eye(300) * 5 + 1) / 305)
+    frame = pd.DataFrame({"id": range(300), "x": range(300)})
+    made = md.privatize(spark.createDataFrame(frame), "x", large, row="id", key=KEY)
+    folder = spark.sparkContext._temp_dir
+    secrets = [KEY._secret, KEY._root]
+    assert not files_with(secrets, folder)
+    same = md.privatize(frame, "x", large, row="id", key=KEY)
+    assert [row["x"] for row in made.collect()] == same["x"].tolist()
+    assert not files_with(secrets, folder)
+    # A control: a large function that carries the key.
+    ballast = os.urandom(1 << 21)
+
+    def carry(batches):
+        assert KEY._secret
+        assert ballast
+        return batches
+
+    own = made.mapInArrow(carry, made.schema)
+    assert own.count() == 300
+    assert files_with(secrets, folder)
 
 
 @pytest.mark.slow

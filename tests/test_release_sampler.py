@@ -21,7 +21,6 @@ from mechdesign.release.entropy import (
     SeededWords,
     SystemWords,
     Words,
-    repeatable_words,
     words_from,
 )
 
@@ -288,4 +287,3 @@ def test_refusals():
     refused(lambda: md.Sampler([[1.0]]), "Mechanism", error=KernelError)
     for rng in (-1, "seed", 1.5, True):
         refused(lambda rng=rng: md.Sampler(flip, rng), "rng", error=InputError)
-    refused(lambda: repeatable_words(np.random.default_rng(1)), "seed", error=InputError)

@@ -28,9 +28,26 @@ def apply(
     replacement: Annotated[
         str | None, typer.Option(help="Input that stands in for what is replaced.")
     ] = None,
+    row: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with a different identity in each row; with the same key it gets the same "
+            "report again."
+        ),
+    ] = None,
     person: Annotated[
         str | None,
-        typer.Option(help="Column that says whom a row is about; repeats are warned of."),
+        typer.Option(
+            help="Column that says whom a row is about; repeats are warned of, or with a key and "
+            "without --row share one report."
+        ),
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the secret key that goes with --row or --person; made (mode 0600) if "
+            "missing. Keep it as secret as the data."
+        ),
     ] = None,
     ledger: Annotated[
         Path | None,
@@ -52,6 +69,7 @@ def apply(
     from ..errors import InputError
     from ..files import check_writable
     from ..ledger import check_ledger, record, warn_of_earlier
+    from ..release.keys import release_key
     from ..release.streams import privatize_file, receipt_path
     from ..solve.designing import Design
     from ..storage import load_kernel
@@ -67,6 +85,23 @@ def apply(
         )
     book = ledger or output.parent / "mechdesign-ledger.json"
     check_ledger(book, [output, receipt_path(output), Path(table), Path(kernel)])
+    if key is not None and row is None and person is None:
+        raise InputError(
+            "--key",
+            expected="--row or --person with it",
+            got="a key alone",
+            remedy="name the column that identifies the rows",
+        )
+    if key is not None and os.path.realpath(key) in map(
+        os.path.realpath, (output, receipt_path(output))
+    ):
+        raise InputError(
+            "--key",
+            expected="another file than the output",
+            got=str(key),
+            remedy="keep the key where nobody else reads",
+        )
+    secret = None if key is None else release_key(key)
     people = about or os.path.realpath(table)
     warn_of_earlier(book, people, column, item)
     receipt = privatize_file(
@@ -77,7 +112,9 @@ def apply(
         missing=missing,
         unseen=unseen,
         replacement=read_symbol(replacement, item.mechanism if isinstance(item, Design) else item),
+        row=row,
         person=person,
+        key=secret,
         rng=seed,
         overwrite=force,
         progress=sys.stderr.isatty(),
@@ -90,4 +127,6 @@ def apply(
         kept = ", ".join(receipt.notions) or "no notion was checked"
         say(f"{receipt.rows} reports of {column!r}: {kept}, kernel {receipt.kernel[:16]}…")
         say(f"random words: {receipt.source}")
+        if receipt.key is not None:
+            say(f"key: fingerprint {receipt.key}")
     note(f"saved {output}, recorded in {book}")

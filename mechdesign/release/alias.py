@@ -73,8 +73,7 @@ class AliasTable:
         mask = np.uint64((1 << (_WORD_BITS - self.shift)) - 1)
         for start in range(0, len(codes), _CHUNK):
             part = codes[start : start + _CHUNK]
-            position = words.position
-            word = words.take(len(part))
+            position, word = words.claim(len(part))
             bucket = (word >> top).astype(np.intp)
             place = part.astype(np.intp) << self.shift
             place |= bucket

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,8 @@ from ..tables import MISSING_TEXT, is_missing
 from .alias import AliasTable
 from .encoding import ABSENT, Codebook, label_text
 from .entropy import Words, words_from
-from .receipts import Receipt, make_receipt, with_receipt
+from .identities import Admission, Identity, encode_identities
+from .receipts import Receipt, kernel_fingerprint, make_receipt, with_receipt
 from .sampler import mechanism_of
 
 MISSING = ("error", "keep", "replace")
@@ -83,23 +84,27 @@ class ColumnRelease:
     words : source of random words; one for each row
     policy : what to do with values that are no inputs
     texts : whether cells were read from a text file, so that labels are matched by their text
+    identity : the column that identifies the rows, and a key, which then decide the words; no
+        identity is admitted twice over all batches
     """
 
     def __init__(
         self,
         item: Any,
-        column: str,
+        column: Any,
         words: Words | None = None,
         policy: Policy | None = None,
         *,
         texts: bool = False,
+        identity: Identity | None = None,
     ) -> None:
-        self.item, self.column = item, column
+        self.item, self.column, self.identity = item, column, identity
         self.mechanism = mechanism_of(item)
         self.words = words_from(words)
         self.policy = policy or Policy()
         self.texts = texts
         self.rows = 0
+        self._admission = None if identity is None else Admission(identity)
         self._book = Codebook(self.mechanism.inputs, "inputs of the mechanism", texts=texts)
         self.policy.check(self._book)
 
@@ -108,21 +113,42 @@ class ColumnRelease:
         """The thresholds that draws are compared with."""
         return AliasTable(self.mechanism)
 
-    def starting_at(self, words: Words) -> ColumnRelease:
-        """The same release with other words."""
+    @cached_property
+    def _kernel(self) -> str:
+        return kernel_fingerprint(self.mechanism)
+
+    def _with(self, **parts: Any) -> ColumnRelease:
         other = ColumnRelease.__new__(ColumnRelease)
-        other.__dict__.update(self.__dict__)
-        other.words, other.rows = words, 0
+        other.__dict__.update({**self.__dict__, "rows": 0, **parts})
         return other
+
+    def with_words(self, words: Words) -> ColumnRelease:
+        """The same release with other words."""
+        return self._with(words=words)
+
+    def checked(self) -> ColumnRelease:
+        """The same release for a table whose identities are known to be admissible."""
+        return self._with(_admission=None)
+
+    def without_identity(self) -> ColumnRelease:
+        """What may be seen: the kernel and policy, no key and no design with its prior."""
+        self.table, self._kernel  # noqa: B018 - computed once, for all who get a copy
+        words = words_from(None)
+        return self._with(identity=None, _admission=None, words=words, item=self.mechanism)
+
+    def with_identity(self, identity: Identity | None) -> ColumnRelease:
+        """The same release, drawn by identities that were checked."""
+        return self._with(identity=identity, _admission=None)
 
     def receipt(self, *, rows: bool = True) -> Receipt:
         """What made the reports so far."""
         found = make_receipt(
             self.item,
             self.column,
-            self.words,
+            self.identity or self.words,
             missing=self.policy.missing,
             unseen=self.policy.unseen,
+            **(self.identity.receipt_fields() if self.identity else {}),
         )
         return replace(found, rows=self.rows if rows else None)
 
@@ -131,7 +157,8 @@ class ColumnRelease:
     def __call__(self, batch: Any) -> Any:
         """A RecordBatch or Table with the column replaced; everything else is as it was."""
         place = self.find_among(batch.schema.names)
-        drawn = self.draw(self.encode(batch.column(place)))
+        codes = self.encode(batch.column(place))
+        drawn = self.draw(codes, self.identify(batch, codes))
         array = self.decode(drawn, batch.schema.field(place).type)
         field = batch.schema.field(place).with_type(array.type)
         return batch.set_column(place, field, array)
@@ -144,29 +171,64 @@ class ColumnRelease:
         return with_receipt(changed, self.receipt(rows=False))
 
     def find_among(self, names: Sequence[Any]) -> int:
-        """Position of the column among the names of a table."""
-        names = list(names)
-        if names.count(self.column) > 1:
-            raise DataError(
-                "table",
-                expected=f"one column {self.column!r}",
-                got=f"{names.count(self.column)} of that name",
-                remedy="rename the columns",
-            )
-        if not isinstance(self.column, str) or self.column not in names:
-            raise UnknownNameError("column", self.column, map(str, names))
-        return names.index(self.column)
+        """Position of the column among the names of a table, which has that of identities too."""
+        if self.identity is not None:
+            find_column(names, self.identity.column)
+        return find_column(names, self.column)
+
+    # Identities
+
+    def identify(self, batch: Any, codes: NDArray[np.int64] | None) -> list[bytes] | None:
+        """Identities of the rows of an Arrow batch, checked; ``None`` where there are none."""
+        if self.identity is None:
+            return None
+        return self.admit(
+            batch.column(find_column(batch.schema.names, self.identity.column)), codes
+        )
+
+    def admit(self, values: Any, codes: NDArray[np.int64] | None) -> list[bytes]:
+        """Identities of the values of an Arrow array or a list, none of which came before."""
+        assert self.identity is not None
+        found = encode_identities(values, self.identity.column, texts=self.texts)
+        if self._admission is not None:
+            self._admission.admit(found, codes)
+        return found
+
+    def admit_identities(self, found: list[bytes], codes: NDArray[np.int64] | None) -> None:
+        """Take in identities that were read elsewhere."""
+        assert self._admission is not None
+        self._admission.admit(found, codes)
+
+    def survey(self, batch: Any) -> None:
+        """Check the identities of a batch that is drawn later; it needs no other columns."""
+        assert self.identity is not None
+        codes = None
+        if self.identity.by_person:
+            codes = self.encode(batch.column(find_column(batch.schema.names, self.column)))
+        self.identify(batch, codes)
+
+    @property
+    def surveyed(self) -> list[str]:
+        """The columns that :meth:`survey` reads."""
+        assert self.identity is not None
+        return [self.identity.column, *([self.column] if self.identity.by_person else [])]
 
     # Codes
 
-    def draw(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def draw(
+        self, codes: NDArray[np.int64], identities: list[bytes] | None = None
+    ) -> NDArray[np.int64]:
         """Output positions for input positions, -1 for -1."""
         absent = codes == ABSENT
+        words = self.words
+        if self.identity is not None:
+            assert identities is not None
+            words = self.identity.words(str(self.column), self._kernel, identities, codes)
         if not absent.any():
-            drawn = self.table.draw(codes, self.words).astype(np.int64)
+            drawn = self.table.draw(codes, words).astype(np.int64)
         else:
             # Every row takes its word, so that the others do not depend on it.
-            drawn = self.table.draw(np.where(absent, 0, codes), self.words).astype(np.int64)
+            drawn = self.table.draw(np.where(absent, 0, codes), words).astype(np.int64)
             drawn[absent] = ABSENT
         self.rows += len(codes)
         return drawn
@@ -269,6 +331,42 @@ class ColumnRelease:
         indices = pa.array(drawn, mask=mask).cast(width)
         ordered = bool(kind.ordered) and self.mechanism.outputs == self.mechanism.inputs
         return pa.DictionaryArray.from_arrays(indices, labels, ordered=ordered)
+
+
+def find_column(names: Sequence[Any], column: Any) -> int:
+    """Position of a column among the names of a table, which has it once."""
+    names = list(names)
+    if not isinstance(column, Hashable):
+        raise UnknownNameError("column", column, map(str, names))
+    if names.count(column) > 1:
+        raise DataError(
+            "table",
+            expected=f"one column {column!r}",
+            got=f"{names.count(column)} of that name",
+            remedy="rename the columns",
+        )
+    if column not in names:
+        raise UnknownNameError("column", column, map(str, names))
+    return names.index(column)
+
+
+def check_names(names: Sequence[Any]) -> None:
+    """Raise :class:`DataError` for a table with two columns of one name."""
+    if len(set(names)) < len(names):
+        raise DataError(
+            "table",
+            expected="distinct column names",
+            got=f"{next(name for name in names if list(names).count(name) > 1)!r} more than once",
+            remedy="rename the columns",
+        )
+
+
+def check_rows(rows: int) -> None:
+    """Raise :class:`DataError` for a table without rows."""
+    if rows == 0:
+        raise DataError(
+            "table", expected="at least one row", got="none", remedy="check how it was read"
+        )
 
 
 def output_array(outputs: tuple[Any, ...], kind: Any) -> Any:

@@ -169,13 +169,23 @@ def count_rows(table: Any, columns: list[str]) -> dict[Any, int]:
     for column in columns:
         if not isinstance(column, str) or column not in names:
             raise UnknownNameError("column", column, names)
-    grouped = lazy.select(*columns).group_by(*columns).agg(nw.len().alias("_mechdesign_rows"))
+    if type(table).__module__.startswith("polars"):
+        from polars import selectors
+
+        # It takes some names for patterns, such as "*" and "^a.*$".
+        exact = [selectors.by_name(name).alias(f"c{i}") for i, name in enumerate(columns)]
+        lazy, columns = (
+            nw.from_native(table.lazy().select(exact)),
+            [f"c{i}" for i in range(len(exact))],
+        )
+    rows = "rows" + "_" * max(map(len, columns))
+    grouped = lazy.select(*columns).group_by(*columns).agg(nw.len().alias(rows))
     found = grouped.collect().to_dict(as_series=False)
     keys = (
         found[columns[0]] if len(columns) == 1 else zip(*(found[c] for c in columns), strict=True)
     )
     counts: dict[Any, int] = {}
-    for key, count in zip(keys, found["_mechdesign_rows"], strict=True):
+    for key, count in zip(keys, found[rows], strict=True):
         counts[key] = counts.get(key, 0) + int(count)
     return counts
 

@@ -1,123 +1,208 @@
 """Privatising on the engines that hold large tables: Dask and Spark.
 
-Each partition is drawn where it lies. Row ``i`` of a partition takes word ``i`` of that
-partition's words, from one secret key, so that a task that is repeated gives the same reports.
-With a seed, the rows before each partition are counted first and the words are those that the same
-rows would get in any other library.
-
-That the same row is the i-th of the same partition again is up to the table: a Spark plan that
-shuffles may deal its rows anew each time it runs, and then it draws anew. A warning says so. Cache
-such a table, or write the reports to a file once and read them from there.
+Both may compute a row again whenever they like: for a second query, after a failure, in another
+order, in another partition. Where rows have identities the table stays lazy, as a report is then a
+function of the key and of its own row. Where they have none, it is drawn once and what was drawn is
+kept without the way it was made: what is lost then is an error, and not a second report.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
-from contextlib import redirect_stdout
 from itertools import accumulate
 from typing import Any
 
-from ..errors import DataError, RepeatWarning, warn
-from .batches import ColumnRelease
-from .entropy import KeyedWords, SeededWords
-from .pandas_frames import privatize_pandas
+import numpy as np
 
-# Partitions under one key start this far apart.
-_APART = 1 << 48
+from ..errors import DataError, InputError
+from .batches import ColumnRelease, check_names, check_rows, find_column
+from .entropy import SeededWords, SystemWords
+from .identities import check_type, encode_some, missing_identity, repeated, shortened
+from .pandas_frames import privatize_pandas, survey_pandas
 
 
 def privatize_dask(frame: Any, release: ColumnRelease) -> Any:
-    """The Dask data frame with the column privatised when it is computed."""
-    from dask import delayed
+    """The Dask data frame with the column privatised: lazily by identities, else now."""
+    from dask import compute, delayed
     from dask.dataframe import from_delayed
 
     release.find_among(list(frame.columns))
-    words = release.words
-    assert isinstance(words, (KeyedWords, SeededWords))
-    if isinstance(words, KeyedWords):
-        starts = [number * _APART for number in range(frame.npartitions)]
+    meta = privatize_pandas(frame._meta, release, part=True)
+    if release.identity is None:
+        whole = compute(*frame.to_delayed())
+        check_rows(sum(map(len, whole)))
+        parts = _held([privatize_pandas(part, release, part=True) for part in whole])
     else:
-        starts = [0, *accumulate(frame.map_partitions(len).compute().tolist())][:-1]
-    parts = [
-        delayed(_dask_part)(part, release, words, start)
-        for part, start in zip(frame.to_delayed(), starts, strict=True)
-    ]
-    meta = privatize_pandas(frame._meta, release)
+        needed = frame[release.surveyed].to_delayed()
+        for found, codes in compute(*(delayed(_survey_part)(part, release) for part in needed)):
+            release.admit_identities(found, codes)
+        checked = release.checked()
+        parts = [delayed(_dask_part)(part, checked) for part in frame.to_delayed()]
     return from_delayed(parts, meta=meta, divisions=frame.divisions, verify_meta=False)
 
 
-def _dask_part(part: Any, release: ColumnRelease, words: Any, start: int) -> Any:
-    # Words made afresh: a part that is computed again gets the same ones.
-    return privatize_pandas(part, release.starting_at(words.at(start)))
+def _dask_part(part: Any, release: ColumnRelease) -> Any:
+    return privatize_pandas(part, release, part=True)
+
+
+def _survey_part(part: Any, release: ColumnRelease) -> Any:
+    found, codes = survey_pandas(part, release.checked())
+    return list(map(shortened, found)), codes
+
+
+def _held(parts: list[Any]) -> list[Any]:
+    """Data frames for a graph: on the workers of a cluster that is there, without a way back."""
+    from dask import delayed
+
+    try:
+        from distributed import default_client
+
+        return list(default_client().scatter(parts, hash=False))
+    except (ImportError, ValueError):
+        return [delayed(part) for part in parts]
 
 
 def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
-    """The Spark data frame with the column privatised by ``mapInArrow`` when it is computed."""
-    from pyspark.sql import functions
+    """The Spark data frame with the column privatised: lazily by identities, else now."""
+    release.find_among(frame.columns)
+    check_names(frame.columns)
+    if release.identity is not None:
+        _check_identities(frame, release)
+        return _mapped(frame, release)
+    if str(frame.sparkSession.conf.get("spark.speculation", "false")).lower() == "true":
+        raise InputError(
+            "Spark table",
+            expected="a column of identities, as speculative copies of a task would each draw",
+            got="spark.speculation on and no row=",
+            remedy="name a unique column as row=, or switch speculation off",
+        )
+    if isinstance(release.words, SeededWords):
+        made = _seeded(frame, release, release.words)
+    elif isinstance(release.words, SystemWords):
+        made = _mapped(frame, release)
+    else:
+        raise InputError(
+            "rng",
+            expected="None or an integer seed, as partitions are drawn separately",
+            got="words of another kind",
+            remedy="pass a seed such as rng=1 for research, nothing in production",
+        )
+    return made.localCheckpoint(eager=True)
+
+
+def _mapped(frame: Any, release: ColumnRelease) -> Any:
+    identity, payload = release.identity, _shared(frame, release)
+
+    def part(batches: Iterator[Any]) -> Iterator[Any]:
+        return map(payload().with_identity(identity), batches)
+
+    return _map_batches(frame, release, part)
+
+
+def _map_batches(frame: Any, release: ColumnRelease, part: Any) -> Any:
+    """The table that a function on batches makes of each partition."""
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-    release.find_among(frame.columns)
-    words = release.words
-    assert isinstance(words, (KeyedWords, SeededWords))
-    sizes: dict[int, int] = {}
-    if isinstance(words, KeyedWords):
-        shown = io.StringIO()
-        with redirect_stdout(shown):
-            # A plan made afresh: one that was made before the table was cached does not know of it.
-            frame.select("*").explain()
-        if shuffles(shown.getvalue()):
-            warn(
-                "this Spark table is shuffled before it is privatised, so its rows may lie in "
-                "another order each time it is computed and get new reports, which leak more; "
-                "cache the table first, or write the reports to a file once and use that",
-                RepeatWarning,
+    after = release.schema(to_arrow_schema(frame.schema)).remove_metadata()
+    names = list(frame.columns)
+
+    def named(batches: Iterator[Any]) -> Iterator[Any]:
+        return part(batch.rename_columns(names) for batch in batches)
+
+    return _numbered(frame).mapInArrow(named, from_arrow_schema(after))
+
+
+def _numbered(frame: Any) -> Any:
+    """The table with columns c0, c1, …: Spark resolves names with dots, or names that differ in
+    case only, to something else.
+    """
+    return frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
+
+
+def _shared(frame: Any, release: ColumnRelease) -> Any:
+    """A function that gives workers the release without its key.
+
+    Spark writes functions over a megabyte to a temporary file, as it does with what it broadcasts.
+    So a large kernel is broadcast by itself, and the function that carries the key stays small.
+    """
+    public = release.without_identity()
+    context = getattr(frame.sparkSession, "sparkContext", None)
+    if context is None:
+        # A client of Spark Connect has no files on the driver.
+        return lambda: public
+    sent = context.broadcast(public)
+    return lambda: sent.value
+
+
+def _check_identities(frame: Any, release: ColumnRelease) -> None:
+    """Raise :class:`DataError` for identities that are missing or repeated; one pass, in Spark."""
+    from pyspark.sql import functions
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    identity = release.identity
+    assert identity is not None
+    schema = to_arrow_schema(frame.schema)
+    places = [find_column(schema.names, name) for name in release.surveyed]
+    check_type(schema.field(places[0]).type, identity.column)
+    payload, column, by_person = _shared(frame, release), identity.column, identity.by_person
+
+    def part(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        mine = payload()
+        for batch in batches:
+            found = encode_some(batch.column(0), column)
+            codes = mine.encode(batch.column(1)) if by_person else np.zeros(len(found), np.int64)
+            short = [None if i is None else shortened(i) for i in found]
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(short, pa.binary()), pa.array(codes, pa.int64(), mask=codes < 0)],
+                names=["identity", "code"],
             )
-    else:
-        number = functions.spark_partition_id().alias("number")
-        rows = frame.select(number).groupBy("number").count().collect()
-        sizes = {row["number"]: row["count"] for row in rows}
+
+    again = functions.count_distinct("code") if by_person else functions.count("*")
+    found = (
+        _numbered(frame)
+        .select([f"c{i}" for i in places])
+        .mapInArrow(part, "identity binary, code bigint")
+        .groupBy("identity")
+        .agg(again.alias("times"))
+        .filter("times > 1 or identity is null")
+        .orderBy(functions.col("identity").asc_nulls_first())
+        .limit(1)
+        .collect()
+    )
+    if found and found[0]["identity"] is None:
+        raise missing_identity(column)
+    if found:
+        raise repeated(identity)
+
+
+def _seeded(frame: Any, release: ColumnRelease, words: SeededWords) -> Any:
+    """Rows in their order with the words of a seed, as in any other library."""
+    from pyspark.sql import functions
+
+    # Counted and drawn from the same partitions, which a plan may deal anew each time.
+    frame = frame.localCheckpoint(eager=True)
+    counts = frame.select(functions.spark_partition_id().alias("part")).groupBy("part").count()
+    sizes = {row[0]: row[1] for row in counts.collect()}
     listed = [sizes.get(i, 0) for i in range(max(sizes, default=-1) + 1)]
     starts = dict(enumerate([0, *accumulate(listed)]))
-    after = release.schema(to_arrow_schema(frame.schema)).remove_metadata()
+    payload = _shared(frame, release)
 
     def part(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
-        keyed = isinstance(words, KeyedWords)
-        mine = release.starting_at(words.at(number * _APART if keyed else starts.get(number, 0)))
-        for batch in batches:
-            yield mine(batch)
-        if not keyed and mine.rows != sizes.get(number, 0):
+        mine = payload().with_words(words.at(starts.get(number, 0)))
+        yield from map(mine, batches)
+        if mine.rows != sizes.get(number, 0):
             raise DataError(
                 "Spark table",
                 expected=f"the {sizes.get(number, 0)} rows that partition {number} had when they "
                 "were counted",
                 got=str(mine.rows),
-                remedy="cache the table before it is privatised with a seed",
+                remedy="write the table to a file and read it from there",
             )
 
-    return frame.mapInArrow(part, from_arrow_schema(after))
-
-
-def shuffles(plan: str) -> bool:
-    r"""Whether a Spark plan deals rows to partitions anew, other than below a cached table.
-
-    >>> shuffles("Sort [id]\n+- Exchange rangepartitioning(id, 3)\n   +- Scan")
-    True
-    >>> shuffles("InMemoryTableScan\n  +- InMemoryRelation\n     +- Exchange hashpartitioning(x)")
-    False
-    """
-    cached: int | None = None
-    for line in plan.splitlines():
-        name = line.lstrip(" :+-*()0123456789")
-        depth = len(line) - len(name)
-        if cached is not None and depth > cached:
-            continue
-        cached = depth if name.startswith("InMemoryRelation") else None
-        # A broadcast hands a table out whole and leaves the rows of the other where they are.
-        if name.startswith(("Exchange", "ShuffleExchange", "ShuffleQueryStage")):
-            return True
-    return False
+    return _map_batches(frame, release, part)

@@ -1,7 +1,8 @@
 """Where random words come from: the operating system, a secret key, or a seed for research.
 
-A word is 64 random bits. Row ``i`` of a column uses word ``i``, so what is drawn does not depend on
-how a table is cut into batches or partitions.
+A word is 64 random bits. Here row ``i`` of a column uses word ``i``, so what is drawn does not
+depend on how a table is cut into batches; words that belong to the identity of a row, whatever its
+place, are in ``identities``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +25,10 @@ _WORD = 8
 
 
 class Words(ABC):
-    """A stream of 64-bit words; :attr:`for_production` says whether nobody else can know them."""
+    """A stream of 64-bit words; :attr:`for_production` says whether nobody else can know them.
+
+    Threads may share one: no two of them get the same words.
+    """
 
     #: Named in receipts.
     source: str
@@ -31,12 +36,26 @@ class Words(ABC):
 
     def __init__(self) -> None:
         self.position = 0
+        self._lock = threading.Lock()
 
     def take(self, count: int) -> NDArray[np.uint64]:
         """The next ``count`` words."""
-        words = self._take(count)
-        self.position += count
-        return words
+        return self.claim(count)[1]
+
+    def claim(self, count: int) -> tuple[int, NDArray[np.uint64]]:
+        """The position of the next word, and the next ``count`` words, which are then spent."""
+        with self._lock:
+            start = self.position
+            words = self._take(count)
+            self.position += count
+        return start, words
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
 
     @abstractmethod
     def _take(self, count: int) -> NDArray[np.uint64]: ...
@@ -77,9 +96,8 @@ class SystemWords(Words):
 class KeyedWords(Words):
     """SHAKE-256 in counter mode under a secret key that the operating system draws once.
 
-    Lazy tables may be evaluated several times, and a cluster repeats tasks that failed. The same
-    row then gets the same report again, instead of a second report that would leak more.
-    The key lives in the plan of the computation and is as secret as the data.
+    One stream, to be read once: a second one under the same key, also a copy, repeats its words.
+    Tables draw with the identities of their rows instead, as rows have no lasting order.
     """
 
     source = "operating system (one secret key, SHAKE-256)"
@@ -193,16 +211,3 @@ def words_from(rng: Any, name: str = "") -> Words:
         got=quote(rng),
         remedy="leave it out in production",
     )
-
-
-def repeatable_words(rng: Any, name: str = "") -> KeyedWords | SeededWords:
-    """Words that can be drawn again from any position: a fresh key, or those of a seed."""
-    words = KeyedWords() if rng is None else words_from(rng, name)
-    if not isinstance(words, (KeyedWords, SeededWords)):
-        raise InputError(
-            "rng",
-            expected="None or an integer seed, as partitions are drawn separately",
-            got=f"a {type(rng).__name__}",
-            remedy="pass a seed such as rng=1 for research, nothing in production",
-        )
-    return words

@@ -7,9 +7,10 @@ from typing import Any
 
 from ..errors import DataError
 from .accounting import warn_of_repeats
-from .batches import ColumnRelease, Policy, load_arrow
+from .batches import ColumnRelease, Policy, check_rows, load_arrow
+from .duckdb_frames import privatize_duckdb
 from .engines import privatize_dask, privatize_spark
-from .entropy import repeatable_words, words_from
+from .identities import words_and_identity
 from .pandas_frames import privatize_pandas
 from .polars_frames import privatize_lazy, privatize_polars
 from .receipts import receipts_of, with_receipt
@@ -23,7 +24,9 @@ def privatize(
     missing: str = "error",
     unseen: str = "error",
     replacement: Any = None,
+    row: str | None = None,
     person: str | None = None,
+    key: Any = None,
     rng: Any = None,
 ) -> Any:
     """The table with one column replaced by reports of a mechanism, drawn exactly.
@@ -49,24 +52,45 @@ def privatize(
         takes nulls as a symbol.
     unseen : {"error", "null", "replace"}
         Values that are no inputs: refuse, leave null, or treat as ``replacement``.
+    row : str, optional
+        A column with a different identity in each row: integers, text, bytes, UUIDs, dates or
+        times. A report is then a function of a secret key, the identity and the symbol of its own
+        row (and of column and kernel), in every library the same. Sorting, shuffling, joining,
+        retrying or evaluating a lazy table again gives the same reports.
     person : str, optional
-        A column that says whom a row is about. A warning tells what the reports of the person with
-        the most rows add up to.
+        A column that says whom a row is about. Without a key, or with ``row``, each row gets its
+        own report, and a warning tells what the reports of the person with the most rows add up
+        to. With a key and without ``row``, each person has one report, the same in all of their
+        rows; a person with several values is then refused. Estimates take reports as
+        independent: count each such person once.
+    key : ReleaseKey or at least 32 bytes, optional
+        The secret that goes with the identities, see :func:`release_key`; a fresh one that is kept
+        nowhere when left out. The same key, months later or on another machine, gives the same
+        reports; its fingerprint is in the receipt. Use it for one set of people only: two people
+        with the same identity would share the randomness of their reports, which then tell more.
+        Where the value of a row has changed since, its new report is drawn anew: the levels of
+        both add up, and two different reports show that the value changed. To report changing
+        values, take a new key each time.
     rng : int or numpy.random.Generator, optional
         For repeatable research only, and marked so in the receipt. The same seed gives the same
-        reports in every library. Lazy, Dask and Spark tables take an integer.
+        reports in every library. Spark tables take an integer.
 
     Returns
     -------
     table of the same kind
-        Lazy, Dask and Spark tables are privatised when they are evaluated, with words from one
-        secret key, so that evaluating again gives the same reports and not a second release.
+        With ``row`` (or a key), lazy, Dask and Spark tables stay lazy; only their identities are
+        checked at once. Without, they are evaluated and drawn once, here, and what comes back
+        holds the reports: in memory for polars, in memory of the client or cluster for Dask, in a
+        local checkpoint for Spark, which fails when an executor that holds a part is lost.
 
     Raises
     ------
     DataError
         For missing or unseen values (by the policy), values of another type, a table without rows
-        or of an unknown kind.
+        or of an unknown kind; for identities that are repeated, missing or floating-point numbers,
+        before anything is drawn, except in streams, where a repeated one is noticed when it comes.
+    InputError
+        For a key without ``row`` or ``person``, or with a seed.
     UnknownNameError
         For a column or a policy that is not there.
 
@@ -77,10 +101,19 @@ def privatize(
     >>> table = pd.DataFrame({"id": [7, 8, 9], "x": ["a", "b", "a"]})
     >>> md.privatize(table, "x", found, rng=1)["x"].tolist()
     ['a', 'b', 'a']
+
+    By identity, the same report in any order:
+
+    >>> key = md.release_key()
+    >>> one = md.privatize(table, "x", found, row="id", key=key)
+    >>> two = md.privatize(table.iloc[::-1], "x", found, row="id", key=key)
+    >>> two.iloc[::-1]["x"].tolist() == one["x"].tolist()
+    True
     """
-    convert, lazy = _find(frame)
-    words = repeatable_words(rng, str(column)) if lazy else words_from(rng, str(column))
-    release = ColumnRelease(mechanism, column, words, Policy(missing, unseen, replacement))
+    convert = _find(frame)
+    words, identity = words_and_identity(rng, column, row, person, key)
+    policy = Policy(missing, unseen, replacement)
+    release = ColumnRelease(mechanism, column, words, policy, identity=identity)
     if str(column) in receipts_of(frame):
         raise DataError(
             f"column {column!r}",
@@ -88,33 +121,33 @@ def privatize(
             got="reports, by the receipt that the table carries",
             remedy="privatise the original column once, and keep these reports",
         )
-    if person is not None:
+    if person is not None and not (identity and identity.by_person):
         warn_of_repeats(frame, person, mechanism)
     return convert(frame, release)
 
 
-def _find(frame: Any) -> tuple[Callable[[Any, ColumnRelease], Any], bool]:
-    """How a table is privatised, and whether that happens later and perhaps more than once."""
+def _find(frame: Any) -> Callable[[Any, ColumnRelease], Any]:
+    """How a table is privatised."""
     root = type(frame).__module__.partition(".")[0]
     name = type(frame).__name__
-    known: dict[tuple[str, str], tuple[Callable[[Any, ColumnRelease], Any], bool]] = {
-        ("pandas", "DataFrame"): (_pandas, False),
-        ("polars", "DataFrame"): (_polars, False),
-        ("polars", "LazyFrame"): (privatize_lazy, True),
-        ("pyarrow", "Table"): (_arrow, False),
-        ("pyarrow", "RecordBatch"): (_arrow, False),
-        ("pyarrow", "RecordBatchReader"): (_reader, False),
-        ("duckdb", "DuckDBPyRelation"): (_duckdb, False),
-        ("_duckdb", "DuckDBPyRelation"): (_duckdb, False),
-        ("dask", "DataFrame"): (privatize_dask, True),
-        ("dask_expr", "DataFrame"): (privatize_dask, True),
-        ("pyspark", "DataFrame"): (privatize_spark, True),
+    known: dict[tuple[str, str], Callable[[Any, ColumnRelease], Any]] = {
+        ("pandas", "DataFrame"): _pandas,
+        ("polars", "DataFrame"): privatize_polars,
+        ("polars", "LazyFrame"): privatize_lazy,
+        ("pyarrow", "Table"): _arrow,
+        ("pyarrow", "RecordBatch"): _arrow,
+        ("pyarrow", "RecordBatchReader"): _reader,
+        ("duckdb", "DuckDBPyRelation"): _duckdb,
+        ("_duckdb", "DuckDBPyRelation"): _duckdb,
+        ("dask", "DataFrame"): privatize_dask,
+        ("dask_expr", "DataFrame"): privatize_dask,
+        ("pyspark", "DataFrame"): privatize_spark,
     }
     if (root, name) in known:
         return known[root, name]
     tables = ("pandas", "polars", "numpy", "pyarrow")
     if isinstance(frame, Iterable) and root not in tables and not isinstance(frame, (str, dict)):
-        return _batches, False
+        return _batches
     raise DataError(
         "table",
         expected="a pandas, polars, pyarrow, DuckDB, Dask or Spark table, or Arrow batches",
@@ -123,23 +156,10 @@ def _find(frame: Any) -> tuple[Callable[[Any, ColumnRelease], Any], bool]:
     )
 
 
-def _check_rows(rows: int) -> None:
-    if rows == 0:
-        raise DataError(
-            "table", expected="at least one row", got="none", remedy="check how it was read"
-        )
-
-
 def _pandas(frame: Any, release: ColumnRelease) -> Any:
     release.find_among(list(frame.columns))
-    _check_rows(len(frame))
+    check_rows(len(frame))
     return privatize_pandas(frame, release)
-
-
-def _polars(frame: Any, release: ColumnRelease) -> Any:
-    release.find_among(frame.columns)
-    _check_rows(frame.height)
-    return privatize_polars(frame, release)
 
 
 # Arrow
@@ -147,7 +167,7 @@ def _polars(frame: Any, release: ColumnRelease) -> Any:
 
 def _arrow(table: Any, release: ColumnRelease) -> Any:
     release.find_among(table.schema.names)
-    _check_rows(table.num_rows)
+    check_rows(table.num_rows)
     made = release(table)
     return made.replace_schema_metadata(with_receipt(made.schema, release.receipt()).metadata)
 
@@ -159,17 +179,13 @@ def _reader(reader: Any, release: ColumnRelease) -> Any:
 
 
 def _duckdb(relation: Any, release: ColumnRelease) -> Any:
-    reports = _arrow(relation.to_arrow_table(), release)
-    # DuckDB finds the table by the name of this variable, on the connection of the relation.
-    made = relation.query("mechdesign_source", "SELECT * FROM reports")
-    assert reports is not None
-    return made
+    return privatize_duckdb(relation, lambda table: _arrow(table, release))
 
 
 def _stamped(batches: Iterable[Any], release: ColumnRelease, schema: Any) -> Iterator[Any]:
     for batch in batches:
         yield release(batch).replace_schema_metadata(schema.metadata)
-    _check_rows(release.rows)
+    check_rows(release.rows)
 
 
 def _batches(batches: Iterable[Any], release: ColumnRelease) -> Iterator[Any]:
@@ -177,7 +193,11 @@ def _batches(batches: Iterable[Any], release: ColumnRelease) -> Iterator[Any]:
         # What is there already is checked before the first report is drawn.
         for batch in batches:
             _check_batch(batch)
-        _check_rows(sum(batch.num_rows for batch in batches))
+        check_rows(sum(batch.num_rows for batch in batches))
+        if release.identity is not None:
+            for batch in batches:
+                release.survey(batch)
+            release = release.checked()
     return _stream(batches, release)
 
 
@@ -187,7 +207,7 @@ def _stream(batches: Iterable[Any], release: ColumnRelease) -> Iterator[Any]:
         _check_batch(batch)
         schema = schema or release.schema(batch.schema)
         yield release(batch).replace_schema_metadata(schema.metadata)
-    _check_rows(release.rows)
+    check_rows(release.rows)
 
 
 def _check_batch(batch: Any) -> None:

@@ -4,44 +4,87 @@ from __future__ import annotations
 
 from typing import Any
 
-from .batches import ColumnRelease, output_array, output_texts
-from .entropy import KeyedWords, SeededWords
+from .batches import ColumnRelease, check_rows, load_arrow, output_array, output_texts
 
 
 def privatize_polars(frame: Any, release: ColumnRelease) -> Any:
     """The frame with the column replaced."""
     release.find_among(frame.columns)
-    return frame.with_columns(_privatize_series(frame.get_column(release.column), release))
+    check_rows(frame.height)
+    return frame.with_columns(_reports(frame, release))
 
 
 def privatize_lazy(frame: Any, release: ColumnRelease) -> Any:
-    """The lazy frame with the column replaced when it is collected, the same each time."""
+    """The lazy frame with the column replaced.
+
+    Where rows have identities, this happens when it is collected. Otherwise it is collected and
+    drawn here, as a plan that is evaluated twice would draw twice.
+    """
     import polars as pl
+    from polars import selectors
 
     schema = frame.collect_schema()
     release.find_among(schema.names())
-    words = release.words
-    assert isinstance(words, (KeyedWords, SeededWords))
+    if release.identity is None:
+        return privatize_polars(frame.collect(), release).lazy()
+    # Names as they are: pl.col takes some of them for patterns.
+    column, row = release.column, release.identity.column
+    survey_polars(frame.select(selectors.by_name(*release.surveyed)).collect(), release)
+    checked = release.checked()
 
-    def evaluate(series: Any) -> Any:
-        return _privatize_series(series, release.starting_at(words.at(0)))
+    def evaluate(pairs: Any) -> Any:
+        part = pairs.struct.unnest()
+        part.columns = [column, row]
+        return _reports(part, checked)
 
-    dtype = _labels(release, schema[release.column]).dtype
-    return frame.with_columns(pl.col(release.column).map_batches(evaluate, return_dtype=dtype))
+    dtype = _labels(release, schema[column]).dtype
+    pairs = pl.struct(
+        selectors.by_name(column).alias("secret"), selectors.by_name(row).alias("identity")
+    )
+    # A report depends on its own row only, so that rows may be left out before it is drawn.
+    made = pairs.map_batches(evaluate, return_dtype=dtype, is_elementwise=True)
+    return frame.with_columns(made.alias(column))
 
 
-def _privatize_series(series: Any, release: ColumnRelease) -> Any:
+def survey_polars(frame: Any, release: ColumnRelease) -> None:
+    """Check the identities of a frame that is drawn later."""
+    assert release.identity is not None
+    codes = (
+        _codes(frame.get_column(release.column), release) if release.identity.by_person else None
+    )
+    release.admit(_values(frame.get_column(release.identity.column)), codes)
+
+
+def _reports(frame: Any, release: ColumnRelease) -> Any:
     import polars as pl
 
-    if series.dtype == pl.Object:
-        codes = release.encode_values(series.to_list())
-    else:
-        codes = release.encode(series.to_arrow())
-    drawn = release.draw(codes)
+    series = frame.get_column(release.column)
+    codes = _codes(series, release)
+    identities = None
+    if release.identity is not None:
+        identities = release.admit(_values(frame.get_column(release.identity.column)), codes)
+    drawn = release.draw(codes, identities)
     places = pl.Series(drawn)
     if (drawn < 0).any():
         places = places.set(places < 0, None)
     return _labels(release, series.dtype).gather(places).alias(series.name)
+
+
+def _codes(series: Any, release: ColumnRelease) -> Any:
+    values = _values(series)
+    return release.encode_values(values) if isinstance(values, list) else release.encode(values)
+
+
+def _values(series: Any) -> Any:
+    """An Arrow array, or a list where the values have no Arrow type."""
+    import polars as pl
+
+    if series.dtype == pl.Object:
+        return series.to_list()
+    try:
+        return series.to_arrow()
+    except load_arrow().ArrowInvalid:
+        return series.to_list()
 
 
 def _labels(release: ColumnRelease, dtype: Any) -> Any:

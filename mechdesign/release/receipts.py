@@ -58,6 +58,10 @@ class Receipt:
     for_production : false for reports drawn with a seed, which whoever knows it can undo
     missing, unseen : what was done with values that are no inputs
     rows : number of rows, where it is known
+    row, person : the column whose identities the reports belong to, where they were drawn with a
+        key: by row, or one report for each person
+    key : fingerprint of that key; the same key, kernel and column give the same reports again,
+        another key a second release
     """
 
     column: str
@@ -71,10 +75,17 @@ class Receipt:
     rows: int | None = None
     version: str = field(default=__version__)
     schema: int = SCHEMA
+    row: str | None = None
+    person: str | None = None
+    key: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {**asdict(self), "notions": list(self.notions)}
+        """Plain values; what only reports with a key have is left out of others."""
+        values = {**asdict(self), "notions": list(self.notions)}
+        for name in ("row", "person", "key"):
+            if values[name] is None:
+                del values[name]
+        return values
 
 
 def make_receipt(item: Any, column: str, words: Any, **more: Any) -> Receipt:

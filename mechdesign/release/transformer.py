@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, MechdesignError
-from ..labels import tidy
+from ..errors import InputError, MechdesignError, RepeatWarning, warn
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy import LDP
 from ..solve.designing import design
 from ..utility import Hamming
-from .alias import AliasTable
-from .encoding import ABSENT, Codebook
+from .accounting import largest_ratios
+from .batches import ColumnRelease, Policy
+from .encoding import ABSENT
 from .entropy import words_from
 from .sampler import mechanism_of
 
@@ -48,12 +48,22 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         For the designs; Hamming accuracy when left out.
     random_state : int, optional
         For repeatable research only. Production leaves it out, and the words come from the
-        operating system.
+        operating system. The words go on from one :meth:`transform` to the next, so that no two
+        share theirs; fitting again starts anew.
+    missing : {"error", "keep", "replace"}
+        Nulls and NaN: refuse, leave null, or treat as ``replacement``. Rows that stay null are seen
+        by everybody; no notion covers that.
+    unseen : {"error", "null", "replace"}
+        Values that are no inputs of a mechanism: refuse, leave null, or treat as ``replacement``.
+    replacement : input of every mechanism, optional
 
     Attributes
     ----------
     mechanisms_ : one per column
     designs_ : the designs of the columns, where they were designed here
+    together_ : float
+        The level of LDP that the columns of one row keep together, in nats: the sum of those of the
+        columns; ``inf`` where a report rules a symbol out
 
     Raises
     ------
@@ -61,6 +71,11 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         When a value is no input of its mechanism, in :meth:`transform`.
     InputError
         For another number of mechanisms than columns, in :meth:`fit`.
+
+    Warns
+    -----
+    RepeatWarning
+        When several columns are reported, with what they add up to, in :meth:`fit`.
 
     Examples
     --------
@@ -76,20 +91,27 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         privacy: Any = None,
         utility: Any = None,
         random_state: Any = None,
+        missing: str = "error",
+        unseen: str = "error",
+        replacement: Any = None,
     ) -> None:
         self.mechanism = mechanism
         self.privacy = privacy
         self.utility = utility
         self.random_state = random_state
+        self.missing = missing
+        self.unseen = unseen
+        self.replacement = replacement
 
     def fit(self, X: Any, y: Any = None) -> Privatizer:
         """Design a mechanism for each column, or check those that were given."""
-        X = validate_data(self, X, dtype=None, reset=True)
+        X = self._validated(X, reset=True)
         width = X.shape[1]
         self.designs_: list[Any] = []
         if self.mechanism is None:
             goal, privacy = self.utility or Hamming(), self.privacy or LDP(1.0)
-            priors = [Prior.from_data(X[:, j]) for j in range(width)]
+            blanks = "error" if self.missing == "error" else "drop"
+            priors = [Prior.from_data(X[:, j], missing=blanks) for j in range(width)]
             self.designs_ = [design(prior, goal, privacy) for prior in priors]
             self.mechanisms_ = [found.mechanism for found in self.designs_]
         else:
@@ -103,62 +125,77 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                     remedy="pass a list in the order of the columns",
                 )
             self.mechanisms_ = [mechanism_of(item) for item in given]
-        self._tables = [AliasTable(mechanism) for mechanism in self.mechanisms_]
+        policy = Policy(self.missing, self.unseen, self.replacement)
+        source = self._source()
+        self._releases = [
+            ColumnRelease(mechanism, j, words_from(source, f"column {j}"), policy)
+            for j, mechanism in enumerate(self.mechanisms_)
+        ]
+        levels = [float(np.log(largest_ratios(m).max())) for m in self.mechanisms_]
+        self.together_ = float(sum(levels))
+        if width > 1:
+            warn(
+                f"{width} columns of each row are reported: together LDP({self.together_:.4g}), "
+                f"where each alone keeps LDP({max(levels):.4g}) or less; where a row is one "
+                "person, design each column for its share of the whole level",
+                RepeatWarning,
+            )
         return self
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        finite = True if self.missing == "error" else "allow-nan"
+        return validate_data(self, X, dtype=None, reset=reset, ensure_all_finite=finite)
+
+    def _source(self) -> Any:
+        """The seed or generator that ``random_state`` stands for."""
+        state = self.random_state
+        if isinstance(state, np.random.RandomState):
+            return np.random.default_rng(state.randint(2**31))
+        return int(state) if isinstance(state, (int, np.integer)) else state
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Reports for every value, an array like ``X``."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=None, reset=False)
+        X = self._validated(X, reset=False)
+        # Every column is checked before the first report is drawn.
+        codes = [_codes(X[:, j], release) for j, release in enumerate(self._releases)]
         columns = [
-            self._column(X[:, j], j, mechanism) for j, mechanism in enumerate(self.mechanisms_)
+            _reported(release.mechanism, release.draw(found), X.dtype)
+            for release, found in zip(self._releases, codes, strict=True)
         ]
         out = np.empty(X.shape, dtype=np.result_type(X.dtype, *columns))
         for j, column in enumerate(columns):
             out[:, j] = column
         return out
 
-    def _column(self, values: NDArray[Any], j: int, mechanism: Mechanism) -> NDArray[Any]:
-        book = Codebook(mechanism.inputs, "inputs of the mechanism")
-        symbols, codes = _unique(values)
-        places = book.places(symbols)
-        strangers = [v for v, place in zip(symbols, places, strict=True) if place == ABSENT]
-        if strangers:
-            raise book.refuse(
-                f"column {j}", strangers, "correct them, or fit on data that holds every value"
-            )
-        state = self.random_state
-        rng = int(state) if isinstance(state, (int, np.integer)) else state
-        if isinstance(rng, np.random.RandomState):
-            rng = np.random.default_rng(rng.randint(2**31))
-        drawn = self._tables[j].draw(places[codes], words_from(rng, f"column {j}"))
-        labels = _labels(mechanism, values.dtype)
-        return np.asarray(labels[drawn])
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        tags.input_tags.allow_nan = self.missing != "error"
         tags.non_deterministic = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-def _unique(values: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
-    if values.dtype != object:
-        symbols, codes = np.unique(values, return_inverse=True)
-        return [tidy(v) for v in symbols], codes
-    found: dict[Any, int] = {}
-    try:
-        codes = np.array([found.setdefault(tidy(v), len(found)) for v in values], dtype=np.intp)
-    except TypeError:
-        raise DataError(
-            "column",
-            expected="values such as text or numbers",
-            got="values that are not hashable",
-            remedy="select columns that hold one value per row",
-        ) from None
-    return list(found), codes
+def _codes(values: NDArray[Any], release: ColumnRelease) -> NDArray[np.int64]:
+    """Input positions, by the policy."""
+    if values.dtype == object:
+        return release.encode_values(list(values))
+    symbols, places = np.unique(values, return_inverse=True)
+    return release.look_up(list(symbols), places)
+
+
+def _reported(mechanism: Mechanism, drawn: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
+    """Labels of outputs, null where there is none: NaN among numbers, else ``None``."""
+    labels = _labels(mechanism, dtype)
+    absent = drawn == ABSENT
+    if not absent.any():
+        return np.asarray(labels[drawn])
+    numbers = labels.dtype.kind == "f" or (labels.dtype.kind in "iu" and dtype.kind == "f")
+    found = labels.astype(float if numbers else object)[drawn]
+    found[absent] = np.nan if numbers else None
+    return np.asarray(found)
 
 
 def _labels(mechanism: Mechanism, dtype: Any) -> NDArray[Any]:

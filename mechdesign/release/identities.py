@@ -1,0 +1,334 @@
+"""Identities of rows: what a report under a key is a function of.
+
+An identity is written as bytes in one way, whatever library holds it: the integer 7 of NumPy,
+Arrow, polars or Spark is one identity, the text ``"7"`` is another. A UUID is its text.
+"""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, InputError
+from ..labels import tidy
+from ..tables import is_missing
+from .encoding import ABSENT
+from .entropy import SeededWords, SystemWords, Words, words_from
+from .keys import ReleaseKey, as_key, release_key
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_LONGEST = 32
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which column identifies the rows, and under which key.
+
+    Attributes
+    ----------
+    column : the column of identities
+    by_person : whether rows of the same identity share one report; otherwise that is an error
+    key : the secret
+    source, for_production : as of words, for the receipt
+    """
+
+    column: str
+    by_person: bool
+    key: ReleaseKey
+    source: str
+    for_production: bool
+
+    def receipt_fields(self) -> dict[str, Any]:
+        """What a receipt says about it."""
+        named = "person" if self.by_person else "row"
+        return {named: str(self.column), "key": self.key.fingerprint}
+
+    def words(
+        self, column: str, kernel: str, identities: Sequence[bytes], codes: NDArray[np.int64]
+    ) -> Words:
+        """One word for each row, from its identity and its symbol."""
+        name = column.encode("utf-8", "surrogatepass")
+        context = len(name).to_bytes(8, "little") + name + bytes.fromhex(kernel)
+        return IdentityWords(self, context, identities, codes)
+
+
+class IdentityWords(Words):
+    """BLAKE2b under a secret key of column, kernel, identity, symbol and a counter.
+
+    The symbol is part of what is hashed: should a row come again with another symbol, its word is
+    independent of the first, where a shared word would let two reports rule symbols out.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        context: bytes,
+        identities: Sequence[bytes],
+        codes: NDArray[np.int64],
+    ) -> None:
+        super().__init__()
+        self.source, self.for_production = identity.source, identity.for_production
+        self._hash = identity.key.hash(8, context)
+        self._identities, self._codes = identities, codes
+
+    def _take(self, count: int) -> NDArray[np.uint64]:
+        part = slice(self.position, self.position + count)
+        codes = self._codes[part]
+        heads = {int(code): _head(int(code), 0) for code in np.unique(codes)}
+        copy, digests = self._hash.copy, []
+        for code, identity in zip(codes.tolist(), self._identities[part], strict=True):
+            found = copy()
+            found.update(heads[code] + identity)
+            digests.append(found.digest())
+        return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
+
+    def more_bits(self, position: int) -> Any:
+        """Further bytes for one row."""
+        code, identity = int(self._codes[position]), self._identities[position]
+        counter = 0
+        while True:
+            counter += 1
+            found = self._hash.copy()
+            found.update(_head(code, counter) + identity)
+            yield found.digest()
+
+
+def _head(code: int, counter: int) -> bytes:
+    # Of fixed length, so that the identity, which comes last, needs no mark of its end.
+    return code.to_bytes(8, "little", signed=True) + counter.to_bytes(8, "little")
+
+
+def words_and_identity(
+    rng: Any, column: str, row: str | None, person: str | None, key: Any
+) -> tuple[Words, Identity | None]:
+    """What the arguments ``rng``, ``row``, ``person`` and ``key`` of a release mean together.
+
+    Raises :class:`InputError` for a key without identities or with a seed, and for identities that
+    are the secret itself.
+    """
+    for name, what in (("row", row), ("person", person)):
+        if what is not None and what == column:
+            raise InputError(
+                name,
+                expected="another column than the secret",
+                got=f"{column!r} for both",
+                remedy="name the column that identifies the rows",
+            )
+    if key is not None and row is None and person is None:
+        raise InputError(
+            "key",
+            expected="row= or person= with it (--row, --person)",
+            got="a key alone",
+            remedy="name the column that identifies the rows",
+        )
+    if key is not None and rng is not None:
+        raise InputError(
+            "rng",
+            expected="a key or a seed",
+            got="both",
+            remedy="leave rng= (--seed) out; the key alone makes the reports repeatable",
+        )
+    by_person = row is None
+    named = person if by_person else row
+    if named is None or (by_person and key is None):
+        return words_from(rng, str(column)), None
+    if key is not None:
+        source = "secret key of the user (BLAKE2b of each identity)"
+        return SystemWords(), Identity(named, by_person, as_key(key), source, True)
+    if rng is None:
+        source = "operating system (one secret key, BLAKE2b of each identity)"
+        return SystemWords(), Identity(named, by_person, release_key(), source, True)
+    return SystemWords(), Identity(named, by_person, _seeded(rng), SeededWords.source, False)
+
+
+def _seeded(rng: Any) -> ReleaseKey:
+    """A key that is no secret, from a seed or a generator."""
+    if isinstance(rng, np.random.Generator):
+        return ReleaseKey(rng.bytes(32))
+    words = words_from(rng)
+    if not isinstance(words, SeededWords):
+        raise InputError(
+            "rng",
+            expected="None, a seed or a NumPy generator where rows have identities",
+            got=f"a {type(rng).__name__}",
+            remedy="pass a secret key as key=",
+        )
+    return ReleaseKey(blake2b(str(words.seed).encode(), person=b"mechdesign-seed").digest())
+
+
+class Admission:
+    """Notices identities that come again, over all parts of a table.
+
+    It remembers every identity, in about a hundred bytes each.
+    """
+
+    def __init__(self, identity: Identity) -> None:
+        self.identity = identity
+        self._symbols: dict[bytes, int] = {}
+
+    def admit(self, identities: Sequence[bytes], codes: NDArray[np.int64] | None) -> None:
+        """Take in the rows of one part.
+
+        Raises :class:`DataError` for a row's identity that came before, and for a person with
+        several symbols. It quotes none of them, as they are data.
+        """
+        if not self.identity.by_person:
+            before = len(self._symbols)
+            self._symbols.update(dict.fromkeys(map(shortened, identities), 0))
+            again = before + len(identities) - len(self._symbols)
+            if again:
+                raise repeated(self.identity, again)
+            return
+        assert codes is not None
+        others = set()
+        for identity, code in zip(identities, codes.tolist(), strict=True):
+            if code != ABSENT:
+                short = shortened(identity)
+                if self._symbols.setdefault(short, code) != code:
+                    others.add(short)
+        if others:
+            raise repeated(self.identity, len(others))
+
+
+def shortened(identity: bytes) -> bytes:
+    """An identity in few bytes; no two are the same."""
+    return identity if len(identity) <= _LONGEST else blake2b(identity, digest_size=31).digest()
+
+
+def repeated(identity: Identity, count: int | None = None) -> DataError:
+    """The error for identities that come again."""
+    if identity.by_person:
+        return DataError(
+            f"column {identity.column!r}",
+            expected="one value of the secret for each person, who then has one report",
+            got="several" + (f" for {count} of them" if count else " for a person"),
+            remedy="keep one row per person, or name a unique column with row= (--row) so that "
+            "each row has a report of its own; levels then add up",
+        )
+    return DataError(
+        f"column {identity.column!r}",
+        expected="a different identity in each row",
+        got=f"{count} rows whose identity came before" if count else "some that are repeated",
+        remedy="name a column without repeats with row= (--row), or where rows are about the same "
+        "person give that column as person= (--person) with a key",
+    )
+
+
+def missing_identity(column: Any) -> DataError:
+    """The error for rows without an identity."""
+    return DataError(
+        f"column {column!r}",
+        expected="an identity in each row",
+        got="missing values",
+        remedy="fill them in, or drop those rows",
+    )
+
+
+def check_type(kind: Any, column: Any) -> None:
+    """Raise :class:`DataError` for an Arrow type that holds no identities."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_floating(kind):
+        raise _refuse(column, "floating-point numbers")
+    if pa.types.is_nested(kind) or pa.types.is_boolean(kind):
+        raise _refuse(column, f"values of type {kind}")
+
+
+def encode_identities(values: Any, column: Any, *, texts: bool = False) -> list[bytes]:
+    """Identities of an Arrow array or a list as bytes, equal for equal ones in every library.
+
+    Parameters
+    ----------
+    values : pyarrow Array, ChunkedArray or list
+    column : its name, for errors
+    texts : whether they were read from a text file, where an empty cell is a missing one
+
+    Raises
+    ------
+    DataError
+        For missing values, floating-point numbers and other types.
+    """
+    found = encode_some(values, column, texts=texts)
+    if any(identity is None for identity in found):
+        raise missing_identity(column)
+    return found  # type: ignore[return-value]
+
+
+def encode_some(values: Any, column: Any, *, texts: bool = False) -> list[bytes | None]:
+    """:func:`encode_identities`, with ``None`` for missing values."""
+    if isinstance(values, list):
+        return [_encode(value, column) for value in values]
+    import pyarrow as pa
+
+    check_type(values.type, column)
+    if pa.types.is_dictionary(values.type):
+        if isinstance(values, pa.ChunkedArray):
+            return [i for chunk in values.chunks for i in encode_some(chunk, column, texts=texts)]
+        # A value that is coded twice, or null, is what it stands for.
+        distinct = encode_some(values.dictionary, column, texts=texts)
+        return [None if i is None else distinct[i] for i in values.indices.to_pylist()]
+    kind = values.type
+    if pa.types.is_timestamp(kind):
+        zone, unit = b"u" if kind.tz else b"n", _NANOSECONDS[kind.unit]
+        ticks = values.cast(pa.int64()).to_pylist()
+        return [None if v is None else b"t%s%d" % (zone, v * unit) for v in ticks]
+    listed = values.to_pylist()
+    if pa.types.is_integer(kind):
+        return [None if v is None else b"i%d" % v for v in listed]
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if texts:
+            listed = [v if v and v.strip() else None for v in listed]
+        return [None if v is None else b"s" + v.encode() for v in listed]
+    return [_encode(value, column) for value in listed]
+
+
+def _encode(value: Any, column: Any) -> bytes | None:
+    if isinstance(value, np.datetime64):
+        ticks = value.astype("datetime64[ns]")
+        return None if np.isnat(ticks) else b"tn%d" % int(ticks.astype(np.int64))
+    value = tidy(value)
+    if is_missing(value):
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return b"i%d" % value
+    if isinstance(value, str):
+        return b"s" + value.encode("utf-8", "surrogatepass")
+    if isinstance(value, uuid.UUID):
+        return b"s" + str(value).encode()
+    if isinstance(value, (bytes, bytearray)):
+        return b"b" + bytes(value)
+    if isinstance(value, datetime.datetime):
+        zone = b"n"
+        nanoseconds = getattr(value, "nanosecond", 0)
+        if hasattr(value, "to_pydatetime"):
+            value = value.to_pydatetime(warn=False)
+        if value.tzinfo is not None:
+            value, zone = value.astimezone(datetime.UTC).replace(tzinfo=None), b"u"
+        ticks = (value - _EPOCH) // datetime.timedelta(microseconds=1) * 1000 + nanoseconds
+        return b"t%s%d" % (zone, ticks)
+    if isinstance(value, datetime.date):
+        return b"d%d" % (value - _EPOCH.date()).days
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+        return b"i%d" % int(value)
+    kinds = {float: "floating-point numbers", Decimal: "numbers that are not whole"}
+    raise _refuse(column, kinds.get(type(value), f"values of type {type(value).__name__}"))
+
+
+def _refuse(column: Any, got: str) -> DataError:
+    return DataError(
+        f"column {column!r}",
+        expected="identities that are integers, text, UUIDs, bytes, dates or times",
+        got=got,
+        remedy="convert the column, for example to integers or text",
+    )

@@ -1,0 +1,42 @@
+"""What the tests of the engines share: sessions, and no silent skipping where all is installed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import sys
+
+import pytest
+
+
+def needed(name, extra):
+    """A module; a test that needs it is skipped without it, and fails where all must run."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        _missing(f"{name} is not installed (pip install 'mechdesign[{extra}]')")
+
+
+def _missing(what):
+    if os.environ.get("MECHDESIGN_TEST_ALL") == "1":
+        pytest.fail(f"MECHDESIGN_TEST_ALL is set, but {what}")
+    pytest.skip(f"SKIPPED: {what}")
+
+
+def spark_session():
+    """A local Spark session that tries a failed task again."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        _missing("Spark needs Java, and there is none on this machine")
+    sql = needed("pyspark.sql", "spark")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    session = (
+        sql.SparkSession.builder.master("local[2,3]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.memory", "1g")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    return session

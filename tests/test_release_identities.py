@@ -1,0 +1,708 @@
+"""A report is a function of a secret key and the identity of its row, in every library."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import hashlib
+import json
+import os
+import pickle
+import stat
+import sys
+import threading
+import uuid
+
+import numpy as np
+import pytest
+from checks import refused
+from scipy.stats import chi2
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.errors import DataError, ExposureWarning, InputError, RepeatWarning, StorageError
+from mechdesign.release.entropy import KeyedWords
+from mechdesign.release.identities import IdentityWords, encode_identities
+from mechdesign.release.receipts import kernel_fingerprint, receipts_from_text, receipts_of
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+duckdb = pytest.importorskip("duckdb")
+dataframe = pytest.importorskip("dask.dataframe")
+
+LABELS = ["a", "b", "c"]
+FOUND = md.design(md.Prior([0.5, 0.3, 0.2], LABELS), md.utility.Hamming(), md.LDP(2))
+KEY = md.ReleaseKey(bytes(range(40)))
+ROWS = 3000
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"id": rng.permutation(ROWS) - 50, "x": rng.choice(LABELS, ROWS), "z": 1.5})
+
+
+@pytest.fixture(scope="module")
+def expected(table):
+    made = md.privatize(table, "x", FOUND, row="id", key=KEY)
+    return dict(zip(made["id"].tolist(), made["x"].tolist(), strict=True))
+
+
+def arrow(frame):
+    return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+def relation(frame):
+    base = duckdb.connect()
+    base.register("people", arrow(frame))
+    return base.sql("SELECT * FROM people")
+
+
+def dask(frame):
+    return dataframe.from_pandas(frame, npartitions=4, sort=False)
+
+
+# Each as a table, and reports of what comes back as pairs of identity and report.
+WAYS = {
+    "pandas": (lambda f: f, lambda r: zip(r["id"], r["x"], strict=True)),
+    "polars": (pl.from_pandas, lambda r: r.select("id", "x").rows()),
+    "polars lazy": (
+        lambda f: pl.from_pandas(f).lazy(),
+        lambda r: r.select("id", "x").collect().rows(),
+    ),
+    "polars streaming": (
+        lambda f: pl.from_pandas(f).lazy(),
+        lambda r: r.select("id", "x").collect(engine="streaming").rows(),
+    ),
+    "arrow": (arrow, lambda r: zip(r["id"].to_pylist(), r["x"].to_pylist(), strict=True)),
+    "arrow reader": (
+        lambda f: arrow(f).to_reader(max_chunksize=777),
+        lambda r: WAYS["arrow"][1](r.read_all()),
+    ),
+    "batches": (
+        lambda f: arrow(f).to_batches(max_chunksize=1001),
+        lambda r: WAYS["arrow"][1](pa.Table.from_batches(r)),
+    ),
+    "duckdb": (relation, lambda r: r.project("id, x").fetchall()),
+    "dask": (dask, lambda r: WAYS["pandas"][1](r.compute(scheduler="synchronous"))),
+}
+ONCE = [name for name in WAYS if name not in ("arrow reader", "batches")]
+
+
+def check_reports(found, expected):
+    """Every identity that is there has its one report."""
+    rows = 0
+    for identity, report in found:
+        assert expected[int(identity)] == report
+        rows += 1
+    assert rows
+
+
+@pytest.mark.parametrize("kind", ["int64", "int16", "Int32", "object"])
+@pytest.mark.parametrize("name", WAYS)
+def test_the_same_key_gives_the_same_reports_in_every_library(name, kind, table, expected):
+    make, read = WAYS[name]
+    if (name, kind) == ("dask", "object"):
+        kind = "int32"  # Dask itself makes text of columns of objects.
+    for frame in (table, table.sort_values("id"), table.iloc[:100]):
+        typed = make(frame.astype({"id": kind}))
+        found = list(read(md.privatize(typed, "x", FOUND, row="id", key=KEY)))
+        check_reports(found, expected)
+        assert len(found) == len(frame)
+
+
+PLANS = {
+    "pandas": [
+        lambda m: pd.concat([m, m]),
+        lambda m: m.sample(frac=1, random_state=1),
+        lambda m: m.merge(m[["id"]], on="id"),
+        lambda m: m[m["x"] == "b"],
+        lambda m: m.drop_duplicates(),
+    ],
+    "polars lazy": [
+        lambda m: pl.concat([m, m]),
+        lambda m: m.sort("x", "id"),
+        lambda m: m.join(m.select("id"), on="id", how="full", coalesce=True),
+        lambda m: m.filter(pl.col("x") == "b"),
+        lambda m: m.filter(pl.col("id") % 7 == 3).slice(5, 100),
+        lambda m: m.unique(),
+        lambda m: m.unique(subset="id", keep="any"),
+        lambda m: m.group_by("id").agg(pl.col("x").first()),
+        lambda m: m.collect().sample(fraction=1, shuffle=True, seed=1).lazy(),
+    ],
+    "duckdb": [
+        lambda m: m.union(m),
+        lambda m: m.order("x, z, id DESC"),
+        lambda m: m.filter("x = 'b'"),
+        lambda m: m.distinct(),
+        lambda m: m.aggregate("id, first(x) AS x, 1 AS z", "id"),
+        lambda m: m.set_alias("l").join(m.project("id").set_alias("r"), "id"),
+    ],
+    "dask": [
+        lambda m: dataframe.concat([m, m]),
+        lambda m: m.repartition(npartitions=1),
+        lambda m: m.repartition(npartitions=7),
+        lambda m: m.shuffle("x"),
+        lambda m: m.merge(m[["id"]], on="id"),
+        lambda m: m[m["x"] == "b"],
+        lambda m: m.drop_duplicates(),
+        lambda m: m.groupby("id").x.first().reset_index(),
+    ],
+}
+CASES = [(name, i) for name in PLANS for i in range(len(PLANS[name]))]
+
+
+@pytest.mark.parametrize(("name", "plan"), CASES)
+def test_no_plan_draws_a_report_anew(name, plan, table, expected):
+    make, read = WAYS[name]
+    made = md.privatize(make(table), "x", FOUND, row="id", key=KEY)
+    changed = PLANS[name][plan](made)
+    for _ in range(2):
+        check_reports(read(changed), expected)
+
+
+@pytest.mark.parametrize(("name", "plan"), CASES)
+def test_no_plan_draws_anew_what_was_drawn_once(name, plan, table):
+    """Without identities a table is concrete: what it gives is what it gave."""
+    make, read = WAYS[name]
+    made = md.privatize(make(table), "x", FOUND)
+    once = {int(i): x for i, x in read(made)}
+    assert len(once) == ROWS
+    changed = PLANS[name][plan](made)
+    for _ in range(2):
+        check_reports(read(changed), once)
+
+
+@pytest.mark.parametrize("name", ["polars lazy", "dask"])
+def test_words_that_are_not_repeatable_are_found_out(name, table, expected, monkeypatch):
+    """A control for the three tests above: words by place, or fresh ones."""
+    make, read = WAYS[name]
+
+    def fresh(self, count):
+        return np.frombuffer(os.urandom(8 * count), np.uint64)
+
+    def by_place(self, count):
+        return np.random.default_rng(self.position).integers(0, 2**63, count).astype(np.uint64) * 2
+
+    def check_all(made, truth):
+        for plan in PLANS[name]:
+            check_reports(read(plan(made)), truth)
+
+    for broken, stays in ((fresh, False), (by_place, name == "dask")):
+        monkeypatch.setattr(IdentityWords, "_take", broken)
+        made = md.privatize(make(table), "x", FOUND, row="id", key=KEY)
+        once = {int(i): x for i, x in read(made)}
+        # Dask keeps the places of rows in their partitions under these plans.
+        for truth in [expected] if stays else [expected, once]:
+            with pytest.raises(AssertionError):
+                check_all(made, truth)
+
+
+def test_lazy_tables_stay_lazy_only_with_identities(table):
+    lazy = pl.from_pandas(table).lazy()
+    assert "PYTHON" in md.privatize(lazy, "x", FOUND, row="id").explain().upper()
+    assert md.privatize(lazy, "x", FOUND).explain().startswith("DF [")
+    generator = np.random.default_rng(1)
+    drawn = md.privatize(lazy, "x", FOUND, rng=generator).collect()
+    same = md.privatize(table, "x", FOUND, rng=np.random.default_rng(1))
+    assert drawn["x"].to_list() == same["x"].tolist()
+
+
+def test_lazy_frames_keep_names_that_look_like_patterns():
+    """Names that polars reads as several columns elsewhere."""
+    frame = pl.DataFrame({"^a.*$": LABELS, "ab": LABELS, "*": [1, 2, 3], "secret": [4, 5, 6]})
+    made = md.privatize(frame.lazy(), "^a.*$", FOUND, row="*", key=KEY).collect()
+    for name in ("ab", "*", "secret"):
+        assert made.get_column(name).equals(frame.get_column(name))
+    plain = pd.DataFrame({"id": [1, 2, 3], "^a.*$": LABELS})
+    same = md.privatize(plain, "^a.*$", FOUND, row="id", key=KEY)
+    assert made.get_column("^a.*$").to_list() == same["^a.*$"].tolist()
+
+
+# What a report depends on
+
+
+def test_the_words_are_those_of_the_documented_hash(table):
+    """The format is a promise: the same key gives the same reports with later versions."""
+    kernel = bytes.fromhex(kernel_fingerprint(FOUND.mechanism))
+    root = hashlib.blake2b(bytes(range(40)), digest_size=64, person=b"mechdesign-root").digest()
+    context = (1).to_bytes(8, "little") + b"x" + kernel
+    words = []
+    for identity, x in zip(table["id"][:500], table["x"][:500], strict=True):
+        found = hashlib.blake2b(key=root, digest_size=8, person=b"mechdesign-words")
+        found.update(len(context).to_bytes(8, "little") + context)
+        found.update(LABELS.index(x).to_bytes(8, "little") + bytes(8) + b"i%d" % identity)
+        words.append(int.from_bytes(found.digest(), "little"))
+
+    from test_release_sampler import Listed
+
+    drawn = md.Sampler(FOUND, Listed(words)).draw(table["x"][:500].tolist())
+    made = md.privatize(table[:500], "x", FOUND, row="id", key=KEY)
+    assert made["x"].tolist() == drawn
+    assert KEY.fingerprint == "0bdaec46dc80516c5515aa3c0317f059"
+
+
+def test_reports_change_with_key_column_kernel_and_identity():
+    flip = md.Mechanism([[0.5, 0.5], [0.5, 0.5]], ["a", "b"])
+    almost = md.Mechanism.from_weights([[2, 2], [1, 3]], 2, ["a", "b"])
+    frame = pd.DataFrame({"id": range(200), "x": "a", "y": "a"})
+
+    def drawn(frame=frame, column="x", mechanism=flip, key=KEY):
+        return md.privatize(frame, column, mechanism, row="id", key=key)[column].tolist()
+
+    base = drawn()
+    assert base == drawn(key=bytes(range(40)))
+    for other in (
+        drawn(key=bytes(range(41))),
+        drawn(column="y"),
+        drawn(mechanism=almost),
+        drawn(frame=frame.assign(id=frame["id"] + 200)),
+        drawn(frame=frame.assign(id=frame["id"].astype(str))),
+        # The same row with another symbol: its word is independent of the first.
+        drawn(frame=frame.assign(x="b")),
+        md.privatize(frame, "x", flip, row="id")["x"].tolist(),
+    ):
+        same = np.mean([a == b for a, b in zip(base, other, strict=True)])
+        assert 0.3 < same < 0.7
+
+
+SAMPLE = uuid.UUID("12345678-9abc-def0-1234-56789abcdef0")
+DAY = datetime.date(2024, 2, 29)
+MOMENT = datetime.datetime(2024, 2, 29, 12, 30, 1, 5)
+SAME = {
+    "integers": [
+        [7],
+        pa.array([7], pa.int8()),
+        pa.array([7], pa.uint64()),
+        pa.chunked_array([pa.array([7])]),
+        pa.array([7]).dictionary_encode(),
+        pa.array([decimal.Decimal(7)]),
+        [np.uint8(7)],
+        [decimal.Decimal("7.00")],
+        pl.Series([7], dtype=pl.Int32).to_arrow(),
+    ],
+    "text": [
+        ["7"],
+        pa.array(["7"]),
+        pa.array(["7"], pa.large_string()),
+        pa.array(["7"], pa.string_view()),
+        pa.chunked_array([pa.array(["7"]).dictionary_encode()] * 1),
+        [np.str_("7")],
+    ],
+    "uuids": [[SAMPLE], [str(SAMPLE)], pa.array([str(SAMPLE)]), pa.array([SAMPLE])],
+    "bytes": [[b"7"], pa.array([b"7"]), pa.array([b"7"], pa.binary(1)), [bytearray(b"7")]],
+    "dates": [[DAY], pa.array([DAY]), pa.array([DAY], pa.date64())],
+    "times": [
+        [MOMENT],
+        [pd.Timestamp(MOMENT)],
+        [np.datetime64(MOMENT)],
+        pa.array([MOMENT], pa.timestamp("us")),
+        pa.array([MOMENT], pa.timestamp("ns")),
+    ],
+    "instants": [
+        [MOMENT.replace(tzinfo=datetime.UTC)],
+        [
+            MOMENT.replace(tzinfo=datetime.UTC).astimezone(
+                datetime.timezone(datetime.timedelta(0, 60))
+            )
+        ],
+        pa.array([MOMENT], pa.timestamp("us", tz="Europe/Stockholm")),
+    ],
+}
+
+
+def test_identities_are_the_same_in_every_library_and_differ_otherwise():
+    found = {}
+    for name, ways in SAME.items():
+        encoded = {encode_identities(values, "id")[0] for values in ways}
+        assert len(encoded) == 1, name
+        found[name] = encoded.pop()
+    assert len(set(found.values())) == len(SAME)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0],
+        [float("nan")],
+        [None],
+        [True],
+        [(1, 2)],
+        [decimal.Decimal("1.5")],
+        [datetime.timedelta(1)],
+        [np.datetime64("NaT")],
+        pa.array([1.0]),
+        pa.array([1.0]).dictionary_encode(),
+        pa.array([1, None]),
+        pa.array(["a", None]).dictionary_encode(),
+        pa.array([[1]]),
+        pa.array([True]),
+    ],
+    ids=str,
+)
+def test_what_is_no_identity_is_refused(values):
+    refused(lambda: encode_identities(values, "id"), "'id'", "identit", error=DataError)
+
+
+def test_floats_are_refused_by_every_table(table):
+    for make, read in WAYS.values():
+        frame = make(table.astype({"id": float}))
+        refused(
+            lambda f=frame, r=read: list(r(md.privatize(f, "x", FOUND, row="id"))),
+            "floating-point",
+            error=DataError,
+        )
+
+
+# Repeated identities
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_repeated_identities_are_refused_over_the_whole_table(name, table):
+    make, read = WAYS[name]
+    twice = pd.concat([table, table.iloc[[0]].assign(x="c")], ignore_index=True)
+    table_of = make(twice)
+    if name == "arrow reader":
+        # A stream notices when it comes to it.
+        made = md.privatize(table_of, "x", FOUND, row="id")
+        refused(lambda: list(read(made)), "1 rows whose identity came before", error=DataError)
+        return
+    found = refused(lambda: list(md.privatize(table_of, "x", FOUND, row="id")), error=DataError)
+    assert "identity" in str(found)
+    assert str(table["id"][0]) not in str(found).replace("one", "")
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_a_person_has_one_report(name, table, expected):
+    make, read = WAYS[name]
+    thrice = pd.concat([table, table, table.iloc[:10]], ignore_index=True)
+    found = list(read(md.privatize(make(thrice), "x", FOUND, person="id", key=KEY)))
+    assert len(found) == len(thrice)
+    check_reports(found, expected)
+    other = thrice.assign(x=["c" if i == len(thrice) - 1 else x for i, x in enumerate(thrice["x"])])
+    other.loc[0, "x"] = "a"
+    other.loc[ROWS, "x"] = "b"
+
+    def all_of_it():
+        return list(read(md.privatize(make(other), "x", FOUND, person="id", key=KEY)))
+
+    refused(all_of_it, "one value of the secret for each person", "row=", error=DataError)
+
+
+def test_rows_and_persons_together(table):
+    """Each row has its own report; what the rows of one person add up to is warned of."""
+    frame = table.assign(who=table["id"] // 2)
+    with pytest.warns(RepeatWarning, match="one person has 2 rows"):
+        made = md.privatize(frame, "x", FOUND, row="id", person="who", key=KEY)
+    alone = md.privatize(frame, "x", FOUND, row="id", key=KEY)
+    assert made["x"].tolist() == alone["x"].tolist()
+    assert receipts_of(made)["x"].row == "id"
+    # Without a key a person's rows are drawn independently, and warned of.
+    with pytest.warns(RepeatWarning, match="one person has 2 rows"):
+        md.privatize(frame, "x", FOUND, person="who")
+
+
+def test_null_reports_of_a_person_are_no_second_value():
+    frame = pd.DataFrame({"who": [1, 1, 2], "x": ["a", None, "b"]})
+    made = md.privatize(frame, "x", FOUND, person="who", key=KEY, missing="keep")
+    assert made["x"].isna().tolist() == [False, True, False]
+
+
+def test_what_does_not_go_together(table):
+    for words, message in [
+        ({"key": KEY}, "a key alone"),
+        ({"key": KEY, "row": "id", "rng": 1}, "both"),
+        ({"row": "x"}, "another column"),
+        ({"person": "x"}, "another column"),
+        ({"row": "id", "key": b"short"}, "5 bytes"),
+        ({"row": "id", "key": "k" * 40}, "got str"),
+        ({"row": "id", "rng": KeyedWords()}, "KeyedWords"),
+    ]:
+        refused(lambda w=words: md.privatize(table, "x", FOUND, **w), message)
+    refused(
+        lambda: md.privatize(table, "x", FOUND, row="idd"), "did you mean 'id'", error=InputError
+    )
+
+
+def test_a_seed_with_identities_is_for_research(table):
+    one = md.privatize(table, "x", FOUND, row="id", rng=5)
+    assert not receipts_of(one)["x"].for_production
+    lazy = md.privatize(pl.from_pandas(table).lazy(), "x", FOUND, row="id", rng=5)
+    assert lazy.collect()["x"].to_list() == one["x"].tolist()
+    generators = [np.random.default_rng(3) for _ in range(2)]
+    same = [md.privatize(table, "x", FOUND, row="id", rng=g)["x"].tolist() for g in generators]
+    assert same[0] == same[1] != one["x"].tolist()
+
+
+# Draws
+
+
+def p_value(codes, drawn, kernel):
+    total, freedom = 0.0, 0
+    for x, row in enumerate(kernel):
+        counts = np.bincount(drawn[codes == x], minlength=len(row))
+        live = row > 0
+        assert not counts[~live].any()
+        expected = row[live] * counts.sum()
+        total += ((counts[live] - expected) ** 2 / expected).sum()
+        freedom += live.sum() - 1
+    return chi2.sf(total, freedom)
+
+
+def independence(first, second, size):
+    """Chi-square p-value of independence of two lists of reports."""
+    counts = np.zeros((size, size))
+    np.add.at(counts, (first, second), 1)
+    expected = counts.sum(1, keepdims=True) * counts.sum(0, keepdims=True) / counts.sum()
+    return chi2.sf(((counts - expected) ** 2 / expected).sum(), (size - 1) ** 2)
+
+
+LARGE = 60_000
+EVEN = md.Mechanism.from_weights([[4, 2, 2], [1, 6, 1], [3, 3, 2]], 3, LABELS, LABELS)
+
+
+def codes_of(column="x", start=0, seed=1):
+    x = np.random.default_rng(seed).integers(0, 3, LARGE)
+    frame = pd.DataFrame({"id": np.arange(start, start + LARGE), column: np.array(LABELS)[x]})
+    made = md.privatize(frame, column, EVEN, row="id", key=KEY)
+    return x, made[column].map(LABELS.index).to_numpy()
+
+
+def test_reports_by_identity_follow_the_kernel_and_are_independent():
+    x, drawn = codes_of()
+    assert p_value(x, drawn, EVEN.kernel) > 1e-4
+    # Controls: a kernel that is 1 % off, and the reports of rows shared with their neighbours.
+    assert p_value(x, drawn, EVEN.kernel + np.array([0.01, -0.01, 0])) < 1e-4
+    assert independence(drawn[:-1], drawn[1:], 3) > 1e-4
+    assert independence(drawn[:-1], drawn[:-1], 3) < 1e-4
+    # Secrets of their own, so that only shared words could tie two lists of reports together.
+    for other in (codes_of("y", seed=2)[1], codes_of(start=10**6, seed=3)[1]):
+        assert independence(drawn, other, 3) > 1e-4
+    # A second value of the same rows: given both values, the reports are independent.
+    y, again = codes_of(seed=4)
+    for one, two in [(0, 1), (1, 2), (2, 0)]:
+        changed = (x == one) & (y == two)
+        assert independence(drawn[changed], again[changed], 3) > 1e-4
+    assert (drawn[x == y] == again[x == y]).all()
+
+
+def test_undecided_words_of_an_identity_are_settled_with_the_right_chances(monkeypatch):
+    """Kernels over other denominators need more than one word for some rows."""
+    from mechdesign.release import batches
+    from mechdesign.release.alias import AliasTable
+
+    monkeypatch.setattr(batches, "AliasTable", lambda mechanism: AliasTable(mechanism, bits=4))
+    thirds = md.Mechanism.from_weights(np.array([[1, 1, 1]]), 2, ["a"], check=False)
+    frame = pd.DataFrame({"id": range(30_000), "x": "a"})
+    made = md.privatize(frame, "x", thirds, row="id", key=KEY)["x"]
+    counts = np.bincount(made, minlength=3)
+    assert chi2.sf(((counts - 10_000) ** 2 / 10_000).sum(), 2) > 1e-4
+    again = md.privatize(frame[::-1], "x", thirds, row="id", key=KEY)["x"]
+    assert (again[::-1] == made).all()
+
+
+# Keys
+
+
+def test_keys_are_not_shown_and_travel_to_workers():
+    assert "0001" not in repr(KEY)
+    assert KEY.fingerprint[:12] in repr(KEY)
+    assert pickle.loads(pickle.dumps(KEY)) == KEY
+    assert {KEY, md.ReleaseKey(bytes(range(40)))} == {KEY}
+    assert md.release_key() != md.release_key()
+    assert KEY != "key"
+
+
+def test_key_files(tmp_path):
+    path = tmp_path / "release.key"
+    key = md.release_key(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert md.release_key(str(path)) == key
+    assert os.listdir(tmp_path) == ["release.key"]
+    path.chmod(0o644)
+    with pytest.warns(ExposureWarning, match="mode 0644"):
+        md.release_key(path)
+    for text in ("", "secret", "mechdesign-key-1 00", "\xff"):
+        path.write_text(text)
+        path.chmod(0o600)
+        with pytest.raises(StorageError, match=r"release\.key: expected a key"):
+            md.release_key(path)
+        assert path.read_text() == text
+    for bad in (tmp_path, tmp_path / "none" / "k", 5, "a\0b"):
+        with pytest.raises(StorageError, match="key file") as caught:
+            md.release_key(bad)
+        assert "\n" not in str(caught.value)
+
+
+def test_threads_that_make_a_key_file_at_once_get_one_key(tmp_path):
+    found, start = [], threading.Barrier(8)
+
+    def make():
+        start.wait()
+        found.append(md.release_key(tmp_path / "k"))
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len(set(found)) == 1
+    assert os.listdir(tmp_path) == ["k"]
+
+
+def test_a_key_is_found_where_links_are_not_possible(tmp_path, monkeypatch):
+    def refuse(*names):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refuse)
+    key = md.release_key(tmp_path / "k")
+    assert md.release_key(tmp_path / "k") == key
+    assert os.listdir(tmp_path) == ["k"]
+    assert stat.S_IMODE((tmp_path / "k").stat().st_mode) == 0o600
+
+
+# Receipts and files
+
+
+def test_receipts_name_the_identities_and_never_the_key(table):
+    for make in (lambda f: f, arrow):
+        made = md.privatize(make(table), "x", FOUND, row="id", key=KEY)
+        receipt = receipts_of(made)["x"]
+        assert (receipt.row, receipt.person, receipt.key) == ("id", None, KEY.fingerprint)
+        assert receipt.for_production
+        text = json.dumps(receipt.to_json())
+        assert KEY._secret.hex() not in text
+        assert receipts_from_text(json.dumps({"x": receipt.to_json()}))["x"] == receipt
+        plain = receipts_of(md.privatize(make(table), "x", FOUND))["x"]
+        # What is written without a key has the fields that it always had.
+        assert not {"row", "person", "key"} & set(plain.to_json())
+        assert receipts_from_text(json.dumps({"x": plain.to_json()}))["x"] == plain
+    person = receipts_of(md.privatize(table, "x", FOUND, person="id", key=KEY))["x"]
+    assert (person.row, person.person) == (None, "id")
+    fresh = [receipts_of(md.privatize(table, "x", FOUND, row="id"))["x"].key for _ in range(2)]
+    assert fresh[0] != fresh[1]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, table):
+    monkeypatch.chdir(tmp_path)
+    md.save(FOUND, "d.json")
+    table.to_csv("people.csv", index=False)
+    table.iloc[::-1].to_parquet("people.parquet")
+    return tmp_path
+
+
+def apply(capsys, *words):
+    capsys.readouterr()
+    code = main(["apply", "d.json", *map(str, words)])
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    return code, out, err
+
+
+def test_files_are_privatised_by_identity(folder, table, expected, capsys):
+    words = ["--column", "x", "--row", "id", "--key", "release.key"]
+    code, out, _ = apply(capsys, "people.csv", *words, "-o", "r.csv")
+    assert code == 0
+    key = md.release_key("release.key")
+    assert f"key: fingerprint {key.fingerprint}" in out
+    assert stat.S_IMODE(os.stat("release.key").st_mode) == 0o600
+    assert apply(capsys, "people.csv", *words, "-o", "again.csv")[0] == 0
+    assert (folder / "r.csv").read_bytes() == (folder / "again.csv").read_bytes()
+    # Cells of a CSV file are text.
+    as_text = md.privatize(table.astype({"id": str}), "x", FOUND, row="id", key=key)
+    assert pd.read_csv("r.csv")["x"].tolist() == as_text["x"].tolist()
+    code, out, _ = apply(capsys, "people.parquet", *words, "-o", "r.parquet", "--json")
+    assert json.loads(out)["row"] == "id"
+    assert json.loads(out)["key"] == key.fingerprint
+    made = pd.read_parquet("r.parquet").iloc[::-1]
+    assert made["x"].tolist() == md.privatize(table, "x", FOUND, row="id", key=key)["x"].tolist()
+    secret = (folder / "release.key").read_text().split()[1]
+    for name in os.listdir(folder):
+        if name != "release.key":
+            assert secret.encode() not in (folder / name).read_bytes()
+            assert bytes.fromhex(secret) not in (folder / name).read_bytes()
+
+
+def test_files_with_repeated_or_missing_identities_are_refused_before_anything_is_written(
+    folder, table, capsys
+):
+    for ending in ("csv", "parquet"):
+        for change, message in (
+            (lambda f: pd.concat([f, f.iloc[:3]]), "3 rows whose identity came before"),
+            (lambda f: f.assign(id=f["id"].astype("Int64").where(f["id"] > 0)), "missing values"),
+        ):
+            frame = change(table)
+            name = f"bad.{ending}"
+            frame.to_csv(name, index=False) if ending == "csv" else frame.to_parquet(name)
+            code, _, err = apply(capsys, name, "--column", "x", "--row", "id", "-o", f"o.{ending}")
+            assert code == 2
+            assert message in err
+            assert not os.path.exists(f"o.{ending}")
+    for words, message in [
+        (["--key", "k"], "a key alone"),
+        (["--key", "o.csv", "--row", "id"], "another file"),
+        (["--row", "ID"], "did you mean 'id'"),
+        (["--row", "id", "--key", "d.json"], "expected a key"),
+        (["--row", "id", "--key", "k", "--seed", "1"], "both"),
+    ]:
+        code, _, err = apply(capsys, "people.csv", "--column", "x", "-o", "o.csv", *words)
+        assert code == 2, words
+        assert message in err
+        assert not os.path.exists("o.csv")
+
+
+def test_a_file_may_have_several_rows_of_a_person(folder, table, capsys):
+    pd.concat([table, table]).to_csv("twice.csv", index=False)
+    words = ["--column", "x", "--person", "id", "--key", "k", "-o", "o.csv"]
+    code, _, err = apply(capsys, "twice.csv", *words)
+    assert code == 0
+    assert "rows;" not in err
+    made = pd.read_csv("o.csv")
+    assert (made.groupby("id")["x"].nunique() == 1).all()
+
+
+# Words that threads share
+
+
+@pytest.mark.parametrize("make", [KeyedWords, lambda: md.Sampler(FOUND, 1).words])
+def test_threads_never_share_words(make):
+    words, found = make(), []
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def draw():
+        for _ in range(100):
+            found.append(words.claim(50))
+
+    threads = [threading.Thread(target=draw) for _ in range(8)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert sorted(start for start, _ in found) == list(range(0, 40_000, 50))
+    assert len(np.unique(np.concatenate([part for _, part in found]))) == 40_000
+    ordered = np.concatenate([part for _, part in sorted(found, key=lambda one: one[0])])
+    if isinstance(words, KeyedWords):
+        np.testing.assert_array_equal(ordered, KeyedWords(words.key).take(40_000))
+
+
+def test_words_are_locked_while_they_are_taken():
+    """What the test above relies on, whatever the threads happen to do."""
+    seen = []
+
+    class Watched(KeyedWords):
+        def _take(self, count):
+            seen.append(self._lock.locked())
+            return super()._take(count)
+
+    words = Watched()
+    words.take(5)
+    copy = pickle.loads(pickle.dumps(KeyedWords(b"k" * 32, 7)))
+    np.testing.assert_array_equal(copy.take(5), KeyedWords(b"k" * 32, 7).take(5))
+    assert seen == [True]
