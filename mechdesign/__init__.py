@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from .privacy.ruling_out import PMLRegions as PMLRegions
     from .privacy.ruling_out import pml_regions as pml_regions
     from .release.accounting import compose as compose
+    from .release.encoding import show_values as show_values
     from .release.estimating import Estimate as Estimate
     from .release.estimating import estimate as estimate
     from .release.frames import privatize as privatize
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
     from .release.joint import estimate_joint as estimate_joint
     from .release.planning import plan as plan
     from .release.sampler import Sampler as Sampler
-    from .release.streams import privatize_file as privatize_file
+    from .releasing import privatize_file as privatize_file
     from .solve.designing import Design as Design
     from .solve.designing import design as design
     from .solve.designing import explain as explain
@@ -148,8 +149,9 @@ _HOMES = {
     "plot_binding": "plotting.prices",
     "plot_regions": "plotting.regions",
     "Sampler": "release.sampler",
+    "show_values": "release.encoding",
     "privatize": "release.frames",
-    "privatize_file": "release.streams",
+    "privatize_file": "releasing",
     "compose": "release.accounting",
     "estimate": "release.estimating",
     "Estimate": "release.estimating",

@@ -60,7 +60,8 @@ def save(item: Design | Mechanism, path: str | Path, *, overwrite: bool = False)
     ...     md.load(folder + "/m.json").mechanism == found.mechanism
     True
     """
-    write_text(json.dumps(to_json(item), indent=1) + "\n", path, overwrite=overwrite)
+    text = json.dumps(to_json(item), indent=1) + "\n"
+    write_text(text, path, overwrite=overwrite, private=isinstance(item, Design))
 
 
 def load(path: str | Path) -> Design | Mechanism:

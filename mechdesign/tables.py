@@ -70,7 +70,7 @@ def count_values(column: Any, *, missing: str = "error") -> dict[Label, int]:
             raise DataError(
                 "column",
                 expected="hashable values such as text or numbers",
-                got=f"{value!r} of type {type(value).__name__}",
+                got=f"values of type {type(value).__name__}, first in row {total}",
                 remedy="select a column that holds one value per row",
             ) from None
     _settle_missing("column", blank, total, missing)
@@ -319,7 +319,7 @@ def _weight(text: str | None, name: str, column: str, line: int) -> Fraction:
         raise DataError(
             f"column {column!r} of {name}",
             expected=f"a non-negative count in line {line}",
-            got=repr(text),
+            got="no cell" if text is None else "something else",
             remedy="correct the cell, or choose another column of counts",
         ) from None
     return value

@@ -12,7 +12,7 @@ from checks import refused
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, LevelError, PrecisionWarning, StorageError
-from mechdesign.ledger import read_ledger
+from mechdesign.ledger import Ledger
 from mechdesign.release import accounting
 from mechdesign.release.encoding import Codebook
 
@@ -192,10 +192,11 @@ def test_damaged_ledgers_are_refused(tmp_path, change):
     content = {"format": "mechdesign-ledger", "schema": 1, "releases": [], "mechanisms": {}}
     path = tmp_path / "ledger.json"
     path.write_text(json.dumps(content))
-    assert read_ledger(path) == content
+    assert Ledger(path).releases() == []
+    path = tmp_path / "other.json"
     path.write_text(json.dumps({**content, **change}))
     with pytest.raises(StorageError, match="edited"):
-        read_ledger(path)
+        Ledger(path).releases()
 
 
 # Composition

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, Force, Kernel, note, print_json
+from .options import AsJson, Force, Kernel, ShowValues, note, print_json
 
 
 def apply(
@@ -33,7 +33,10 @@ def apply(
     ] = None,
     ledger: Annotated[
         Path | None,
-        typer.Option(help="Ledger of releases; mechdesign-ledger.json beside the output."),
+        typer.Option(
+            help="Ledger of releases, in place of your own (MECHDESIGN_LEDGER, or in your data "
+            "folder)."
+        ),
     ] = None,
     about: Annotated[
         str | None,
@@ -42,6 +45,7 @@ def apply(
     seed: Annotated[
         int | None, typer.Option(help="Seed, for research only: whoever knows it can undo reports.")
     ] = None,
+    show_values: ShowValues = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -49,8 +53,8 @@ def apply(
     from ..arguments import read_symbol
     from ..errors import InputError
     from ..files import check_writable
-    from ..ledger import check_ledger, record, warn_of_earlier
-    from ..release.streams import privatize_file, receipt_path
+    from ..ledger import default_ledger
+    from ..releasing import privatize_file
     from ..solve.designing import Design
     from ..storage import load_kernel
 
@@ -63,10 +67,13 @@ def apply(
             got=str(output),
             remedy="keep the original until the reports are checked",
         )
-    book = ledger or output.parent / "mechdesign-ledger.json"
-    check_ledger(book, [output, receipt_path(output), Path(table), Path(kernel)])
-    people = about or str(Path(table).resolve())
-    warn_of_earlier(book, people, column, item)
+    if ledger is not None and ledger.resolve() == Path(kernel).resolve():
+        raise InputError(
+            "--ledger",
+            expected="a file of its own",
+            got=f"{ledger}, which is the design",
+            remedy="choose another name for the ledger",
+        )
     receipt = privatize_file(
         table,
         output,
@@ -79,12 +86,14 @@ def apply(
         rng=seed,
         overwrite=force,
         progress=sys.stderr.isatty(),
+        ledger=ledger,
+        about=about,
+        show_values=show_values,
     )
-    record(book, people, receipt, item, str(output))
     if as_json:
         print_json(receipt.to_json())
     else:
         kept = ", ".join(receipt.notions) or "no notion was checked"
         typer.echo(f"{receipt.rows} reports of {column!r}: {kept}, kernel {receipt.kernel[:16]}…")
         typer.echo(f"random words: {receipt.source}")
-    note(f"saved {output}, recorded in {book}")
+    note(f"saved {output}, recorded in {ledger or default_ledger()}")

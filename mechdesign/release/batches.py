@@ -62,7 +62,10 @@ class Policy:
             )
         if asked and codebook.place(self.replacement) == ABSENT:
             raise codebook.refuse(
-                "replacement", [self.replacement], "name the input that stands in for others"
+                "replacement",
+                [self.replacement],
+                "name the input that stands in for others",
+                own=True,
             )
         if not asked and self.replacement is not None:
             raise InputError(
@@ -213,7 +216,7 @@ class ColumnRelease:
         kind = np.where(places != ABSENT, 0, np.where(missing, 1, 2))
         if kind.any():
             counts = np.bincount(indices, minlength=len(kind))
-            self._settle([*values, None], kind, counts, places, len(indices))
+            self._settle([*values, None], kind, counts, places, indices)
         return places[indices]
 
     def _is_missing(self, value: Any) -> bool:
@@ -227,9 +230,10 @@ class ColumnRelease:
         kind: NDArray[np.int64],
         counts: NDArray[np.int64],
         places: NDArray[np.int64],
-        total: int,
+        indices: NDArray[np.int64],
     ) -> None:
         """Apply the policy to the values that are no inputs and that do occur."""
+        total = len(indices)
         blank = int(counts[kind == 1].sum())
         if blank and self.policy.missing == "error":
             raise DataError(
@@ -240,10 +244,12 @@ class ColumnRelease:
             )
         strangers = [v for v, k, c in zip(values, kind, counts, strict=True) if k == 2 and c]
         if strangers and self.policy.unseen == "error":
+            rows = np.flatnonzero((kind == 2)[indices])
             raise self._book.refuse(
                 f"column {self.column!r}",
                 strangers,
                 "correct them, or choose unseen='null' or 'replace' (--unseen)",
+                f" in {len(rows)} row{'s' * (len(rows) > 1)}, first in row {self.rows + int(rows[0]) + 1}",
             )
         stand_in = self._book.place(self.policy.replacement)
         if self.policy.missing == "replace":

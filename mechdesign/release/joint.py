@@ -339,7 +339,7 @@ def _count_pairs(
         raise UnknownNameError("policy for missing reports", missing, ["error", "drop"])
     if isinstance(reports, Mapping):
         counts = {
-            (tidy(key[0]), tidy(key[1])): check_count(tidy(value), key)
+            (tidy(key[0]), tidy(key[1])): check_count(tidy(value))
             for key, value in reports.items()
             if isinstance(key, tuple) and len(key) == 2
         }
@@ -347,7 +347,7 @@ def _count_pairs(
             raise DataError(
                 "counts of reports",
                 expected="pairs of outputs as keys",
-                got=listing(list(reports)),
+                got="other keys",
                 remedy="write {('a', 'x'): 12, …}",
             )
     else:
