@@ -163,6 +163,7 @@ def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
     claim = Claim(Path(path), overwrite=overwrite)
     try:
         lock = FileLock(claim.lock, mode=0o600)
+        touch_private(claim.lock)
         try:
             lock.acquire(timeout=0)
         except Timeout:
@@ -182,6 +183,11 @@ def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
             lock.release()
     except OSError as problem:
         raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
+
+
+def touch_private(path: Path) -> None:
+    """Make an empty file for its owner where there is none; a lock would wait where it cannot."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def _publish(name: Path, target: Path, *, overwrite: bool, private: bool) -> None:

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .errors import StorageError
+from .errors import InputError, StorageError
 from .files import read_text
 from .mechanism import Mechanism
+from .privacy.notion import PrivacyNotion, parse_notion
 from .release.sampler import mechanism_of
 from .storage import from_json
 
@@ -17,8 +18,14 @@ FORMAT = "mechdesign-ledger"
 
 def specs(item: Any) -> list[str]:
     """The notions of a design as they are written on the command line, where they can be."""
-    notions = getattr(item, "notions", ())
-    return [n.spec for n in notions if len(n.needs) == len(n.written)]
+    return [notion.spec for notion in getattr(item, "notions", ()) if _is_readable(notion)]
+
+
+def _is_readable(notion: PrivacyNotion) -> bool:
+    try:
+        return parse_notion(notion.spec) == notion
+    except InputError:
+        return False
 
 
 def is_first(path: Path) -> bool:

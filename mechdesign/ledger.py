@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import Any
 
 from .errors import DataError, InputError, MechdesignError, RepeatWarning, StorageError, warn
-from .files import check_writable, read_text, write_text
+from .files import check_writable, read_text, touch_private, write_text
 from .first_ledgers import FORMAT, is_first, read_first, specs
 from .mechanism import Mechanism
 from .privacy.notion import PrivacyNotion, parse_notion
 from .release.accounting import compose
-from .release.fingerprints import Fingerprint, plain_text
+from .release.fingerprints import Fingerprint
 from .release.receipts import Receipt, kernel_fingerprint
 from .release.sampler import mechanism_of
 from .release.streams import Survey
@@ -174,6 +174,7 @@ class Ledger:
             self.head_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             check_writable(self.path, overwrite=True)
             lock = self.path.with_name(self.path.name + ".lock")
+            touch_private(lock)
             with FileLock(lock, mode=0o600, timeout=_PATIENCE):
                 yield
         except Timeout:
@@ -231,13 +232,17 @@ class Ledger:
             first = json.loads(lines[0])
             known = first["format"] == FORMAT
         except (ValueError, KeyError, TypeError, IndexError, RecursionError):
-            raise self._damaged("lines that each hold the hash of the one before", "others") from None
+            raise self._damaged(
+                "lines that each hold the hash of the one before", "others"
+            ) from None
         if not known or first["schema"] != SCHEMA:
             raise StorageError(
                 f"ledger {self.path}: expected schema version {SCHEMA}, got "
                 f"{first.get('schema')!r}; upgrade mechdesign to read it."
             )
-        if head is not None and (len(lines) < head[0] or self._chained(lines[head[0] - 1]) != head[1]):
+        if head is not None and (
+            len(lines) < head[0] or self._chained(lines[head[0] - 1]) != head[1]
+        ):
             raise self._damaged(f"the {head[0]} lines that were written", f"{len(lines)} or others")
         return lines
 
@@ -357,7 +362,9 @@ def _warn_of(
     count = len(same) + len(older)
     if not count:
         return
-    made = {row["kernel"]: row.get("made") or ledger.kernel(row["kernel"]) for row in (*older, *same)}
+    made = {
+        row["kernel"]: row.get("made") or ledger.kernel(row["kernel"]) for row in (*older, *same)
+    }
     parts = [made[row["kernel"]] for row in (*older, *same)]
     total = "what they add up to is not known, as the kernel of one is gone"
     if None not in parts:

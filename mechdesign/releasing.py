@@ -15,7 +15,6 @@ from .release.identify import warn_of_untold
 from .release.receipts import Receipt
 from .release.streams import Survey, receipt_path, stream_file
 
-
 # What the ledger was called that lay beside the output.
 _BESIDE = "mechdesign-ledger.json"
 

@@ -319,7 +319,9 @@ def _weight(text: str | None, name: str, column: str, line: int) -> Fraction:
         raise DataError(
             f"column {column!r} of {name}",
             expected=f"a non-negative count in line {line}",
-            got="no cell" if text is None else "something else",
+            got="an empty cell"
+            if not (text or "").strip()
+            else ("another number" if _is_number(text or "") else "text that is no number"),
             remedy="correct the cell, or choose another column of counts",
         ) from None
     return value

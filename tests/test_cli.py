@@ -503,7 +503,7 @@ BAD = {
     "weights of text": (
         ["design", "titanic", "--column", "class", "--weights", "sex", *PML],
         "non-negative count",
-        "'female'",
+        "text that is no number",
     ),
     "unknown policy": (
         ["design", "titanic", "--column", "class", "--missing", "dropp", *PML],

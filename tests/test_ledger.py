@@ -278,7 +278,7 @@ def test_a_ledger_that_others_wrote_on_is_no_damage(place, monkeypatch):
 
 def test_the_ledger_holds_no_secrets_and_stays_small(place):
     labels = [f"label {i}" for i in range(300)]
-    found = md.design(md.Prior.from_counts(range(1, 301), labels), md.utility.Hamming(), md.LDP(1))
+    found = md.design(md.Prior.uniform(labels), md.utility.Hamming(), md.LDP(1))
     for i in range(3):
         Path(f"{i}.csv").write_text("x\n" + "\n".join(labels[i : i + 50]) + "\n")
         md.privatize_file(f"{i}.csv", f"r{i}.csv", "x", found)
@@ -318,7 +318,9 @@ def first_ledger(path, about, column="x", item=FOUND):
     entry = {"about": about, "date": "2026-01-02", "output": "old.csv", **receipt}
     mechanisms = {receipt["kernel"]: to_json(item)}
     content = {"format": "mechdesign-ledger", "schema": 1}
-    path.write_text(json.dumps({**content, "releases": [entry], "mechanisms": mechanisms}, indent=1))
+    path.write_text(
+        json.dumps({**content, "releases": [entry], "mechanisms": mechanisms}, indent=1)
+    )
 
 
 def test_ledgers_of_the_first_kind_are_read_and_written_anew(run, place):

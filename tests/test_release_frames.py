@@ -233,7 +233,10 @@ def test_policies_for_what_is_no_input(make):
     assert column(missing="replace", unseen="null", replacement="c") == ["a", "c", None, "b"]
     assert column(missing="replace", unseen="replace", replacement="c") == ["a", "c", "c", "b"]
     refused(lambda: column(), "missing", "1 in 4", error=DataError)
-    refused(lambda: column(missing="keep"), "'zz'", error=DataError)
+    found = refused(lambda: column(missing="keep"), "1 other value in 1 row, first in row 3")
+    assert "zz" not in str(found)
+    with md.show_values():
+        refused(lambda: column(missing="keep"), "'zz'", error=DataError)
     refused(lambda: column(missing="drop"), "keep", error=UnknownNameError)
     refused(lambda: column(unseen="keep"), "replace", error=UnknownNameError)
     refused(lambda: column(missing="replace"), "stands in", error=InputError)

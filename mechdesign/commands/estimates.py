@@ -21,6 +21,7 @@ from .options import (
     Feature,
     Force,
     Kernel,
+    ShowValues,
     expect_picture,
     note,
     print_json,
@@ -64,6 +65,7 @@ def estimate(
         Path | None,
         typer.Option(help="Save a picture of the estimates (.png, .svg or .pdf)."),
     ] = None,
+    show_values: ShowValues = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:

@@ -16,6 +16,7 @@ from ..tables import MISSING_TEXT, is_missing
 from .alias import AliasTable
 from .encoding import ABSENT, Codebook, label_text
 from .entropy import Words, words_from
+from .fingerprints import Fingerprinter
 from .receipts import Receipt, make_receipt, with_receipt
 from .sampler import mechanism_of
 
@@ -103,6 +104,7 @@ class ColumnRelease:
         self.policy = policy or Policy()
         self.texts = texts
         self.rows = 0
+        self._reports = Fingerprinter()
         self._book = Codebook(self.mechanism.inputs, "inputs of the mechanism", texts=texts)
         self.policy.check(self._book)
 
@@ -115,7 +117,7 @@ class ColumnRelease:
         """The same release with other words."""
         other = ColumnRelease.__new__(ColumnRelease)
         other.__dict__.update(self.__dict__)
-        other.words, other.rows = words, 0
+        other.words, other.rows, other._reports = words, 0, Fingerprinter()
         return other
 
     def receipt(self, *, rows: bool = True) -> Receipt:
@@ -127,7 +129,9 @@ class ColumnRelease:
             missing=self.policy.missing,
             unseen=self.policy.unseen,
         )
-        return replace(found, rows=self.rows if rows else None)
+        if not rows:
+            return found
+        return replace(found, rows=self.rows, reports=self._reports.result().sequence)
 
     # Arrow batches
 
@@ -172,6 +176,8 @@ class ColumnRelease:
             drawn = self.table.draw(np.where(absent, 0, codes), self.words).astype(np.int64)
             drawn[absent] = ABSENT
         self.rows += len(codes)
+        outputs = self.mechanism.outputs
+        self._reports.add_codes([*outputs, None], np.where(drawn == ABSENT, len(outputs), drawn))
         return drawn
 
     def encode(self, array: Any) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..labels import parse_labels, tidy
 from ..tables import MISSING_TEXT, is_missing
-from .batches import load_arrow
+from .receipts import Receipt, receipts_of
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class Fingerprinter:
 
     def add(self, array: Any) -> None:
         """Take in an Arrow array."""
-        pa = load_arrow()
+        import pyarrow as pa
+
         if isinstance(array, pa.ChunkedArray):
             array = array.unify_dictionaries().combine_chunks()
         if not pa.types.is_dictionary(array.type):
@@ -104,3 +105,37 @@ def plain_text(value: Any) -> str:
         whole = isinstance(value, int) or value.is_integer()
         return f"number {int(value) if whole else value!r}"
     return f"text {value}"
+
+
+def known_reports(table: Any, column: str) -> Receipt | None:
+    """The receipt that a table carries for the reports in a column, by its name or its values.
+
+    A column that was renamed is known by the fingerprint of its values, as long as they are all
+    there in their order.
+    """
+    found = receipts_of(table)
+    if str(column) in found:
+        return found[str(column)]
+    marked = {r.reports: r for r in found.values() if r.reports is not None}
+    if not marked:
+        return None
+    array = _array(table, column)
+    if array is None:
+        return None
+    finger = Fingerprinter()
+    finger.add(array)
+    return marked.get(finger.result().sequence)
+
+
+def _array(table: Any, column: str) -> Any:
+    """A column of a pandas frame or an Arrow table as an Arrow array; ``None`` for others."""
+    import pyarrow as pa
+
+    if type(table).__module__.startswith("pandas") and list(table.columns).count(column) == 1:
+        try:
+            return pa.Array.from_pandas(table[column])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            return None  # values of several types, as no mechanism reports them
+    if hasattr(table, "schema") and table.schema.names.count(column) == 1:
+        return table.column(column) if hasattr(table, "column") else None
+    return None

@@ -132,7 +132,7 @@ def stream_file(
         if recorder is not None:
             recorder.begin(survey_file(source, column, mechanism, recorder.key), release.receipt())
         try:
-            part, reports = claim.part(), Fingerprinter()
+            part, reports = claim.part(), Fingerprinter(b"" if recorder is None else recorder.key)
             _write(source, part, release, reports, stop_if_asked, progress=progress)
             receipt, files = release.receipt(), [(part, Path(target))]
             if texts:
