@@ -472,9 +472,8 @@ def test_reports_of_another_mechanism_are_refused():
 
 def test_impossible_and_empty_reports_are_warned_of():
     with pytest.warns(MisfitWarning, match="probability"):
-        made = md.estimate({"no": 990, "yes": 10}, FLIP)
-    assert made["no"] > 1
-    assert made.upper[0] == 1
+        made = md.estimate({"no": 990, "yes": 10}, FLIP, misfit="warn")
+    assert made["no"] > made.lower[0] > 1  # nothing is cut to look possible
     weak = md.Mechanism([[0.51, 0.49], [0.49, 0.51]])
     with pytest.warns(PrecisionWarning, match="next to nothing"):
         md.estimate({0: 10, 1: 10}, weak)

@@ -251,11 +251,12 @@ class ColumnRelease:
         strangers = [v for v, k, c in zip(values, kind, counts, strict=True) if k == 2 and c]
         if strangers and self.policy.unseen == "error":
             rows = np.flatnonzero((kind == 2)[indices])
+            first = self.rows + int(rows[0]) + 1
             raise self._book.refuse(
                 f"column {self.column!r}",
                 strangers,
                 "correct them, or choose unseen='null' or 'replace' (--unseen)",
-                f" in {len(rows)} row{'s' * (len(rows) > 1)}, first in row {self.rows + int(rows[0]) + 1}",
+                f" in {len(rows)} row{'s' * (len(rows) > 1)}, first in row {first}",
             )
         stand_in = self._book.place(self.policy.replacement)
         if self.policy.missing == "replace":

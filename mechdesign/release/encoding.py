@@ -110,9 +110,10 @@ class Codebook:
         kinds = {type(tidy(value)).__name__ for value in strangers}
         types = {type(label).__name__ for label in self.labels}
         if kinds.isdisjoint(types) and not self.texts and not (kinds | types) <= {"int", "float"}:
+            asked = " or ".join(sorted(types))
             return DataError(
                 subject,
-                expected=f"{self.what} of type {' or '.join(sorted(types))}: {listing(self.labels)}",
+                expected=f"{self.what} of type {asked}: {listing(self.labels)}",
                 got=f"values of type {' or '.join(sorted(kinds))}"
                 + (f": {listing(strangers)}" if quoted else where),
                 remedy="convert the column to the type of the labels",

@@ -34,8 +34,8 @@ class Fingerprint:
 class Fingerprinter:
     """Builds the fingerprint of a column, batch by batch, in constant memory.
 
-    Values are compared by what they mean, not by how a file writes them: 1, 1.0 and the text ``"1"``
-    are one value, and so are all ways to leave a cell empty. Batches may be cut anywhere.
+    Values are compared by what they mean, not by how a file writes them: 1, 1.0 and the text
+    ``"1"`` are one value, and so are all ways to leave a cell empty. Batches may be cut anywhere.
 
     Parameters
     ----------
@@ -114,9 +114,11 @@ def known_reports(table: Any, column: str) -> Receipt | None:
     there in their order.
     """
     found = receipts_of(table)
-    if str(column) in found:
-        return found[str(column)]
-    marked = {r.reports: r for r in found.values() if r.reports is not None}
+    if str(column) in found or not found:
+        return found.get(str(column))
+    names = table.schema.names if hasattr(table, "schema") else map(str, table.columns)
+    there = set(names)
+    marked = {r.reports: r for name, r in found.items() if r.reports and name not in there}
     if not marked:
         return None
     array = _array(table, column)

@@ -76,6 +76,7 @@ class JointEstimate(TableEstimate):
     reports : number of people
     convergence : of the maximisation of the likelihood, with the proven gap
     distribution : ``(N1, N2)`` of largest likelihood over all pairs of symbols
+    note : what could not be told of where the reports came from, or nothing
     """
 
     names: tuple[str, str]
@@ -87,6 +88,11 @@ class JointEstimate(TableEstimate):
     convergence: Convergence
     distribution: NDArray[np.float64]
     _parts: Any = field(default=None)
+    note: str = ""
+
+    def __repr__(self) -> str:
+        shown = super().__repr__()
+        return f"{shown}\n{self.note}" if self.note else shown
 
     def conditional(self, given: str) -> TableEstimate:
         """Frequencies of the other secret given each value of one, with delta-method intervals.

@@ -134,7 +134,9 @@ def stream_file(
         try:
             part, reports = claim.part(), Fingerprinter(b"" if recorder is None else recorder.key)
             _write(source, part, release, reports, stop_if_asked, progress=progress)
-            receipt, files = release.receipt(), [(part, Path(target))]
+            # The metadata of a Parquet file come before its rows.
+            receipt = replace(release.receipt(), reports=None)
+            files = [(part, Path(target))]
             if texts:
                 note = {"file": Path(target).name, "sha256": _digest(part)}
                 carried = {**file_receipts(source), column: receipt}
@@ -170,7 +172,7 @@ def _write(
         after = release.schema(schema)
         place = release.find_among(schema.names)
         if total is not None:
-            after = with_receipt(after, replace(release.receipt(), rows=total))
+            after = with_receipt(after, replace(release.receipt(rows=False), rows=total))
         with (
             _writer(ending, part, after, source) as write,
             counter(total, "privatising", show=progress) as advance,
@@ -367,7 +369,7 @@ def _check_last_quote(source: str | Path, batch: Any) -> None:
         raise DataError(
             f"table {Path(source).name}",
             expected="quotes that are closed",
-            got=f"a cell in the last column that takes in {len(cell.splitlines())} lines to the end",
+            got=f"a cell in the last column that takes in the last {len(cell.splitlines())} lines",
             remedy="close the quote, or double it where it is meant as a character",
         )
 
