@@ -21,6 +21,7 @@ from .errors import CertificateError, InputError, StorageError
 from .files import read_text, write_text
 from .mechanism import Mechanism
 from .prior import Prior
+from .release.published import PublicDesign
 from .serialising import (
     asked_to_json,
     duals_from_json,
@@ -28,6 +29,7 @@ from .serialising import (
     mechanism_from_json,
     mechanism_to_json,
     notion_from_json,
+    notion_to_json,
     number_from_json,
     number_to_json,
     prior_from_json,
@@ -45,11 +47,18 @@ SCHEMA = 1
 _AGREEMENT = 1e-12
 
 
-def save(item: Design | Mechanism, path: str | Path, *, overwrite: bool = False) -> None:
+def save(
+    item: Design | Mechanism, path: str | Path, *, overwrite: bool = False, public: bool = False
+) -> None:
     """Write a design or a mechanism to a JSON file.
 
-    The file appears under its name only when it is complete. Raises :class:`StorageError` when the
-    file exists and ``overwrite`` is false, or when it cannot be written.
+    The file appears under its name only when it is complete. The file of a design holds its prior
+    exactly, which may be the counts of people, so that only its owner may read it; with ``public``
+    it holds what others may have: kernel, labels and guarantee, without the prior. That loads as a
+    :class:`PublicDesign`, from which estimates and plans are made as from any mechanism.
+
+    Raises :class:`StorageError` when the file exists and ``overwrite`` is false, or when it cannot
+    be written.
 
     Examples
     --------
@@ -60,12 +69,15 @@ def save(item: Design | Mechanism, path: str | Path, *, overwrite: bool = False)
     ...     md.load(folder + "/m.json").mechanism == found.mechanism
     True
     """
+    if public and isinstance(item, Design):
+        item = PublicDesign.of(item.mechanism, item.notions)
     text = json.dumps(to_json(item), indent=1) + "\n"
     write_text(text, path, overwrite=overwrite, private=isinstance(item, Design))
 
 
 def load(path: str | Path) -> Design | Mechanism:
-    """Read what :func:`save` wrote: a :class:`Design` or a :class:`Mechanism`.
+    """Read what :func:`save` wrote: a :class:`Design`, a :class:`Mechanism`, or a
+    :class:`PublicDesign`, which is one with a guarantee.
 
     Raises :class:`StorageError` for an unknown schema version, a damaged file, or one whose
     contents do not bear out what it says.
@@ -129,8 +141,15 @@ def kernel_csv(mechanism: Mechanism) -> str:
 
 def to_json(item: Design | Mechanism) -> dict[str, Any]:
     """What :func:`save` writes, as plain values."""
-    if isinstance(item, Mechanism):
-        body: dict[str, Any] = {"kind": "mechanism", "mechanism": mechanism_to_json(item)}
+    if isinstance(item, PublicDesign):
+        body: dict[str, Any] = {
+            "kind": "public",
+            "mechanism": mechanism_to_json(item),
+            "notions": [notion_to_json(notion) for notion in item.notions],
+            "fingerprint": item.fingerprint,
+        }
+    elif isinstance(item, Mechanism):
+        body = {"kind": "mechanism", "mechanism": mechanism_to_json(item)}
     elif isinstance(item, Design):
         body = _design_out(item)
     else:
@@ -208,6 +227,8 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
             return mechanism_from_json(content["mechanism"])
         if content["kind"] == "design":
             return _design_in(content, name)
+        if content["kind"] == "public":
+            return _public_in(content, name)
         raise StorageError(
             f"{name}: expected a design or a mechanism, got {content['kind']!r}; upgrade "
             "mechdesign to read it."
@@ -228,6 +249,17 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
             f"{name}: a part is missing or has another form ({type(problem).__name__}: {problem}); "
             "design again, or take the original file."
         ) from None
+
+
+def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
+    notions = [notion_from_json(part, name) for part in content["notions"]]
+    try:
+        made = PublicDesign.of(mechanism_from_json(content["mechanism"]), notions)
+    except CertificateError as failure:
+        raise StorageError(f"{name}: the file was altered ({failure}); get it again.") from None
+    if made.fingerprint != content["fingerprint"]:
+        raise StorageError(f"{name}: the fingerprint is that of another design; get it again.")
+    return made
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:

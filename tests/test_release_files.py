@@ -18,7 +18,7 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, RepeatWarning, StorageError, UnknownNameError
 from mechdesign.ledger import Ledger
-from mechdesign.release.receipts import kernel_fingerprint
+from mechdesign.release.receipts import kernel_fingerprint, public_fingerprint
 from mechdesign.release.streams import count_file, file_receipts
 
 pa = pytest.importorskip("pyarrow")
@@ -87,7 +87,7 @@ def test_receipts_of_files_name_the_mechanism(people, name):
     found = file_receipts(target)["class"]
     assert found == receipt
     assert found.kernel == kernel_fingerprint(FOUND.mechanism)
-    assert found.design == FOUND.certificate.fingerprint
+    assert found.design == public_fingerprint(FOUND.mechanism, FOUND.notions)
     assert found.rows == 3000
     counts = count_file(target, ["class"], [FOUND])
     assert sum(counts.values()) == 3000

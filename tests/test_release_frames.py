@@ -291,7 +291,7 @@ def test_tables_name_the_mechanism_that_made_them(table):
     for make in (lambda f: f, arrow):
         receipt = receipts_of(md.privatize(make(table), "x", FOUND))["x"]
         assert receipt.kernel == kernel_fingerprint(FOUND.mechanism)
-        assert receipt.design == FOUND.certificate.fingerprint
+        assert receipt.design == public_fingerprint(FOUND.mechanism, FOUND.notions)
         assert receipt.notions == ("LDP(2)",)
         assert receipt.for_production
         assert receipt.rows == ROWS

@@ -27,7 +27,7 @@ def audit(
     from ..auditing import audit as run_audit
 
     asked = read_subject(
-        kernel, table, column, weights, missing, prior, privacy, normalise=normalise
+        kernel, table, column, weights, missing, prior, privacy, normalise=normalise, any_prior=True
     )
     report = run_audit(asked.mechanism, asked.prior, list(asked.notions) or None)
     if as_json:

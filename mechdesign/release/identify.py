@@ -74,8 +74,8 @@ class Identification:
                 f"estimated from any number of them; {REMEDY}"
             )
         return (
-            f"reports tell {len(self.blocks)} groups of the {len(self.symbols)} symbols apart, "
-            f"not each symbol: {self}; estimate by='blocks' (--by blocks), or {REMEDY}"
+            f"reports tell {len(self.blocks)} groups apart, not all {len(self.symbols)} symbols: "
+            f"{self}; estimate by='blocks' (--by blocks), or {REMEDY}"
         )
 
     def __str__(self) -> str:

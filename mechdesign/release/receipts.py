@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from .. import __version__
 from ..errors import DataError, UnknownNameError
 from ..files import read_text, write_text
 from ..mechanism import Mechanism
+from ..privacy.notion import notion_fields
 from .sampler import mechanism_of
 
 KEY = "mechdesign"
@@ -46,6 +47,20 @@ def kernel_fingerprint(mechanism: Mechanism) -> str:
     return digest.hexdigest()
 
 
+def public_fingerprint(mechanism: Mechanism, notions: Iterable[Any]) -> str:
+    """SHA-256 of a kernel and the notions it keeps, which says nothing about a prior.
+
+    The fingerprint in a certificate covers the prior as well. Where that was counted in data,
+    whoever has the fingerprint can try counts until they find those of the people, so it must not
+    go where reports go.
+    """
+    parts = [
+        [type(notion).__name__, *(repr(pair) for pair in sorted(notion_fields(notion).items()))]
+        for notion in notions
+    ]
+    return hashlib.sha256(json.dumps([kernel_fingerprint(mechanism), parts]).encode()).hexdigest()
+
+
 @dataclass(frozen=True)
 class Receipt:
     """What made the reports of one column.
@@ -54,7 +69,7 @@ class Receipt:
     ----------
     column : the column of reports
     kernel : fingerprint of the kernel that drew them
-    design : fingerprint in the certificate of the design, where there is one
+    design : public fingerprint of the design, where there is one
     notions : what the certificate guarantees, such as ``PML(0.5)``
     source : where the random words came from
     for_production : false for reports drawn with a seed, which whoever knows it can undo
@@ -86,12 +101,12 @@ _FIELDS = {part.name for part in fields(Receipt)}
 
 def make_receipt(item: Any, column: str, words: Any, **more: Any) -> Receipt:
     """The receipt of a column drawn from a design or a mechanism."""
-    certificate = getattr(item, "certificate", None)
+    mechanism, notions = mechanism_of(item), getattr(item, "notions", ())
     return Receipt(
         str(column),
-        kernel_fingerprint(mechanism_of(item)),
-        None if certificate is None else certificate.fingerprint,
-        tuple(str(notion) for notion in getattr(item, "notions", ())),
+        kernel_fingerprint(mechanism),
+        public_fingerprint(mechanism, notions) if notions else None,
+        tuple(str(notion) for notion in notions),
         words.source,
         words.for_production,
         **more,
