@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from .release.identify import identifiability as identifiability
     from .release.joint import estimate_joint as estimate_joint
     from .release.planning import plan as plan
+    from .release.published import PublicDesign as PublicDesign
+    from .release.receipts import save_receipt as save_receipt
     from .release.sampler import Sampler as Sampler
     from .releasing import privatize_file as privatize_file
     from .solve.designing import Design as Design
@@ -150,6 +152,8 @@ _HOMES = {
     "plot_regions": "plotting.regions",
     "Sampler": "release.sampler",
     "show_values": "release.encoding",
+    "save_receipt": "release.receipts",
+    "PublicDesign": "release.published",
     "privatize": "release.frames",
     "privatize_file": "releasing",
     "compose": "release.accounting",

@@ -14,6 +14,7 @@ import mechdesign as md
 from mechdesign.errors import DataError, InputError, RepeatWarning, UnknownNameError
 from mechdesign.release.receipts import (
     kernel_fingerprint,
+    public_fingerprint,
     receipts_from_text,
     receipts_of,
     schema_receipts,

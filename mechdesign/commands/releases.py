@@ -54,11 +54,15 @@ def apply(
     from ..errors import InputError
     from ..files import check_writable
     from ..ledger import default_ledger
+    from ..release.identify import identifiability
     from ..releasing import privatize_file
     from ..solve.designing import Design
     from ..storage import load_kernel
 
     item = load_kernel(kernel)
+    told = identifiability(item)
+    if told.advice and not told.tells_nothing:
+        note(told.advice)
     check_writable(output, overwrite=force)
     if Path(table).exists() and output.exists() and output.samefile(table):
         raise InputError(
