@@ -104,7 +104,7 @@ class ColumnRelease:
         self.policy = policy or Policy()
         self.texts = texts
         self.rows = 0
-        self._reports = Fingerprinter()
+        self._reports: Fingerprinter | None = Fingerprinter()
         self._book = Codebook(self.mechanism.inputs, "inputs of the mechanism", texts=texts)
         self.policy.check(self._book)
 
@@ -112,6 +112,10 @@ class ColumnRelease:
     def table(self) -> AliasTable:
         """The thresholds that draws are compared with."""
         return AliasTable(self.mechanism)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A hash under way cannot be sent to another process; what is drawn there has its own.
+        return {**self.__dict__, "_reports": None}
 
     def starting_at(self, words: Words) -> ColumnRelease:
         """The same release with other words."""
@@ -131,7 +135,8 @@ class ColumnRelease:
         )
         if not rows:
             return found
-        return replace(found, rows=self.rows, reports=self._reports.result().sequence)
+        reports = None if self._reports is None else self._reports.result().sequence
+        return replace(found, rows=self.rows, reports=reports)
 
     # Arrow batches
 
@@ -177,6 +182,8 @@ class ColumnRelease:
             drawn[absent] = ABSENT
         self.rows += len(codes)
         outputs = self.mechanism.outputs
+        if self._reports is None:
+            self._reports = Fingerprinter()
         self._reports.add_codes([*outputs, None], np.where(drawn == ABSENT, len(outputs), drawn))
         return drawn
 
