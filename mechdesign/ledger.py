@@ -3,8 +3,9 @@
 A ledger is a file of lines, one for the intent to release (written before anything is drawn) and
 one for its end. Every line holds the hash of the one before, and a head beside the user's own
 ledger says how far each ledger had come, so that lines that were changed, taken out or cut off are
-noticed, and a ledger that is gone as well. Who may write all of these files can still rewrite the
-past: nothing that lies on one's own machine can keep its owner from that.
+noticed, and a ledger that is gone as well. A copy under another name begins without a head: its end
+may be cut. Who may write all of these files can rewrite the past, and who names another ledger each
+time, or none, is not warned: nothing on one's own machine can keep its owner from that.
 
 Secrets are known again by a fingerprint under a key that lies beside the ledger, wherever their
 file lies and whatever it is called. The ledger holds no values, no counts, no paths, no priors;
@@ -47,7 +48,7 @@ def default_ledger() -> Path:
     """The user's own ledger: what ``MECHDESIGN_LEDGER`` names, else in the user's data folder."""
     named = os.environ.get(VARIABLE)
     if named:
-        return Path(named)
+        return Path(named).expanduser()
     from platformdirs import user_data_path
 
     return user_data_path("mechdesign", appauthor=False) / "ledger.jsonl"
@@ -70,6 +71,7 @@ class Ledger:
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = default_ledger() if path is None else Path(path)
         self._is_own = path is None
+        self._known_key: bytes | None = None
 
     def releases(self) -> list[dict[str, Any]]:
         """All releases, the oldest first; those that failed before anything was seen left out.
@@ -190,6 +192,11 @@ class Ledger:
             ) from None
 
     def _key(self) -> bytes:
+        if self._known_key is None:
+            self._known_key = self._read_key()
+        return self._known_key
+
+    def _read_key(self) -> bytes:
         if self._key_file.exists():
             try:
                 key = bytes.fromhex(read_text(self._key_file).strip())
@@ -199,7 +206,7 @@ class Ledger:
                 return key
         elif not self.path.exists() or is_first(self.path):
             write_text(secrets.token_hex(32) + "\n", self._key_file, overwrite=False, private=True)
-            return self._key()
+            return self._read_key()
         raise StorageError(
             f"ledger {self.path}: its key {self._key_file.name} is gone or damaged, so secrets "
             "are not known again; take it back from a copy, or begin another ledger."

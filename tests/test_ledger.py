@@ -23,7 +23,7 @@ from mechdesign.files import claimed
 from mechdesign.ledger import Ledger, default_ledger
 from mechdesign.release.fingerprints import Fingerprinter
 from mechdesign.release.receipts import make_receipt
-from mechdesign.release.streams import file_receipts, receipt_path
+from mechdesign.release.streams import file_receipts, receipt_path, stream_file
 from mechdesign.storage import to_json
 
 pa = pytest.importorskip("pyarrow")
@@ -238,6 +238,47 @@ def test_a_ledger_that_was_edited_is_noticed(run, place, how):
     Ledger().head_file.unlink()
     if how in ("removed", "cut"):
         assert run(*apply())[0] == 0  # what an owner who does not want to know can do
+
+
+def test_no_byte_of_a_ledger_can_be_changed(place):
+    for i in range(3):
+        Path(f"{i}.csv").write_text("x\n" + "a\nb\n" * (i + 5))
+        md.privatize_file(f"{i}.csv", f"r{i}.csv", "x", FOUND)
+    path = default_ledger()
+    whole = path.read_bytes()
+    draw = random.Random(5)
+    for _ in range(100):
+        at = draw.randrange(len(whole))
+        other = bytes([whole[at] ^ 1 << draw.randrange(7)])
+        path.write_bytes(whole[:at] + other + whole[at + 1 :])
+        with pytest.raises(StorageError, match="edited"):
+            Ledger().releases()
+    path.write_bytes(whole)
+    assert len(Ledger().releases()) == 3  # a control
+
+
+def test_two_who_release_the_same_secrets_at_once_know_of_each_other(place):
+    """The intent is there before the first has drawn anything."""
+    book = Ledger()
+    seen = []
+
+    class Slow:
+        key = book.key
+
+        def begin(self, survey, receipt):
+            book.open(survey, ["one"], "one", receipt, FOUND, "r.csv")
+            with pytest.warns(RepeatWarning, match="1 of them is under way or stopped"):
+                md.privatize_file("people.csv", "other.csv", "x", FOUND)
+            seen.append(len(book.releases()))
+
+        def withdraw(self):
+            raise AssertionError
+
+        def finish(self, receipt, reports):
+            seen.append("end")
+
+    stream_file("people.csv", "reports.csv", "x", FOUND, recorder=Slow())
+    assert seen == [2, "end"]
 
 
 def test_a_line_that_was_not_ended_is_no_damage(place):

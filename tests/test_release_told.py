@@ -326,3 +326,62 @@ def test_receipts_hold_no_hash_of_the_prior(run, tmp_path):
     md.privatize(frame, "x", two, rng=1, receipt="2.json")
     assert (tmp_path / "1.json").read_text() == (tmp_path / "2.json").read_text()
     assert one.certificate.fingerprint not in (tmp_path / "1.json").read_text()
+
+
+# Values of the data
+
+
+BROKEN = [
+    "x,y\nHIV,1\nno,2\n",
+    "x,y\nno,2\nHIV\n",
+    "x,y\nno,1,HIV\n",
+    'x,y\nno,"1\nHIV,2\n',
+    'x,y\n"no,2\nHIV,3\n',
+    b"x,y\nno,\xffHIV\n",
+]
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
+def test_no_message_quotes_a_value_of_a_file(tmp_path, text):
+    flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
+    source = tmp_path / "a.csv"
+    source.write_bytes(text if isinstance(text, bytes) else text.encode())
+    found = []
+    for act in (
+        lambda: md.privatize_file(source, tmp_path / "b.csv", "x", flip),
+        lambda: md.Prior.from_csv(source, "y", weights="x"),
+    ):
+        with pytest.raises(md.MechdesignError) as caught:
+            act()
+        found.append(str(caught.value))
+    assert "HIV" not in "".join(found)
+
+
+def test_no_message_quotes_a_value_of_a_table():
+    flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
+    secrets = ["no", "yes", "HIV"] * 20
+    frame = pd.DataFrame({"x": secrets})
+    for act in (
+        lambda: md.privatize(frame, "x", flip),
+        lambda: md.estimate(frame, flip, "x"),
+        lambda: md.estimate(secrets, flip),
+        lambda: md.estimate(frame["x"].value_counts().to_dict(), flip),
+        lambda: md.estimate_joint(frame.assign(y=frame["x"]), [flip, flip], ["x", "y"]),
+        lambda: md.estimate_joint({"HIV": 3}, [flip, flip]),
+        lambda: md.Sampler(flip).draw(secrets),
+        lambda: md.Sampler(flip).draw("HIV"),
+        lambda: md.Prior.from_data([["HIV"], ["no"]]),
+    ):
+        found = refused(act)
+        assert "HIV" not in str(found)
+        assert not any("HIV" in str(part) for part in (found.expected, found.got, found.remedy))
+
+
+def test_values_are_quoted_where_that_is_asked_for(run):
+    pd.DataFrame({"x": ["a", "secret"]}).to_csv("odd.csv", index=False)
+    words = ["apply", "useful.json", "odd.csv", "--column", "x", "-o", "r.csv"]
+    code, _, err = run(*words)
+    assert code == 2
+    assert "secret" not in err.replace("the secret", "")
+    assert "'secret'" in run(*words, "--show-values")[2]
+    assert "'secret'" not in run(*words)[2]  # it does not last
