@@ -174,7 +174,7 @@ class Ledger:
         try:
             if self._is_own or self.path == default_ledger():
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.head_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._make_place()
             check_writable(self.path, overwrite=True)
             lock = self.path.with_name(self.path.name + ".lock")
             touch_private(lock)
@@ -189,6 +189,18 @@ class Ledger:
             raise StorageError(
                 f"ledger {self.path}: cannot be written ({problem.strerror}), so nothing was "
                 f"released; name another with --ledger or {VARIABLE}."
+            ) from None
+
+    def _make_place(self) -> None:
+        """Make the folder where heads are kept."""
+        folder = self.head_file.parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as problem:
+            raise StorageError(
+                f"ledger {self.path}: how far it has come cannot be kept in {folder} "
+                f"({problem.strerror}), so nothing was released; let {VARIABLE} name a file in a "
+                "folder of yours."
             ) from None
 
     def _key(self) -> bytes:

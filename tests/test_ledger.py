@@ -131,6 +131,14 @@ def test_nothing_is_released_where_the_ledger_cannot_be_written(run, place):
     assert sorted(place.iterdir()) == before
 
 
+def test_nothing_is_released_where_the_head_of_the_ledger_cannot_be_kept(place, monkeypatch):
+    monkeypatch.setenv("MECHDESIGN_LEDGER", "/proc/nowhere/ledger.jsonl")
+    before = sorted(place.iterdir())
+    with pytest.raises(StorageError, match="let MECHDESIGN_LEDGER name"):
+        md.privatize_file("people.csv", "reports.csv", "x", FOUND, ledger=place / "l.jsonl")
+    assert sorted(place.iterdir()) == before
+
+
 # The same secrets
 
 
