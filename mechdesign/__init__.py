@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from .privacy.ruling_out import PMLRegions as PMLRegions
     from .privacy.ruling_out import pml_regions as pml_regions
     from .release.accounting import compose as compose
+    from .release.encoding import show_values as show_values
     from .release.estimating import Estimate as Estimate
     from .release.estimating import estimate as estimate
     from .release.frames import privatize as privatize
@@ -73,8 +74,10 @@ if TYPE_CHECKING:
     from .release.keys import ReleaseKey as ReleaseKey
     from .release.keys import release_key as release_key
     from .release.planning import plan as plan
+    from .release.published import PublicDesign as PublicDesign
+    from .release.receipts import save_receipt as save_receipt
     from .release.sampler import Sampler as Sampler
-    from .release.streams import privatize_file as privatize_file
+    from .releasing import privatize_file as privatize_file
     from .solve.designing import Design as Design
     from .solve.designing import design as design
     from .solve.designing import explain as explain
@@ -150,10 +153,13 @@ _HOMES = {
     "plot_binding": "plotting.prices",
     "plot_regions": "plotting.regions",
     "Sampler": "release.sampler",
+    "show_values": "release.encoding",
+    "save_receipt": "release.receipts",
+    "PublicDesign": "release.published",
     "privatize": "release.frames",
     "ReleaseKey": "release.keys",
     "release_key": "release.keys",
-    "privatize_file": "release.streams",
+    "privatize_file": "releasing",
     "compose": "release.accounting",
     "estimate": "release.estimating",
     "Estimate": "release.estimating",

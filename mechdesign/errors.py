@@ -22,7 +22,10 @@
     ├── RepeatWarning                   several reports about one person leak more than one
     ├── ExposureWarning                 what should be secret can be read by others
     ├── PrecisionWarning                there are too few reports to say much
-    └── MisfitWarning                   reports that the mechanism hardly makes
+    ├── MisfitWarning                   reports that the mechanism hardly makes
+    ├── UntoldWarning                   reports that tell nothing about the secret
+    ├── CountsWarning                   a file that holds exact counts of the people it is about
+    └── LeftoverWarning                 unfinished files of a run that was stopped
 """
 
 from __future__ import annotations
@@ -257,3 +260,15 @@ class PrecisionWarning(MechdesignWarning):
 
 class MisfitWarning(MechdesignWarning):
     """Reports that are very unlikely from the mechanism that is said to have made them."""
+
+
+class UntoldWarning(MechdesignWarning):
+    """A mechanism whose reports tell nothing about how the secret is distributed."""
+
+
+class CountsWarning(MechdesignWarning):
+    """A design, made from the very data it is applied to, whose file holds their exact counts."""
+
+
+class LeftoverWarning(MechdesignWarning):
+    """Unfinished files that a run which was stopped left behind."""

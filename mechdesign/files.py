@@ -1,7 +1,8 @@
-"""Text files, read and written whole or not at all."""
+"""Files, read and written whole or not at all, and by one process at a time."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import tempfile
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .errors import StorageError, quote
+from .errors import LeftoverWarning, StorageError, quote, warn
 from .reading import read_text as read_text
 
 
@@ -49,11 +50,11 @@ def check_writable(path: str | Path, *, overwrite: bool) -> None:
         )
 
 
-def write_text(text: str, path: str | Path, *, overwrite: bool) -> None:
-    """Write a file whole or not at all."""
+def write_text(text: str, path: str | Path, *, overwrite: bool, private: bool = False) -> None:
+    """Write a file whole or not at all; a private one may be read by its owner only."""
     try:
         with (
-            new_file(path, overwrite=overwrite) as name,
+            new_file(path, overwrite=overwrite, private=private) as name,
             os.fdopen(os.open(name, os.O_WRONLY), "w", encoding="utf-8") as file,
         ):
             file.write(text)
@@ -64,8 +65,12 @@ def write_text(text: str, path: str | Path, *, overwrite: bool) -> None:
 
 
 @contextmanager
-def new_file(path: str | Path, *, overwrite: bool) -> Iterator[Path]:
-    """A name to write to, which becomes the file when all went well and is removed otherwise."""
+def new_file(path: str | Path, *, overwrite: bool, private: bool = False) -> Iterator[Path]:
+    """A name to write to, which becomes the file when all went well and is removed otherwise.
+
+    Without ``overwrite`` the file is made exclusively: one that appeared meanwhile stays as it is,
+    and is an error. A private file may be read by its owner only.
+    """
     check_writable(path, overwrite=overwrite)
     target = Path(path)
     try:
@@ -74,13 +79,133 @@ def new_file(path: str | Path, *, overwrite: bool) -> Iterator[Path]:
         name = Path(text)
         try:
             yield name
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, target)
+            _publish(name, target, overwrite=overwrite, private=private)
         except BaseException:
             name.unlink(missing_ok=True)
             raise
     except OSError as problem:
         raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
+
+
+class Claim:
+    """The right to make one file, and others beside it, which no other process has meanwhile.
+
+    What is being written lies in hidden files, ``.mechdesign-…partial``, that only their owner can
+    read. A process that was killed leaves them behind; as nobody can write them without the claim,
+    whoever has it next knows that they are nobody's, says so, and removes them.
+    """
+
+    def __init__(self, target: Path, *, overwrite: bool) -> None:
+        self.target, self.overwrite = target, overwrite
+        digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
+        self._stem = f".mechdesign-{digest}"
+        self._parts: list[Path] = []
+
+    @property
+    def lock(self) -> Path:
+        """The file that is locked while somebody has the claim."""
+        return self.target.parent / f"{self._stem}.lock"
+
+    def sweep(self) -> None:
+        """Remove what a process that was killed left behind, with a warning."""
+        left = sorted(self.target.parent.glob(f"{self._stem}-*.partial"))
+        for name in left:
+            name.unlink(missing_ok=True)
+        if left:
+            warn(
+                f"output {self.target}: a run that was stopped left {len(left)} unfinished file"
+                f"{'s' if len(left) > 1 else ''} ({left[0].name}) with reports in the folder; "
+                "removed",
+                LeftoverWarning,
+            )
+
+    def part(self) -> Path:
+        """A new empty hidden file beside the target."""
+        handle, text = tempfile.mkstemp(
+            dir=self.target.parent, prefix=f"{self._stem}-", suffix=".partial"
+        )
+        os.close(handle)
+        self._parts.append(Path(text))
+        return self._parts[-1]
+
+    def publish(self, *files: tuple[Path, Path]) -> None:
+        """Give hidden files their names, all or none of them."""
+        made: list[Path] = []
+        try:
+            for name, target in files:
+                _publish(name, target, overwrite=self.overwrite, private=False)
+                made.append(target)
+        except BaseException:
+            for target in made if not self.overwrite else ():
+                target.unlink(missing_ok=True)
+            raise
+
+    def discard(self) -> None:
+        """Remove the hidden files that were not published."""
+        for name in self._parts:
+            name.unlink(missing_ok=True)
+
+
+@contextmanager
+def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
+    """The claim on a file that is about to be made.
+
+    Raises :class:`StorageError` when another process has it, or when the file may not be written.
+    """
+    from filelock import FileLock, Timeout
+
+    check_writable(path, overwrite=overwrite)
+    claim = Claim(Path(path), overwrite=overwrite)
+    try:
+        lock = FileLock(claim.lock, mode=0o600)
+        touch_private(claim.lock)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise StorageError(
+                f"output {path}: expected a file that nobody else writes, got one that another "
+                "process is writing; wait for it, or choose another name."
+            ) from None
+        try:
+            # It may have been made before the claim was ours.
+            check_writable(path, overwrite=overwrite)
+            claim.sweep()
+            yield claim
+        finally:
+            claim.discard()
+            # Gone while it is held: who waits for the file that was removed tries again.
+            claim.lock.unlink(missing_ok=True)
+            lock.release()
+    except OSError as problem:
+        raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
+
+
+def touch_private(path: Path) -> None:
+    """Make an empty file for its owner where there is none; a lock would wait where it cannot."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+
+
+def _publish(name: Path, target: Path, *, overwrite: bool, private: bool) -> None:
+    """Give a complete file its name; exclusively, unless another may be replaced."""
+    os.chmod(name, 0o600 if private else 0o666 & ~_umask())
+    if overwrite:
+        os.replace(name, target)
+        return
+    try:
+        try:
+            os.link(name, target)
+        except FileExistsError:
+            raise
+        except OSError:
+            # A file system without links: the name is taken by an empty file first.
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            os.replace(name, target)
+    except FileExistsError:
+        raise StorageError(
+            f"output {target}: expected a new file, got one that was made meanwhile; choose "
+            "another name, or replace it with overwrite=True (--force)."
+        ) from None
+    name.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,114 +1,463 @@
-"""The ledger: which mechanisms were applied to whom, so that repeated releases are added up."""
+"""The ledger: which mechanisms were applied to whose secrets, so that releases are added up.
+
+A ledger is a file of lines, one for the intent to release (written before anything is drawn) and
+one for its end. Every line holds the hash of the one before, and a head beside the user's own
+ledger says how far each ledger had come, so that lines that were changed, taken out or cut off are
+noticed, and a ledger that is gone as well. A copy under another name begins without a head: its end
+may be cut. Who may write all of these files can rewrite the past, and who names another ledger each
+time, or none, is not warned: nothing on one's own machine can keep its owner from that.
+
+Secrets are known again by a fingerprint under a key that lies beside the ledger, wherever their
+file lies and whatever it is called. The ledger holds no values, no counts, no paths, no priors;
+kernels, which may be known, lie in a folder beside it, each once.
+"""
 
 from __future__ import annotations
 
 import datetime
+import gzip
+import hashlib
 import json
 import os
-from collections.abc import Iterable
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .errors import InputError, RepeatWarning, StorageError, warn
-from .files import check_writable, write_text
-from .reading import read_json
+from .errors import DataError, InputError, MechdesignError, RepeatWarning, StorageError, warn
+from .files import check_writable, read_text, touch_private, write_text
+from .first_ledgers import FORMAT, is_first, read_first, specs
+from .mechanism import Mechanism
+from .privacy.notion import PrivacyNotion, parse_notion
 from .release.accounting import compose
-from .release.receipts import Receipt
-from .storage import from_json, to_json
+from .release.fingerprints import Fingerprint
+from .release.receipts import Receipt, kernel_fingerprint
+from .release.sampler import mechanism_of
+from .release.streams import Survey
+from .serialising import mechanism_from_json, mechanism_to_json
 
-FORMAT, SCHEMA = "mechdesign-ledger", 1
+SCHEMA = 2
+#: Names the file of the user's own ledger; what is kept of other ledgers lies beside it.
+VARIABLE = "MECHDESIGN_LEDGER"
+_FEWEST = 50  # rows that are not alike by chance
+_PATIENCE = 60  # seconds to wait for another process that writes a line
 
 
-def read_ledger(path: str | Path) -> dict[str, Any]:
-    """The content of a ledger; an empty one where there is no file.
+def default_ledger() -> Path:
+    """The user's own ledger: what ``MECHDESIGN_LEDGER`` names, else in the user's data folder."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        return Path(named).expanduser()
+    from platformdirs import user_data_path
 
-    Raises :class:`StorageError` for a file that is no ledger or has an unknown schema.
+    return user_data_path("mechdesign", appauthor=False) / "ledger.jsonl"
+
+
+class Ledger:
+    """A file of releases.
+
+    Parameters
+    ----------
+    path : file, optional
+        The user's own ledger when left out, see :func:`default_ledger`.
+
+    Raises
+    ------
+    StorageError
+        In every method, for a file that is no ledger, was edited or cut, or cannot be written.
     """
-    if not Path(path).exists():
-        return {"format": FORMAT, "schema": SCHEMA, "releases": [], "mechanisms": {}}
-    try:
-        content = read_json(path)
-    except StorageError as problem:
-        raise StorageError(f"ledger {path}: {problem}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = default_ledger() if path is None else Path(path)
+        self._is_own = path is None
+        self._known_key: bytes | None = None
+
+    def releases(self) -> list[dict[str, Any]]:
+        """All releases, the oldest first; those that failed before anything was seen left out.
+
+        ``finished`` is false where the end of a release was not written: it is under way, or was
+        stopped when its reports may have been there already.
+        """
+        with self._locked():
+            return _releases(self._lines())
+
+    @property
+    def key(self) -> bytes:
+        """The key of the fingerprints, made when it is first needed."""
+        with self._locked():
+            return self._key()
+
+    def open(
+        self,
+        survey: Survey,
+        about: Sequence[str],
+        name: str,
+        receipt: Receipt,
+        item: Any,
+        output: str,
+        older: Sequence[dict[str, Any]] = (),
+    ) -> int:
+        """Write that a release is about to happen, and warn of those before; returns its number.
+
+        Parameters
+        ----------
+        survey : of the secrets, under the ledger's key
+        about : texts that say who they are about, the file or a name; of which one must agree
+        name : how they are called in warnings
+        output : name of the file of reports
+        older : releases of a ledger of the first kind, which count as well
+        """
+        kernel = mechanism_of(item)
+        with self._locked():
+            lines = self._lines()
+            who = [self._hidden(text) for text in about]
+            before = _releases(lines)
+            _refuse_reports(before, survey.fingerprint, receipt.column)
+            drawn_by = _drawn_by(survey, receipt)
+            same = [
+                release
+                for release in _same(before, survey.fingerprint, who, receipt.column)
+                if not _is_again(release, survey.fingerprint, receipt, drawn_by)
+            ]
+            _warn_of(same, list(older), self, receipt.column, name, item)
+            self._keep(kernel, receipt.kernel)
+            self._append(
+                lines,
+                {
+                    "kind": "release",
+                    "time": _now(),
+                    "name": name,
+                    "about": who,
+                    "column": receipt.column,
+                    "secrets": vars(survey.fingerprint),
+                    "kernel": receipt.kernel,
+                    "design": receipt.design,
+                    "notions": specs(item),
+                    "source": receipt.source,
+                    "output": output,
+                    **({} if drawn_by is None else {"drawn by": drawn_by}),
+                },
+            )
+            return len(lines) - 1
+
+    def close(self, number: int, reports: Fingerprint | None) -> None:
+        """Write how a release ended: with reports, or (``None``) before there were any."""
+        end = {"kind": "withdrawn"} if reports is None else {"kind": "done", **vars(reports)}
+        with self._locked():
+            self._append(self._lines(), {**end, "time": _now(), "of": number})
+
+    def kernel(self, fingerprint: str) -> Mechanism | None:
+        """A kernel that was applied, where its file is still there and unchanged."""
+        try:
+            text = gzip.decompress((self._kernels / f"{fingerprint}.json.gz").read_bytes())
+            found = mechanism_from_json(json.loads(text))
+        except (OSError, EOFError, ValueError, KeyError, TypeError, MechdesignError):
+            return None
+        return found if kernel_fingerprint(found) == fingerprint else None
+
+    # Files
+
+    @property
+    def _kernels(self) -> Path:
+        return self.path.with_name(self.path.name + ".kernels")
+
+    @property
+    def _key_file(self) -> Path:
+        return self.path.with_name(self.path.name + ".key")
+
+    @property
+    def head_file(self) -> Path:
+        """Where it is kept how far this ledger had come: beside the user's own ledger."""
+        digest = hashlib.sha256(os.fsencode(self.path.resolve())).hexdigest()[:24]
+        return default_ledger().parent / "heads" / f"{digest}.json"
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Nobody else writes meanwhile."""
+        from filelock import FileLock, Timeout
+
+        try:
+            if self._is_own or self.path == default_ledger():
+                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._make_place()
+            check_writable(self.path, overwrite=True)
+            lock = self.path.with_name(self.path.name + ".lock")
+            touch_private(lock)
+            with FileLock(lock, mode=0o600, timeout=_PATIENCE):
+                yield
+        except Timeout:
+            raise StorageError(
+                f"ledger {self.path}: another process has kept it for {_PATIENCE} seconds; end "
+                "that process, or name another ledger."
+            ) from None
+        except OSError as problem:
+            raise StorageError(
+                f"ledger {self.path}: cannot be written ({problem.strerror}), so nothing was "
+                f"released; name another with --ledger or {VARIABLE}."
+            ) from None
+
+    def _make_place(self) -> None:
+        """Make the folder where heads are kept."""
+        folder = self.head_file.parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as problem:
+            raise StorageError(
+                f"ledger {self.path}: how far it has come cannot be kept in {folder} "
+                f"({problem.strerror}), so nothing was released; let {VARIABLE} name a file in a "
+                "folder of yours."
+            ) from None
+
+    def _key(self) -> bytes:
+        if self._known_key is None:
+            self._known_key = self._read_key()
+        return self._known_key
+
+    def _read_key(self) -> bytes:
+        if self._key_file.exists():
+            try:
+                key = bytes.fromhex(read_text(self._key_file).strip())
+            except ValueError:
+                key = b""
+            if len(key) == 32:
+                return key
+        elif not self.path.exists() or is_first(self.path):
+            write_text(secrets.token_hex(32) + "\n", self._key_file, overwrite=False, private=True)
+            return self._read_key()
         raise StorageError(
-            f"ledger {path}: expected a ledger written by mechdesign, got something else; choose "
-            "another name for the ledger."
-        )
-    if content.get("schema") != SCHEMA:
-        raise StorageError(
-            f"ledger {path}: expected schema version {SCHEMA}, got {content.get('schema')!r}; "
-            "upgrade mechdesign to read it."
-        )
-    releases, mechanisms = content.get("releases"), content.get("mechanisms")
-    if (
-        not isinstance(releases, list)
-        or not isinstance(mechanisms, dict)
-        or not all(map(_is_release, releases))
-    ):
-        raise StorageError(
-            f"ledger {path}: a part is missing or has another form, so the file was edited or "
-            "damaged; take the original ledger."
-        )
-    return content
-
-
-def _is_release(row: Any) -> bool:
-    words = ("about", "column", "kernel", "date")
-    return isinstance(row, dict) and all(isinstance(row.get(word), str) for word in words)
-
-
-def check_ledger(path: str | Path, others: Iterable[Path]) -> None:
-    """Refuse, before anything is released, a ledger that a release could not be recorded in."""
-    read_ledger(path)
-    check_writable(path, overwrite=True)
-    if os.path.realpath(path) in {os.path.realpath(other) for other in others}:
-        raise InputError(
-            "--ledger",
-            expected="a file of its own",
-            got=f"{path}, which is written or read as well",
-            remedy="choose another name for the ledger",
+            f"ledger {self.path}: its key {self._key_file.name} is gone or damaged, so secrets "
+            "are not known again; take it back from a copy, or begin another ledger."
         )
 
+    def _hidden(self, text: str) -> str:
+        return hashlib.blake2b(text.encode(), digest_size=16, key=self._key()).hexdigest()
 
-def warn_of_earlier(path: str | Path, about: str, column: str, item: Any) -> int:
-    """Warn of earlier releases about the same people and secret, with what all add up to.
+    def _chained(self, line: str) -> str:
+        return hashlib.blake2b(line.encode(), digest_size=32, key=self._key()).hexdigest()
 
-    Returns how many there were.
+    def _lines(self) -> list[str]:
+        """The lines of the ledger, checked; none where there is no ledger yet."""
+        head = self._head()
+        if not self.path.exists():
+            if head is not None:
+                raise self._damaged(f"the {head[0]} lines that were written", "no ledger")
+            return []
+        if is_first(self.path):
+            return self._converted()
+        lines = read_text(self.path).split("\n")
+        # A line that a stopped process did not end was never counted.
+        lines.pop()
+        previous = ""
+        try:
+            for line in lines:
+                content = json.loads(line)
+                if content["previous"] != previous:
+                    raise ValueError
+                previous = self._chained(line)
+            first = json.loads(lines[0])
+            known = first["format"] == FORMAT
+        except (ValueError, KeyError, TypeError, IndexError, RecursionError):
+            raise self._damaged(
+                "lines that each hold the hash of the one before", "others"
+            ) from None
+        if not known or first["schema"] != SCHEMA:
+            raise StorageError(
+                f"ledger {self.path}: expected schema version {SCHEMA}, got "
+                f"{first.get('schema')!r}; upgrade mechdesign to read it."
+            )
+        if head is not None and (
+            len(lines) < head[0] or self._chained(lines[head[0] - 1]) != head[1]
+        ):
+            raise self._damaged(f"the {head[0]} lines that were written", f"{len(lines)} or others")
+        return lines
+
+    def _head(self) -> tuple[int, str] | None:
+        """Number of lines and hash of the last, as they were when this user last wrote."""
+        if not self.head_file.exists():
+            return None
+        try:
+            content = json.loads(read_text(self.head_file))
+            return int(content["lines"]), str(content["hash"])
+        except (ValueError, KeyError, TypeError):
+            raise self._damaged("its head as it was written", "another") from None
+
+    def _damaged(self, expected: str, got: str) -> StorageError:
+        return StorageError(
+            f"ledger {self.path}: expected {expected}, got {got}, so it was edited or removed, and "
+            "releases may be missing; take the original from a copy (where it was removed on "
+            f"purpose, remove {self.head_file} too, and what was released before is forgotten)."
+        )
+
+    def _append(self, lines: list[str], content: dict[str, Any]) -> None:
+        """Add a line to the file and the list; the ledger is locked."""
+        if not lines:
+            begin = {"format": FORMAT, "schema": SCHEMA, "made": _now(), "previous": ""}
+            lines.append(json.dumps(begin))
+            write_text(lines[0] + "\n", self.path, overwrite=True, private=True)
+        line = json.dumps({**content, "previous": self._chained(lines[-1])})
+        whole = sum(len(part.encode()) + 1 for part in lines)
+        with open(os.open(self.path, os.O_WRONLY), "wb") as file:
+            file.truncate(whole)
+            file.seek(whole)
+            file.write(line.encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        lines.append(line)
+        head = {"ledger": self.path.name, "lines": len(lines), "hash": self._chained(line)}
+        write_text(json.dumps(head) + "\n", self.head_file, overwrite=True, private=True)
+
+    def _keep(self, kernel: Mechanism, fingerprint: str) -> None:
+        """Keep a kernel beside the ledger, once."""
+        if self.kernel(fingerprint) is not None:
+            return
+        self._kernels.mkdir(exist_ok=True, mode=0o700)
+        packed = gzip.compress(json.dumps(mechanism_to_json(kernel)).encode(), mtime=0)
+        target = self._kernels / f"{fingerprint}.json.gz"
+        with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(packed)
+
+    def _converted(self) -> list[str]:
+        """The lines of a ledger of the first kind, written in its place."""
+        rows, kernels = read_first(self.path)
+        for fingerprint, kernel in kernels.items():
+            self._keep(kernel, fingerprint)
+        begin = {"format": FORMAT, "schema": SCHEMA, "made": _now(), "previous": ""}
+        lines = [json.dumps(begin)]
+        for row in rows:
+            entry = {**row, "about": [self._hidden(text) for text in row["about"]]}
+            lines.append(json.dumps({**entry, "previous": self._chained(lines[-1])}))
+            done = {"kind": "done", "time": row["time"], "of": len(lines) - 1}
+            lines.append(json.dumps({**done, "previous": self._chained(lines[-1])}))
+        write_text("\n".join(lines) + "\n", self.path, overwrite=True, private=True)
+        return lines
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _releases(lines: Sequence[str]) -> list[dict[str, Any]]:
+    found: dict[int, dict[str, Any]] = {}
+    for number, line in enumerate(lines):
+        content = json.loads(line)
+        if content.get("kind") == "release":
+            found[number] = {**content, "number": number, "finished": False}
+        elif content.get("kind") == "done" and content["of"] in found:
+            found[content["of"]].update(finished=True, reports=content.get("sequence"))
+        elif content.get("kind") == "withdrawn":
+            found.pop(content["of"], None)
+    return list(found.values())
+
+
+def _same(
+    releases: Sequence[dict[str, Any]], finger: Fingerprint, who: Sequence[str], column: str
+) -> list[dict[str, Any]]:
+    """The releases about the same secrets: by what they are, or by whom they are said to be of."""
+    found = []
+    for release in releases:
+        known = release.get("secrets") or {}
+        named = column == release["column"] and not set(who).isdisjoint(release["about"])
+        straight = finger.sequence == known.get("sequence")
+        if named or straight or finger.values == known.get("values"):
+            found.append({**release, "in_other_order": not named and not straight})
+    return found
+
+
+def _drawn_by(survey: Survey, receipt: Receipt) -> dict[str, Any] | None:
+    """What reports are a function of besides their secrets, where they were drawn with a key."""
+    if receipt.key is None or survey.identities is None:
+        return None
+    return {
+        "key": receipt.key,
+        "by": "row" if receipt.row is not None else "person",
+        "identities": survey.identities.sequence,
+    }
+
+
+def _is_again(
+    release: dict[str, Any], finger: Fingerprint, receipt: Receipt, drawn_by: dict[str, Any] | None
+) -> bool:
+    """Whether a release gives the very reports of an earlier one again: nothing new is told.
+
+    Secrets and identities must agree row by row; in another order they count as a second release,
+    as nothing kept here tells which belonged together.
     """
-    content = read_ledger(path)
-    earlier = [r for r in content["releases"] if (r["about"], r["column"]) == (about, column)]
-    if not earlier:
-        return 0
-    try:
-        kinds = dict.fromkeys(release["kernel"] for release in earlier)
-        made = {kind: from_json(content["mechanisms"][kind], str(path)) for kind in kinds}
-        total = str(compose(*(made[release["kernel"]] for release in earlier), item))
-    except KeyError:
-        raise StorageError(
-            f"ledger {path}: the mechanism of a release is missing, so the file was edited; take "
-            "the original ledger."
-        ) from None
-    except InputError:
-        total = "what they add up to is not known, as the mechanisms have different inputs"
+    return (
+        drawn_by is not None
+        and release.get("drawn by") == drawn_by
+        and (release["column"], release["kernel"]) == (receipt.column, receipt.kernel)
+        and (release.get("secrets") or {}).get("sequence") == finger.sequence
+    )
+
+
+def _refuse_reports(releases: Sequence[dict[str, Any]], finger: Fingerprint, column: str) -> None:
+    """Refuse to privatise what this ledger knows to be reports.
+
+    Few rows may be alike by chance, and reports that equal their secrets are no other column.
+    """
+    for release in releases:
+        known = release.get("reports")
+        own = (release.get("secrets") or {}).get("sequence")
+        if known == finger.sequence != own and finger.rows >= _FEWEST:
+            raise DataError(
+                f"column {column!r}",
+                expected="the secret itself",
+                got=f"reports that were drawn on {release['time'][:10]}, by the ledger",
+                remedy="privatise the original column once, and keep these reports",
+            )
+
+
+def _warn_of(
+    same: Sequence[dict[str, Any]],
+    older: Sequence[dict[str, Any]],
+    ledger: Ledger,
+    column: str,
+    name: str,
+    item: Any,
+) -> None:
+    """Warn of earlier releases of the same secrets, with what all add up to."""
+    count = len(same) + len(older)
+    if not count:
+        return
+    made = {
+        row["kernel"]: row.get("made") or ledger.kernel(row["kernel"]) for row in (*older, *same)
+    }
+    parts = [made[row["kernel"]] for row in (*older, *same)]
+    total = "what they add up to is not known, as the kernel of one is gone"
+    if None not in parts:
+        try:
+            total = str(compose(*parts, item, **_asked(item, (*older, *same))))
+        except InputError:
+            total = "what they add up to is not known, as the mechanisms have different inputs"
+    open_ = sum(not row.get("finished", True) for row in same)
+    unfinished = ""
+    if open_:
+        are = "are" if open_ > 1 else "is"
+        unfinished = f" ({open_} of them {are} under way or stopped, and count{'s' * (open_ == 1)})"
+    last = max(row["time"] for row in (*older, *same))
+    if same and not older and all(row["in_other_order"] for row in same):
+        name += " (its values, in another order)"
     warn(
-        f"column {column!r} of {about} was released {len(earlier)} time"
-        f"{'s' if len(earlier) > 1 else ''} before, last on {earlier[-1]['date']}; {total}; "
-        "keep the earlier reports instead, unless that much leakage is allowed",
+        f"column {column!r} of {name} was released {count} time{'s' if count > 1 else ''} before, "
+        f"last on {last[:10]}{unfinished}; {total}; keep the earlier reports instead, unless that "
+        "much leakage is allowed",
         RepeatWarning,
     )
-    return len(earlier)
 
 
-def record(path: str | Path, about: str, receipt: Receipt, item: Any, output: str) -> None:
-    """Add a release to a ledger, which is made if it is not there."""
-    content = read_ledger(path)
-    entry = {
-        "about": about,
-        "date": datetime.date.today().isoformat(),
-        "output": output,
-        **receipt.to_json(),
-    }
-    content["releases"].append(entry)
-    content["mechanisms"].setdefault(receipt.kernel, to_json(item))
-    write_text(json.dumps(content, indent=1) + "\n", path, overwrite=True)
+def _asked(item: Any, earlier: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The notions that any of the releases was to keep, under the prior that is at hand."""
+    prior = getattr(item, "prior", None)
+    if prior is None:
+        return {}
+    notions: list[PrivacyNotion] = list(getattr(item, "notions", ()))
+    for spec in (spec for row in earlier for spec in row.get("notions", ())):
+        notion = parse_notion(spec)
+        if not any(_kind(notion) == _kind(known) for known in notions):
+            notions.append(notion)
+    return {"notions": notions or None, "prior": prior}
+
+
+def _kind(notion: PrivacyNotion) -> PrivacyNotion:
+    return notion.with_levels(*([1.0] * len(notion.levels)))

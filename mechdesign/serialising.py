@@ -52,7 +52,7 @@ def asked_to_json(
     """Prior, notions and utility as plain values; raises :class:`StorageError`."""
     return {
         "prior": prior_to_json(prior),
-        "notions": [_notion_out(notion) for notion in notions],
+        "notions": [notion_to_json(notion) for notion in notions],
         "utility": _utility_out(utility, prior, outputs),
     }
 
@@ -92,7 +92,8 @@ def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
     }
 
 
-def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
+def notion_to_json(notion: PrivacyNotion) -> dict[str, Any]:
+    """Name and parameters of a notion as plain values; raises :class:`StorageError`."""
     values = {name: number_to_json(value) for name, value in notion_fields(notion).items()}
     return {"name": type(notion).__name__, "parameters": values}
 

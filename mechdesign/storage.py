@@ -26,6 +26,7 @@ from .labels import excel_safe_cell
 from .mechanism import Mechanism
 from .prior import Prior
 from .reading import parse_json, read_json, read_text
+from .release.published import PublicDesign
 from .serialising import (
     asked_to_json,
     duals_from_json,
@@ -33,6 +34,7 @@ from .serialising import (
     mechanism_from_json,
     mechanism_to_json,
     notion_from_json,
+    notion_to_json,
     number_from_json,
     number_to_json,
     prior_from_json,
@@ -51,11 +53,18 @@ _AGREEMENT = 1e-12
 _LONGEST_NAME = 200
 
 
-def save(item: Design | Mechanism, path: str | Path, *, overwrite: bool = False) -> None:
+def save(
+    item: Design | Mechanism, path: str | Path, *, overwrite: bool = False, public: bool = False
+) -> None:
     """Write a design or a mechanism to a JSON file.
 
-    The file appears under its name only when it is complete. Raises :class:`StorageError` when the
-    file exists and ``overwrite`` is false, or when it cannot be written.
+    The file appears under its name only when it is complete. The file of a design holds its prior
+    exactly, which may be the counts of people, so that only its owner may read it; with ``public``
+    it holds what others may have: kernel, labels and guarantee, without the prior. That loads as a
+    :class:`PublicDesign`, from which estimates and plans are made as from any mechanism.
+
+    Raises :class:`StorageError` when the file exists and ``overwrite`` is false, or when it cannot
+    be written.
 
     Examples
     --------
@@ -66,11 +75,15 @@ def save(item: Design | Mechanism, path: str | Path, *, overwrite: bool = False)
     ...     md.load(folder + "/m.json").mechanism == found.mechanism
     True
     """
-    write_text(json.dumps(to_json(item), indent=1) + "\n", path, overwrite=overwrite)
+    if public and isinstance(item, Design):
+        item = PublicDesign.of(item.mechanism, item.notions)
+    text = json.dumps(to_json(item), indent=1) + "\n"
+    write_text(text, path, overwrite=overwrite, private=isinstance(item, Design))
 
 
 def load(path: str | Path) -> Design | Mechanism:
-    """Read what :func:`save` wrote: a :class:`Design` or a :class:`Mechanism`.
+    """Read what :func:`save` wrote: a :class:`Design`, a :class:`Mechanism`, or a
+    :class:`PublicDesign`, which is one with a guarantee.
 
     Raises :class:`StorageError` for an unknown schema version, a damaged file, or one whose
     contents do not bear out what it says.
@@ -129,8 +142,15 @@ def kernel_csv(mechanism: Mechanism, *, excel_safe: bool = False) -> str:
 
 def to_json(item: Design | Mechanism) -> dict[str, Any]:
     """What :func:`save` writes, as plain values."""
-    if isinstance(item, Mechanism):
-        body: dict[str, Any] = {"kind": "mechanism", "mechanism": mechanism_to_json(item)}
+    if isinstance(item, PublicDesign):
+        body: dict[str, Any] = {
+            "kind": "public",
+            "mechanism": mechanism_to_json(item),
+            "notions": [notion_to_json(notion) for notion in item.notions],
+            "fingerprint": item.fingerprint,
+        }
+    elif isinstance(item, Mechanism):
+        body = {"kind": "mechanism", "mechanism": mechanism_to_json(item)}
     elif isinstance(item, Design):
         body = _design_out(item)
     else:
@@ -230,6 +250,8 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
             return mechanism_from_json(content["mechanism"])
         if content["kind"] == "design":
             return _design_in(content, name)
+        if content["kind"] == "public":
+            return _public_in(content, name)
         raise StorageError(
             f"{name}: expected a design or a mechanism, got {quote(content['kind'])}; upgrade "
             "mechdesign to read it."
@@ -251,6 +273,17 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
             f"{visible(str(problem))[:200]}); "
             "design again, or take the original file."
         ) from None
+
+
+def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
+    notions = [notion_from_json(part, name) for part in content["notions"]]
+    try:
+        made = PublicDesign.of(mechanism_from_json(content["mechanism"]), notions)
+    except CertificateError as failure:
+        raise StorageError(f"{name}: the file was altered ({failure}); get it again.") from None
+    if made.fingerprint != content["fingerprint"]:
+        raise StorageError(f"{name}: the fingerprint is that of another design; get it again.")
+    return made
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:

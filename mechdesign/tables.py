@@ -81,7 +81,7 @@ def count_values(
             raise DataError(
                 "column",
                 expected="hashable values such as text or numbers",
-                got=f"{quote(value)} of type {type(value).__name__}",
+                got=f"values of type {type(value).__name__}, first in row {total}",
                 remedy="select a column that holds one value per row",
             ) from None
     _settle_missing("column", blank, total, missing)
@@ -389,7 +389,9 @@ def _weight(text: str | None, name: str, column: str, line: int) -> Fraction:
         raise DataError(
             f"column {quote(column)} of {name}",
             expected=f"a non-negative count in line {line}",
-            got=quote(text),
+            got="an empty cell"
+            if not (text or "").strip()
+            else ("another number" if _is_number(text or "") else "text that is no number"),
             remedy="correct the cell, or choose another column of counts",
         ) from None
     return value

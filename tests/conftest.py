@@ -1,20 +1,27 @@
 """Property tests draw the same examples in every run, without a time limit for each.
 
 Linear algebra runs in one thread: several test processes with several threads each would spend
-their time waiting for one another.
+their time waiting for one another. Releases are recorded in a ledger of the test, never in that of
+whoever runs the tests.
 """
 
+import itertools
 import os
+import tempfile
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+# Processes that tests start inherit it.
+_PLACE = tempfile.TemporaryDirectory(prefix="mechdesign-tests-")
+os.environ["MECHDESIGN_LEDGER"] = f"{_PLACE.name}/ledger.jsonl"
+
+import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("repeatable")
 
-import pytest  # noqa: E402
 
 from mechdesign.solve import clock  # noqa: E402
 
@@ -39,3 +46,14 @@ def counted_clock(monkeypatch):
     found = CountedClock()
     monkeypatch.setattr(clock, "now", found)
     return found
+
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def own_ledger():
+    """Every test has a ledger of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MECHDESIGN_LEDGER", f"{_PLACE.name}/{next(_numbers)}/ledger.jsonl")
+        yield

@@ -180,7 +180,8 @@ def test_an_answer_is_what_the_library_says(name, utility):
     assert found.report.summary() == md.audit(direct.mechanism, prior, notion).summary()
     assert found.implied == md.implications([notion], prior)
     assert found.is_final
-    assert found.notes == ()
+    told = md.identifiability(direct.mechanism).advice
+    assert [note.lower() for note in found.notes] == ([f"{told.lower()}."] if told else [])
 
 
 def test_a_zero_bar_is_pointed_out():

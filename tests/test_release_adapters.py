@@ -93,7 +93,7 @@ def test_the_transformer_designs_what_it_is_not_given():
 
 def test_the_transformer_refuses_what_it_cannot_report():
     fitted = transformer()(FOUND).fit([["a"], ["b"]])
-    refused(lambda: fitted.transform([["q"]]), "'q'", error=DataError)
+    refused(lambda: fitted.transform([["q"]]), "1 other value", error=DataError)
     refused(lambda: transformer()([FOUND, FOUND]).fit([["a"]]), "1 columns", error=InputError)
 
 

@@ -544,29 +544,34 @@ def test_an_interrupt_leaves_nothing_behind(found, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", stop)
+        patch.setattr(os, "link", stop)
         with pytest.raises(KeyboardInterrupt):
             md.save(found, tmp_path / "new.json")
+        patch.setattr(os, "replace", stop)
+        with pytest.raises(KeyboardInterrupt):
+            md.save(found, tmp_path / "new.json", overwrite=True)
     assert not list(tmp_path.iterdir())
 
 
-def test_the_name_appears_only_when_the_file_is_complete(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("step", "overwrite"), [("link", False), ("replace", True)])
+def test_the_name_appears_only_when_the_file_is_complete(tmp_path, monkeypatch, step, overwrite):
     seen = []
-    real = os.replace
+    real = getattr(os, step)
 
     def watch(source, target):
         seen.append((os.path.exists(target), Path(source).read_text()))
         real(source, target)
 
-    monkeypatch.setattr(os, "replace", watch)
-    write_text("whole", tmp_path / "x.txt", overwrite=False)
+    monkeypatch.setattr(os, step, watch)
+    write_text("whole", tmp_path / "x.txt", overwrite=overwrite)
     assert seen == [(False, "whole")]
     assert (tmp_path / "x.txt").read_text() == "whole"
 
 
 def test_files_are_as_readable_as_others_that_are_made_here(found, tmp_path):
     (tmp_path / "other").touch()
-    md.save(found, tmp_path / "design.json")
+    md.save(found.mechanism, tmp_path / "kernel.json")
+    md.save(found, tmp_path / "public.json", public=True)
     modes = {stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
     assert len(modes) == 1
 

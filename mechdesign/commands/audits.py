@@ -47,6 +47,7 @@ def audit(
         privacy,
         normalise=normalise,
         max_symbols=max_symbols,
+        any_prior=True,
     )
     report = run_audit(asked.mechanism, asked.prior, list(asked.notions) or None)
     if as_json:

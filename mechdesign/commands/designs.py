@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..arguments import read_outputs, read_prior, read_utility
-from ..errors import InputError, StorageError
+from ..errors import InputError, StorageError, UntoldWarning, warn
 from .options import (
     AsJson,
     Column,
@@ -26,6 +26,18 @@ from .options import (
     print_json,
     say,
 )
+
+if TYPE_CHECKING:
+    from ..release.identify import Identification
+
+
+Public = Annotated[
+    Path | None,
+    typer.Option(
+        help="Save what others may have: kernel, labels and guarantee, without the prior, which "
+        "may be the counts of people."
+    ),
+]
 
 
 def design(
@@ -63,6 +75,7 @@ def design(
     ] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="Save the kernel as CSV.")] = None,
     excel_safe: ExcelSafe = False,
+    public: Public = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -71,6 +84,7 @@ def design(
     from ..auditing import audit as run_audit
     from ..files import check_writable
     from ..privacy.notion import parse_notion
+    from ..release.identify import identifiability
     from ..solve.designing import design as run_design
     from ..solve.designing import explain as run_explain
     from ..storage import save, seal, to_json, write_csv
@@ -86,10 +100,10 @@ def design(
     known = read_prior(table, column, weights, missing, prior, max_symbols)
     goal = read_utility(utility, known)
     labels = read_outputs(outputs)
-    if explain and (output is not None or csv is not None):
+    if explain and any(path is not None for path in (output, csv, public)):
         raise InputError(
             "--explain",
-            expected="no --output and no --csv, as nothing is solved",
+            expected="no --output, --csv or --public, as nothing is solved",
             got="one of them",
             remedy="leave out --explain to design and save",
         )
@@ -108,40 +122,58 @@ def design(
         else:
             say(str(choice))
         return
-    for path in (output, csv):
-        if path is not None:
-            check_writable(path, overwrite=force)
-    if output is not None and output == csv:
-        raise StorageError(f"output {output}: expected two names, got the same one twice.")
+    named = [path for path in (output, csv, public) if path is not None]
+    for path in named:
+        check_writable(path, overwrite=force)
+    if len(set(named)) < len(named):
+        raise StorageError(f"output {output}: expected different names, got the same one twice.")
     found = run_design(known, goal, notions, labels, solver, time_limit)
     report = run_audit(found.mechanism, known, notions)
     if output is not None:
         save(found, output, overwrite=force)
     if csv is not None:
         write_csv(found.mechanism, csv, overwrite=force, excel_safe=excel_safe)
+    if public is not None:
+        save(found, public, overwrite=force, public=True)
+    told = identifiability(found.mechanism)
+    if told.tells_nothing:
+        warn(told.advice, UntoldWarning)
     if as_json:
         print_json(seal({**to_json(found), "audit": plain(report.summary())}))
         return
     reporting.print_design(found, report)
-    for path in (output, csv):
-        if path is not None:
-            note(f"saved {path}")
+    _print_told(told)
+    for path in named:
+        note(f"saved {path}")
+
+
+def _print_told(told: Identification) -> None:
+    """What can be estimated from reports, where that is not everything."""
+    if told.advice and not told.tells_nothing:
+        typer.echo(f"{told.advice[0].upper()}{told.advice[1:]}.")
 
 
 def show(
     file: Annotated[str, typer.Argument(help="A file written by 'mechdesign design --output'.")],
+    public: Public = None,
     as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
     """Check a saved design again and print it."""
     from .. import reporting
     from ..auditing import audit as run_audit
+    from ..release.identify import identifiability
     from ..solve.designing import Design
-    from ..storage import load, to_json
+    from ..storage import load, save, to_json
 
     item = load(file)
+    if public is not None:
+        save(item, public, overwrite=force, public=True)
+        note(f"saved {public}")
     if as_json:
         print_json(to_json(item))
     elif isinstance(item, Design):
         reporting.print_design(item, run_audit(item.mechanism, item.prior, list(item.notions)))
+        _print_told(identifiability(item.mechanism))
     else:
         say(repr(item))

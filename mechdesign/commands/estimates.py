@@ -14,6 +14,7 @@ from ..arguments import read_feature
 from ..errors import InputError, UnknownNameError, quote
 from ..labels import one_line
 from ..release.encoding import ABSENT, Codebook
+from ..release.encoding import show_values as quote_values
 from ..tables import is_missing
 from .options import (
     AsJson,
@@ -22,6 +23,7 @@ from .options import (
     Feature,
     Force,
     Kernel,
+    ShowValues,
     expect_picture,
     note,
     print_json,
@@ -30,6 +32,7 @@ from .options import (
 
 
 def estimate(
+    context: typer.Context,
     kernel: Kernel,
     reports: Annotated[str, typer.Argument(help="CSV or Parquet file with the reports.")],
     column: Annotated[str, typer.Option(help="Column that holds the reports.")],
@@ -62,10 +65,17 @@ def estimate(
         typer.Option(help="One of the two columns: frequencies of the other given each value."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    receipt: Annotated[
+        Path | None, typer.Option(help="File with the receipt, where it is not with the reports.")
+    ] = None,
+    misfit: Annotated[
+        str, typer.Option(help="Reports that this design next to never makes: error or warn.")
+    ] = "error",
     plot: Annotated[
         Path | None,
         typer.Option(help="Save a picture of the estimates (.png, .svg or .pdf)."),
     ] = None,
+    show_values: ShowValues = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -73,6 +83,8 @@ def estimate(
 
     With a second design and column: joint frequencies of both, or of one given the other.
     """
+    if show_values:
+        context.with_resource(quote_values())
     joint = second is not None or second_column is not None
     if plot is not None and joint:
         raise InputError(
@@ -97,6 +109,8 @@ def estimate(
             confidence=confidence,
             target=target,
             rng=seed,
+            receipts=(receipt, receipt),
+            misfit=misfit,
         )
         return
     for name, value in (("--with-feature", second_feature), ("--given", given)):
@@ -109,9 +123,9 @@ def estimate(
             )
     from ..release.counting import tally
     from ..release.estimating import estimate as run_estimate
-    from ..release.receipts import kernel_fingerprint
+    from ..release.receipts import kernel_fingerprint, load_receipt
     from ..release.sampler import mechanism_of
-    from ..release.streams import count_file
+    from ..release.streams import count_file, file_receipts
     from ..storage import load_kernel
 
     item = load_kernel(kernel)
@@ -129,6 +143,10 @@ def estimate(
         confidence=confidence,
         target=target,
         rng=seed,
+        receipt=load_receipt(receipt, column)
+        if receipt is not None
+        else file_receipts(reports).get(column),
+        misfit=misfit,
     )
     if plot is not None:
         from ..plotting.estimates import plot_estimate
@@ -146,6 +164,8 @@ def estimate(
                 "confidence": made.confidence,
                 "target": made.target,
                 "fit": made.fit,
+                "receipt": None if made.receipt is None else made.receipt.to_json(),
+                "note": made.note,
                 "likelihood": vars(made.convergence),
                 "kernel": kernel_fingerprint(mechanism),
             }
@@ -164,6 +184,8 @@ def estimate(
     out.print(table)
     if made.method == "likelihood":
         out.print(f"likelihood {made.convergence}")
+    if made.note:
+        note(made.note)
 
 
 @dataclass(frozen=True)
@@ -180,9 +202,9 @@ def _joint(
 ) -> None:
     """Joint or conditional frequencies of two columns."""
     from ..release.joint import estimate_joint
-    from ..release.receipts import kernel_fingerprint
+    from ..release.receipts import kernel_fingerprint, load_receipt
     from ..release.sampler import mechanism_of
-    from ..release.streams import count_file
+    from ..release.streams import count_file, file_receipts
     from ..storage import load_kernel
 
     sides = (first, second)
@@ -218,7 +240,12 @@ def _joint(
             ((*pair[:place], words[pair[place]], *pair[place + 1 :]), n)
             for pair, n in found.items()
         )
-    made = estimate_joint(found, items, columns, features=features, **options)
+    carried = file_receipts(reports)
+    known = [
+        load_receipt(path, name) if path is not None else carried.get(name)
+        for path, name in zip(options.pop("receipts"), columns, strict=True)
+    ]
+    made = estimate_joint(found, items, columns, features=features, receipts=known, **options)
     table = made if given is None else made.conditional(given)
     if as_json:
         cells = [
@@ -234,6 +261,7 @@ def _joint(
                 "cells": cells,
                 "reports": made.reports,
                 "likelihood": vars(made.convergence),
+                "note": made.note,
                 "kernels": [kernel_fingerprint(mechanism) for mechanism in mechanisms],
                 **{key: options[key] for key in ("method", "intervals", "confidence", "target")},
             }
@@ -244,6 +272,8 @@ def _joint(
         about = f"{next(c for c in columns if c != given)} given {given} (rows)"
     say(f"{about}, from {made.reports} reports")
     say(repr(table))
+    if made.note and table is not made:
+        note(made.note)
 
 
 def _without_blanks(found: dict[Any, int], book: Codebook) -> dict[Any, int]:

@@ -59,6 +59,10 @@ Feature = Annotated[
     str | None,
     typer.Option(help="JSON file of input and value: numbers ask for the mean, text for shares."),
 ]
+ShowValues = Annotated[
+    bool,
+    typer.Option("--show-values", help="Let messages quote values of the data, which are secret."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 ExcelSafe = Annotated[
     bool,

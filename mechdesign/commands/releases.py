@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, ExcelSafe, Force, Kernel, note, print_json, say
+from .options import AsJson, ExcelSafe, Force, Kernel, ShowValues, note, print_json, say
 
 
 def apply(
@@ -51,7 +51,10 @@ def apply(
     ] = None,
     ledger: Annotated[
         Path | None,
-        typer.Option(help="Ledger of releases; mechdesign-ledger.json beside the output."),
+        typer.Option(
+            help="Ledger of releases, in place of your own (MECHDESIGN_LEDGER, or in your data "
+            "folder)."
+        ),
     ] = None,
     about: Annotated[
         str | None,
@@ -61,6 +64,7 @@ def apply(
         int | None, typer.Option(help="Seed, for research only: whoever knows it can undo reports.")
     ] = None,
     excel_safe: ExcelSafe = False,
+    show_values: ShowValues = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -68,13 +72,18 @@ def apply(
     from ..arguments import read_symbol
     from ..errors import InputError
     from ..files import check_writable
-    from ..ledger import check_ledger, record, warn_of_earlier
+    from ..ledger import default_ledger
+    from ..release.identify import identifiability
     from ..release.keys import release_key
-    from ..release.streams import privatize_file, receipt_path
+    from ..release.streams import receipt_path
+    from ..releasing import privatize_file
     from ..solve.designing import Design
     from ..storage import load_kernel
 
     item = load_kernel(kernel)
+    told = identifiability(item)
+    if told.advice and not told.tells_nothing:
+        note(told.advice)
     check_writable(output, overwrite=force)
     if Path(table).exists() and output.exists() and output.samefile(table):
         raise InputError(
@@ -83,8 +92,6 @@ def apply(
             got=str(output),
             remedy="keep the original until the reports are checked",
         )
-    book = ledger or output.parent / "mechdesign-ledger.json"
-    check_ledger(book, [output, receipt_path(output), Path(table), Path(kernel)])
     if key is not None and row is None and person is None:
         raise InputError(
             "--key",
@@ -101,9 +108,14 @@ def apply(
             got=str(key),
             remedy="keep the key where nobody else reads",
         )
+    if ledger is not None and os.path.realpath(ledger) == os.path.realpath(kernel):
+        raise InputError(
+            "--ledger",
+            expected="a file of its own",
+            got=f"{ledger}, which is the design",
+            remedy="choose another name for the ledger",
+        )
     secret = None if key is None else release_key(key)
-    people = about or os.path.realpath(table)
-    warn_of_earlier(book, people, column, item)
     receipt = privatize_file(
         table,
         output,
@@ -119,8 +131,10 @@ def apply(
         overwrite=force,
         progress=sys.stderr.isatty(),
         excel_safe=excel_safe,
+        ledger=ledger,
+        about=about,
+        show_values=show_values,
     )
-    record(book, people, receipt, item, str(output))
     if as_json:
         print_json(receipt.to_json())
     else:
@@ -129,4 +143,4 @@ def apply(
         say(f"random words: {receipt.source}")
         if receipt.key is not None:
             say(f"key: fingerprint {receipt.key}")
-    note(f"saved {output}, recorded in {book}")
+    note(f"saved {output}, recorded in {ledger or default_ledger()}")

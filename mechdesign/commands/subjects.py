@@ -9,6 +9,7 @@ import typer
 
 from ..arguments import align_prior, read_prior
 from ..errors import InputError
+from .options import note
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -48,9 +49,15 @@ def read_subject(
     *,
     normalise: bool,
     max_symbols: int | None = None,
+    any_prior: bool = False,
 ) -> Subject:
-    """Read the file and match the prior with its inputs; :class:`InputError` without a prior."""
+    """Read the file and match the prior with its inputs; :class:`InputError` without a prior.
+
+    With ``any_prior`` a public design needs none, as long as no notion does that is asked.
+    """
+    from ..prior import Prior
     from ..privacy.notion import parse_notion
+    from ..release.published import PublicDesign, needs_prior
     from ..solve.designing import Design
     from ..storage import load_kernel
 
@@ -63,6 +70,25 @@ def read_subject(
     if isinstance(item, Design):
         given = given or item.prior
         notions = notions or item.notions
+    if isinstance(item, PublicDesign):
+        notions = notions or item.notions
+        needing = [str(notion) for notion in notions if needs_prior(notion)]
+        if given is None and any_prior and not needing:
+            given = Prior.uniform(mechanism.inputs)
+            note(
+                "a public design holds no prior: what it keeps is checked without one, and levels "
+                "that depend on a prior are those under the uniform one"
+            )
+        elif given is None:
+            raise InputError(
+                "prior",
+                expected=f"the prior that {needing[0]} is about"
+                if needing
+                else "a prior to judge beliefs by",
+                got="a public design, which holds none",
+                remedy="add --prior or --data, or ask whoever made it"
+                + (", or audit what needs none (--privacy ldp:1)" if any_prior else ""),
+            )
     if given is None:
         raise InputError(
             "prior",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..auditing import AuditReport, audit
 from ..labels import listing
+from ..release.identify import identifiability
 from ..solve.designing import Design, design
 from ..theory import Implications, implications
 from .settings import Settings
@@ -59,6 +60,9 @@ def answer(settings: Settings, time_limit: float | None = None) -> Answer:
             f"Symbols without mass ({listing(empty)}) play no part in the design: each gets a copy "
             "of the row that serves it best."
         )
+    told = identifiability(found.mechanism).advice
+    if told:
+        notes.append(f"{told[0].upper()}{told[1:]}.")
     return Answer(
         settings,
         found,

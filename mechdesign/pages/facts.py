@@ -18,6 +18,7 @@ from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.notion import LikelihoodBound, PrivacyNotion
 from ..privacy.pointwise import ALIP, LIP, PMC, PML
+from ..release.identify import identifiability
 from ..theory.conversions import implications, rounded_up
 from ..theory.disclosure import compatible_symbols
 from ..theory.rules import STATEMENTS
@@ -110,6 +111,17 @@ def disclosure_lines(mechanism: Mechanism, prior: Prior) -> list[str]:
             "values with one answer to it."
         )
     return lines
+
+
+def told_lines(mechanism: Mechanism) -> list[str]:
+    """What can be estimated from reports, however many there are, in sentences."""
+    found = identifiability(mechanism)
+    size = len(found.symbols)
+    if size == 1:
+        return ["The secret has one possible value, so there is nothing to estimate."]
+    if found.is_complete:
+        return [f"Reports tell all {size} values apart: the share of each can be estimated."]
+    return [f"{found.advice[0].upper()}{found.advice[1:]}."]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ..prior import Prior
 from ..privacy.notion import PrivacyNotion, as_notions
 from ..solve.designing import Design, agreement_lines
 from ..solve.shadow_prices import Binding, binding, has_prices
-from .facts import beliefs, disclosure_lines, implied_rows, versions
+from .facts import beliefs, disclosure_lines, implied_rows, told_lines, versions
 from .rendering import Figures, check_pages, number, render, upward
 
 # Kernels up to this size are shown in numbers too.
@@ -96,6 +96,8 @@ def report_page(item: Any, prior: Any = None, privacy: Any = None, title: str | 
         kernel=_kernel_rows(mechanism, known),
         beliefs=beliefs(mechanism, known),
         disclosed=disclosure_lines(mechanism, known),
+        told=told_lines(mechanism),
+        has_counts=len(set(known.weights)) > 1,
         leakages=_leakage_rows(report),
         implied=implied,
         cited=cited,

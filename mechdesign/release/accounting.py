@@ -36,6 +36,7 @@ from ..privacy import (
 from ..privacy.notion import as_notions
 from ..tables import is_missing
 from .counting import count_rows
+from .published import needs_prior
 from .sampler import mechanism_of
 
 # Product kernels with more entries times reports are bounded, not built.
@@ -171,13 +172,23 @@ def _asked_of(
     priors = list(own) if prior is None else [prior]
     inputs = mechanism_of(items[0]).inputs
     if notions is None:
-        pairs = [
-            (notion, prior or item.prior)
+        # A public design holds no prior: what does not need one is told, and LDP for the rest.
+        found = [
+            (notion, prior or getattr(item, "prior", None), item)
             for item in items
             for notion in getattr(item, "notions", ())
         ]
-        if pairs:
+        pairs = [
+            (notion, known or Prior.uniform(inputs))
+            for notion, known, _ in found
+            if known is not None or not needs_prior(notion)
+        ]
+        if pairs and len(pairs) == len(found):
             return list(dict.fromkeys(pairs))
+        if pairs or found:
+            free = [(LDP(math.inf), Prior.uniform(inputs))]
+            told = any(isinstance(notion, LDP) for notion, _ in pairs)
+            return list(dict.fromkeys([*pairs, *([] if told else free)]))
         notions = [LDP(math.inf)] + ([PML(math.inf)] if priors else [])
     # Without a prior any full one does for notions that need none.
     every = priors or [Prior.uniform(inputs)]

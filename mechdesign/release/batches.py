@@ -16,6 +16,7 @@ from ..tables import MISSING_TEXT, is_missing
 from .alias import AliasTable
 from .encoding import ABSENT, Codebook, label_text
 from .entropy import Words, words_from
+from .fingerprints import Fingerprinter
 from .identities import Admission, Identity, encode_identities
 from .receipts import Receipt, kernel_fingerprint, make_receipt, with_receipt
 from .sampler import mechanism_of
@@ -63,7 +64,10 @@ class Policy:
             )
         if asked and codebook.place(self.replacement) == ABSENT:
             raise codebook.refuse(
-                "replacement", [self.replacement], "name the input that stands in for others"
+                "replacement",
+                [self.replacement],
+                "name the input that stands in for others",
+                own=True,
             )
         if not asked and self.replacement is not None:
             raise InputError(
@@ -105,6 +109,7 @@ class ColumnRelease:
         self.texts = texts
         self.rows = 0
         self._admission = None if identity is None else Admission(identity)
+        self._reports: Fingerprinter | None = Fingerprinter()
         self._book = Codebook(self.mechanism.inputs, "inputs of the mechanism", texts=texts)
         self.policy.check(self._book)
 
@@ -113,13 +118,17 @@ class ColumnRelease:
         """The thresholds that draws are compared with."""
         return AliasTable(self.mechanism)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A hash under way cannot be sent to another process; what is drawn there has its own.
+        return {**self.__dict__, "_reports": None}
+
     @cached_property
     def _kernel(self) -> str:
         return kernel_fingerprint(self.mechanism)
 
     def _with(self, **parts: Any) -> ColumnRelease:
         other = ColumnRelease.__new__(ColumnRelease)
-        other.__dict__.update({**self.__dict__, "rows": 0, **parts})
+        other.__dict__.update({**self.__dict__, "rows": 0, "_reports": Fingerprinter(), **parts})
         return other
 
     def with_words(self, words: Words) -> ColumnRelease:
@@ -150,7 +159,10 @@ class ColumnRelease:
             unseen=self.policy.unseen,
             **(self.identity.receipt_fields() if self.identity else {}),
         )
-        return replace(found, rows=self.rows if rows else None)
+        if not rows:
+            return found
+        reports = None if self._reports is None else self._reports.result().sequence
+        return replace(found, rows=self.rows, reports=reports)
 
     # Arrow batches
 
@@ -231,6 +243,10 @@ class ColumnRelease:
             drawn = self.table.draw(np.where(absent, 0, codes), words).astype(np.int64)
             drawn[absent] = ABSENT
         self.rows += len(codes)
+        outputs = self.mechanism.outputs
+        if self._reports is None:
+            self._reports = Fingerprinter()
+        self._reports.add_codes([*outputs, None], np.where(drawn == ABSENT, len(outputs), drawn))
         return drawn
 
     def encode(self, array: Any) -> NDArray[np.int64]:
@@ -275,7 +291,7 @@ class ColumnRelease:
         kind = np.where(places != ABSENT, 0, np.where(missing, 1, 2))
         if kind.any():
             counts = np.bincount(indices, minlength=len(kind))
-            self._settle([*values, None], kind, counts, places, len(indices))
+            self._settle([*values, None], kind, counts, places, indices)
         return places[indices]
 
     def _is_missing(self, value: Any) -> bool:
@@ -289,9 +305,10 @@ class ColumnRelease:
         kind: NDArray[np.int64],
         counts: NDArray[np.int64],
         places: NDArray[np.int64],
-        total: int,
+        indices: NDArray[np.int64],
     ) -> None:
         """Apply the policy to the values that are no inputs and that do occur."""
+        total = len(indices)
         blank = int(counts[kind == 1].sum())
         if blank and self.policy.missing == "error":
             raise DataError(
@@ -302,10 +319,13 @@ class ColumnRelease:
             )
         strangers = [v for v, k, c in zip(values, kind, counts, strict=True) if k == 2 and c]
         if strangers and self.policy.unseen == "error":
+            rows = np.flatnonzero((kind == 2)[indices])
+            first = self.rows + int(rows[0]) + 1
             raise self._book.refuse(
                 f"column {self.column!r}",
                 strangers,
                 "correct them, or choose unseen='null' or 'replace' (--unseen)",
+                f" in {len(rows)} row{'s' * (len(rows) > 1)}, first in row {first}",
             )
         stand_in = self._book.place(self.policy.replacement)
         if self.policy.missing == "replace":

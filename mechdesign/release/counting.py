@@ -53,7 +53,7 @@ def tally(
     found = np.zeros(mechanism.shape[1], dtype=np.int64)
     strangers, blank = [], 0
     for label, count in counts.items():
-        count = check_count(count, label)
+        count = check_count(count)
         place = book.place(label)
         if place != ABSENT:
             found[place] += count
@@ -75,14 +75,14 @@ def tally(
     return found
 
 
-def check_count(count: Any, label: Any) -> int:
+def check_count(count: Any) -> int:
     """How often something was reported, an exact number of rows of a table."""
     whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
     if not whole or not 0 <= count <= _MOST:
         raise DataError(
             "counts of reports",
             expected="integers from 0 to 2**53",
-            got=f"{quote(count, 40)} for {label!r}",
+            got=f"{quote(count, 40)} for one of them",
             remedy="pass how often each output was reported",
         )
     return int(count)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,32 @@ from ..errors import DataError
 from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, tidy
 
 ABSENT = -1
+
+_SHOWN: ContextVar[bool] = ContextVar("mechdesign_shown_values", default=False)
+
+
+@contextmanager
+def show_values() -> Iterator[None]:
+    """Let messages quote values of the data, which are secrets, while this lasts.
+
+    Without it they quote labels of the mechanism only, and say how many other values there are and
+    in which rows: what is raised ends in logs, those of a cluster among them.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
+    >>> with md.show_values():
+    ...     md.Sampler(flip).draw(["perhaps"])
+    Traceback (most recent call last):
+    mechdesign.errors.DataError: symbols: expected inputs of the mechanism 'no', 'yes', got
+    'perhaps'; correct them, or design for them.
+    """
+    token = _SHOWN.set(True)
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
 
 
 def label_text(label: Label) -> str:
@@ -65,24 +93,43 @@ class Codebook:
         """Positions of several values."""
         return np.fromiter(map(self.place, values), dtype=np.int64, count=len(values))
 
-    def refuse(self, subject: str, strangers: Sequence[Any], remedy: str) -> DataError:
-        """The error for values that no label matches."""
+    def refuse(
+        self,
+        subject: str,
+        strangers: Sequence[Any],
+        remedy: str,
+        where: str = "",
+        *,
+        own: bool = False,
+    ) -> DataError:
+        """The error for values that no label matches.
+
+        Values of the data are secrets and are counted, not quoted, unless :func:`show_values` says
+        so. ``own`` is for what the user wrote, ``where`` for the rows.
+        """
+        quoted = own or _SHOWN.get()
         cause = near_miss(strangers, self.labels)
         if cause:
             remedy = f"{cause}: {remedy}"
+        if not quoted:
+            remedy += "; --show-values (md.show_values()) quotes them"
         kinds = {type(tidy(value)).__name__ for value in strangers}
-        own = {type(label).__name__ for label in self.labels}
-        if kinds.isdisjoint(own) and not self.texts and not (kinds | own) <= {"int", "float"}:
+        types = {type(label).__name__ for label in self.labels}
+        if kinds.isdisjoint(types) and not self.texts and not (kinds | types) <= {"int", "float"}:
+            asked = " or ".join(sorted(types))
             return DataError(
                 subject,
-                expected=f"{self.what} of type {' or '.join(sorted(own))}: {listing(self.labels)}",
-                got=f"values of type {' or '.join(sorted(kinds))}: {listing(strangers)}",
+                expected=f"{self.what} of type {asked}: {listing(self.labels)}",
+                got=f"values of type {' or '.join(sorted(kinds))}"
+                + (f": {listing(strangers)}" if quoted else where),
                 remedy="convert the column to the type of the labels",
             )
         return DataError(
             subject,
             expected=f"{self.what} {listing(self.labels)}",
-            got=listing(strangers),
+            got=listing(strangers)
+            if quoted
+            else f"{len(strangers)} other value{'s' if len(strangers) > 1 else ''}{where}",
             remedy=remedy,
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MisfitWarning, PrecisionWarning, UnknownNameError, quote, warn
+from ..errors import InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, shorten
 from ..mechanism import Mechanism
 from .counting import count_reports
@@ -23,12 +23,15 @@ from .intervals import (
     sampled_frequencies,
 )
 from .likelihood import Convergence, maximise
+from .receipts import Receipt
 from .sampler import mechanism_of
+from .tracing import MISFIT, Trace, check_misfit_option, judge_fit, trace
 
 METHODS = ("inversion", "likelihood")
 INTERVALS = ("delta", "bootstrap")
 TARGETS = ("population", "sample")
-_MISFIT = 1e-6
+# Relative rounding of a sum of frequencies and logarithms, generously.
+_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class Estimate:
     distribution : ``(N,)`` of largest likelihood over all symbols, in the order of the inputs
     convergence : of that maximisation, with the proven gap
     fit : p-value of the hypothesis that this mechanism made the reports, rather too large
+    receipt : the receipt that says so, ``None`` where none came with the reports
+    note : what could not be told of where the reports came from, a sentence or nothing
     """
 
     labels: tuple[Label, ...]
@@ -63,6 +68,8 @@ class Estimate:
     distribution: NDArray[np.float64]
     convergence: Convergence
     fit: float
+    receipt: Receipt | None = None
+    note: str = ""
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain dictionary for each label."""
@@ -101,6 +108,8 @@ class Estimate:
         ]
         if self.method == "likelihood":
             lines.append(f"likelihood {self.convergence}")
+        if self.note:
+            lines.append(self.note)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -127,6 +136,8 @@ def estimate(
     missing: str = "error",
     resamples: int = 1000,
     rng: Any = None,
+    receipt: Any = None,
+    misfit: str = "error",
 ) -> Estimate:
     """The distribution of the secret, estimated from reports of a mechanism.
 
@@ -154,6 +165,13 @@ def estimate(
     missing : {"error", "drop"}
         Null reports.
     resamples, rng : number of simulated samples and seed or generator of the bootstrap
+    receipt : Receipt or path of a file with one, optional
+        What :func:`privatize` wrote (``receipt=``), where the table carries none any more. Without
+        any, :attr:`Estimate.note` says that it could not be told who made the reports.
+    misfit : {"error", "warn"}
+        Reports that this mechanism makes with a probability below one in a million, whatever the
+        secrets are: refused, or estimated from with a warning. Raw data is mostly found that way;
+        reports of a mechanism with more noise fit and are not.
 
     Raises
     ------
@@ -168,7 +186,7 @@ def estimate(
     PrecisionWarning
         When an interval says nothing.
     MisfitWarning
-        When such reports are unlikely from this mechanism, whatever the distribution.
+        With ``misfit="warn"``, when such reports are next to impossible from this mechanism.
 
     Examples
     --------
@@ -186,6 +204,7 @@ def estimate(
         if not isinstance(value, str) or value not in known:
             raise UnknownNameError(name, value, known)
     check_confidence(confidence)
+    check_misfit_option(misfit)
     counts = count_reports(reports, found, column, missing=missing)
     return estimate_counts(
         counts,
@@ -197,6 +216,8 @@ def estimate(
         target=target,
         resamples=resamples,
         rng=rng,
+        traced=trace(reports, column, found, receipt, int(counts.sum())),
+        misfit=misfit,
     )
 
 
@@ -209,6 +230,8 @@ def estimate_counts(
     intervals: str,
     confidence: float,
     target: str,
+    traced: Trace,
+    misfit: str = "error",
     resamples: int = 1000,
     rng: Any = None,
 ) -> Estimate:
@@ -219,6 +242,8 @@ def estimate_counts(
     f = counts / n
     likely, gap, steps = maximise(found.kernel, f[None, :])
     p = likely[0]
+    fit = fit_of(found.kernel, f, p, n, float(gap[0]))
+    judge_fit(fit, misfit)
     reference = _reference(mechanism, found) if method == "inversion" else p
     weights = report_weights(found, question, reference)
     straight = f @ weights
@@ -243,7 +268,8 @@ def estimate_counts(
     if method == "likelihood":
         # The limits are clipped to what is possible and hold the estimate.
         lower, upper = np.minimum(lower, values), np.maximum(upper, values)
-    lower, upper = np.clip(lower, low, high), np.clip(upper, low, high)
+    if fit >= MISFIT:
+        lower, upper = np.clip(lower, low, high), np.clip(upper, low, high)
     made = Estimate(
         question.labels,
         values,
@@ -258,7 +284,9 @@ def estimate_counts(
         target,
         p,
         Convergence(steps, float(gap[0])),
-        fit_of(found.kernel, f, p, n),
+        fit,
+        traced.receipt,
+        traced.note,
     )
     _warn(made, high - low)
     return made
@@ -273,17 +301,23 @@ def _reference(item: Any, found: Mechanism) -> NDArray[np.float64]:
 
 
 def fit_of(
-    kernel: NDArray[np.float64], f: NDArray[np.float64], p: NDArray[np.float64], n: int
+    kernel: NDArray[np.float64],
+    f: NDArray[np.float64],
+    p: NDArray[np.float64],
+    n: int,
+    gap: float = 0.0,
 ) -> float:
     """A p-value for the hypothesis that the kernel made reports with frequencies ``f``.
 
     With t = n·KL(f‖pᵀK) at the distribution of largest likelihood it is e^-t (et/(M−1))^(M−1),
     which bounds the probability of such a distance from the true distribution for every number
-    of reports [Agrawal2020], so that few reports of many outcomes raise no false alarm.
+    of reports [Agrawal2020], so that few reports of many outcomes raise no false alarm. Neither do
+    very many: the gap of ``p`` to the largest likelihood, and rounding, are taken off the distance.
     """
     seen = f > 0
     q = p @ kernel
-    t = max(n * float((f[seen] * np.log(f[seen] / q[seen])).sum()), 0.0)
+    distance = float((f[seen] * np.log(f[seen] / q[seen])).sum())
+    t = max(n * (distance - gap - _ROUNDING * (1 + float(seen.sum()))), 0.0)
     freedom = int(kernel.any(axis=0).sum()) - 1
     if freedom == 0 or t <= freedom:
         return 1.0
@@ -313,12 +347,6 @@ def _warn(made: Estimate, width: NDArray[np.float64]) -> None:
             f"{len(made.labels)} numbers (such as {names[0]!r}: ± {half:.2g}); "
             "md.plan (mechdesign plan) says how many reports would",
             PrecisionWarning,
-        )
-    if made.fit < _MISFIT:
-        warn(
-            f"such reports have probability {made.fit:.1g} from this mechanism, whatever the "
-            "distribution of the secret; check that it made them and that nobody changed them",
-            MisfitWarning,
         )
     if not made.convergence.converged and made.method == "likelihood":
         warn(

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
+from ..files import check_writable
 from .accounting import warn_of_repeats
 from .batches import ColumnRelease, Policy, check_rows, load_arrow
 from .duckdb_frames import privatize_duckdb
 from .engines import privatize_dask, privatize_spark
+from .fingerprints import known_reports
+from .identify import warn_of_untold
 from .identities import words_and_identity
 from .pandas_frames import privatize_pandas
 from .polars_frames import privatize_lazy, privatize_polars
-from .receipts import receipts_of, with_receipt
+from .receipts import save_receipt, with_receipt
 
 
 def privatize(
@@ -28,6 +32,7 @@ def privatize(
     person: str | None = None,
     key: Any = None,
     rng: Any = None,
+    receipt: str | Path | None = None,
 ) -> Any:
     """The table with one column replaced by reports of a mechanism, drawn exactly.
 
@@ -74,6 +79,9 @@ def privatize(
     rng : int or numpy.random.Generator, optional
         For repeatable research only, and marked so in the receipt. The same seed gives the same
         reports in every library. Spark tables take an integer.
+    receipt : path, optional
+        A new file for the receipt. polars, Spark and DuckDB tables carry none, and what is merged
+        or joined loses it; :func:`estimate` takes the file.
 
     Returns
     -------
@@ -114,16 +122,22 @@ def privatize(
     words, identity = words_and_identity(rng, column, row, person, key)
     policy = Policy(missing, unseen, replacement)
     release = ColumnRelease(mechanism, column, words, policy, identity=identity)
-    if str(column) in receipts_of(frame):
+    if known_reports(frame, column) is not None:
         raise DataError(
             f"column {column!r}",
             expected="the secret itself",
             got="reports, by the receipt that the table carries",
             remedy="privatise the original column once, and keep these reports",
         )
+    warn_of_untold(mechanism)
+    if receipt is not None:
+        check_writable(receipt, overwrite=False)
     if person is not None and not (identity and identity.by_person):
         warn_of_repeats(frame, person, mechanism)
-    return convert(frame, release)
+    made = convert(frame, release)
+    if receipt is not None:
+        save_receipt(release.receipt(rows=release.rows > 0), receipt)
+    return made
 
 
 def _find(frame: Any) -> Callable[[Any, ColumnRelease], Any]:

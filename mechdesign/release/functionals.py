@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, UnknownNameError, quote
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
-from .identify import TOLERANCE, identifiability, scaled_rows
+from .identify import REMEDY, TOLERANCE, identifiability, refuse_untold, scaled_rows
 
 BY = ("symbols", "blocks")
 # Share of the uniform distribution in a reference, and relative singular values that count.
@@ -48,8 +48,17 @@ def ask(
         )
     if feature is not None:
         question = _feature(mechanism, feature)
+        if mechanism.shape[0] > 1 and not np.ptp(question.weights, axis=0).any():
+            raise DataError(
+                "feature",
+                expected="values that differ between inputs",
+                got="one value for all of them, which no report is needed for",
+                remedy="give inputs that should be told apart different values",
+            )
     elif by == "blocks":
-        blocks = identifiability(mechanism).blocks
+        found = identifiability(mechanism)
+        refuse_untold(found)
+        blocks = found.blocks
         weights = np.array([[x in block for block in blocks] for x in mechanism.inputs], float)
         names = tuple(block[0] if len(block) == 1 else block for block in blocks)
         question = Question(names, weights, "frequency")
@@ -135,10 +144,10 @@ def _check_answerable(mechanism: Mechanism, question: Question) -> None:
         if np.abs(hidden.T @ v).max() > 1e-6 * max(np.abs(v).max(), 1)
     ]
     if names:
+        refuse_untold(identifiability(mechanism))
         raise DataError(
             "mechanism",
             expected=f"one whose reports tell {listing(names)}",
             got=f"one where {identifiability(mechanism)}, however many reports there are",
-            remedy="estimate by='blocks' (--by blocks) or another feature, or design for a uniform "
-            "prior, which keeps rare symbols apart",
+            remedy=f"estimate by='blocks' (--by blocks) or another feature, or {REMEDY}",
         )

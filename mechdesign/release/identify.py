@@ -13,12 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DataError, UntoldWarning, warn
 from ..labels import Label, listing
 from ..mechanism import Mechanism
 from .sampler import mechanism_of
 
 #: A combination of symbols that moves the reports by less than this needs more than 1e16 of them.
 TOLERANCE = 1e-8
+#: What to do where reports do not tell symbols apart.
+REMEDY = (
+    "design for a uniform prior (under LDP that is randomised response, md.randomised_response), "
+    "for a higher level, or for another utility such as mutual information"
+)
 # Coefficients of a dependence below this are rounding.
 _NOTHING = 1e-6
 
@@ -48,6 +54,29 @@ class Identification:
     def is_complete(self) -> bool:
         """Whether every symbol's frequency can be estimated."""
         return all(self.identifiable)
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether reports tell nothing at all of how two or more symbols are distributed."""
+        return len(self.blocks) == 1 and len(self.symbols) > 1
+
+    @property
+    def advice(self) -> str:
+        """How many symbols the reports tell apart, and what to do about it, in a sentence or two.
+
+        Empty where all of them are told apart.
+        """
+        if self.is_complete:
+            return ""
+        if self.tells_nothing:
+            return (
+                f"reports tell none of the {len(self.symbols)} symbols apart, so nothing can be "
+                f"estimated from any number of them; {REMEDY}"
+            )
+        return (
+            f"reports tell {len(self.blocks)} groups apart, not all {len(self.symbols)} symbols: "
+            f"{self}; estimate by='blocks' (--by blocks), or {REMEDY}"
+        )
 
     def __str__(self) -> str:
         if self.is_complete:
@@ -87,6 +116,24 @@ def identifiability(mechanism: Any) -> Identification:
         tuple(tuple(labels[i] for i in group) for group in groups),
         float(values[rank - 1]),
     )
+
+
+def warn_of_untold(mechanism: Any) -> None:
+    """Warn, before anything is spent, when the reports of a mechanism would tell nothing."""
+    found = identifiability(mechanism)
+    if found.tells_nothing:
+        warn(found.advice, UntoldWarning)
+
+
+def refuse_untold(found: Identification) -> None:
+    """Raise :class:`DataError` where nothing can be estimated: the total of all is always one."""
+    if found.tells_nothing:
+        raise DataError(
+            "mechanism",
+            expected="one whose reports tell symbols or groups of symbols apart",
+            got=f"one whose reports tell none of the {len(found.symbols)} symbols apart",
+            remedy=REMEDY,
+        )
 
 
 def scaled_rows(mechanism: Mechanism) -> NDArray[np.float64]:

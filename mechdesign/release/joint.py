@@ -13,11 +13,12 @@ from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, 
 from ..labels import Label, listing, shorten, tidy
 from .counting import FEWEST, check_count, check_counts, count_columns
 from .encoding import ABSENT, Codebook
-from .estimating import INTERVALS, METHODS, TARGETS, check_confidence
+from .estimating import INTERVALS, METHODS, TARGETS, check_confidence, fit_of
 from .functionals import Question, ask, report_weights
 from .intervals import bootstrap_limits, bootstrap_options, normal_limits, whole_numbers
-from .likelihood import Convergence, maximise_pair
+from .likelihood import Convergence, maximise, maximise_pair
 from .sampler import mechanism_of
+from .tracing import check_misfit_option, judge_fit, trace
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class JointEstimate(TableEstimate):
     reports : number of people
     convergence : of the maximisation of the likelihood, with the proven gap
     distribution : ``(N1, N2)`` of largest likelihood over all pairs of symbols
+    note : what could not be told of where the reports came from, or nothing
     """
 
     names: tuple[str, str]
@@ -86,6 +88,11 @@ class JointEstimate(TableEstimate):
     convergence: Convergence
     distribution: NDArray[np.float64]
     _parts: Any = field(default=None)
+    note: str = ""
+
+    def __repr__(self) -> str:
+        shown = super().__repr__()
+        return f"{shown}\n{self.note}" if self.note else shown
 
     def conditional(self, given: str) -> TableEstimate:
         """Frequencies of the other secret given each value of one, with delta-method intervals.
@@ -211,6 +218,8 @@ def estimate_joint(
     missing: str = "error",
     resamples: int = 500,
     rng: Any = None,
+    receipts: Sequence[Any] = (None, None),
+    misfit: str = "error",
 ) -> JointEstimate:
     """Joint frequencies of two secrets that were privatised independently of each other.
 
@@ -220,7 +229,9 @@ def estimate_joint(
     mechanisms : the two that made the reports, in the order of the columns
     columns : their names
     features : for each column a function or mapping that groups its symbols, or ``None``
-    method, by, intervals, confidence, target, missing, resamples, rng : as in :func:`estimate`
+    method, by, intervals, confidence, target, missing, resamples, rng, misfit : as in
+        :func:`estimate`; each column must fit its mechanism
+    receipts : a receipt for each column, as in :func:`estimate`, or ``None``
 
     Returns
     -------
@@ -244,7 +255,12 @@ def estimate_joint(
     >>> found.conditional("first").values[1].round(4)
     array([0.25, 0.75])
     """
-    for what, two in (("mechanisms", mechanisms), ("columns", columns), ("features", features)):
+    for what, two in (
+        ("mechanisms", mechanisms),
+        ("columns", columns),
+        ("features", features),
+        ("receipts", receipts),
+    ):
         if isinstance(two, str) or not isinstance(two, Sequence) or len(two) != 2:
             raise InputError(
                 "joint estimate",
@@ -267,12 +283,20 @@ def estimate_joint(
         if not isinstance(value, str) or value not in known:
             raise UnknownNameError(name, value, known)
     check_confidence(confidence)
+    check_misfit_option(misfit)
     resamples, generator = bootstrap_options(resamples, rng)
     kernels = [mechanism_of(m) for m in mechanisms]
     questions = [ask(k, feature, by) for k, feature in zip(kernels, features, strict=True)]
     counts = _count_pairs(reports, kernels, list(columns), missing)
     n = int(counts.sum())
     f = counts / n
+    notes = []
+    for k, mechanism in enumerate(kernels):
+        name = f"reports in column {columns[k]!r}"
+        one = f.sum(axis=1 - k)
+        likely, gap, _ = maximise(mechanism.kernel, one[None, :])
+        judge_fit(fit_of(mechanism.kernel, one, likely[0], n, float(gap[0])), misfit, name)
+        notes.append(trace(reports, columns[k], mechanism, receipts[k], n, name).note)
     left, right = kernels[0].kernel, kernels[1].kernel
     p, convergence = maximise_pair(left, right, f)
     references = _references(mechanisms, kernels, p, method)
@@ -309,6 +333,7 @@ def estimate_joint(
         convergence,
         p,
         parts,
+        "; ".join(filter(None, notes)),
     )
 
 
@@ -339,7 +364,7 @@ def _count_pairs(
         raise UnknownNameError("policy for missing reports", missing, ["error", "drop"])
     if isinstance(reports, Mapping):
         counts = {
-            (tidy(key[0]), tidy(key[1])): check_count(tidy(value), key)
+            (tidy(key[0]), tidy(key[1])): check_count(tidy(value))
             for key, value in reports.items()
             if isinstance(key, tuple) and len(key) == 2
         }
@@ -347,7 +372,7 @@ def _count_pairs(
             raise DataError(
                 "counts of reports",
                 expected="pairs of outputs as keys",
-                got=listing(list(reports)),
+                got="other keys",
                 remedy="write {('a', 'x'): 12, …}",
             )
     else:

@@ -14,6 +14,7 @@ from ..errors import InputError, quote
 from ..labels import Label, shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
+from .counting import FEWEST
 from .estimating import check_confidence
 from .functionals import Question, ask, report_weights
 from .sampler import mechanism_of
@@ -29,7 +30,8 @@ class Plan:
     Attributes
     ----------
     labels : what is estimated
-    reports : how many reports, so that every half-width is at most the error asked
+    reports : how many reports, so that every half-width is at most the error asked, and at least
+        the 10 that an estimate takes
     errors : ``(F,)`` half-widths of the intervals with so many reports
     without_privacy : how many people an open survey would need for the same largest error
     confidence : of each interval
@@ -136,7 +138,7 @@ def plan(
     if reports is None:
         assert error is not None
         needed = z2 * float(private.max()) / error**2
-        reports = max(1, math.ceil(needed * (1 - 1e-12)))
+        reports = max(FEWEST, math.ceil(needed * (1 - 1e-12)))
     widths = np.sqrt(z2 * private / reports)
     largest = float(widths.max())
     open_survey = math.ceil(z2 * float(plain.max()) / largest**2 * (1 - 1e-12)) if largest else 1

@@ -2,22 +2,26 @@
 
 A receipt travels in the metadata of Arrow tables and Parquet files, in ``attrs`` of pandas frames
 and in a JSON file next to a CSV file. It names the kernel by its fingerprint, so that estimates can
-refuse reports of another mechanism.
+refuse reports of another mechanism. Other tables, and what is merged, joined or renamed, lose it:
+:func:`save_receipt` keeps it in a file of its own, which :func:`estimate` takes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import __version__
-from ..errors import DataError, StorageError
+from ..errors import DataError, StorageError, UnknownNameError
+from ..files import read_text, write_text
 from ..mechanism import Mechanism
+from ..privacy.notion import notion_fields
 from ..reading import parse_json
 from .sampler import mechanism_of
 
@@ -44,6 +48,20 @@ def kernel_fingerprint(mechanism: Mechanism) -> str:
     return digest.hexdigest()
 
 
+def public_fingerprint(mechanism: Mechanism, notions: Iterable[Any]) -> str:
+    """SHA-256 of a kernel and the notions it keeps, which says nothing about a prior.
+
+    The fingerprint in a certificate covers the prior as well. Where that was counted in data,
+    whoever has the fingerprint can try counts until they find those of the people, so it must not
+    go where reports go.
+    """
+    parts = [
+        [type(notion).__name__, *(repr(pair) for pair in sorted(notion_fields(notion).items()))]
+        for notion in notions
+    ]
+    return hashlib.sha256(json.dumps([kernel_fingerprint(mechanism), parts]).encode()).hexdigest()
+
+
 @dataclass(frozen=True)
 class Receipt:
     """What made the reports of one column.
@@ -52,7 +70,7 @@ class Receipt:
     ----------
     column : the column of reports
     kernel : fingerprint of the kernel that drew them
-    design : fingerprint in the certificate of the design, where there is one
+    design : public fingerprint of the design, where there is one
     notions : what the certificate guarantees, such as ``PML(0.5)``
     source : where the random words came from
     for_production : false for reports drawn with a seed, which whoever knows it can undo
@@ -62,6 +80,7 @@ class Receipt:
         key: by row, or one report for each person
     key : fingerprint of that key; the same key, kernel and column give the same reports again,
         another key a second release
+    reports : fingerprint of the reports, where it is known; a column of another name is known by it
     """
 
     column: str
@@ -73,6 +92,7 @@ class Receipt:
     missing: str = "error"
     unseen: str = "error"
     rows: int | None = None
+    reports: str | None = None
     version: str = field(default=__version__)
     schema: int = SCHEMA
     row: str | None = None
@@ -88,14 +108,17 @@ class Receipt:
         return values
 
 
+_FIELDS = {part.name for part in fields(Receipt)}
+
+
 def make_receipt(item: Any, column: str, words: Any, **more: Any) -> Receipt:
     """The receipt of a column drawn from a design or a mechanism."""
-    certificate = getattr(item, "certificate", None)
+    mechanism, notions = mechanism_of(item), getattr(item, "notions", ())
     return Receipt(
         str(column),
-        kernel_fingerprint(mechanism_of(item)),
-        None if certificate is None else certificate.fingerprint,
-        tuple(str(notion) for notion in getattr(item, "notions", ())),
+        kernel_fingerprint(mechanism),
+        public_fingerprint(mechanism, notions) if notions else None,
+        tuple(str(notion) for notion in notions),
         words.source,
         words.for_production,
         **more,
@@ -123,7 +146,8 @@ def receipts_from_text(text: str | bytes, name: str = "table") -> dict[str, Rece
                     got=f"{part['schema']!r}, written by mechdesign {part.get('version')}",
                     remedy="upgrade mechdesign",
                 )
-            found[str(column)] = Receipt(**{**part, "notions": tuple(part["notions"])})
+            known = {key: value for key, value in part.items() if key in _FIELDS}
+            found[str(column)] = Receipt(**{**known, "notions": tuple(part["notions"])})
         return found
     except DataError:
         raise
@@ -151,13 +175,93 @@ def with_receipt(schema: Any, receipt: Receipt) -> Any:
 
 
 def receipts_of(data: Any) -> dict[str, Receipt]:
-    """The receipts that a table carries, by column; empty where it carries none."""
+    """The receipts that a table carries, by column; empty where it carries none.
+
+    Metadata outlive slices, filters and concatenations, so a number of rows larger than that of the
+    table is left out; a smaller one says that some rows came from elsewhere.
+    """
+    found: dict[str, Receipt] = {}
     if isinstance(getattr(data, "attrs", None), dict):
         text = data.attrs.get(KEY)
-        return {} if text is None else receipts_from_text(text)
-    if type(data).__module__.startswith("pyarrow") and hasattr(data, "schema"):
-        return schema_receipts(data.schema)
-    return {}
+        found = {} if text is None else receipts_from_text(text)
+    elif type(data).__module__.startswith("pyarrow") and hasattr(data, "schema"):
+        found = schema_receipts(data.schema)
+    rows = _rows_of(data) if found else None
+    return {
+        column: receipt
+        if rows is None or receipt.rows is None or receipt.rows <= rows
+        else replace(receipt, rows=None)
+        for column, receipt in found.items()
+    }
+
+
+def _rows_of(data: Any) -> int | None:
+    """The number of rows, where it takes no computing."""
+    rows = getattr(data, "num_rows", None)
+    if rows is None and type(data).__module__.startswith("pandas"):
+        rows = len(data)
+    return rows if isinstance(rows, int) else None
+
+
+def save_receipt(data: Any, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write the receipt of reports to a file, for tables that lose it on their way.
+
+    Parameters
+    ----------
+    data : Receipt, or a table that carries receipts
+    path : file to write, JSON
+    overwrite : whether it may exist
+
+    Raises
+    ------
+    DataError
+        For a table that carries none.
+    StorageError
+        When the file exists or cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, mechdesign as md, pandas as pd
+    >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
+    >>> made = md.privatize(pd.DataFrame({"x": ["no", "yes"] * 10}), "x", flip, rng=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     md.save_receipt(made, folder + "/receipt.json")
+    ...     counts = made["x"].value_counts().to_dict()
+    ...     md.estimate(counts, flip, receipt=folder + "/receipt.json").receipt.column
+    'x'
+    """
+    found = {data.column: data} if isinstance(data, Receipt) else receipts_of(data)
+    if not found:
+        raise DataError(
+            "receipt",
+            expected="a receipt, or a table that carries one",
+            got=f"a {type(data).__name__} without",
+            remedy="save it with the reports: md.privatize(..., receipt='receipt.json')",
+        )
+    note = {"receipts": json.loads(receipts_to_text(found))}
+    write_text(json.dumps(note, indent=1) + "\n", path, overwrite=overwrite)
+
+
+def load_receipt(path: str | Path, column: str | None = None) -> Receipt:
+    """The receipt of a column from a file: that of :func:`save_receipt`, or one beside a CSV file.
+
+    Where the file holds one receipt only, its column may have another name by now.
+    """
+    try:
+        text = json.dumps(json.loads(read_text(path))["receipts"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise DataError(
+            f"receipt {Path(path).name}",
+            expected="JSON written by mechdesign",
+            got="something else",
+            remedy="take the receipt that was written with the reports",
+        ) from None
+    found = receipts_from_text(text, Path(path).name)
+    if column in found:
+        return found[column]
+    if len(found) != 1:
+        raise UnknownNameError(f"column of receipt {Path(path).name}", column, found)
+    return next(iter(found.values()))
 
 
 def check_receipt(receipt: Receipt, mechanism: Any) -> None:

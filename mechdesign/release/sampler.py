@@ -79,7 +79,7 @@ class Sampler:
             raise DataError(
                 "symbols",
                 expected="a sequence of inputs of the mechanism",
-                got=quote(symbols),
+                got=f"a single {type(symbols).__name__}",
                 remedy="pass a list, even for one person",
             )
         values = list(symbols)

@@ -6,14 +6,17 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from ..errors import DataError, StorageError, UnknownNameError
-from ..files import check_writable, new_file, noticed_interrupts, write_text
+from ..files import check_writable, claimed, noticed_interrupts
 from ..labels import excel_safe_cell
 from ..progress import counter
 from ..reading import read_json
@@ -22,6 +25,7 @@ from .accounting import warn_of_rows
 from .batches import ColumnRelease, Policy, load_arrow
 from .counting import count_columns
 from .encoding import ABSENT, Codebook
+from .fingerprints import Fingerprint, Fingerprinter
 from .identities import words_and_identity
 from .receipts import (
     Receipt,
@@ -46,7 +50,40 @@ def receipt_path(path: str | Path) -> Path:
     return Path(f"{path}.receipt.json")
 
 
-def privatize_file(
+@dataclass(frozen=True)
+class Survey:
+    """What a column holds, looked at before anything is released.
+
+    Attributes
+    ----------
+    fingerprint : of the secrets, under the key of whoever looks
+    counts : how often each input of the mechanism occurs
+    identities : fingerprint of the column that reports are drawn by, where there is one
+    """
+
+    fingerprint: Fingerprint
+    counts: tuple[int, ...]
+    identities: Fingerprint | None = None
+
+
+class Recorder(Protocol):
+    """Whoever keeps the books of releases."""
+
+    @property
+    def key(self) -> bytes:
+        """What fingerprints of secrets are made with."""
+
+    def begin(self, survey: Survey, receipt: Receipt) -> None:
+        """Called before anything is drawn; what it raises stops the release."""
+
+    def withdraw(self) -> None:
+        """Called when the release failed before anything could be seen of it."""
+
+    def finish(self, receipt: Receipt, reports: Fingerprint) -> None:
+        """Called when the reports are there."""
+
+
+def stream_file(
     source: str | Path,
     target: str | Path,
     column: str,
@@ -62,32 +99,11 @@ def privatize_file(
     overwrite: bool = False,
     progress: bool = False,
     excel_safe: bool = False,
+    recorder: Recorder | None = None,
 ) -> Receipt:
-    """Write a copy of a CSV or Parquet file with one column replaced by reports.
+    """Write a copy of a file with one column replaced by reports; see :func:`privatize_file`.
 
-    The file is streamed, so that memory does not grow with it, and appears under its name only when
-    it is complete. A Parquet file carries its receipt in its metadata, a CSV file has it in
-    ``<target>.receipt.json`` with the SHA-256 of the file. In a CSV file labels are matched by
-    their text, and the words that :meth:`Prior.from_csv` takes for missing are missing here too.
-
-    Parameters
-    ----------
-    source, target : files that end in .csv or .parquet, both the same
-    column, mechanism, missing, unseen, replacement, row, person, key, rng : as in :func:`privatize`
-        Identities are checked in a pass of their own, before anything is written, which takes about
-        a hundred bytes of memory for each. In a CSV file they are text as it stands there: the same
-        reports come from a data frame whose column of identities is text.
-    overwrite : whether ``target`` may exist
-    progress : whether to show a bar on standard error
-    excel_safe : whether cells of a CSV file that a spreadsheet would run as a formula get an
-        apostrophe, in every column; :func:`count_file` reads such reports as the labels they were
-
-    Raises
-    ------
-    DataError, UnknownNameError
-        As :func:`privatize`; and for a file of another kind, or one whose column holds reports.
-    StorageError
-        When the target exists or cannot be written.
+    The file is read twice, first to tell the recorder what is about to be released.
     """
     ending = _ending(source)
     if _ending(target) != ending:
@@ -114,6 +130,8 @@ def privatize_file(
     policy = Policy(missing, unseen, replacement)
     words, identity = words_and_identity(rng, column, row, person, key)
     release = ColumnRelease(mechanism, column, words, policy, texts=texts, identity=identity)
+    with open_batches(source) as (schema, _, _):
+        release.find_among(schema.names)
     if identity is not None:
         with open_batches(source, release.surveyed) as (_, batches, _):
             for batch in batches:
@@ -121,40 +139,109 @@ def privatize_file(
         release = release.checked()
     if person is not None and not (identity and identity.by_person):
         _warn_of_persons(source, person, mechanism)
-    with (
-        noticed_interrupts() as stop_if_asked,
-        open_batches(source) as (schema, batches, total),
-        new_file(target, overwrite=overwrite) as name,
-    ):
+    with noticed_interrupts() as stop_if_asked, claimed(target, overwrite=overwrite) as claim:
+        if texts:
+            check_writable(receipt_path(target), overwrite=overwrite)
+        if recorder is not None:
+            named = None if identity is None else identity.column
+            survey = survey_file(source, column, mechanism, recorder.key, named)
+            recorder.begin(survey, release.receipt())
+        try:
+            part, reports = claim.part(), Fingerprinter(b"" if recorder is None else recorder.key)
+            _write(
+                source,
+                part,
+                release,
+                reports,
+                stop_if_asked,
+                progress=progress,
+                excel_safe=excel_safe,
+            )
+            # The metadata of a Parquet file come before its rows.
+            receipt = replace(release.receipt(), reports=None)
+            files = [(part, Path(target))]
+            if texts:
+                note = {"file": Path(target).name, "sha256": _digest(part)}
+                carried = {**file_receipts(source), column: receipt}
+                note["receipts"] = json.loads(receipts_to_text(carried))
+                beside = claim.part()
+                beside.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
+                # First, so that no file of reports is ever without its receipt.
+                files.insert(0, (beside, receipt_path(target)))
+            stop_if_asked()
+        except BaseException:
+            if recorder is not None:
+                recorder.withdraw()
+            raise
+        # What is stopped from here on may have been seen, and stays on the books.
+        claim.publish(*files)
+        if recorder is not None:
+            recorder.finish(receipt, reports.result())
+    return receipt
+
+
+def _write(
+    source: str | Path,
+    part: Path,
+    release: ColumnRelease,
+    reports: Fingerprinter,
+    stop_if_asked: Callable[[], None],
+    *,
+    progress: bool,
+    excel_safe: bool,
+) -> None:
+    """Write the file with the column replaced to a hidden one."""
+    ending, name = _ending(source), Path(source).name
+    with open_batches(source) as (schema, batches, total):
         after = release.schema(schema)
+        place = release.find_among(schema.names)
         if total is not None:
-            after = with_receipt(after, replace(release.receipt(), rows=total))
+            after = with_receipt(after, replace(release.receipt(rows=False), rows=total))
         with (
-            _writer(ending, name, after, source, excel_safe=excel_safe) as write,
+            _writer(ending, part, after, source, excel_safe=excel_safe) as write,
             counter(total, "privatising", show=progress) as advance,
         ):
             last = None
             for batch in batches:
-                write(release(batch))
+                made = release(batch)
+                reports.add(made.column(place))
+                try:
+                    write(made)
+                except OSError as problem:
+                    raise StorageError(
+                        f"output: cannot be written ({problem.strerror or 'no reason given'})."
+                    ) from None
                 advance(batch.num_rows)
                 stop_if_asked()
                 last = batch if batch.num_rows else last
-            if texts and last is not None:
+            if ending == ".csv" and last is not None:
                 _check_last_quote(source, last)
-        if release.rows == 0:
-            raise DataError(
-                f"table {Path(source).name}",
-                expected="at least one row",
-                got="none",
-                remedy="check the file",
-            )
-        digest = _digest(name) if texts else None
-    receipt = release.receipt()
-    if texts:
-        note = {"file": Path(target).name, "sha256": digest}
-        note["receipts"] = json.loads(receipts_to_text({**file_receipts(source), column: receipt}))
-        write_text(json.dumps(note, indent=1) + "\n", receipt_path(target), overwrite=overwrite)
-    return receipt
+    if release.rows == 0:
+        raise DataError(
+            f"table {name}", expected="at least one row", got="none", remedy="check the file"
+        )
+
+
+def survey_file(
+    source: str | Path, column: str, mechanism: Any, key: bytes, named: str | None = None
+) -> Survey:
+    """Fingerprint of a column of secrets, and how often each input of the mechanism occurs.
+
+    ``named`` is the column of identities, where reports are drawn by them.
+    """
+    found = mechanism_of(mechanism)
+    book = Codebook(found.inputs, "inputs of the mechanism", texts=_ending(source) == ".csv")
+    finger, identities = Fingerprinter(key), Fingerprinter(key)
+    counts = np.zeros(len(found.inputs) + 1, dtype=np.int64)
+    with open_batches(source, [column, *([] if named is None else [named])]) as (_, batches, _):
+        for batch in batches:
+            finger.add(batch.column(0))
+            if named is not None:
+                identities.add(batch.column(1))
+            for value, count in count_distinct(batch.column(0)):
+                counts[book.place(value)] += count
+    who = None if named is None else identities.result()
+    return Survey(finger.result(), tuple(counts[:-1].tolist()), who)
 
 
 def count_file(
@@ -248,7 +335,7 @@ def open_batches(
         raise DataError(
             f"table {Path(path).name}",
             expected=f"a {ending[1:]} file",
-            got=" ".join(str(problem).split())[:200].rstrip("."),
+            got=_without_cells(problem),
             remedy="check the file",
         ) from None
     except OSError as problem:
@@ -319,7 +406,7 @@ def _check_last_quote(source: str | Path, batch: Any) -> None:
         raise DataError(
             f"table {Path(source).name}",
             expected="quotes that are closed",
-            got=f"a cell that takes in all lines to the end: {cell[:40]!r}",
+            got=f"a cell in the last column that takes in the last {len(cell.splitlines())} lines",
             remedy="close the quote, or double it where it is meant as a character",
         )
 
@@ -385,14 +472,30 @@ def _ending(path: str | Path) -> str:
     return ending
 
 
-def _warn_of_persons(source: str | Path, person: str, mechanism: Any) -> None:
+def _without_cells(problem: Exception) -> str:
+    """What Arrow says is wrong with a file, without the cells that it quotes."""
+    text = " ".join(str(problem).split())
+    found = re.search(r"(?:Row #\d+: )?Expected \d+ columns, got \d+", text)
+    if found is not None:
+        return "a row of another length: " + found[0]
+    # What comes after a colon or in quotes may be a cell.
+    return re.split(r"[:'\"]", text.removeprefix("CSV parse error: "))[0][:200].strip(" .")
+
+
+def count_distinct(array: Any) -> list[tuple[Any, int]]:
+    """Distinct values of an Arrow array and how often each occurs."""
     from pyarrow import compute
 
+    return [
+        (entry["values"].as_py(), entry["counts"].as_py()) for entry in compute.value_counts(array)
+    ]
+
+
+def _warn_of_persons(source: str | Path, person: str, mechanism: Any) -> None:
     counts: dict[Any, int] = {}
     with open_batches(source, [person]) as (_, batches, _):
         for batch in batches:
-            for entry in compute.value_counts(batch.column(0)):
-                key = entry["values"].as_py()
-                counts[key] = counts.get(key, 0) + entry["counts"].as_py()
+            for key, count in count_distinct(batch.column(0)):
+                counts[key] = counts.get(key, 0) + count
     known = (count for who, count in counts.items() if who not in (None, ""))
     warn_of_rows(max(known, default=0), person, mechanism)

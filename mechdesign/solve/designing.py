@@ -149,6 +149,11 @@ class Design:
         ]
         if self.scope:
             lines.append(f"scope  {self.scope}")
+        weights = self.mechanism.weights
+        if len(weights) > 1 and bool((weights == weights[0]).all()):
+            lines.append(
+                "told   nothing: all rows are the same, so no report depends on the secret"
+            )
         lines += [f"agree  {line}" for line in agreement_lines(self)]
         return "\n".join([*lines, self.mechanism.to_text()])
 

@@ -1,0 +1,488 @@
+"""The ledger: no release is lost, none is forgotten, and the same secrets are known again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from checks import refused
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.errors import DataError, LeftoverWarning, RepeatWarning, StorageError
+from mechdesign.files import claimed
+from mechdesign.ledger import Ledger, default_ledger
+from mechdesign.release.fingerprints import Fingerprinter
+from mechdesign.release.receipts import make_receipt
+from mechdesign.release.streams import file_receipts, receipt_path, stream_file
+from mechdesign.storage import to_json
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+
+LABELS = ["a", "b", "c"]
+FOUND = md.design(md.Prior([0.5, 0.3, 0.2], LABELS), md.utility.MutualInformation(), md.LDP(1))
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with secrets, and the design as a file."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"id": np.arange(200), "x": rng.choice(LABELS, 200)})
+    frame.to_csv("people.csv", index=False)
+    md.save(FOUND, "design.json")
+    return tmp_path
+
+
+@pytest.fixture
+def run(place, capsys):
+    def call(*arguments):
+        capsys.readouterr()
+        code = main([str(a) for a in arguments])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def start(*words, script=None):
+    """The command line, or a script, as a process of its own."""
+    what = ["-m", "mechdesign", *map(str, words)] if script is None else ["-c", script]
+    return subprocess.Popen(
+        [sys.executable, *what],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+def apply(source="people.csv", target="reports.csv", *more):
+    return ["apply", "design.json", source, "--column", "x", "-o", target, *more]
+
+
+# Nothing is lost
+
+
+def test_releases_at_the_same_time_are_all_recorded(place):
+    for i in range(6):
+        Path(f"{i}.csv").write_text("x\n" + "\n".join("abc"[: i % 3 + 1] * (20 + i)) + "\n")
+    works = [start(*apply(f"{i}.csv", f"r{i}.csv")) for i in range(6)]
+    ends = [(work.communicate(), work.returncode) for work in works]
+    assert [code for _, code in ends] == [0] * 6, ends
+    found = Ledger().releases()
+    assert sorted(r["output"] for r in found) == [f"r{i}.csv" for i in range(6)]
+    assert all(r["finished"] for r in found)
+
+
+STOPPED = """
+import os, signal
+import mechdesign as md
+from mechdesign import files
+def stop(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+{where} = stop
+md.privatize_file("people.csv", "reports.csv", "x", md.load("design.json"))
+"""
+
+
+def test_a_release_that_was_killed_is_counted_and_its_leftovers_are_removed(place):
+    work = start(script=STOPPED.format(where="files.Claim.publish"))
+    work.communicate()
+    assert work.returncode == -signal.SIGKILL
+    left = [p for p in place.iterdir() if p.suffix == ".partial"]
+    assert len(left) == 2
+    assert all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in left)
+    assert not Path("reports.csv").exists()
+    (entry,) = Ledger().releases()
+    assert not entry["finished"]
+    with (
+        pytest.warns(LeftoverWarning, match="left 2 unfinished files"),
+        pytest.warns(RepeatWarning, match=r"1 time before.*1 of them is under way or stopped"),
+    ):
+        md.privatize_file("people.csv", "reports.csv", "x", FOUND)
+    assert not [p for p in place.iterdir() if p.name.startswith(".")]
+    assert [r["finished"] for r in Ledger().releases()] == [False, True]
+
+
+def test_a_release_that_failed_before_its_end_is_not_counted(place):
+    Path("wrong.csv").write_text("x\na\nb\nz\n")
+    refused(lambda: md.privatize_file("wrong.csv", "w.csv", "x", FOUND), "1 other value")
+    assert Ledger().releases() == []
+    assert not [p for p in place.iterdir() if p.name.startswith(".") or p.name == "w.csv"]
+
+
+def test_nothing_is_released_where_the_ledger_cannot_be_written(run, place):
+    before = sorted(place.iterdir())
+    # Nobody can make files there, not even who may do everything.
+    code, out, err = run(*apply("people.csv", "reports.csv", "--ledger", "/proc/ledger.jsonl"))
+    assert code == 2, err
+    assert out == ""
+    assert "so nothing was released" in err
+    assert sorted(place.iterdir()) == before
+
+
+def test_nothing_is_released_where_the_head_of_the_ledger_cannot_be_kept(place, monkeypatch):
+    monkeypatch.setenv("MECHDESIGN_LEDGER", "/proc/nowhere/ledger.jsonl")
+    before = sorted(place.iterdir())
+    with pytest.raises(StorageError, match="let MECHDESIGN_LEDGER name"):
+        md.privatize_file("people.csv", "reports.csv", "x", FOUND, ledger=place / "l.jsonl")
+    assert sorted(place.iterdir()) == before
+
+
+# The same secrets
+
+
+def test_the_same_secrets_are_known_again_wherever_they_lie(run, place):
+    for folder in ("sub", "sub2"):
+        Path(folder).mkdir()
+        shutil.copy("people.csv", Path(folder) / "a.csv")
+    assert "before" not in run(*apply("sub/a.csv", "sub/r.csv"))[2]
+    frame = pd.read_csv("people.csv")
+    frame.rename(columns={"x": "y"}).to_parquet("other.parquet")
+    frame.assign(x=pd.Categorical(frame["x"])).to_parquet("category.parquet", row_group_size=7)
+    shuffled = frame.sample(frac=1, random_state=1)
+    assert shuffled["x"].tolist() != frame["x"].tolist()
+    shuffled.to_csv("shuffled.csv", index=False)
+    fewer = frame.iloc[:-1]
+    fewer.to_csv("fewer.csv", index=False)
+    code, _, err = run(*apply("sub2/a.csv", "sub2/r.csv"))
+    assert code == 0
+    assert "was released 1 time before" in err
+    assert "2 reports together: LDP(2)" in err
+    words = ["apply", "design.json", "other.parquet", "--column", "y", "-o", "o.parquet"]
+    assert "was released 2 times before" in run(*words)[2]
+    assert "3 times before" in run(*apply("category.parquet", "c.parquet"))[2]
+    assert "(its values, in another order)" in run(*apply("shuffled.csv", "s.csv"))[2]
+    assert "before" not in run(*apply("fewer.csv", "f.csv"))[2]  # a control
+    with pytest.warns(RepeatWarning, match="5 times before"):
+        md.privatize_file("people.csv", "python.csv", "x", FOUND)
+
+
+def test_values_are_compared_by_what_they_mean():
+    def finger(values, kind=None, key=b"k"):
+        made = Fingerprinter(key)
+        for start in range(0, len(values), 2):
+            made.add(pa.array(values[start : start + 2], kind))
+        return made.result()
+
+    one = finger([1, 2, None, 2, 1])
+    assert one == finger(["1", " 2", "NA", "2.0", "1"]) == finger([1.0, 2.0, None, 2.0, 1.0])
+    other = finger([2, 1, None, 2, 1])
+    assert (other.sequence, other.values) != (one.sequence, one.values)
+    assert other.values == one.values
+    assert finger([1, 2, None, 2]).values != one.values
+    assert finger([1, 2, None, 2, 2]).values != one.values
+    assert finger([1, 2, None, 2, 1], key=b"other").values != one.values
+
+
+def test_reports_that_lost_their_receipt_are_not_privatised_again(place):
+    md.privatize_file("people.csv", "reports.csv", "x", FOUND)
+    receipt_path("reports.csv").unlink()
+    os.rename("reports.csv", "people-too.csv")
+    refused(
+        lambda: md.privatize_file("people-too.csv", "again.csv", "x", FOUND),
+        "by the ledger",
+        error=DataError,
+    )
+    md.privatize_file("people-too.csv", "again.csv", "x", FOUND, ledger=False)  # a control
+
+
+# Nothing is forgotten
+
+
+def damage(how):
+    path = default_ledger()
+    lines = path.read_text().splitlines(keepends=True)
+    if how == "removed":
+        path.unlink()
+    elif how == "emptied":
+        path.write_text("")
+    elif how == "cut":
+        path.write_text("".join(lines[:-2]))
+    elif how == "an entry taken out":
+        path.write_text("".join(lines[:1] + lines[3:]))
+    elif how == "an entry changed":
+        path.write_text("".join(lines).replace('"column": "x"', '"column": "y"', 1))
+    elif how == "begun anew":
+        path.write_text(lines[0])
+    elif how == "replaced by JSON":
+        path.write_text("{}")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "removed",
+        "emptied",
+        "cut",
+        "an entry taken out",
+        "an entry changed",
+        "begun anew",
+        "replaced by JSON",
+    ],
+)
+def test_a_ledger_that_was_edited_is_noticed(run, place, how):
+    for i in range(2):
+        Path(f"{i}.csv").write_text("x\n" + "a\nb\n" * (i + 5))
+        assert run(*apply(f"{i}.csv", f"r{i}.csv"))[0] == 0
+    damage("not at all")
+    assert len(Ledger().releases()) == 2  # a control
+    damage(how)
+    code, out, err = run(*apply())
+    assert code == 2, err
+    assert out == ""
+    assert "edited or removed" in err
+    assert not Path("reports.csv").exists()
+    Ledger().head_file.unlink()
+    if how in ("removed", "cut"):
+        assert run(*apply())[0] == 0  # what an owner who does not want to know can do
+
+
+def test_no_byte_of_a_ledger_can_be_changed(place):
+    for i in range(3):
+        Path(f"{i}.csv").write_text("x\n" + "a\nb\n" * (i + 5))
+        md.privatize_file(f"{i}.csv", f"r{i}.csv", "x", FOUND)
+    path = default_ledger()
+    whole = path.read_bytes()
+    draw = random.Random(5)
+    for _ in range(100):
+        at = draw.randrange(len(whole))
+        other = bytes([whole[at] ^ 1 << draw.randrange(7)])
+        path.write_bytes(whole[:at] + other + whole[at + 1 :])
+        with pytest.raises(StorageError, match="edited"):
+            Ledger().releases()
+    path.write_bytes(whole)
+    assert len(Ledger().releases()) == 3  # a control
+
+
+def test_two_who_release_the_same_secrets_at_once_know_of_each_other(place):
+    """The intent is there before the first has drawn anything."""
+    book = Ledger()
+    seen = []
+
+    class Slow:
+        key = book.key
+
+        def begin(self, survey, receipt):
+            book.open(survey, ["one"], "one", receipt, FOUND, "r.csv")
+            with pytest.warns(RepeatWarning, match="1 of them is under way or stopped"):
+                md.privatize_file("people.csv", "other.csv", "x", FOUND)
+            seen.append(len(book.releases()))
+
+        def withdraw(self):
+            raise AssertionError
+
+        def finish(self, receipt, reports):
+            seen.append("end")
+
+    stream_file("people.csv", "reports.csv", "x", FOUND, recorder=Slow())
+    assert seen == [2, "end"]
+
+
+def test_a_line_that_was_not_ended_is_no_damage(place):
+    md.privatize_file("people.csv", "reports.csv", "x", FOUND)
+    with open(default_ledger(), "a") as file:
+        file.write('{"kind": "relea')
+    assert len(Ledger().releases()) == 1
+    with pytest.warns(RepeatWarning, match="1 time before"):
+        md.privatize_file("people.csv", "again.csv", "x", FOUND)
+    assert len(Ledger().releases()) == 2
+
+
+def test_a_ledger_without_its_key_is_refused(place):
+    md.privatize_file("people.csv", "reports.csv", "x", FOUND)
+    key = default_ledger().with_name("ledger.jsonl.key")
+    key.unlink()
+    with pytest.raises(StorageError, match=r"its key .* is gone"):
+        md.privatize_file("people.csv", "again.csv", "x", FOUND)
+
+
+def test_a_ledger_that_others_wrote_on_is_no_damage(place, monkeypatch):
+    """Two users with their own places share a ledger."""
+    ledger = place / "shared.jsonl"
+    for user in ("one", "two", "one", "two"):
+        monkeypatch.setenv("MECHDESIGN_LEDGER", str(place / user / "ledger.jsonl"))
+        before = len(Ledger(ledger).releases())
+        Path("some.csv").write_text("x\n" + "a\n" * (before + 3))
+        md.privatize_file("some.csv", f"{before}.csv", "x", FOUND, ledger=ledger, about=f"{before}")
+        assert len(Ledger(ledger).releases()) == before + 1
+    lines = ledger.read_text().splitlines(keepends=True)
+    ledger.write_text("".join(lines[:-2]))
+    with pytest.raises(StorageError, match="edited"):
+        Ledger(ledger).releases()
+
+
+# What it holds
+
+
+def test_the_ledger_holds_no_secrets_and_stays_small(place):
+    labels = [f"label {i}" for i in range(300)]
+    found = md.design(md.Prior.uniform(labels), md.utility.Hamming(), md.LDP(1))
+    for i in range(3):
+        Path(f"{i}.csv").write_text("x\n" + "\n".join(labels[i : i + 50]) + "\n")
+        md.privatize_file(f"{i}.csv", f"r{i}.csv", "x", found)
+    text = default_ledger().read_text()
+    assert len(text) < 6000
+    assert str(place) not in text
+    assert "label" not in text.replace('"labels"', "")
+    files = [p for p in default_ledger().parent.rglob("*") if p.is_file()]
+    assert {p.name.split(".")[-1] for p in files} == {"jsonl", "key", "lock", "gz", "json"}
+    assert all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in files)
+    assert sum(p.stat().st_size for p in files) < 100_000
+    (kernel,) = [p for p in files if p.suffix == ".gz"]
+    assert Ledger().kernel(kernel.name.split(".")[0]) == found.mechanism
+
+
+def test_a_kernel_that_is_gone_is_said(place):
+    md.privatize_file("people.csv", "reports.csv", "x", FOUND)
+    shutil.rmtree(default_ledger().with_name("ledger.jsonl.kernels"))
+    with pytest.warns(RepeatWarning, match="the kernel of one is gone"):
+        md.privatize_file("people.csv", "again.csv", "x", FOUND)
+
+
+def test_releases_under_other_designs_are_added_up(place):
+    other = md.design(FOUND.prior, md.utility.Hamming(), [md.PML(0.3), md.LDP(2)])
+    md.privatize_file("people.csv", "reports.csv", "x", other)
+    expected = md.compose(other, FOUND, notions=[md.LDP(1), md.PML(0.3)], prior=FOUND.prior)
+    with pytest.warns(RepeatWarning) as caught:
+        md.privatize_file("people.csv", "again.csv", "x", FOUND)
+    assert str(expected) in str(caught[0].message)
+
+
+# Ledgers of the first kind
+
+
+def first_ledger(path, about, column="x", item=FOUND):
+    receipt = make_receipt(item, column, md.Sampler(item).words).to_json()
+    entry = {"about": about, "date": "2026-01-02", "output": "old.csv", **receipt}
+    mechanisms = {receipt["kernel"]: to_json(item)}
+    content = {"format": "mechdesign-ledger", "schema": 1}
+    path.write_text(
+        json.dumps({**content, "releases": [entry], "mechanisms": mechanisms}, indent=1)
+    )
+
+
+def test_ledgers_of_the_first_kind_are_read_and_written_anew(run, place):
+    path = place / "old.json"
+    first_ledger(path, str(place / "people.csv"))
+    size = path.stat().st_size
+    err = run(*apply("people.csv", "reports.csv", "--ledger", path))[2]
+    assert "was released 1 time before, last on 2026-01-02; 2 reports together: LDP(2)" in err
+    assert len(Ledger(path).releases()) == 2
+    assert path.stat().st_size < size
+    assert str(place) not in path.read_text()
+    assert "2 times before" in run(*apply("people.csv", "r2.csv", "--ledger", path))[2]
+
+
+def test_a_ledger_of_the_first_kind_beside_the_output_still_counts(run, place):
+    path = place / "mechdesign-ledger.json"
+    first_ledger(path, str(place / "people.csv"))
+    text = path.read_text()
+    assert "was released 1 time before, last on 2026-01-02" in run(*apply())[2]
+    assert "was released 2 times before" in run(*apply("people.csv", "again.csv"))[2]
+    assert path.read_text() == text
+    Path("others.csv").write_text("x\na\nb\nc\n")
+    assert "before" not in run(*apply("others.csv", "o.csv"))[2]  # a control
+
+
+# One output, one process
+
+
+def test_of_several_processes_with_one_output_one_is_refused_nothing_mixed(place):
+    for force in ((), ("--force",)):
+        works = [start(*apply("people.csv", "one.csv", *force)) for _ in range(4)]
+        ends = [(*work.communicate(), work.returncode) for work in works]
+        done = [end for end in ends if end[2] == 0]
+        assert len(done) >= 1
+        assert len(done) == 1 or force
+        for _, err, code in ends:
+            assert code in (0, 2)
+            assert code == 0 or "another process is writing" in err or "exists" in err, err
+        # Data and receipt are of one run: the hash of the one is in the other.
+        assert file_receipts("one.csv", check=True)["x"].rows == 200
+        assert not [p for p in place.iterdir() if p.name.startswith(".")]
+
+
+def test_who_writes_a_file_keeps_others_from_it(run, place):
+    with claimed("reports.csv", overwrite=False) as claim:
+        part = claim.part()
+        code, _, err = run(*apply())
+        assert code == 2
+        assert "another process is writing" in err
+        assert part.exists()  # nobody removes what is being written
+        code, _, err = run(*apply("people.csv", "other.csv"))
+        assert code == 0  # a control
+    assert run(*apply())[0] == 0
+
+
+def test_a_file_that_appears_meanwhile_stays_as_it_is(place, monkeypatch):
+    from mechdesign import files
+
+    publish = files._publish
+
+    def meanwhile(name, target, **options):
+        if target.name == "reports.csv":
+            target.write_text("somebody else's")
+        publish(name, target, **options)
+
+    monkeypatch.setattr(files, "_publish", meanwhile)
+    with pytest.raises(StorageError, match="made meanwhile"):
+        md.privatize_file("people.csv", "reports.csv", "x", FOUND)
+    assert Path("reports.csv").read_text() == "somebody else's"
+    assert not receipt_path("reports.csv").exists()
+    # Its end is not known to be none, so it counts.
+    assert [r["finished"] for r in Ledger().releases()] == [False]
+
+
+def test_files_are_made_exclusively_where_there_are_no_links(place, monkeypatch):
+    def none(*_):
+        raise OSError(1, "no links here")
+
+    monkeypatch.setattr(os, "link", none)
+    md.save(FOUND, "one.json")
+    assert md.load("one.json").value == FOUND.value
+    with pytest.raises(StorageError, match="exists"):
+        md.save(FOUND, "one.json")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SKIPPED: modes are those of POSIX")
+def test_what_holds_counts_is_for_its_owner_only(place):
+    md.save(FOUND, "d.json")
+    md.save(FOUND.mechanism, "m.json")
+    md.privatize_file("people.csv", "r.csv", "x", FOUND)
+    mode = {p: stat.S_IMODE(Path(p).stat().st_mode) for p in ("d.json", "m.json", "r.csv")}
+    assert mode["d.json"] == 0o600
+    umask = os.umask(0)
+    os.umask(umask)
+    assert mode["m.json"] == mode["r.csv"] == 0o666 & ~umask
+
+
+def test_the_own_ledger_is_where_it_is_said_to_be(monkeypatch, tmp_path):
+    assert str(default_ledger()) == os.environ["MECHDESIGN_LEDGER"]
+    monkeypatch.delenv("MECHDESIGN_LEDGER")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert default_ledger().is_relative_to(tmp_path)
+    assert default_ledger().name == "ledger.jsonl"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_order_of_releases_does_not_matter_to_fingerprints():
+    values = ["a"] * 50 + ["b"] * 30 + [None] * 3
+    made = set()
+    for seed in range(5):
+        random.Random(seed).shuffle(values)
+        finger = Fingerprinter(b"k")
+        finger.add(pa.array(values))
+        made.add(finger.result().values)
+    assert len(made) == 1

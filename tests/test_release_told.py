@@ -1,0 +1,387 @@
+"""What reports cannot tell is said before anything is spent; nonsense is refused, not printed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from checks import refused
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.errors import DataError, UntoldWarning
+from mechdesign.pages.facts import told_lines
+from mechdesign.release.likelihood import maximise
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+LABELS = ["a", "b", "c"]
+PRIOR = md.Prior([0.8, 0.1, 0.1], LABELS)
+USELESS = md.design(PRIOR, md.utility.Hamming(), md.LDP(1))
+USEFUL = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1))
+NOTHING = "reports tell none of the 3 symbols apart"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    md.save(USELESS, "useless.json")
+    md.save(USEFUL, "useful.json")
+    pd.DataFrame({"x": ["a"] * 1600 + ["b"] * 200 + ["c"] * 200}).to_csv("people.csv", index=False)
+
+    def call(*arguments):
+        capsys.readouterr()
+        code = main([str(a) for a in arguments])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def test_a_useless_design_is_said_to_be_one_when_it_is_made(run):
+    prior = "a=0.8,b=0.1,c=0.1"
+    code, _, err = run("design", "--prior", prior, "--privacy", "ldp:1")
+    assert code == 0
+    assert NOTHING in err
+    assert "uniform prior" in err  # what to do
+    code, out, err = run("design", "--prior", prior, "--privacy", "ldp:3")
+    assert code == 0
+    assert "apart" not in out + err  # a control
+
+
+def test_a_useless_design_is_said_to_be_one_before_it_is_applied(run):
+    words = ["people.csv", "--column", "x", "-o", "reports.csv"]
+    code, _, err = run("apply", "useless.json", *words)
+    assert code == 0
+    assert NOTHING in err.split("saved")[0]
+    with pytest.warns(UntoldWarning, match=NOTHING):
+        md.privatize(pd.DataFrame({"x": LABELS}), "x", USELESS)
+    assert "apart" not in run("apply", "useful.json", *words, "--force")[2]  # a control
+
+
+def test_groups_that_reports_tell_apart_are_named_before_a_release(run):
+    merged = md.Mechanism([[0.8, 0.2], [0.2, 0.8], [0.2, 0.8]], LABELS, ["a", "b"])
+    md.save(merged, "merged.json")
+    err = run("apply", "merged.json", "people.csv", "--column", "x", "-o", "reports.csv")[2]
+    assert "reports tell 2 groups apart, not all 3 symbols" in err
+    assert "('b', 'c')" in err
+
+
+def test_an_estimate_over_one_block_is_none(run):
+    reports = {"a": 2000}
+    refused(lambda: md.estimate(reports, USELESS, by="blocks"), NOTHING[7:], error=DataError)
+    refused(lambda: md.estimate(reports, USELESS), NOTHING[7:], error=DataError)
+    pairs = {("a", "a"): 2000}
+    refused(lambda: md.estimate_joint(pairs, [USELESS, USEFUL], by="blocks"), NOTHING[7:])
+    pd.DataFrame({"x": ["a"] * 2000}).to_csv("reports.csv", index=False)
+    code, out, err = run(
+        "estimate", "useless.json", "reports.csv", "--column", "x", "--by", "blocks"
+    )
+    assert (code, out) == (2, "")
+    assert NOTHING[7:] in err
+    same = dict.fromkeys(LABELS, "all")
+    refused(lambda: md.estimate(reports, USELESS, feature=same), "differ", error=DataError)
+
+
+def test_a_plan_for_reports_that_tell_nothing_is_refused(run):
+    code, out, err = run("plan", "useless.json", "--error", 0.01, "--by", "blocks")
+    assert (code, out) == (2, "")
+    assert NOTHING[7:] in err
+    sure = md.Mechanism(np.eye(2))
+    assert md.plan(sure, error=0.9, worst=True).reports == 10  # as many as an estimate takes
+
+
+def test_the_page_says_what_can_be_estimated():
+    pytest.importorskip("jinja2")
+    from mechdesign.pages.review import report_page
+
+    assert "can be estimated from any number of them" in told_lines(USELESS.mechanism)[0]
+    page = report_page(USELESS)
+    assert "Reports tell none of the 3 symbols apart" in page
+    assert "these are the counts of the people themselves" in page
+    page = report_page(USEFUL)
+    assert "Reports tell all 3 values apart" in page
+    assert "counts of the people" not in page
+
+
+# Reports that the mechanism did not make
+
+
+def test_raw_data_is_refused_instead_of_estimated_from(run):
+    raw = {"a": 1600, "b": 200, "c": 200}
+    for method in ("inversion", "likelihood"):
+        refused(
+            lambda m=method: md.estimate(raw, USEFUL, method=m),
+            "raw data",
+            "misfit=",
+            error=DataError,
+        )
+    with pytest.warns(md.errors.MisfitWarning, match="probability"):
+        made = md.estimate(raw, USEFUL, misfit="warn")
+    assert made.lower[0] < made["a"] < made.upper[0]
+    code, out, err = run("estimate", "useful.json", "people.csv", "--column", "x")
+    assert (code, out) == (2, "")
+    assert "raw data" in err
+    code, out, err = run(
+        "estimate", "useful.json", "people.csv", "--column", "x", "--misfit", "warn"
+    )
+    assert code == 0
+    assert "warning: such reports have probability" in err
+    pairs = {(x, y): n * m // 2000 for x, n in raw.items() for y, m in raw.items()}
+    refused(lambda: md.estimate_joint(pairs, [USEFUL, USEFUL]), "column 'first'", error=DataError)
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.PrecisionWarning")
+@pytest.mark.parametrize("people", [[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]])
+def test_honest_reports_are_not_refused(people):
+    """At the corners and edges, where noise leaves what is possible every other time."""
+    rng = np.random.default_rng(11)
+    for n in (10, 300, 20_000):
+        drawn = rng.multinomial(n, np.array(people) @ USEFUL.mechanism.kernel, 300)
+        for counts in drawn:
+            reports = dict(zip(USEFUL.mechanism.outputs, counts.tolist(), strict=True))
+            md.estimate(reports, USEFUL, target="sample")
+
+
+def test_reports_beyond_number_are_not_refused_for_rounding():
+    exact = np.array([0.5, 0.3, 0.2]) @ USEFUL.mechanism.kernel
+    counts = [int(share * 2**50) for share in exact]
+    reports = dict(zip(USEFUL.mechanism.outputs, counts, strict=True))
+    assert md.estimate(reports, USEFUL).fit > 0.01
+    assert (
+        maximise(USEFUL.mechanism.kernel, exact[None, :])[1][0] > 0
+    )  # there is a gap to allow for
+
+
+# Receipts
+
+
+def test_reports_without_a_receipt_are_said_to_be(run):
+    """LDP(1) reports read with the kernel of LDP(2) fit it, so that only a receipt can tell."""
+    other = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(2))
+    frame = pd.DataFrame({"id": range(3000), "x": LABELS * 1000})
+    made = md.privatize(frame, "x", USEFUL, rng=1)
+    assert md.estimate(made, USEFUL, "x").note == ""
+    assert md.estimate(made, USEFUL, "x").receipt.notions == ("LDP(1)",)
+    refused(lambda: md.estimate(made, other, "x"), "another", error=DataError)
+    lost = made.merge(frame[["id"]], on="id")
+    found = md.estimate(lost, other, "x")
+    assert "could not be told" in found.note
+    assert "could not be told" in repr(found)
+    assert found.receipt is None
+    md.save_receipt(made, "receipt.json")
+    refused(lambda: md.estimate(lost, other, "x", receipt="receipt.json"), "another")
+    assert md.estimate(lost, USEFUL, "x", receipt="receipt.json").note == ""
+    lost.to_csv("lost.csv", index=False)
+    words = ["lost.csv", "--column", "x"]
+    md.save(other, "other.json")
+    code, _, err = run("estimate", "other.json", *words)
+    assert code == 0
+    assert "could not be told" in err
+    code, _, err = run("estimate", "other.json", *words, "--receipt", "receipt.json")
+    assert code == 2
+    assert "another" in err
+    code, out, err = run("estimate", "useful.json", *words, "--receipt", "receipt.json", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["receipt"]["notions"] == ["LDP(1)"]
+
+
+def test_a_receipt_does_not_speak_for_rows_from_elsewhere():
+    pa = pytest.importorskip("pyarrow")
+    other = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(2))
+    table = pa.table({"x": LABELS * 100})
+    both = pa.concat_tables([md.privatize(table, "x", m, rng=1) for m in (USEFUL, other)])
+    assert "is of 300 of 600" in md.estimate(both, USEFUL, "x").note
+    assert md.estimate(both.slice(0, 200), USEFUL, "x").note == ""
+
+
+def test_a_receipt_can_be_asked_for_with_any_table(tmp_path):
+    pl = pytest.importorskip("polars")
+    path = tmp_path / "receipt.json"
+    frame = pl.DataFrame({"x": LABELS * 100})
+    for table in (frame, frame.lazy()):
+        path.unlink(missing_ok=True)
+        made = md.privatize(table, "x", USEFUL, receipt=path)
+        assert "could not be told" in md.estimate(made, USEFUL, "x").note
+        assert md.estimate(made, USEFUL, "x", receipt=path).note == ""
+    with pytest.raises(md.errors.StorageError, match="exists"):
+        md.privatize(frame, "x", USEFUL, receipt=path)
+    refused(lambda: md.save_receipt(frame, tmp_path / "r.json"), "without", error=DataError)
+    refused(lambda: md.estimate(frame, USEFUL, "x", receipt=3), "receipt")
+    path.write_text("{}")
+    refused(lambda: md.estimate(frame, USEFUL, "x", receipt=path), "something else")
+
+
+def test_reports_under_another_name_are_not_privatised_again():
+    pa = pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"id": range(300), "x": LABELS * 100})
+    made = md.privatize(frame, "x", USEFUL)
+    renamed = made.rename(columns={"x": "y"})
+    refused(lambda: md.privatize(renamed, "y", USEFUL), "by the receipt", error=DataError)
+    assert md.estimate(renamed, USEFUL, "y").receipt.column == "x"
+    md.privatize(renamed.assign(z=frame["x"]), "z", USEFUL)  # a control
+    table = md.privatize(pa.Table.from_pandas(frame), "x", USEFUL)
+    columns = [table.schema.field(0), table.schema.field(1).with_name("y")]
+    renamed = table.cast(table.schema).rename_columns(["id", "y"])
+    renamed = renamed.replace_schema_metadata(table.schema.metadata)
+    assert len(columns) == 2
+    refused(lambda: md.privatize(renamed, "y", USEFUL), "by the receipt", error=DataError)
+
+
+def test_counts_of_rows_are_not_claimed_of_other_tables():
+    from mechdesign.release.receipts import receipts_of
+
+    made = md.privatize(pd.DataFrame({"x": LABELS * 100}), "x", USEFUL)
+    assert receipts_of(made)["x"].rows == 300
+    assert receipts_of(made[:10])["x"].rows is None
+    assert "is of 300 of 600" in md.estimate(pd.concat([made, made]), USEFUL, "x").note
+
+
+# The public form
+
+
+def test_the_public_form_holds_no_prior(run, tmp_path):
+    counts = {"a": 1601, "b": 207, "c": 193}
+    found = md.design(md.Prior.from_counts(counts), md.utility.Hamming(), md.LDP(3))
+    md.save(found, "d.json")
+    code, _, err = run("show", "d.json", "--public", "public.json")
+    assert code == 0
+    assert "saved public.json" in err
+    text = (tmp_path / "public.json").read_text()
+    assert "prior" not in text
+    assert not any(str(n) in text for n in counts.values())
+    assert found.certificate.fingerprint not in text
+    public = md.load("public.json")
+    assert public == found.mechanism
+    assert public.notions == found.notions
+    assert "LDP(3)" in repr(public)
+    md.save(found, "same.json", public=True)
+    assert (tmp_path / "same.json").read_text() == text
+    words = ["public.json", "people.csv", "--column", "x", "-o", "reports.csv"]
+    code, out, err = run("apply", *words)
+    assert code == 0
+    assert "LDP(3)" in out
+    code, _, err = run("estimate", "public.json", "reports.csv", "--column", "x")
+    assert code == 0, err
+    assert "could not be told" not in err
+    assert run("estimate", "d.json", "reports.csv", "--column", "x")[0] == 0
+    assert run("plan", "public.json", "--error", 0.05)[0] == 0
+    code, out, _ = run("compose", "public.json", "--times", 2)
+    assert out == "2 reports together: LDP(6)\n"
+    code, out, err = run("audit", "public.json")
+    assert code == 0
+    assert "LDP(3): yes" in out
+    assert "under the uniform one" in err
+
+
+def test_what_a_public_form_cannot_tell_is_said(run):
+    prior = md.Prior([0.5, 0.3, 0.2], LABELS)
+    found = md.design(prior, md.utility.Hamming(), [md.PML(0.5), md.LDP(2)])
+    md.save(found, "public.json", public=True)
+    code, out, err = run("audit", "public.json")
+    assert (code, out) == (2, "")
+    assert "the prior that PML(0.5) is about" in err
+    assert "holds none" in err
+    assert run("audit", "public.json", "--privacy", "ldp:2")[0] == 0
+    assert run("audit", "public.json", "--prior", "a=0.5,b=0.3,c=0.2")[0] == 0
+    assert "stated by its maker" in run("show", "public.json")[1]
+    code, out, _ = run("compose", "public.json")
+    assert code == 0
+    assert "PML" not in out
+
+
+def test_a_public_form_that_claims_too_much_is_refused(run, tmp_path):
+    from mechdesign.storage import seal
+
+    md.save(USEFUL, "public.json", public=True)
+    content = json.loads((tmp_path / "public.json").read_text())
+    content["notions"][0]["parameters"]["epsilon"] = 0.5
+    (tmp_path / "forged.json").write_text(json.dumps(seal(content)))
+    code, _, err = run("show", "forged.json")
+    assert code == 2
+    assert "altered" in err
+
+
+def test_a_design_from_the_very_counts_is_warned_of(run):
+    counted = md.Prior.from_csv("people.csv", "x")
+    found = md.design(counted, md.utility.MutualInformation(), md.LDP(1))
+    md.save(found, "d.json")
+    words = ["people.csv", "--column", "x", "-o"]
+    code, _, err = run("apply", "d.json", *words, "r.csv")
+    assert code == 0
+    assert "made from the counts of this very column" in err
+    assert "--public" in err
+    assert "counts" not in run("apply", "useful.json", *words, "s.csv")[2]  # a control
+
+
+def test_receipts_hold_no_hash_of_the_prior(run, tmp_path):
+    """With few people the counts could be found from such a hash by trying."""
+    one = md.design(md.Prior.from_counts({"a": 5, "b": 3, "c": 2}), md.utility.Hamming(), md.LDP(4))
+    two = md.design(md.Prior.from_counts({"a": 4, "b": 3, "c": 3}), md.utility.Hamming(), md.LDP(4))
+    assert one.mechanism == two.mechanism
+    assert one.certificate.fingerprint != two.certificate.fingerprint
+    frame = pd.DataFrame({"x": LABELS * 10})
+    md.privatize(frame, "x", one, rng=1, receipt="1.json")
+    md.privatize(frame, "x", two, rng=1, receipt="2.json")
+    assert (tmp_path / "1.json").read_text() == (tmp_path / "2.json").read_text()
+    assert one.certificate.fingerprint not in (tmp_path / "1.json").read_text()
+
+
+# Values of the data
+
+
+BROKEN = [
+    "x,y\nHIV,1\nno,2\n",
+    "x,y\nno,2\nHIV\n",
+    "x,y\nno,1,HIV\n",
+    'x,y\nno,"1\nHIV,2\n',
+    'x,y\n"no,2\nHIV,3\n',
+    b"x,y\nno,\xffHIV\n",
+]
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
+def test_no_message_quotes_a_value_of_a_file(tmp_path, text):
+    flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
+    source = tmp_path / "a.csv"
+    source.write_bytes(text if isinstance(text, bytes) else text.encode())
+    found = []
+    for act in (
+        lambda: md.privatize_file(source, tmp_path / "b.csv", "x", flip),
+        lambda: md.Prior.from_csv(source, "y", weights="x"),
+    ):
+        with pytest.raises(md.MechdesignError) as caught:
+            act()
+        found.append(str(caught.value))
+    assert "HIV" not in "".join(found)
+
+
+def test_no_message_quotes_a_value_of_a_table():
+    flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
+    secrets = ["no", "yes", "HIV"] * 20
+    frame = pd.DataFrame({"x": secrets})
+    for act in (
+        lambda: md.privatize(frame, "x", flip),
+        lambda: md.estimate(frame, flip, "x"),
+        lambda: md.estimate(secrets, flip),
+        lambda: md.estimate(frame["x"].value_counts().to_dict(), flip),
+        lambda: md.estimate_joint(frame.assign(y=frame["x"]), [flip, flip], ["x", "y"]),
+        lambda: md.estimate_joint({"HIV": 3}, [flip, flip]),
+        lambda: md.Sampler(flip).draw(secrets),
+        lambda: md.Sampler(flip).draw("HIV"),
+        lambda: md.Prior.from_data([["HIV"], ["no"]]),
+    ):
+        found = refused(act)
+        assert "HIV" not in str(found)
+        assert not any("HIV" in str(part) for part in (found.expected, found.got, found.remedy))
+
+
+def test_values_are_quoted_where_that_is_asked_for(run):
+    pd.DataFrame({"x": ["a", "secret"]}).to_csv("odd.csv", index=False)
+    words = ["apply", "useful.json", "odd.csv", "--column", "x", "-o", "r.csv"]
+    code, _, err = run(*words)
+    assert code == 2
+    assert "secret" not in err.replace("the secret", "")
+    assert "'secret'" in run(*words, "--show-values")[2]
+    assert "'secret'" not in run(*words)[2]  # it does not last
