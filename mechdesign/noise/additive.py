@@ -239,7 +239,7 @@ def noisy_information(
             got=shown(steps),
             remedy="leave it out for 20000",
         )
-    if not isinstance(kind, str) or kind not in ("laplace", "gaussian"):
+    if kind not in ("laplace", "gaussian"):
         raise UnknownNameError("noise", kind, ["laplace", "gaussian"])
     scale = positive(scale, "scale of the noise")
     values = _values(query, prior)[:, 0]

@@ -153,7 +153,7 @@ class ColumnRelease:
                 got=f"{names.count(self.column)} of that name",
                 remedy="rename the columns",
             )
-        if not isinstance(self.column, str) or self.column not in names:
+        if self.column not in names:
             raise UnknownNameError("column", self.column, map(str, names))
         return names.index(self.column)
 
