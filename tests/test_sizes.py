@@ -165,10 +165,11 @@ def test_labels_too_long_for_a_number_are_refused_when_they_are_saved():
         to_json(md.Mechanism([[1.0]], [10**5000]))
 
 
+NO_NUMBERS = ["1/0", "1/-2", "0x10", "1_000", "", "nan", "inf", "1/2/3", "1e5e5", "٣"]
+
+
 @pytest.mark.parametrize(
-    "word",
-    ["1e1000000000", "1e-1000000000", "1" * 500_000, "1/0", "1/-2", "0x10", "1_000", "", "nan"]
-    + ["inf", "1/2/3", "1e5e5", "٣", "1" * 4000 + ".5"],
+    "word", ["1e1000000000", "1e-1000000000", "1" * 500_000, "1" * 4000 + ".5", *NO_NUMBERS]
 )
 def test_numbers_whose_digits_would_fill_the_memory_are_refused(word):
     with pytest.raises(ValueError, match="expected"):

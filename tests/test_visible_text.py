@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import unicodedata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -208,7 +209,7 @@ def test_reports_for_spreadsheets_are_read_back_as_the_labels_they_were(tmp_path
     assert main([*words, "-o", "plain.csv"]) == 0
     assert main([*words, "-o", "safe.csv", "--excel-safe"]) == 0
     plain, safe = (
-        list(csv.reader(open(name, newline="", encoding="utf-8")))
+        list(csv.reader(Path(name).read_text(encoding="utf-8").splitlines()))
         for name in ("plain.csv", "safe.csv")
     )
     assert safe == [[excel_safe_cell(cell) for cell in row] for row in plain]

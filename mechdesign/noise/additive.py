@@ -280,7 +280,7 @@ def noisy_information(
             got=shown(steps),
             remedy="leave it out for 20000",
         )
-    if not isinstance(kind, str) or kind not in ("laplace", "gaussian"):
+    if kind not in ("laplace", "gaussian"):
         raise UnknownNameError("noise", kind, ["laplace", "gaussian"])
     scale = positive(scale, "scale of the noise")
     # In units of the noise: information does not depend on them.

@@ -89,7 +89,7 @@ class RandomisedResponse:
         Over symbols of positive mass, except for LDP, which counts all. Raises
         :class:`UnknownNameError` for another name.
         """
-        if not isinstance(notion, str) or notion not in NAMES:
+        if notion not in NAMES:
             raise UnknownNameError("level of randomised response", notion, NAMES)
         r, n = Fraction(self.response), len(self.prior)
         support = len(self.prior.support)
@@ -114,7 +114,7 @@ class RandomisedResponse:
         Raises :class:`LevelError` where every response stays below: PML is at most log 1/pmin,
         maximal leakage at most log N.
         """
-        if not isinstance(notion, str) or notion not in NAMES:
+        if notion not in NAMES:
             raise UnknownNameError("level of randomised response", notion, NAMES)
         checked(prior, Prior, "prior", "write md.Prior([...], labels)", PriorError)
         level = check_level(level, f"{notion} level")

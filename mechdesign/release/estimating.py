@@ -85,7 +85,7 @@ class Estimate:
         ]
 
     def __getitem__(self, label: Label) -> float:
-        if not isinstance(label, str) or label not in self.labels:
+        if label not in self.labels:
             raise UnknownNameError("estimate of", label, map(str, self.labels))
         return float(self.values[self.labels.index(label)])
 

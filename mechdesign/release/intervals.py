@@ -61,7 +61,7 @@ def bootstrap_options(resamples: Any, rng: Any) -> tuple[int, np.random.Generato
         )
     try:
         return int(resamples), np.random.default_rng(rng)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # numpy asks the value what it is, which may fail in any way
         raise InputError(
             "rng of the bootstrap",
             expected="a non-negative integer or a NumPy generator",

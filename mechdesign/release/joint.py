@@ -114,7 +114,7 @@ class JointEstimate(TableEstimate):
         DataError
             When no value is left.
         """
-        if not isinstance(given, str) or given not in self.names:
+        if given not in self.names:
             raise UnknownNameError("column that is given", given, self.names)
         first = given == self.names[0]
         values = self.values if first else self.values.T

@@ -323,7 +323,7 @@ def open_batches(
             with ParquetFile(path, buffer_size=_CHUNK, pre_buffer=False) as file:
                 schema = file.schema_arrow
                 for column in columns or []:
-                    if not isinstance(column, str) or column not in schema.names:
+                    if column not in schema.names:
                         raise UnknownNameError("column", column, schema.names)
                 batches = (
                     batch
@@ -355,7 +355,7 @@ def _csv_batches(
 
     header = csv_header(path)
     for column in columns or []:
-        if not isinstance(column, str) or column not in header:
+        if column not in header:
             raise UnknownNameError("column", column, header)
     reader = arrow_csv.open_csv(
         path,
