@@ -355,6 +355,13 @@ def test_floats_are_refused_by_every_table(table):
         )
 
 
+@pytest.mark.parametrize("name", ONCE)
+@pytest.mark.parametrize("row", [None, "id"])
+def test_tables_without_rows_are_refused_at_once(name, row, table):
+    empty = WAYS[name][0](table.iloc[:0])
+    refused(lambda: md.privatize(empty, "x", FOUND, row=row), "at least one row", error=DataError)
+
+
 # Repeated identities
 
 

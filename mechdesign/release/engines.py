@@ -34,7 +34,9 @@ def privatize_dask(frame: Any, release: ColumnRelease) -> Any:
         parts = _held([privatize_pandas(part, release, part=True) for part in whole])
     else:
         needed = frame[release.surveyed].to_delayed()
-        for found, codes in compute(*(delayed(_survey_part)(part, release) for part in needed)):
+        surveyed = compute(*(delayed(_survey_part)(part, release) for part in needed))
+        check_rows(sum(len(found) for found, _ in surveyed))
+        for found, codes in surveyed:
             release.admit_identities(found, codes)
         checked = release.checked()
         parts = [delayed(_dask_part)(part, checked) for part in frame.to_delayed()]

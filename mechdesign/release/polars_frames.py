@@ -49,6 +49,7 @@ def privatize_lazy(frame: Any, release: ColumnRelease) -> Any:
 def survey_polars(frame: Any, release: ColumnRelease) -> None:
     """Check the identities of a frame that is drawn later."""
     assert release.identity is not None
+    check_rows(frame.height)
     codes = (
         _codes(frame.get_column(release.column), release) if release.identity.by_person else None
     )
