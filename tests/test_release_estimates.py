@@ -51,7 +51,7 @@ def test_weights_on_reports_are_unbiased_for_every_distribution(data):
     found = md.identifiability(mechanism)
     if found.weakest < 1e-4:
         return
-    if found.tells_nothing:
+    if found.is_one_block:
         refused(lambda: ask(mechanism, by="blocks"), "tell none of", error=DataError)
         return
     question = ask(mechanism, by="blocks")

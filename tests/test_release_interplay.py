@@ -64,7 +64,7 @@ def test_designs_of_every_kind_go_all_the_way(run, utility, privacy):
     assert "2 reports together: " in err
     words = ["estimate", "d.json", "b.csv", "--column", "x", "--by", "blocks", "--json"]
     code, out, err = run(*words)
-    if md.identifiability(found).tells_nothing:
+    if md.identifiability(found).is_one_block:
         assert code == 2
         assert "tells none of" in err or "tell none of" in err
         return

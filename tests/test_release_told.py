@@ -68,6 +68,20 @@ def test_groups_that_reports_tell_apart_are_named_before_a_release(run):
     assert "('b', 'c')" in err
 
 
+def test_weighted_sums_are_something_even_where_no_group_is_told_apart():
+    mixed = md.Mechanism([[0.75, 0.25], [0.25, 0.75], [0.5, 0.5]], LABELS, ["a", "b"])
+    found = md.identifiability(mixed)
+    assert (found.rank, len(found.blocks)) == (2, 1)
+    assert not found.tells_nothing
+    assert "only 1 weighted sum of their shares" in found.advice
+    reports = {"a": 1000, "b": 1000}
+    refused(lambda: md.estimate(reports, mixed, by="blocks"), "tell none", error=DataError)
+    # P(a) - P(b), which is 2 (P(report a) - P(report b)).
+    made = md.estimate(reports, mixed, feature={"a": 1.0, "b": -1.0, "c": 0.0})
+    assert made["mean"] == pytest.approx(0, abs=1e-9)
+    md.privatize(pd.DataFrame({"x": LABELS}), "x", mixed)  # no warning
+
+
 def test_an_estimate_over_one_block_is_none(run):
     reports = {"a": 2000}
     refused(lambda: md.estimate(reports, USELESS, by="blocks"), NOTHING[7:], error=DataError)

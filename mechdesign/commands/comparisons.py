@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -97,7 +98,7 @@ def compare(
 
     known = read_prior(table, column, weights, missing, prior, max_symbols)
     goals = {text: read_utility(text, known) for text in utility or ["hamming"]}
-    writers = {path: _writer(path, excel_safe=excel_safe) for path in output or []}
+    writers = {path: _writer(path, force, excel_safe=excel_safe) for path in output or []}
     for path in writers:
         check_writable(path, overwrite=force)
     try:
@@ -136,38 +137,38 @@ def compare(
         note(f"saved {path}")
 
 
-def _writer(path: Path, *, excel_safe: bool) -> Callable[[Comparison, Path], None]:
+def _writer(path: Path, force: bool, *, excel_safe: bool) -> Callable[[Comparison, Path], None]:
     """What writes a file of this ending, with its libraries looked for at once."""
     ending = path.suffix.lower()
     if ending == ".csv":
-        return lambda found, where: found.to_csv(where, overwrite=True, excel_safe=excel_safe)
+        return lambda found, where: found.to_csv(where, overwrite=force, excel_safe=excel_safe)
     if ending in _PICTURES:
         from ..plotting.style import check_picture
 
         check_picture(path)
         draw_nowhere()
-        return _write_picture
+        return partial(_write_picture, force)
     if ending == ".html":
         from ..pages.rendering import check_pages
 
         check_pages()
         draw_nowhere()
-        return _write_page
+        return partial(_write_page, force)
     raise StorageError(
         f"output {path}: expected a name that ends in .csv, .png, .svg, .pdf or .html, got "
         f"{ending or 'none'}; choose one of these."
     )
 
 
-def _write_picture(found: Comparison, path: Path) -> None:
+def _write_picture(force: bool, found: Comparison, path: Path) -> None:
     from ..plotting.frontiers import plot_frontiers
     from ..plotting.style import figure_of, save_figure
 
-    save_figure(figure_of(plot_frontiers(found)), path)
+    save_figure(figure_of(plot_frontiers(found)), path, overwrite=force)
 
 
-def _write_page(found: Comparison, path: Path) -> None:
+def _write_page(force: bool, found: Comparison, path: Path) -> None:
     from ..files import write_text
     from ..pages.comparison import comparison_page
 
-    write_text(comparison_page(found), path, overwrite=True)
+    write_text(comparison_page(found), path, overwrite=force)

@@ -152,7 +152,7 @@ def estimate(
         from ..plotting.estimates import plot_estimate
         from ..plotting.style import save_figure
 
-        save_figure(plot_estimate(made).figure, plot)
+        save_figure(plot_estimate(made).figure, plot, overwrite=force)
         note(f"saved {plot}")
     if as_json:
         print_json(

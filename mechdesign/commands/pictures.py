@@ -80,7 +80,7 @@ def plot(
         "regions": _regions,
         "pml-regions": _pml_regions,
     }
-    save_figure(draw[kind](asked).figure, output)
+    save_figure(draw[kind](asked).figure, output, overwrite=force)
     note(f"saved {output}")
 
 

@@ -148,7 +148,7 @@ def check_picture(path: Path) -> None:
     load_pyplot()
 
 
-def save_figure(figure: Any, path: Path | str | BytesIO) -> None:
+def save_figure(figure: Any, path: Path | str | BytesIO, *, overwrite: bool = True) -> None:
     """Write a figure; the ending says which kind. The same figure gives the same bytes.
 
     A buffer in place of a path gets SVG.
@@ -156,7 +156,8 @@ def save_figure(figure: Any, path: Path | str | BytesIO) -> None:
     Raises
     ------
     StorageError
-        For an ending that is none of png, pdf and svg, or when the file cannot be written.
+        For an ending that is none of png, pdf and svg, or when the file cannot be written, or
+        exists and must not be replaced.
     """
     if isinstance(path, BytesIO):
         _write(figure, path, ".svg")
@@ -164,7 +165,7 @@ def save_figure(figure: Any, path: Path | str | BytesIO) -> None:
     path = Path(path)
     check_picture(path)
     # Complete or not at all.
-    with new_file(path, overwrite=True) as name:
+    with new_file(path, overwrite=overwrite) as name:
         _write(figure, name, path.suffix.lower())
 
 

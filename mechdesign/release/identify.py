@@ -58,6 +58,11 @@ class Identification:
     @property
     def tells_nothing(self) -> bool:
         """Whether reports tell nothing at all of how two or more symbols are distributed."""
+        return self.rank == 1 and len(self.symbols) > 1
+
+    @property
+    def is_one_block(self) -> bool:
+        """Whether the share of no symbol or group can be estimated; weighted sums may be."""
         return len(self.blocks) == 1 and len(self.symbols) > 1
 
     @property
@@ -72,6 +77,12 @@ class Identification:
             return (
                 f"reports tell none of the {len(self.symbols)} symbols apart, so nothing can be "
                 f"estimated from any number of them; {REMEDY}"
+            )
+        if self.is_one_block:
+            return (
+                f"reports tell no symbol and no group of the {len(self.symbols)} symbols from the "
+                f"others, only {self.rank - 1} weighted sum{'s' * (self.rank > 2)} of their "
+                f"shares; estimate such a feature, or {REMEDY}"
             )
         return (
             f"reports tell {len(self.blocks)} groups apart, not all {len(self.symbols)} symbols: "
@@ -126,12 +137,13 @@ def warn_of_untold(mechanism: Any) -> None:
 
 
 def refuse_untold(found: Identification) -> None:
-    """Raise :class:`DataError` where nothing can be estimated: the total of all is always one."""
-    if found.tells_nothing:
+    """Raise :class:`DataError` where no share can be estimated: that of all is always one."""
+    if found.is_one_block:
         raise DataError(
             "mechanism",
             expected="one whose reports tell symbols or groups of symbols apart",
-            got=f"one whose reports tell none of the {len(found.symbols)} symbols apart",
+            got=f"one whose reports tell none of the {len(found.symbols)} symbols apart"
+            + ("" if found.tells_nothing else f", only {found.rank - 1} weighted sums of shares"),
             remedy=REMEDY,
         )
 
