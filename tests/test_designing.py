@@ -35,9 +35,7 @@ def test_gains_far_from_zero_are_designed_for_as_if_they_were_near():
         assert far.gap < 1e-10
         assert far.value - 1e9 == pytest.approx(near.value, abs=1e-6)
     priced = md.binding(far)
-    assert priced.slopes["LIP(0.5)"] == pytest.approx(
-        md.binding(near).slopes["LIP(0.5)"], abs=1e-5
-    )
+    assert priced.slopes["LIP(0.5)"] == pytest.approx(md.binding(near).slopes["LIP(0.5)"], abs=1e-5)
 
 
 def test_a_solver_of_cvxpy_without_cvxpy_says_what_to_install(monkeypatch):
