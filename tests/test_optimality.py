@@ -478,3 +478,112 @@ def test_a_function_with_values_beyond_floats_claims_nothing():
     found = md.design(prior, steep, md.LDP(1))
     assert found.bound < math.inf
     assert found.status == "optimal"
+
+
+# Bounds by a search
+
+
+def dearest_staircase(masses, prices, ratio):
+    """Max F(d) − ⟨λ, d⟩ of χ² over all staircases, in rationals."""
+    best = Fraction(0)
+    for bits in range(1 << len(masses)):
+        raised = [bool(bits >> i & 1) for i in range(len(masses))]
+        scale = 1 + (ratio - 1) * sum(m for m, up in zip(masses, raised, strict=True) if up)
+        deviations = [(ratio if up else 1) / scale - 1 for up in raised]
+        worth = sum(
+            m * d * d - price * d for m, d, price in zip(masses, deviations, prices, strict=True)
+        )
+        best = max(best, worth)
+    return best
+
+
+def test_a_search_is_not_misled_by_prices_of_symbols_that_floats_cannot_add():
+    """A price of 1e23 per mass, a solver's noise on a mass of 1e-30, and the columns that need not
+    pay it were never looked at: the bound was 1e-6 below one of them.
+    """
+    from mechdesign.solve import sublinear_bounds
+    from mechdesign.solve.columns import make_family
+    from mechdesign.solve.cones import two_sided
+
+    weights = [0.99893, 2.6e-31, 4.6e-8, 1.1e-29, 1.07e-3, 1.0e-30, 1.8e-7, 3.7e-23]
+    prior = md.Prior.from_counts(weights)
+    per_mass = np.array([-0.9916, 0, -1.61, 1.8e10, 0, 3.8e23, -1.613, 0])
+    problem = state_problem(prior, CHI(), md.LDP(0.96), time_limit=5)
+    sides = two_sided(problem.bounds, prior, inner=False)
+    family = make_family(prior, sides, CHI().excess)
+    groups = family.groups
+    raw = groups.average(prior.probabilities * per_mass)
+    moderate, _ = sublinear_bounds.moderate_prices(family, raw)
+    assert np.abs(moderate / groups.masses).max() < 50
+    prices = [Fraction(v) for v in groups.spread(moderate).tolist()]
+    best = dearest_staircase(masses_of(prior), prices, Fraction(sides.ratio))
+    for share in (1e-3, 1e-6, 1e-9):
+        found = sublinear_bounds._searched_bounds(
+            problem, CHI(), sides, prior.probabilities * per_mass, float(best) * (1 - share)
+        )
+        assert min(bound for bound, _ in found) >= best
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_searches_and_lists_of_columns_bound_alike(seed, monkeypatch):
+    """The search of many symbols, on few: never below the list, and near it."""
+    from mechdesign.solve import sublinear_bounds
+
+    rng = np.random.default_rng([17, seed])
+    n = int(rng.integers(3, 8))
+    spread = 10.0 ** -rng.integers(0, (2, 12)[seed % 2], n)
+    prior = md.Prior.from_counts([Fraction(float(w)) for w in rng.random(n) * spread])
+    notion = (md.LDP, md.PML, md.LIP)[seed % 3](float(10 ** rng.uniform(-2, 0.5)))
+    utility = UTILITIES[seed % 2]
+    listed = quiet(prior, utility, notion, solver="column-generation", time_limit=5)
+    monkeypatch.setattr(sublinear_bounds, "listed_bound", lambda *_: None)
+    searched = quiet(prior, utility, notion, solver="column-generation", time_limit=5)
+    assert searched.bound >= listed.bound * (1 - 1e-15)
+    assert searched.bound <= listed.bound * (1 + 2e-6)
+    check(listed)
+    check(searched)
+
+
+# Files of earlier versions
+
+
+def test_files_of_earlier_versions_may_claim_less_and_no_more(tmp_path):
+    """They do not name their arithmetic, and their bounds came from searches that proved less."""
+    from mechdesign.errors import StorageError
+    from mechdesign.storage import from_json, seal, to_json
+
+    found = md.design(md.Prior([0.5, 0.3, 0.2]), MI(), md.LDP(1))
+    content = to_json(found)
+    assert content["certificate"].pop("arithmetic") == "exact"
+    claims = content["certificate"]
+    claims["bound"], claims["gap"] = found.bound * (1 + 2.5e-10), 2.5e-10
+    again = from_json(seal({k: v for k, v in content.items() if k != "digest"}))
+    assert again.bound == found.bound
+    claims["bound"], claims["gap"] = found.bound * (1 + 1e-3), 1e-3
+    claims["optimal"] = False
+    assert from_json(seal({k: v for k, v in content.items() if k != "digest"})).gap == found.gap
+    claims["bound"] = found.bound * (1 - 1e-9)
+    with pytest.raises(StorageError, match="claims bound"):
+        from_json(seal({k: v for k, v in content.items() if k != "digest"}))
+
+
+# Audits
+
+
+def test_leakages_on_average_are_rounded_up_in_an_audit():
+    """They came from floats, to either side of what the kernel leaks."""
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        n, m = int(rng.integers(2, 6)), int(rng.integers(2, 6))
+        kernel = md.Mechanism(rng.dirichlet(np.ones(m), n), normalise=True)
+        prior = md.Prior.from_counts(rng.random(n))
+        report = md.audit(kernel, prior)
+        rows = [[Fraction(int(w), 1 << kernel.bits) for w in row] for row in kernel.weights]
+        sums = [sum(row) for row in rows]
+        exact = [[w / s for w in row] for row, s in zip(rows, sums, strict=True)]
+        columns = list(zip(*exact, strict=True))
+        most, least = sum(map(max, columns)), sum(map(min, columns))
+        assert Decimal(report.maximal_leakage) >= number(most).ln()
+        assert Decimal(report.maximal_cost_leakage) >= -number(least).ln()
+        assert report.maximal_leakage == pytest.approx(float(number(most).ln()), abs=1e-12)
+        assert report.maximal_cost_leakage == pytest.approx(float(-number(least).ln()), abs=1e-12)

@@ -1,8 +1,8 @@
 """Every extreme column of a two-sided cone in rationals, for few symbols.
 
 A column is written by the deviations d = k/q − 1 of its lifts from one. Masses and levels are
-exact, and so are the columns: at masses of 1e-30 floats can tell neither which sets of raised symbols fit,
-nor what they leave to the one that is raised in part.
+exact, and so are the columns: at masses of 1e-30 floats can tell neither which sets of symbols at
+their upper bound fit, nor what they leave to the one that lies between its bounds.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ class MutualInformation(FInformation):
 
     references: ClassVar[tuple[str, ...]] = ("Shannon1948",)
     # Where its series ends, a difference of numbers fifty times as large.
-    roundings: ClassVar[int] = 512
+    roundings: ClassVar[int] = 256
 
     def __init__(self) -> None:
         self.name = "mutual information"
