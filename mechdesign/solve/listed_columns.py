@@ -1,8 +1,8 @@
 """Every extreme column of a two-sided cone in rationals, for few symbols.
 
-A column is written by the deviations d = k/q − 1 of its lifts from one. Masses and levels are exact,
-and so are the columns: at masses of 1e-30 floats can tell neither which sets of raised symbols fit,
-nor what they leave to the one that is raised in part.
+A column is written by the deviations d = k/q − 1 of its lifts from one. Masses and levels are
+exact, and so are the columns: at masses of 1e-30 floats can tell neither which sets of raised
+symbols fit, nor what they leave to the one that is raised in part.
 """
 
 from __future__ import annotations

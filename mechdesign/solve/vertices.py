@@ -29,7 +29,7 @@ Vector = NDArray[np.float64]
 #: Symbols up to which extreme columns of two-sided cones, and of any cone, are listed.
 MOST_SYMBOLS, MOST_SYMBOLS_ANY = 12, 6
 #: Symbols up to which their best mixture is found with all digits.
-MOST_SYMBOLS_EXACT = 8
+MOST_SYMBOLS_EXACT = 10
 # Room below e^ε for their kernels, of which the weights are rounded to multiples of 2^-53.
 _ROOM = 2e-15
 
