@@ -99,9 +99,11 @@ def duals_to_json(duals: Duals) -> dict[str, Any]:
     multipliers = None
     if duals.multipliers is not None:
         multipliers = [[_sparse_out(part) for part in parts] for parts in duals.multipliers]
-    found = {"prices": prices, "multipliers": multipliers}
+    found: dict[str, Any] = {"prices": prices, "multipliers": multipliers}
     if duals.averages is not None:
         found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.averages]
+    if duals.offset or duals.power:
+        found |= {"offset": duals.offset, "power": duals.power}
     return found
 
 
@@ -220,7 +222,8 @@ def duals_from_json(part: dict[str, Any]) -> Duals:
     averages: tuple[Multipliers, ...] | None = None
     if part.get("averages") is not None:
         averages = tuple(tuple(_sparse_in(m) for m in parts) for parts in part["averages"])
-    return Duals(prices, multipliers, averages)
+    offset, power = float(part.get("offset", 0.0)), int(part.get("power", 0))
+    return Duals(prices, multipliers, averages, offset, power)
 
 
 def _sparse_in(part: dict[str, Any]) -> NDArray[np.float64]:

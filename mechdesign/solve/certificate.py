@@ -115,12 +115,22 @@ def certify(problem: AnyProblem, candidate: Candidate) -> tuple[Mechanism, Certi
         mechanism, repair = problem.mechanism(weights), Repair((), 1.0, 1, constant=True)
         value = problem.enclose(mechanism)
     near = _nearest(problem, mechanism, value)
-    loss = problem.worth(clean_kernel(candidate.kernel)) - near
-    share = _share(max(loss, 0.0), problem.width(near))
+    share = _lost(problem, candidate, mechanism, near)
     certificate = examine(
         problem, mechanism, candidate.duals, repair, share, candidate.solver, value
     )
     return mechanism, certificate
+
+
+def _lost(problem: AnyProblem, candidate: Candidate, mechanism: Mechanism, value: float) -> float:
+    """Utility that the repair of a candidate cost, as a share of what gaps are a share of."""
+    cleaned = clean_kernel(candidate.kernel)
+    if isinstance(problem, Problem) and problem.for_solvers.problem is not problem:
+        # Of gains far from zero, floats see nothing but the differences.
+        near = problem.for_solvers.problem
+        after = near.worth(mechanism.kernel[problem.kept])
+        return _share(max(near.worth(cleaned) - after, 0.0), near.width(after))
+    return _share(max(problem.worth(cleaned) - value, 0.0), problem.width(value))
 
 
 def _share(loss: float, width: float) -> float:
@@ -222,11 +232,12 @@ def _bound(problem: AnyProblem, duals: Duals, value: float) -> tuple[Fraction | 
     if isinstance(problem, SublinearProblem):
         return sublinear_bound(problem, duals, value) or (None, "nothing finite")
     assert isinstance(problem, Problem)
-    bound, source = upper_bound(problem, duals)
-    average = average_bound(problem, duals)
+    shifted = problem.shifted(duals.offset, duals.power)
+    bound, source = upper_bound(shifted.problem, duals)
+    average = average_bound(shifted.problem, duals)
     if average is not None and average < bound:
-        return average, "multipliers"
-    return bound, source
+        bound, source = average, "multipliers"
+    return shifted.bound(bound), source
 
 
 def _compare(problem: AnyProblem, measured: tuple[tuple[float, ...], ...]) -> None:

@@ -225,6 +225,11 @@ class ColumnGeneration(Method):
         assert problem.sides is not None
         family = make_family(problem.inner, problem.sides, problem.utility.excess)
         assert family is not None
+        if not np.isfinite(family.size):
+            raise SolverError(
+                f"{problem}: an extreme column is worth more than the largest float; merge the "
+                "symbols of smallest mass"
+            )
         deadline = time.monotonic() + SEARCHING * problem.time_limit
         try:
             with np.errstate(over="raise"):

@@ -134,6 +134,16 @@ class Family(ABC):
     def size(self) -> float:
         """An upper bound on |F| over the cone, for rounding allowances."""
 
+    @property
+    @abstractmethod
+    def steepest(self) -> float:
+        """The steepest chord of F from or to the ends of the deviations, per unit of deviation."""
+
+    @property
+    @abstractmethod
+    def room(self) -> float:
+        """Mass times deviation that a column hands out: what sums of it are rounded to."""
+
     def patterns(self, columns: Columns, i: int) -> Iterator[tuple[float, Vector]]:
         """Columns over the n symbols whose mixture treats equal symbols alike, with their shares.
 
@@ -212,6 +222,16 @@ class LiftFamily(Family):
         return list(zip(self.low.tolist(), self.high.tolist(), part.tolist(), strict=True))
 
     @property
+    def steepest(self) -> float:
+        """From or to the bounds of any symbol."""
+        return _steepest(self.low, self.high, self.at_low, self.at_high)
+
+    @property
+    def room(self) -> float:
+        """The capacity."""
+        return self.capacity
+
+    @property
     def size(self) -> float:
         """An upper bound on |F| over the cone."""
         p, m = self.groups.masses, self.groups.sizes
@@ -265,13 +285,36 @@ class StaircaseFamily(Family):
         cuts = np.linspace(0, self.total, _CUTS)
         return float(cuts[np.argmax(self.worth_of(cuts))])
 
+    def _ends(self) -> tuple[Vector, Vector]:
+        """The least and the largest deviation of any column, and F there."""
+        low = -self.excess / (1 + self.excess)
+        high = min(self.excess, 1 / float(self.groups.masses.min()))
+        ends = np.array([low, high])
+        return ends, self.curve(ends)
+
+    @property
+    def steepest(self) -> float:
+        """From or to the ends of what any column can have."""
+        ends, worths = self._ends()
+        return _steepest(ends[:1], ends[1:], worths[:1], worths[1:])
+
+    @property
+    def room(self) -> float:
+        """All mass at the excess."""
+        return self.total * self.excess
+
     @property
     def size(self) -> float:
         """An upper bound on |F| over the cone."""
-        low = -self.excess / (1 + self.excess)
-        high = min(self.excess, 1 / float(self.groups.masses.min()))
-        ends = self.curve(np.array([low, high]))
-        return float(np.abs(ends).max())
+        return float(np.abs(self._ends()[1]).max())
+
+
+def _steepest(low: Vector, high: Vector, at_low: Vector, at_high: Vector) -> float:
+    slopes = [
+        np.abs(rise) / np.where(run > 0, run, 1.0)
+        for rise, run in ((at_low, -low), (at_high, high), (at_high - at_low, high - low))
+    ]
+    return float(np.max(slopes))
 
 
 def make_family(prior: Prior, sides: TwoSided, curve: Curve) -> Family | None:

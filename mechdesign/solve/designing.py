@@ -260,10 +260,7 @@ def run_solver(
 def _run_choice(
     problem: AnyProblem, choice: Choice, neighbour: Candidate | None = None
 ) -> tuple[Design, Candidate]:
-    if neighbour is None:
-        candidate = choice.method.solve(problem)
-    else:
-        candidate = choice.method.solve_near(problem, neighbour)
+    candidate = _solve(problem, choice, neighbour)
     mechanism, certificate = certify(problem, candidate)
     found = Design(
         mechanism,
@@ -275,6 +272,20 @@ def _run_choice(
         choice,
     )
     return found, candidate
+
+
+def _solve(problem: AnyProblem, choice: Choice, neighbour: Candidate | None) -> Candidate:
+    """The method's answer; of gains far from zero it is asked for the differences."""
+    shifted = problem.for_solvers if isinstance(problem, Problem) else None
+    asked = problem if shifted is None else shifted.problem
+    if neighbour is None:
+        candidate = choice.method.solve(asked)
+    else:
+        candidate = choice.method.solve_near(asked, neighbour)
+    if shifted is None:
+        return candidate
+    duals = replace(candidate.duals, offset=shifted.offset, power=shifted.power)
+    return replace(candidate, duals=duals)
 
 
 def warn_of_gap(found: Design) -> None:

@@ -23,11 +23,29 @@ class Duals:
     prices : ``(n,)`` dual of the row sums: what one more unit of row x would be worth
     multipliers : dual weights of each bound of the problem, in their order
     averages : dual numbers of each budget of the notions outside the likelihood family
+    offset, power : the numbers are those of the gains (u − offset) / 2**power
     """
 
     prices: NDArray[np.float64] | None = None
     multipliers: tuple[Multipliers, ...] | None = None
     averages: tuple[Multipliers, ...] | None = None
+    offset: float = 0.0
+    power: int = 0
+
+    def in_units_of_gains(self, masses: NDArray[np.float64]) -> Duals:
+        """The same numbers for the gains as they are, as far as floats can hold them."""
+        if not (self.offset or self.power):
+            return self
+
+        def scaled(parts: tuple[Multipliers, ...] | None) -> tuple[Multipliers, ...] | None:
+            if parts is None:
+                return None
+            return tuple(tuple(np.ldexp(w, self.power) for w in part) for part in parts)
+
+        prices = self.prices
+        if prices is not None:
+            prices = masses * self.offset + np.ldexp(prices, self.power)
+        return Duals(prices, scaled(self.multipliers), scaled(self.averages))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,7 @@ from ..utility.base import LinearUtility, Utility, checked_matrix
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
 from .cones import TwoSided, two_sided
 from .enclosures import Enclosure, kernel_enclosure, revealed_enclosure, sums_up
-from .rational import kernel_mean, mean_of
+from .rational import difference, kernel_mean, mean_of
 
 #: Smallest positive mass of a symbol that floats can work with beside others.
 SMALLEST_MASS = 1e-200
@@ -31,6 +31,10 @@ SMALLEST_MASS = 1e-200
 LARGEST_GAIN = 1e150
 #: Seconds that a search takes at most when nothing is said.
 DEFAULT_LIMIT = 60.0
+# Gains whose range is below this share of their size are taken from their least; ranges below the
+# other number are scaled to one.
+_FAR, _SMALL_RANGE = 2.0**-13, 2.0**-900
+_LOWEST_POWER = -1100
 # Terms up to which sums are rounded once.
 _FEW = 10_000
 
@@ -190,6 +194,43 @@ class Problem(AnyProblem):
         return Enclosure(value, value)
 
     @cached_property
+    def for_solvers(self) -> Shifted:
+        """The problem with gains that floats can add up: near zero and not too small.
+
+        A constant taken off all gains and a power of two change no optimum. Gains that are of one
+        size with their range stay as they are.
+        """
+        largest = float(np.abs(self.gains).max())
+        offset, power = 0.0, 0
+        if 0 < self.gain_range < largest * _FAR:
+            offset = float(self.gains.min())
+        if 0 < self.gain_range < _SMALL_RANGE:
+            power = int(np.frexp(self.gain_range)[1])
+        return self.shifted(offset, power)
+
+    def shifted(self, offset: float, power: int) -> Shifted:
+        """The problem for the gains (u − offset) / 2**power, for a power of at most zero.
+
+        Raises :class:`InputError` for numbers that lead beyond floats.
+        """
+        if not (offset or power):
+            return Shifted(self, 0.0, 0, Fraction(0))
+        good = _LOWEST_POWER <= power <= 0 and abs(offset) <= LARGEST_GAIN
+        if good:
+            high, low = difference(self.gains, np.full(self.shape, offset))
+            gains = np.ldexp(high, -power)
+            good = bool(np.isfinite(gains).all())
+        if not good:
+            raise InputError(
+                "offset and power of gains",
+                expected=f"an offset of size at most {LARGEST_GAIN:g}, a power of at most zero",
+                got=f"{offset!r} and {power!r}",
+                remedy="design again",
+            )
+        lost = Fraction(float(np.abs(low).max()))
+        return Shifted(replace(self, gains=gains), offset, power, lost)
+
+    @cached_property
     def exact_constant_value(self) -> Fraction:
         """Utility of the constant kernel, exactly."""
         best = int(np.argmax(self.objective.sum(axis=0)))
@@ -221,6 +262,27 @@ class Problem(AnyProblem):
         n, m = self.shape
         privacy = ", ".join(str(notion) for notion in self.notions)
         return f"{n} symbols × {m} outputs, {privacy}, {self.utility!r}"
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """A problem whose gains are those of another, less an offset and over a power of two.
+
+    Attributes
+    ----------
+    problem : with the gains (u − offset) / 2**power, rounded
+    offset, power : what was taken off, and the scale
+    lost : what rounding took off any gain, at most
+    """
+
+    problem: Problem
+    offset: float
+    power: int
+    lost: Fraction
+
+    def bound(self, found: Fraction) -> Fraction:
+        """A bound for the original gains from one for the shifted ones."""
+        return Fraction(self.offset) + found / (1 << -self.power) + self.lost
 
 
 @dataclass(frozen=True)

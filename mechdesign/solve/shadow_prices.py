@@ -223,7 +223,7 @@ def _dual_solution(
 ) -> tuple[Weights, Array, list[BudgetPrice]]:
     """Multipliers of every bound, prices of the rows, and prices of the budgets."""
     certificate = design.certificate
-    duals = certificate.duals
+    duals = certificate.duals.in_units_of_gains(problem.inner.probabilities)
     n, m = problem.shape
     if certificate.bound_source == "prices":
         assert duals.prices is not None

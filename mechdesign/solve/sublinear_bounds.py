@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..utility.sublinear import FInformation
 from .branching import Budget
 from .column_generation import SEARCHING
-from .columns import LARGEST_RATIO, Family, make_family
+from .columns import LARGEST_RATIO, Curve, Family, make_family
 from .cones import TwoSided, two_sided
 from .enclosures import (
     Enclosure,
@@ -47,27 +47,29 @@ def sublinear_bound(problem: SublinearProblem, duals: Duals, value: float) -> Fo
     """The smallest of what can be proved, and how; ``None`` where nothing finite can be."""
     found = _enclosed([revealed_enclosure(problem.utility, problem.inner)], "every symbol revealed")
     closed = _closed_bounds(problem)
-    found += closed
-    # A closed form is the optimum; what rounds it costs less than any search could gain.
-    if not closed:
+    if closed is None:
+        # A closed form is the optimum; a search has nothing to gain there.
         found += _priced_bounds(problem, duals, value)
-    return min(found, default=None)
+    return min([*found, *(closed or [])], default=None)
 
 
 def _enclosed(parts: list[Enclosure | None], source: str) -> list[Found]:
     return [(part.high, source) for part in parts if part is not None]
 
 
-def _closed_bounds(problem: SublinearProblem) -> list[Found]:
-    """Bounds of cones whose posteriors fill a simplex; none where that is not what they do."""
+def _closed_bounds(problem: SublinearProblem) -> list[Found] | None:
+    """Bounds of cones whose posteriors fill a simplex; ``None`` where that is not what they do.
+
+    Nothing beside what revealing every symbol is worth, where that is allowed.
+    """
     source = "vertices of a simplex"
     prior, utility = problem.inner, problem.utility
     if problem.others:
-        return []
+        return None
     if not sums_up(utility):
         simplex = simplex_kernel(problem, inner=False)
         if simplex is None:
-            return []
+            return None
         return _enclosed([enclosed_floats(problem.worths(simplex[0]), len(prior))], source)
     if len(prior) == 1:
         return [(Fraction(0), source)]
@@ -76,7 +78,7 @@ def _closed_bounds(problem: SublinearProblem) -> list[Found]:
         return _enclosed([edges_enclosure(utility, prior, rays)], source)
     sides = two_sided(problem.bounds, prior, inner=False)
     if sides is None or simplex_kernel(problem, inner=False) is None:
-        return []
+        return None
     if min(sides.upper, sides.ratio) == 1 or sides.lower == 1:
         return [(Fraction(0), source)]  # lifts of one alone, and F(0) = 0
     return _enclosed(simplex_enclosures(utility, prior, sides.lower, sides.upper), source)
@@ -87,9 +89,9 @@ def _priced_bounds(problem: SublinearProblem, duals: Duals, value: float) -> lis
     if prices is not None and not np.isfinite(prices).all():
         prices = None
     if sums_up(problem.utility):
-        listed = None if prices is None else listed_bound(problem, prices)
-        if listed is not None:
-            return [(listed.high, "prices, over all extreme columns")]
+        listed = [] if prices is None else _listed(problem, prices)
+        if listed:
+            return _enclosed(listed, "prices, over all extreme columns")
         sides = two_sided(problem.bounds, problem.inner, inner=False)
         if sides is not None and not LARGEST_RATIO < sides.ratio < math.inf:
             searched = _searched_bounds(problem, problem.utility, sides, prices, value)
@@ -100,6 +102,24 @@ def _priced_bounds(problem: SublinearProblem, duals: Duals, value: float) -> lis
     bound, size = vertex_bound(problem, prices)
     rounding = 8 * _UNIT * (len(problem.inner) + 8) * size + _curve_rounding(problem)
     return _finite([(bound + rounding, "prices, over all extreme columns")])
+
+
+def _listed(problem: SublinearProblem, prices: NDArray[np.float64]) -> list[Enclosure | None]:
+    """Bounds over all extreme columns at the prices, and at moderate ones where these differ."""
+    found = [listed_bound(problem, prices)]
+    sides = two_sided(problem.bounds, problem.inner, inner=False)
+    family = None if sides is None else make_family(problem.inner, sides, _curve_of(problem))
+    if found[0] is not None and family is not None and math.isfinite(family.steepest):
+        groups = family.groups
+        near = groups.spread(moderate_prices(family, groups.average(prices))[0])
+        if not np.allclose(near, prices, rtol=1e-9, atol=0):
+            found.append(listed_bound(problem, near))
+    return found if any(part is not None for part in found) else []
+
+
+def _curve_of(problem: SublinearProblem) -> Curve:
+    assert isinstance(problem.utility, FInformation)
+    return problem.utility.finite_or_more
 
 
 def _finite(found: list[tuple[float, str]]) -> list[Found]:
@@ -118,7 +138,8 @@ def _curve_rounding(problem: SublinearProblem) -> float:
     above = np.minimum(sides.upper, 1 / (p + (1 - p) / sides.ratio)) - 1
     below = 1 - np.maximum(sides.lower, 1 / (p + sides.ratio * (1 - p)))
     room = 1 / p - 1  # what one symbol gains or loses is lost or gained by the others
-    above, below = np.minimum(above, below * room), np.minimum(below, above * room)
+    with np.errstate(over="ignore"):  # beyond all floats is as good as no bound
+        above, below = np.minimum(above, below * room), np.minimum(below, above * room)
     sizes = [problem.utility.cancelled(d) for d in (-below, above)]
     return 16 * _UNIT * float(p @ np.maximum(*sizes))
 
@@ -131,7 +152,7 @@ def _searched_bounds(
     value: float,
 ) -> list[Found]:
     family = make_family(problem.inner, sides, utility.finite_or_more)
-    if family is None or not math.isfinite(family.size):
+    if family is None or not (math.isfinite(family.size) and math.isfinite(family.steepest)):
         return []
     pricer = make_pricer(family)
     groups = family.groups
@@ -140,10 +161,9 @@ def _searched_bounds(
     found = [(flat, "universal bound (equal prices)")]
     if prices is None:
         return _finite(found)
-    prices = groups.average(prices)
-    slack = (
-        _rounding(family, utility, float(groups.sizes @ (np.abs(prices) * family.reach))) + curve
-    )
+    prices, steepest = moderate_prices(family, groups.average(prices))
+    priced = float(groups.sizes @ (np.abs(prices) * family.reach))
+    slack = _rounding(family, utility, priced + family.room * steepest) + curve
     deadline = time.monotonic() + (1 - SEARCHING) * problem.time_limit
     for step, nodes in _STEPS:
         if flat <= value + step * abs(value):
@@ -154,6 +174,25 @@ def _searched_bounds(
         if proof.complete and not proof.count:
             break
     return _finite(found)
+
+
+def moderate_prices(
+    family: Family, prices: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    """Prices per mass brought near their median, and how steep a column can then be per mass.
+
+    Any prices give a bound. A solver leaves an absolute error on each; on a symbol of mass 1e-30
+    that is a price per mass which no chord of the curve is as steep as, and sums of masses, which
+    floats do not know to that accuracy, would have to be known.
+    """
+    p = family.groups.masses
+    per_mass = prices / p
+    order = np.argsort(per_mass, kind="stable")
+    mass = np.cumsum((family.groups.sizes * p)[order])
+    middle = per_mass[order[min(int(np.searchsorted(mass, mass[-1] / 2)), len(p) - 1)]]
+    reach = 4 * family.steepest
+    per_mass = np.clip(per_mass, middle - reach, middle + reach)
+    return p * per_mass, family.steepest + float(np.abs(per_mass).max())
 
 
 def _rounding(family: Family, utility: FInformation, priced: float) -> float:

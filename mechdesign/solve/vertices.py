@@ -206,7 +206,7 @@ class Vertices(Method):
         if len(problem.inner) <= MOST_SYMBOLS_EXACT:
             return _exactly(problem)
         deviations = extreme_columns(problem, inner=True)
-        worths = problem.lifted_worths(deviations)
+        worths = _finite_worths(problem, deviations)
         duals, shares = _roughly(deviations, worths)
         used = np.flatnonzero(shares > 1e-14)
         table, shares = merged(deviations[used], shares[used])
@@ -241,7 +241,7 @@ def _best_of(problem: SublinearProblem, *, inner: bool) -> Mixture:
         found = columns_of_rays(prior, extreme_rays(inequalities(problem, inner=inner), n))
     columns = list(dict.fromkeys([(Fraction(0),) * n, *found]))
     deviations = np.array(columns, dtype=float)
-    worths = problem.lifted_worths(deviations)
+    worths = _finite_worths(problem, deviations)
     try:
         _, shares = _roughly(deviations, worths)
     except SolverError:
@@ -267,6 +267,16 @@ def _nearer(inner: TwoSided, outer: TwoSided) -> TwoSided:
         between(inner.upper, outer.upper),
         between(inner.ratio, outer.ratio),
     )
+
+
+def _finite_worths(problem: SublinearProblem, deviations: Vector) -> Vector:
+    worths = problem.lifted_worths(deviations)
+    if not np.isfinite(worths).all():
+        raise SolverError(
+            f"{problem}: an extreme column is worth more than the largest float; merge the "
+            "symbols of smallest mass"
+        )
+    return worths
 
 
 def _roughly(deviations: Vector, worths: Vector) -> tuple[Vector, Vector]:
