@@ -35,7 +35,7 @@ def nothing_is_wrong(tally):
     assert tally.refused <= 0.1 * tally.designs
     assert tally.optimal >= 0.75 * tally.designs
     assert tally.compared >= 0.2 * tally.designs
-    assert tally.challenged >= 0.05 * tally.designs
+    assert tally.challenged >= 0.03 * tally.designs
 
 
 @pytest.mark.parametrize("start", range(0, FEW, FEW // 4))
