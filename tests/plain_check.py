@@ -4,14 +4,16 @@ It is given the masses of the prior as fractions of the numbers that were passed
 levels of the notions, the integer weights of the kernel, the gains or the name of an information,
 and the claims: value, bound and gap. It decides privacy in rationals, with e^ε enclosed by decimals
 of growing precision; encloses the value; and for up to three symbols finds a private kernel that is
-as good as any by listing the vertices of the cone, so that a bound below it is false.
+as good as any by listing the vertices of the cone, so that a bound below it is false. For linear
+utilities of more symbols a dense linear program in floats proposes a kernel, which is then checked
+like any other.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -19,7 +21,9 @@ from itertools import combinations, permutations, product
 from math import comb, lcm
 from typing import Any
 
+import numpy as np
 from flint import arb, ctx, fmpq
+from scipy.optimize import linprog
 
 Row = list[Fraction]
 Pair = tuple[Row, Row, Fraction]
@@ -33,6 +37,8 @@ OPTIMAL = Fraction(1, 10**6)
 #: Values of sub-convex utilities below this have no relative gap that floats can hold.
 TOO_SMALL = Fraction(1, 10**290)
 GIVEN_TOO_SMALL = Fraction(1, 10**9)
+#: Dense programs are solved up to this level and size, this much inside the levels asked.
+LARGEST_LEVEL, LARGEST_PROGRAM, INSIDE = 8, 40, 1e-7
 
 
 @dataclass(frozen=True)
@@ -85,8 +91,9 @@ class Opinion:
     faults: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     unknown: bool = False
-    #: Whether the bound was held against an optimum found here.
+    #: Whether the bound was held against an optimum, or another private kernel, found here.
     compared: bool = False
+    challenged: bool = False
 
 
 # e^ε and comparisons with it
@@ -726,6 +733,77 @@ def best_private_value(claim: Claim) -> Fraction | None:
     return constant if best is None else max(best, constant)
 
 
+def competitor(claim: Claim) -> Fraction | None:
+    """The exact value of a private kernel found by a dense linear program, or ``None``.
+
+    For linear utilities and bounds on likelihood ratios of moderate size. The program is solved in
+    floats at slightly smaller factors, its answer mixed with a constant one, rounded to integers
+    and checked like any kernel: what passes is private, whatever the solver did.
+    """
+    assert claim.gains is not None
+    p, n, m = list(claim.masses), len(claim.masses), len(claim.gains[0])
+    below: list[list[float]] = []
+    for asked in claim.asked:
+        if asked.name == "RobustPML" and asked.more["kind"] != "vertices":
+            return None
+        pairs = pairs_of(asked, p)
+        if pairs is None:
+            return None
+        for over, under, level in pairs:
+            if level > LARGEST_LEVEL:
+                return None
+            factor = 1 + math.expm1(level) * (1 - INSIDE)
+            row = [float(a) - factor * float(b) for a, b in zip(over, under, strict=True)]
+            size = max(map(abs, row))
+            below.append([v / size for v in row] if size else row)
+    width = gain_range(claim)
+    if n * m > LARGEST_PROGRAM or width == 0:
+        return None
+    least = min(min(row) for row in claim.gains)
+    cost = [
+        [-float(m_x * (g - least) / width) for g in row]
+        for m_x, row in zip(p, claim.gains, strict=True)
+    ]
+    rows = np.array(below).reshape(len(below), n)
+    found = linprog(
+        np.array(cost).ravel(),
+        np.kron(rows, np.eye(m)) if below else None,
+        np.zeros(len(below) * m) if below else None,
+        np.kron(np.eye(n), np.ones(m)),
+        np.ones(n),
+        method="highs-ds",
+    )
+    if found.status != 0:
+        return None
+    kernel = np.maximum(found.x.reshape(n, m), 0) + INSIDE / m
+    units = 1 << 60
+    weights = [[int(v * units / row.sum()) for v in row] for row in kernel]
+    for row in weights:
+        row[row.index(max(row))] += units - sum(row)
+    rival = replace(claim, weights=tuple(map(tuple, weights)), bits=60)
+    opinion = Opinion()
+    check_rows(rival, opinion)
+    check_privacy(rival, opinion)
+    return None if opinion.faults or opinion.undecided else value_between(rival)[0]
+
+
+def check_competitor(claim: Claim, opinion: Opinion) -> None:
+    """No private kernel is worth more than the bound."""
+    if claim.gains is None or claim.bound is None or not math.isfinite(claim.bound):
+        return
+    if opinion.compared:
+        return  # with the best kernel of all
+    best = competitor(claim)
+    if best is None:
+        return
+    opinion.challenged = True
+    if Fraction(claim.bound) < best:
+        opinion.faults.append(f"bound {claim.bound!r} below a private kernel's {rough(best)}")
+    (value, _), unit = value_between(claim), gain_range(claim)
+    if claim.optimal and best > value + unit * OPTIMAL:
+        opinion.faults.append(f"said to be optimal, and a private kernel has {rough(best)}")
+
+
 def rays_of(rows: list[Row], n: int) -> list[Row]:
     """Extreme rays of {k : a·k ≥ 0 for each row}, scaled to a sum of one."""
     rows = [list(row) for row in dict.fromkeys(tuple(row) for row in rows if any(row))]
@@ -785,6 +863,7 @@ def check(claim: Claim) -> Opinion:
     check_privacy(claim, opinion)
     check_claims(claim, opinion)
     check_optimum(claim, opinion)
+    check_competitor(claim, opinion)
     return opinion
 
 

@@ -476,6 +476,7 @@ class Tally:
     undecided: int = 0
     unknown: int = 0
     compared: int = 0
+    challenged: int = 0
     optimal: int = 0
     faults: Any = None
 
@@ -509,6 +510,7 @@ def judge(asking: Asking, tally: Tally) -> Opinion | None:
     tally.undecided += bool(opinion.undecided)
     tally.unknown += opinion.unknown
     tally.compared += opinion.compared
+    tally.challenged += opinion.challenged
     tally.optimal += found.status == "optimal"
     return opinion
 

@@ -35,6 +35,7 @@ def nothing_is_wrong(tally):
     assert tally.refused <= 0.1 * tally.designs
     assert tally.optimal >= 0.75 * tally.designs
     assert tally.compared >= 0.2 * tally.designs
+    assert tally.challenged >= 0.03 * tally.designs
 
 
 @pytest.mark.parametrize("start", range(0, FEW, FEW // 4))
@@ -156,6 +157,24 @@ def test_a_forged_value_bound_or_gap_is_found(claim):
     assert "the gap is said to be unknown" in faults(replace(claim, gap=None))
     assert "the bound is said to be unknown" in faults(replace(claim, bound=None, gap=None))
     assert f"gap {claim.gap!r} without a bound" in faults(replace(claim, bound=math.inf))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 6])
+@pytest.mark.parametrize("name", ["LDP", "PML", "DP"])
+def test_a_consistent_claim_of_a_poor_kernel_is_found(n, name):
+    """Private, with its true value, a bound just above it and the right gap; but not optimal."""
+    masses = tuple(Fraction(n + x, sum(range(n, 2 * n))) for x in range(n))
+    pairs = [(x, x + 1) for x in range(n - 1)]
+    asked = Asked(name, (1.0,), {"pairs": pairs} if name == "DP" else {})
+    gains = tuple(tuple(Fraction(int(x == y)) for y in range(n)) for x in range(n))
+    weights = ((*([0] * (n - 1)), 1 << 53),) * n
+    value = float(masses[-1])
+    bound = math.nextafter(value, 1)
+    gap = float(Fraction(bound) - masses[-1])
+    claim = Claim(masses, (asked,), weights, 53, gains, None, value, bound, gap, optimal=True)
+    assert any("private kernel" in fault for fault in faults(claim))
+    honest = replace(claim, bound=1.0, gap=1 - value, optimal=False)
+    assert faults(honest) == []
 
 
 def test_an_overstated_gap_is_found_where_the_utility_is_known():

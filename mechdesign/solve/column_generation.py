@@ -39,7 +39,7 @@ _NEGLIGIBLE = 1e-14
 _PATIENCE = 6
 #: Symbols up to which a search that does not end by quick means is left to the listing of all
 #: extreme columns, and the rounds it may take.
-FEW, _FEW_ROUNDS = 8, 60
+FEW, _FEW_ROUNDS = 10, 60
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,7 @@ from .certificate import (
     gap_out_of,
 )
 from .choice import (
+    COLUMNS,
     CVXPY_SOLVERS,
     SUBLINEAR_METHODS,
     VERTICES,
@@ -41,6 +42,7 @@ from .choice import (
 from .linear_program import Cvxpy
 from .methods import Candidate, Method
 from .problem import AnyProblem, Problem, state_problem
+from .vertices import MOST_SYMBOLS_EXACT
 
 # Gaps and repair losses above this are worth another method on at most so many entries, and on
 # more where the design would not count as optimal.
@@ -373,7 +375,10 @@ def _improved(problem: AnyProblem, found: Design) -> Design:
 def _listed(problem: AnyProblem, found: Design) -> Design:
     """Where a search fell short on few symbols: all extreme columns, if they can be listed."""
     assert found.choice is not None
-    if found.certificate.is_optimal or VERTICES.name not in found.choice.also:
+    # Few columns cost little; the answers of closed forms are kept for what else they are best for.
+    few = found.method == COLUMNS.name and len(problem.inner) <= MOST_SYMBOLS_EXACT
+    enough = _SHARP if few else GAP_TOLERANCE
+    if found.certificate.gap <= enough or VERTICES.name not in found.choice.also:
         return found
     try:
         other, _ = _run_choice(problem, replace(found.choice, method=VERTICES))

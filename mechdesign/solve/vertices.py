@@ -29,7 +29,7 @@ Vector = NDArray[np.float64]
 #: Symbols up to which extreme columns of two-sided cones, and of any cone, are listed.
 MOST_SYMBOLS, MOST_SYMBOLS_ANY = 12, 6
 #: Symbols up to which their best mixture is found with all digits.
-MOST_SYMBOLS_EXACT = 8
+MOST_SYMBOLS_EXACT = 10
 # Room below e^ε for their kernels, of which the weights are rounded to multiples of 2^-53.
 _ROOM = 2e-15
 
@@ -206,12 +206,7 @@ class Vertices(Method):
         if len(problem.inner) <= MOST_SYMBOLS_EXACT:
             return _exactly(problem)
         deviations = extreme_columns(problem, inner=True)
-        worths = problem.lifted_worths(deviations)
-        if not np.isfinite(worths).all():
-            raise SolverError(
-                f"{problem}: an extreme column is worth more than the largest float; merge the "
-                "symbols of smallest mass"
-            )
+        worths = _finite_worths(problem, deviations)
         duals, shares = _roughly(deviations, worths)
         used = np.flatnonzero(shares > 1e-14)
         table, shares = merged(deviations[used], shares[used])
@@ -246,7 +241,7 @@ def _best_of(problem: SublinearProblem, *, inner: bool) -> Mixture:
         found = columns_of_rays(prior, extreme_rays(inequalities(problem, inner=inner), n))
     columns = list(dict.fromkeys([(Fraction(0),) * n, *found]))
     deviations = np.array(columns, dtype=float)
-    worths = problem.lifted_worths(deviations)
+    worths = _finite_worths(problem, deviations)
     try:
         _, shares = _roughly(deviations, worths)
     except SolverError:
@@ -272,6 +267,16 @@ def _nearer(inner: TwoSided, outer: TwoSided) -> TwoSided:
         between(inner.upper, outer.upper),
         between(inner.ratio, outer.ratio),
     )
+
+
+def _finite_worths(problem: SublinearProblem, deviations: Vector) -> Vector:
+    worths = problem.lifted_worths(deviations)
+    if not np.isfinite(worths).all():
+        raise SolverError(
+            f"{problem}: an extreme column is worth more than the largest float; merge the "
+            "symbols of smallest mass"
+        )
+    return worths
 
 
 def _roughly(deviations: Vector, worths: Vector) -> tuple[Vector, Vector]:
