@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import time
 import warnings
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,12 +19,16 @@ from scipy.optimize import linprog
 
 import mechdesign as md
 from mechdesign.errors import GapWarning, NoMethodError, UtilityError
+from mechdesign.solve import clock
 from mechdesign.solve.branching import Budget
 from mechdesign.solve.column_generation import generate
 from mechdesign.solve.columns import Columns, Groups, make_family
 from mechdesign.solve.cones import two_sided
 from mechdesign.solve.pricing import make_pricer
 from mechdesign.solve.problem import state_problem
+
+# Before any test puts another clock in its place.
+REAL_CLOCK = clock.now
 
 KINDS = ("PML", "PMC", "LIP", "ALIP", "LDP")
 INFORMATION = md.utility.MutualInformation()
@@ -178,6 +185,31 @@ def test_outputs_cannot_be_given():
 def test_a_time_limit_is_a_positive_number(limit):
     make = lambda: md.design(REFERENCE, INFORMATION, md.LDP(1), time_limit=limit)  # noqa: E731
     refused(make, "positive number of seconds")
+
+
+def test_the_clock_of_searches_is_read_in_one_place_and_never_goes_back():
+    assert REAL_CLOCK is time.monotonic
+    root = Path(md.__file__).parent
+    readers = {
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
+        if re.search(r"\b(monotonic|perf_counter|process_time)\b", path.read_text("utf-8"))
+    }
+    assert readers == {"solve/clock.py"}
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.GapWarning")
+def test_a_search_that_is_cut_short_is_the_same_beside_any_other_work(counted_clock):
+    prior = md.Prior.from_counts([10**6 // k for k in range(1, 31)])
+    found, readings = [], []
+    for _ in range(2):
+        before = counted_clock.readings
+        found.append(md.design(prior, INFORMATION, md.PML(2.5), time_limit=0.1))
+        readings.append(counted_clock.readings - before)
+    assert found[0].mechanism == found[1].mechanism
+    assert found[0].bound == found[1].bound
+    # Not many more than fit into the limit, of two milliseconds each.
+    assert readings[0] == readings[1] < 500
 
 
 def test_at_the_time_limit_the_gap_is_honest():

@@ -370,6 +370,45 @@ def test_information_through_next_to_no_noise_is_the_entropy(kind, scale):
     assert found == pytest.approx(entropy, rel=2e-4)
 
 
+# Formulas of the theory
+
+
+def test_bounds_of_the_theory_are_rounded_to_the_safe_side():
+    with localcontext() as context:
+        context.prec = 90
+        for n, b, c in ((100, 0.02, 0.4), (3, 0.7, 0.1), (7, 1e-3, 0.25)):
+            t, margin = 1 / (n * Decimal(b)), Decimal(c)
+            found = md.theory.laplace_count_bound(n, b, c)
+            just_above(found, t - (1 - margin + margin * t.exp()).ln())
+            assert found == LaplaceMean.class_bound(n, c, b)
+            simple = (1 - margin) * t + margin**2 * t * t / 2
+            just_above(md.theory.laplace_count_simple_bound(n, b, c), simple)
+        prior = md.Prior([0.7, 0.3])
+        for capacity in (0.1, 1.0, 40.0):
+            low = Decimal(int(prior.weights[1])) / Decimal(int(prior.weights[0]))
+            exact = (1 + low / Decimal(capacity).exp()).ln()
+            just_above(-md.theory.uncertainty_bound(prior, capacity), -exact)
+    kernel = RandomisedResponse(COIN, 1000.0).mechanism()
+    assert md.theory.leakage_capacity(kernel) == pytest.approx(1000, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e-9, 1.0, 1e300])
+def test_counting_queries_of_any_scale(scale):
+    bound = md.theory.laplace_count_bound(3, scale, 0.3)
+    assert 0 <= bound <= -math.log(0.3) * (1 + 1e-15)
+    assert md.theory.laplace_count_bound(3, scale) >= 1 / 3 / scale * (1 - 1e-12)
+    assert md.theory.laplace_count_simple_bound(3, scale) >= bound
+    found = md.theory.laplace_count_leakage(3, scale, 0.4, [-1e300, 0.0, 0.5, 1.0, 1e300])
+    assert np.isfinite(found).all()
+    assert found[0] == found[1]
+    assert found[3] == found[4]
+    assert found.max() <= md.theory.laplace_count_bound(3, scale, 0.4) + 1e-9
+
+
+def test_a_correlated_database_for_absurd_levels():
+    assert md.theory.correlated_database(5e-324, 1e300).entries == 1
+
+
 # Whatever the level
 
 EXTREME = [0, 5e-324, 1e-300, 1e-9, 0.5, 1, 37, 400, 709, 710, 1000, 2001, 1e5, 1e150, 1e300]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..exact import LARGEST_LEVEL, exp_bounds, float_at_least, log_bounds, log_upper
 from .inputs import number, whole
 
 _MOST_PEOPLE = 10_000_000
@@ -174,9 +176,9 @@ def _log_tail(n: int, m: int, p: float, *, above: bool) -> float:
 def laplace_count_bound(people: int, scale: float, margin: float = 0.0) -> float:
     """Sup of ℓ(D_i→y) over y and shares p in (c, 1−c), in nats ([SaeidianDisclosure] Prop 4.6).
 
-    1/(nb) − log(1 − c + c·e^{1/(nb)}) for the Laplace mechanism of scale b on the fraction of n
-    independent entries that satisfy a predicate. At c = 0 it is the differential privacy level
-    1/(nb); near c = ½ it is about half of it.
+    1/(nb) − log(1 − c + c·e^{1/(nb)}), rounded up, for the Laplace mechanism of scale b on the
+    fraction of n independent entries that satisfy a predicate. At c = 0 it is the differential
+    privacy level 1/(nb); near c = ½ it is about half of it.
 
     Parameters
     ----------
@@ -187,16 +189,18 @@ def laplace_count_bound(people: int, scale: float, margin: float = 0.0) -> float
     >>> round(laplace_count_bound(100, .02, .0), 6), round(laplace_count_bound(100, .02, .4), 6)
     (0.5, 0.269294)
     """
-    n, b, c = _people(people), _scale(scale), _margin(margin)
+    n, b, c = _people(people), Fraction(_scale(scale)), Fraction(_margin(margin))
     level = 1 / (n * b)
-    # −log((1 − c)·e^{−level} + c), which neither overflows nor cancels.
-    return -math.log1p((1 - c) * math.expm1(-level))
+    if level > LARGEST_LEVEL:
+        # −log((1 − c)·e^{−level} + c) is below −log c and below the level.
+        return float_at_least(min(level, log_bounds(1 / c)[1]) if c else level)
+    return log_upper(1 / (c + (1 - c) / exp_bounds(level)[1]))
 
 
 def laplace_count_simple_bound(people: int, scale: float, margin: float = 0.0) -> float:
-    """(1 − c)/(nb) + c²/(2n²b²): a simpler, weaker form of :func:`laplace_count_bound`."""
-    n, b, c = _people(people), _scale(scale), _margin(margin)
-    return (1 - c) / (n * b) + c**2 / (2 * (n * b) ** 2)
+    """(1 − c)/(nb) + c²/(2n²b²), rounded up: a simpler, weaker :func:`laplace_count_bound`."""
+    n, b, c = _people(people), Fraction(_scale(scale)), Fraction(_margin(margin))
+    return float_at_least((1 - c) / (n * b) + c**2 / (2 * (n * b) ** 2))
 
 
 def laplace_count_leakage(
@@ -212,11 +216,15 @@ def laplace_count_leakage(
 
     n, b, p = _people(people), _scale(scale), _shares(share)[0]
     y = np.array([number(v, "answer", -math.inf, math.inf, ends="()") for v in np.ravel(answers)])
+    # Beyond the possible fractions an answer tells what their end tells.
+    y = np.clip(y, 0.0, 1.0)
+    nearest = np.abs(y[:, None] - np.arange(n + 1) / n).min(axis=1, initial=1.0)
 
     def log_density(size: int, extra: int) -> NDArray[np.float64]:
         """Log of E exp(−|y − (extra + S)/n|/b) for S binomial (size, p)."""
         counts = np.arange(size + 1)
-        away = np.abs(y[:, None] - (counts + extra) / n) / b
+        with np.errstate(over="ignore"):
+            away = (np.abs(y[:, None] - (counts + extra) / n) - nearest[:, None]) / b
         found: NDArray[np.float64] = logsumexp(binom.logpmf(counts, size, p) - away, axis=1)
         return found
 

@@ -16,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import KernelError, PriorError, quote
-from ..exact import fraction, log_bounds, log_upper
+from ..exact import (
+    LARGEST_LEVEL,
+    exp_bounds,
+    float_at_most,
+    fraction,
+    log_bounds,
+    log_upper,
+)
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
@@ -88,24 +95,26 @@ def leakage_capacity(mechanism: Mechanism, prior: Prior | None = None) -> float:
     """C = log max_y max_{x,x'} P(y|x)/P(y|x') in nats ([SaeidianDisclosure] Definition 2.7).
 
     The largest PML of any outcome under any prior (Theorem 2.8 there; [Issa2020]), and the LDP
-    level of the mechanism. With a prior, over its support only. ``inf`` when an outcome that can
-    occur rules a symbol out.
+    level of the mechanism; exact from the weights and rounded up. With a prior, over its support
+    only. ``inf`` when an outcome that can occur rules a symbol out.
 
     >>> round(leakage_capacity(Mechanism([[.75, .25], [.25, .75]])), 6)
     1.098612
     """
     mechanism = as_mechanism(mechanism)
-    rows = mechanism.kernel
+    rows = mechanism.weights
     if prior is not None:
         mechanism.check_prior(prior)
         rows = rows[prior.support]
-    top, low = rows.max(axis=0), rows.min(axis=0)
-    top, low = top[top > 0], low[top > 0]
-    return math.inf if (low == 0).any() else float(np.log(top / low).max())
+    pairs = zip(rows.max(axis=0).tolist(), rows.min(axis=0).tolist(), strict=True)
+    ends = {(top, low) for top, low in pairs if top > 0}
+    if any(low == 0 for _, low in ends):
+        return math.inf
+    return log_upper(max(Fraction(top, low) for top, low in ends))
 
 
 def uncertainty_bound(prior: Prior, capacity: float) -> float:
-    """log(1 + e^{−C}·pmin/(1 − pmin)) ([SaeidianDisclosure] Theorem 3.7), in nats.
+    """log(1 + e^{−C}·pmin/(1 − pmin)) ([SaeidianDisclosure] Theorem 3.7), in nats, rounded down.
 
     What remains uncertain, as min-entropy, about every non-constant deterministic feature after
     every outcome of a mechanism of leakage capacity C, for an adversary with this prior. Tight: a
@@ -116,7 +125,10 @@ def uncertainty_bound(prior: Prior, capacity: float) -> float:
     """
     capacity = number(capacity, "leakage capacity", 0, math.inf)
     low = _varied(prior)
-    return math.log1p(math.exp(-capacity) * float(low / (1 - low)))
+    if capacity > LARGEST_LEVEL:
+        return 0.0
+    rest = low / (1 - low) / exp_bounds(Fraction(capacity))[1]
+    return float_at_most(log_bounds(1 + rest)[0])
 
 
 def least_uncertainty(mechanism: Mechanism, prior: Prior) -> float:

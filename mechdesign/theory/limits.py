@@ -313,7 +313,7 @@ def correlated_database(
     # From n on, log(1 + (1−p)/p·e^{−εn}) < δ.
     log_odds = float(log_bounds((1 - rare) / rare)[1])
     least = (log_odds - math.log(math.expm1(min(delta, _LARGEST_DELTA)))) / epsilon
-    entries = max(1, math.ceil(min(least, _MOST_ENTRIES + 1)))
+    entries = math.ceil(min(max(least, 1.0), _MOST_ENTRIES + 1))
     while entries <= _MOST_ENTRIES:
         mechanism = _rising(entries, epsilon)
         top, low = (int(mechanism.weights[c, 0]) for c in (entries, 0))
