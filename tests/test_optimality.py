@@ -480,6 +480,13 @@ def test_a_function_with_values_beyond_floats_claims_nothing():
     assert found.status == "optimal"
 
 
+def test_a_mass_that_is_one_to_working_precision_has_no_undefined_bound():
+    """An infinite ratio times 1 − p = 0 was no number, at priors such as this."""
+    prior = md.Prior.from_counts([6.3e-76, 1.2e-7, 1.6e-48, 4.7e-84])
+    for utility in UTILITIES:
+        check(quiet(prior, utility, md.PML(2.3e-10), time_limit=1))
+
+
 # Bounds by a search
 
 

@@ -88,7 +88,7 @@ class Certificate:
 def gap_in_words(gap: float, digits: int = 2) -> str:
     """A gap or a loss as text, ``unknown`` where nothing is known of it.
 
-    >>> gap_in_words(1.25e-9), gap_in_words(UNKNOWN)
+    >>> gap_in_words(1.2e-9), gap_in_words(UNKNOWN)
     ('1.2e-09', 'unknown')
     """
     return f"{gap:.{digits}g}" if gap < UNKNOWN else "unknown"

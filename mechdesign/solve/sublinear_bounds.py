@@ -136,7 +136,9 @@ def _curve_rounding(problem: SublinearProblem) -> float:
     if len(p) == 1 or sides.lower == 1 or min(sides.upper, sides.ratio) == 1:
         return 0.0  # constant kernels alone, and f(1) is taken off exactly
     above = np.minimum(sides.upper, 1 / (p + (1 - p) / sides.ratio)) - 1
-    below = 1 - np.maximum(sides.lower, 1 / (p + sides.ratio * (1 - p)))
+    # Without a ratio there is no such lower bound, also where a mass is one to working precision.
+    least = 1 / (p + sides.ratio * (1 - p)) if sides.ratio < math.inf else 0 * p
+    below = 1 - np.maximum(sides.lower, least)
     room = 1 / p - 1  # what one symbol gains or loses is lost or gained by the others
     with np.errstate(over="ignore"):  # beyond all floats is as good as no bound
         above, below = np.minimum(above, below * room), np.minimum(below, above * room)
