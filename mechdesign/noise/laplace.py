@@ -98,17 +98,17 @@ class LaplaceMean:
 
     def pml(self, y: ArrayLike) -> Any:
         """ℓ(X_i → y) in nats for an outcome or an array of them."""
-        return self._each(y, lambda top, mean, low: top - mean)
+        return self._each(y, lambda top, mean, low, off: top - mean)
 
     def pmc(self, y: ArrayLike) -> Any:
         """Λ(X_i → y) in nats for an outcome or an array of them."""
-        return self._each(y, lambda top, mean, low: mean - low)
+        return self._each(y, lambda top, mean, low, off: mean - low)
 
     def density(self, y: ArrayLike) -> Any:
         """Density of Y; ``inf`` beyond the largest float."""
         unit = math.log(2) + math.log(self.scale)
         with np.errstate(over="ignore"):
-            return self._each(y, lambda top, mean, low: np.exp(mean - unit))
+            return self._each(y, lambda top, mean, low, off: np.exp(mean - off - unit))
 
     def _each(self, y: ArrayLike, combine: Any) -> Any:
         points = reals(y)
@@ -122,8 +122,12 @@ class LaplaceMean:
         found = np.array([combine(*self._logs(float(v))) for v in points.ravel()])
         return float(found[0]) if points.ndim == 0 else found.reshape(points.shape)
 
-    def _logs(self, y: float) -> tuple[float, float, float]:
-        """Log max_x h(x), log E h(X), log min_x h(x) at an outcome."""
+    def _logs(self, y: float) -> tuple[float, float, float, float]:
+        """Log max_x h(x), log E h(X), log min_x h(x) at an outcome, and what each is less by.
+
+        That is the distance of the outcome from what noise was added to, over b: beyond the support
+        it is in every h, and may be beyond floats where their ratios are not.
+        """
         law, b = self.law, self.scale
         if law.values is None:
             if self.entries > 1:
@@ -134,25 +138,26 @@ class LaplaceMean:
                     remedy="use sup_pml(), sup_pmc(), or Law.sample of values drawn from it",
                 )
             nearest = min(max(y, law.low), law.high)
-            farthest = max(y - law.low, law.high - y)
-            base = abs(y - nearest) / b
+            farthest = max(nearest - law.low, law.high - nearest)
             mean, _ = law.log_expect(lambda s: -np.abs(s) / b, nearest, b)
-            return -base, mean - base, -farthest / b
+            return 0.0, mean, -farthest / b, abs(y - nearest) / b
         values, masses = law.values, law.masses
         assert masses is not None
         sums, logs = self._others
         n = self.entries
+        nearest = min(max(y, (law.low + sums.min()) / n), (law.high + sums.max()) / n)
 
         def log_h(points: ArrayLike) -> NDArray[np.float64]:
             """Log h(x) for values x of one entry."""
             x = np.asarray(points, dtype=np.float64)[:, None]
             with np.errstate(over="ignore"):
-                return _log_sum(logs - np.abs(y - (x + sums[None, :]) / n) / b)
+                return _log_sum(logs - np.abs(nearest - (x + sums[None, :]) / n) / b)
 
         found, ends = log_h(values), log_h([law.low, law.high])
         with np.errstate(divide="ignore"):
             mean = _log_sum((found + np.log(masses))[None, :])[0]
-        return float(found.max()), float(mean), float(min(found.min(), ends.min()))
+        off = abs(y - float(nearest)) / b
+        return float(found.max()), float(mean), float(min(found.min(), ends.min())), off
 
     @cached_property
     def _others(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -164,6 +169,8 @@ class LaplaceMean:
         # So many sums at least are different.
         if others * (len(values) - 1) >= _MOST_SUMS:
             raise self._too_many(len(values))
+        if len(values) == 1:
+            return np.array([others * values[0]]), np.zeros(1)
         if len(values) == 2 and others:
             from scipy.stats import binom
 
