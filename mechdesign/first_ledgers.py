@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from .errors import InputError, StorageError
 from .files import read_text
 from .mechanism import Mechanism
 from .privacy.notion import PrivacyNotion, parse_notion
+from .reading import read_json
 from .release.sampler import mechanism_of
 from .storage import from_json
 
@@ -37,7 +37,7 @@ def is_first(path: Path) -> bool:
 def read_first(path: Path) -> tuple[list[dict[str, Any]], dict[str, Mechanism]]:
     """Releases and kernels of a ledger that holds whole designs; raises :class:`StorageError`."""
     try:
-        content = json.loads(read_text(path))
+        content = read_json(path)
         made = {key: from_json(item, str(path)) for key, item in content["mechanisms"].items()}
         kernels = {key: mechanism_of(item) for key, item in made.items()}
         rows = [

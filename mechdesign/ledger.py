@@ -41,6 +41,7 @@ SCHEMA = 2
 #: Names the file of the user's own ledger; what is kept of other ledgers lies beside it.
 VARIABLE = "MECHDESIGN_LEDGER"
 _FEWEST = 50  # rows that are not alike by chance
+_START = 400  # characters that say what a file is
 _PATIENCE = 60  # seconds to wait for another process that writes a line
 
 
@@ -182,6 +183,7 @@ class Ledger:
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._make_place()
             check_writable(self.path, overwrite=True)
+            self._check_kind()
             lock = self.path.with_name(self.path.name + ".lock")
             touch_private(lock)
             with FileLock(lock, mode=0o600, timeout=_PATIENCE):
@@ -196,6 +198,16 @@ class Ledger:
                 f"ledger {self.path}: cannot be written ({problem.strerror}), so nothing was "
                 f"released; name another with --ledger or {VARIABLE}."
             ) from None
+
+    def _check_kind(self) -> None:
+        """Leave files alone that were never a ledger."""
+        if self.path.exists() and not self.head_file.exists():
+            text = read_text(self.path)
+            if text and FORMAT not in text[:_START]:
+                raise StorageError(
+                    f"ledger {self.path}: expected a ledger written by mechdesign, got something "
+                    "else; choose another name for the ledger."
+                )
 
     def _make_place(self) -> None:
         """Make the folder where heads are kept."""
