@@ -244,8 +244,8 @@ def test_the_words_are_those_of_the_documented_hash(table):
 
 
 def test_reports_change_with_key_column_kernel_and_identity():
-    flip = md.Mechanism([[0.5, 0.5], [0.5, 0.5]], ["a", "b"])
-    almost = md.Mechanism.from_weights([[2, 2], [1, 3]], 2, ["a", "b"])
+    flip = md.Mechanism([[0.5, 0.5], [0.25, 0.75]], ["a", "b"])
+    almost = md.Mechanism.from_weights([[2, 2], [3, 1]], 2, ["a", "b"])
     frame = pd.DataFrame({"id": range(200), "x": "a", "y": "a"})
 
     def drawn(frame=frame, column="x", mechanism=flip, key=KEY):
