@@ -35,12 +35,12 @@ import reprlib
 import sys
 import warnings
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any, TypeGuard
 
 # No part of a message is longer than this, nor names more of what is known.
 _LONGEST = 400
 _LONGEST_MESSAGE = 2000
-_MOST_KNOWN = 60
 # Values longer than this are cut where they are quoted.
 _QUOTED = 80
 
@@ -150,12 +150,9 @@ class InputError(MechdesignError, ValueError):
     """
 
     def __init__(self, subject: str, *, expected: str, got: str, remedy: str) -> None:
-        self.subject = subject
-        self.expected = expected
-        self.got = got
-        self.remedy = remedy
+        parts = [_cut(_line(str(part)), _LONGEST) for part in (subject, expected, got, remedy)]
+        self.subject, self.expected, self.got, self.remedy = parts
         end = "" if remedy.endswith("?") else "."
-        parts = (_cut(_line(str(part)), _LONGEST) for part in (subject, expected, got, remedy))
         super().__init__("{}: expected {}, got {}; {}{}".format(*parts, end))
 
 
@@ -188,8 +185,10 @@ class UnknownNameError(InputError):
         near = difflib.get_close_matches(word[:_LONGEST], [k.lower() for k in known], n=1)
         hint = next((k for k in known if near and k.lower() == near[0]), None)
         remedy = f"did you mean {quote(hint)}?" if hint else "choose one of these"
-        more = f" and {len(known) - _MOST_KNOWN} more" if len(known) > _MOST_KNOWN else ""
-        expected = "one of " + ", ".join(known[:_MOST_KNOWN]) + more
+        room = accumulate((len(k) + 2 for k in known), initial=len("one of  and 000 more"))
+        shown = max(1, sum(length <= _LONGEST for length in room) - 1)
+        more = f" and {len(known) - shown} more" if len(known) > shown else ""
+        expected = "one of " + ", ".join(known[:shown]) + more
         super().__init__(kind, expected=expected, got=quote(name), remedy=remedy)
 
 
