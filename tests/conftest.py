@@ -51,6 +51,29 @@ def counted_clock(monkeypatch):
 _numbers = itertools.count()
 
 
+def _all_must_run():
+    return os.environ.get("MECHDESIGN_TEST_ALL") == "1"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    """A test that is skipped checks nothing: it fails where all must run."""
+    return _unskipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    """The same for a whole file."""
+    return _unskipped((yield))
+
+
+def _unskipped(report):
+    if report.skipped and _all_must_run() and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"MECHDESIGN_TEST_ALL is set, and this was skipped: {report.longrepr}"
+    return report
+
+
 @pytest.fixture(autouse=True)
 def own_ledger():
     """Every test has a ledger of its own."""
