@@ -210,6 +210,31 @@ def test_lazy_tables_stay_lazy_only_with_identities(table):
     assert drawn["x"].to_list() == same["x"].tolist()
 
 
+@pytest.mark.parametrize("kind", ["string_view", "large_string", "dictionary"])
+def test_columns_of_every_text_type_of_arrow_keep_it(table, expected, kind):
+    """Arrow selects no rows of views."""
+    made = {
+        "string_view": lambda part: pa.array(part, pa.string_view()),
+        "large_string": lambda part: pa.array(part, pa.large_string()),
+        "dictionary": lambda part: pa.array(part[::-1]).dictionary_encode()[::-1],
+    }[kind]
+    values = table["x"].tolist()
+    chunks = pa.chunked_array([made(values[:1000]), made(values[1000:])])
+    frame = pa.table({"id": table["id"].tolist(), "x": chunks})
+    reports = md.privatize(frame, "x", FOUND, row="id", key=KEY)
+    assert reports.schema.field("x").type == frame.schema.field("x").type
+    check_reports(WAYS["arrow"][1](reports), expected)
+
+
+@pytest.mark.parametrize("index", [[0] * ROWS, [float("nan")] * ROWS, list(range(ROWS))[::-1]])
+def test_rows_of_pandas_frames_keep_an_index_with_repeats(table, expected, index):
+    frame = table.set_axis(index)
+    made = md.privatize(frame, "x", FOUND, row="id", key=KEY)
+    assert made.index.equals(frame.index)
+    assert made["id"].tolist() == table["id"].tolist()
+    check_reports(WAYS["pandas"][1](made), expected)
+
+
 def changing(table, change):
     """A lazy frame that ``change`` makes another one of, each time that it is evaluated."""
     turns = itertools.count()
@@ -686,6 +711,9 @@ def test_files_with_repeated_or_missing_identities_are_refused_before_anything_i
     for words, message in [
         (["--key", "k"], "a key alone"),
         (["--key", "o.csv", "--row", "id"], "another file"),
+        (["--key", "l", "--ledger", "l", "--row", "id"], "another file"),
+        (["--key", os.environ["MECHDESIGN_LEDGER"], "--row", "id"], "another file"),
+        (["--key", os.environ["MECHDESIGN_LEDGER"] + ".key", "--row", "id"], "another file"),
         (["--row", "ID"], "did you mean 'id'"),
         (["--row", "id", "--key", "d.json"], "expected a key"),
         (["--row", "id", "--key", "k", "--seed", "1"], "both"),

@@ -99,12 +99,13 @@ def apply(
             got="a key alone",
             remedy="name the column that identifies the rows",
         )
+    book = ledger or default_ledger()
     if key is not None and os.path.realpath(key) in map(
-        os.path.realpath, (output, receipt_path(output))
+        os.path.realpath, (output, receipt_path(output), book, f"{book}.key")
     ):
         raise InputError(
             "--key",
-            expected="another file than the output",
+            expected="another file than those of the output and the ledger",
             got=str(key),
             remedy="keep the key where nobody else reads",
         )
@@ -143,4 +144,4 @@ def apply(
         say(f"random words: {receipt.source}")
         if receipt.key is not None:
             say(f"key: fingerprint {receipt.key}")
-    note(f"saved {output}, recorded in {ledger or default_ledger()}")
+    note(f"saved {output}, recorded in {book}")
