@@ -100,9 +100,8 @@ def apply(
             remedy="name the column that identifies the rows",
         )
     book = ledger or default_ledger()
-    if key is not None and os.path.realpath(key) in map(
-        os.path.realpath, (output, receipt_path(output), book, f"{book}.key")
-    ):
+    taken = (output, receipt_path(output), book, Path(f"{book}.key"))
+    if key is not None and os.path.realpath(key) in {os.path.realpath(path) for path in taken}:
         raise InputError(
             "--key",
             expected="another file than those of the output and the ledger",
