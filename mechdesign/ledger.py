@@ -116,12 +116,10 @@ class Ledger:
             before = _releases(lines)
             _refuse_reports(before, survey.fingerprint, receipt.column)
             drawn_by = _drawn_by(survey, receipt)
-            same = [
-                release
-                for release in _same(before, survey.fingerprint, who, receipt.column)
-                if not _is_again(release, survey.fingerprint, receipt, drawn_by)
-            ]
-            _warn_of(same, list(older), self, receipt.column, name, item)
+            # The very reports of an earlier release add nothing to what was said of it then.
+            if not any(_is_again(release, receipt, drawn_by) for release in before):
+                same = _same(before, survey.fingerprint, who, receipt.column)
+                _warn_of(_distinct(same), list(older), self, receipt.column, name, item)
             self._keep(kernel, receipt.kernel)
             self._append(
                 lines,
@@ -377,30 +375,28 @@ def _same(
 
 
 def _drawn_by(survey: Survey, receipt: Receipt) -> dict[str, Any] | None:
-    """What reports are a function of besides their secrets, where they were drawn with a key."""
-    if receipt.key is None or survey.identities is None:
+    """All that reports under a key are a function of, besides their column and kernel."""
+    if receipt.key is None or survey.pairs is None:
         return None
-    return {
-        "key": receipt.key,
-        "by": "row" if receipt.row is not None else "person",
-        "identities": survey.identities.sequence,
-    }
+    return {"key": receipt.key, "pairs": survey.pairs}
 
 
-def _is_again(
-    release: dict[str, Any], finger: Fingerprint, receipt: Receipt, drawn_by: dict[str, Any] | None
-) -> bool:
-    """Whether a release gives the very reports of an earlier one again: nothing new is told.
-
-    Secrets and identities must agree row by row; in another order they count as a second release,
-    as nothing kept here tells which belonged together.
-    """
+def _is_again(release: dict[str, Any], receipt: Receipt, drawn_by: dict[str, Any] | None) -> bool:
+    """Whether a release gives the very reports of an earlier one again: nothing new is told."""
     return (
         drawn_by is not None
         and release.get("drawn by") == drawn_by
         and (release["column"], release["kernel"]) == (receipt.column, receipt.kernel)
-        and (release.get("secrets") or {}).get("sequence") == finger.sequence
     )
+
+
+def _distinct(releases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The last of those that gave the same reports, and all others."""
+    found = {}
+    for release in releases:
+        same = [release["column"], release["kernel"], release.get("drawn by"), release["number"]]
+        found[json.dumps(same[:3] if same[2] else same, sort_keys=True)] = release
+    return list(found.values())
 
 
 def _refuse_reports(releases: Sequence[dict[str, Any]], finger: Fingerprint, column: str) -> None:

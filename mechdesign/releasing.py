@@ -49,7 +49,8 @@ def privatize_file(
 
     The release is written into a ledger before anything is drawn. A second one of the same secrets
     is warned of, with what both add up to, whatever their file is called and wherever it lies. The
-    same rows under the same key again are the same reports, and no second release.
+    same secrets with the same identities, in any order, under the same key are the same reports
+    again, and no second release.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -195,6 +196,133 @@ def test_reports_that_lost_their_receipt_are_not_privatised_again(place):
         error=DataError,
     )
     md.privatize_file("people-too.csv", "again.csv", "x", FOUND, ledger=False)  # a control
+
+
+# The same reports again
+
+KEY = md.ReleaseKey(bytes(range(32)))
+
+
+@pytest.fixture
+def keyed(place):
+    """A release under a key; a function that releases something else and returns its reports."""
+    people = pd.read_csv("people.csv")
+
+    def release(frame=people, ending="csv", column="x", item=FOUND, **words):
+        number = len(list(place.iterdir()))
+        source, target = f"s{number}.{ending}", f"r{number}.{ending}"
+        if ending == "csv":
+            frame.to_csv(source, index=False)
+        else:
+            frame.to_parquet(source)
+        if "person" not in words:
+            words = {"row": "id", **words}
+        md.privatize_file(source, target, column, item, **{"key": KEY, **words})
+        made = pd.read_csv(target) if ending == "csv" else pd.read_parquet(target)
+        return dict(zip(made["id"].astype(str), made[column].fillna(""), strict=True))
+
+    return people, release, release()
+
+
+AGAIN = {
+    "the same": {},
+    "in another order": {"frame": lambda f: f.sample(frac=1, random_state=3)},
+    "with more columns": {"frame": lambda f: f.assign(y=1)[["y", "x", "id"]]},
+    "by person": {"person": "id"},
+    "by another name of the identities": {"frame": lambda f: f.assign(who=f["id"]), "row": "who"},
+    "under the same bytes": {"key": bytes(range(32))},
+    "with a policy that nothing falls under": {"missing": "keep"},
+}
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_the_same_rows_under_the_same_key_are_no_second_release(keyed, name):
+    people, release, first = keyed
+    words = dict(AGAIN[name])
+    frame = words.pop("frame", lambda f: f)(people)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert release(frame, **words) == first
+    # A third release, under another key, is the second that tells something.
+    with pytest.warns(RepeatWarning, match=r"1 time before.*2 reports together: LDP\(2\)"):
+        release(key=bytes(range(1, 33)))
+    # What was said of once is not said of again.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert release(frame, **words) == first
+
+
+OTHER = md.design(FOUND.prior, md.utility.Hamming(), md.LDP(2))
+SECOND = {
+    "another key": {"key": bytes(range(1, 33))},
+    "a fresh key": {"key": None},
+    "another kernel": {"item": OTHER},
+    "another column": {"frame": lambda f: f.rename(columns={"x": "y"}), "column": "y"},
+    "permuted identities": {"frame": lambda f: f.assign(id=f["id"].to_numpy()[::-1])},
+    "other identities": {"frame": lambda f: f.assign(id=f["id"] + 1000)},
+    "permuted secrets": {"frame": lambda f: f.assign(x=f["x"].to_numpy()[::-1])},
+    # Identities that mean the same, and are others to the draws.
+    "integers in place of their text": {"ending": "parquet"},
+    "text with blanks": {"frame": lambda f: f.assign(id=[f" {i}" for i in f["id"]])},
+    "text of decimals": {"frame": lambda f: f.assign(id=[f"{i}.0" for i in f["id"]])},
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_other_reports_of_the_same_secrets_are_a_second_release(keyed, name):
+    people, release, first = keyed
+    words = dict(SECOND[name])
+    frame = words.pop("frame", lambda f: f)(people)
+    with pytest.warns(RepeatWarning, match=r"1 time before.*2 reports together"):
+        assert release(frame, **words) != first
+
+
+def test_changed_secrets_of_the_same_people_are_a_second_release(keyed):
+    """Of one row only: the fingerprint of the column is another, that of the file's path is not."""
+    people, _, _ = keyed
+    md.privatize_file("people.csv", "one.csv", "x", FOUND, row="id", key=KEY)
+    people.loc[0, "x"] = {"a": "b"}.get(people["x"][0], "a")
+    people.to_csv("people.csv", index=False)
+    with pytest.warns(RepeatWarning, match="1 time before"):
+        md.privatize_file("people.csv", "two.csv", "x", FOUND, row="id", key=KEY)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"missing": "replace", "replacement": "b"}, {"missing": "keep"}],
+    ids=["another replacement", "kept"],
+)
+def test_another_policy_for_missing_values_is_a_second_release(keyed, other):
+    people, release, _ = keyed
+    blanks = people.assign(x=people["x"].where(people["id"] > 60))
+    first = release(blanks, missing="replace", replacement="a")
+    with pytest.warns(RepeatWarning, match="1 time before"):
+        assert release(blanks, **other) != first
+
+
+def test_the_command_line_knows_the_same_rows_under_the_same_key(run):
+    words = ["--row", "id", "--key", "release.key"]
+    assert "before" not in run(*apply("people.csv", "one.csv", *words))[2]
+    assert "before" not in run(*apply("people.csv", "two.csv", *words))[2]
+    assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes()
+    other = [*words[:3], "other.key"]
+    assert "was released 1 time before" in run(*apply("people.csv", "three.csv", *other))[2]
+    assert "was released 2 times before" in run(*apply("people.csv", "four.csv"))[2]
+
+
+def test_errors_of_a_survey_name_the_row(place, monkeypatch):
+    """A survey reads batch by batch, as the draws do."""
+    from mechdesign.release import streams
+
+    monkeypatch.setattr(streams, "_BLOCK", 1 << 12)
+    rows = [f"{i},{'a' if i != 4000 else 'z'}" for i in range(5000)]
+    Path("long.csv").write_text("id,x\n" + "\n".join(rows) + "\n")
+    for words in ({"row": "id"}, {"person": "id"}):
+        refused(
+            lambda w=words: md.privatize_file("long.csv", "o.csv", "x", FOUND, key=KEY, **w),
+            "first in row 4001",
+            error=DataError,
+        )
 
 
 # Nothing is forgotten

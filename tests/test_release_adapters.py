@@ -148,6 +148,12 @@ def test_the_transformer_has_a_policy_for_nulls(null):
     refused(lambda: transformer()(exact, missing="replace").fit(data), "stands in")
 
 
+def test_the_transformer_names_its_own_policies_for_nulls():
+    """Those of a prior, which it fits, are others."""
+    words = "1 in 2 rows; fill them in, or choose missing='keep' or 'replace'"
+    refused(lambda: transformer()().fit([["a"], [None]]), words, error=DataError)
+
+
 def test_the_transformer_keeps_nan_among_numbers():
     exact = md.Mechanism(np.eye(2), [1, 2], [1, 2])
     data = np.array([[1.0], [np.nan], [2.0]])

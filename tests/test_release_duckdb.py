@@ -62,10 +62,10 @@ def test_the_reported_case_of_a_table_named_reports(base):
     """It gave the secrets back."""
     base.execute(f"CREATE TABLE people AS {PEOPLE}")
     base.execute("CREATE TABLE reports AS SELECT * FROM people")
-    renamed = md.Mechanism([[1, 0, 0], [0, 1, 0], [0, 0, 1]], LABELS, ["1st", "2nd", "3rd"])
+    other = md.Mechanism(np.eye(3), LABELS, ["1st", "2nd", "3rd"])
     for name in ("people", "reports"):
-        made = md.privatize(base.table(name), "x", renamed)
-        assert {row[1] for row in made.fetchall()} <= {"1st", "2nd", "3rd"}
+        made = md.privatize(base.table(name), "x", other)
+        assert {row[1] for row in made.fetchall()} == set(other.outputs)
 
 
 def test_other_schemas_and_databases_in_the_search_path(base):
@@ -114,6 +114,18 @@ def test_replacement_scans_that_are_off_are_said_so_before_anything_is_drawn(bas
     assert base.sql("SELECT view_name FROM duckdb_views()").fetchall() == before
     base.execute("SET python_enable_replacements = true")
     assert rows(base.sql(PEOPLE), rng=1) == expected(rng=1)
+
+
+def test_a_connection_without_outside_access_is_said_so_before_anything_is_drawn(base):
+    """It switches replacement scans off as well, whatever their own setting says."""
+    base.execute("SET enable_external_access = false")
+    refused(lambda: rows(base.sql(PEOPLE)), "enable_external_access", error=DataError)
+
+
+def test_text_that_duckdb_hands_over_as_views(base):
+    base.execute("SET produce_arrow_string_view = true")
+    base.execute("SET arrow_output_version = '1.5'")
+    assert rows(base.sql(PEOPLE), row="id", key=KEY) == expected(row="id", key=KEY)
 
 
 def test_nothing_of_ours_stays_on_the_connection(base):

@@ -329,6 +329,37 @@ def test_spark_checks_identities_before_it_hands_out_anything(spark, people):
 
 
 @pytest.mark.slow
+def test_spark_refuses_identities_that_a_plan_makes_anew(spark, people):
+    """A row would get the report of another number after a shuffle or a lost executor."""
+    from pyspark.sql import functions
+
+    table = spark.createDataFrame(people).repartition(4)
+    for made in (functions.monotonically_increasing_id(), functions.expr("uuid()")):
+        numbered = table.withColumn("number", made)
+        refused(
+            lambda t=numbered: md.privatize(t, "x", FOUND, row="number"), "in the data",
+            error=DataError,
+        )  # fmt: skip
+        # Drawn once, or by what is in the data, it does no harm.
+        assert pairs(md.privatize(numbered, "x", FOUND))[1] == len(people)
+        kept = md.privatize(numbered, "x", FOUND, row="id", key=KEY)
+        found, _ = pairs(kept)
+        assert [found[i] for i in people["id"]] == by_identity(people)
+    numbered = table.withColumn("number", functions.monotonically_increasing_id())
+    fixed = numbered.localCheckpoint(eager=True)
+    assert pairs(md.privatize(fixed, "x", FOUND, row="number"))[1] == len(people)
+
+
+@pytest.mark.slow
+def test_spark_streams_are_refused(spark):
+    stream = spark.readStream.format("rate").load()
+    for row in (None, "timestamp"):
+        refused(
+            lambda r=row: md.privatize(stream, "value", FOUND, row=r), "stream", error=DataError
+        )
+
+
+@pytest.mark.slow
 def test_spark_refuses_to_draw_once_where_tasks_run_twice(spark, people, monkeypatch):
     """With speculation two copies of a task may both leave what they drew."""
     table = spark.createDataFrame(people)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import hashlib
+import itertools
 import json
 import os
 import pickle
@@ -209,6 +210,64 @@ def test_lazy_tables_stay_lazy_only_with_identities(table):
     assert drawn["x"].to_list() == same["x"].tolist()
 
 
+@pytest.mark.parametrize("kind", ["string_view", "large_string", "dictionary"])
+def test_columns_of_every_text_type_of_arrow_keep_it(table, expected, kind):
+    """Arrow selects no rows of views."""
+    made = {
+        "string_view": lambda part: pa.array(part, pa.string_view()),
+        "large_string": lambda part: pa.array(part, pa.large_string()),
+        "dictionary": lambda part: pa.array(part[::-1]).dictionary_encode()[::-1],
+    }[kind]
+    values = table["x"].tolist()
+    chunks = pa.chunked_array([made(values[:1000]), made(values[1000:])])
+    frame = pa.table({"id": table["id"].tolist(), "x": chunks})
+    reports = md.privatize(frame, "x", FOUND, row="id", key=KEY)
+    assert reports.schema.field("x").type == frame.schema.field("x").type
+    check_reports(WAYS["arrow"][1](reports), expected)
+
+
+@pytest.mark.parametrize("index", [[0] * ROWS, [float("nan")] * ROWS, list(range(ROWS))[::-1]])
+def test_rows_of_pandas_frames_keep_an_index_with_repeats(table, expected, index):
+    frame = table.set_axis(index)
+    made = md.privatize(frame, "x", FOUND, row="id", key=KEY)
+    assert made.index.equals(frame.index)
+    assert made["id"].tolist() == table["id"].tolist()
+    check_reports(WAYS["pandas"][1](made), expected)
+
+
+def changing(table, change):
+    """A lazy frame that ``change`` makes another one of, each time that it is evaluated."""
+    turns = itertools.count()
+
+    def turn(frame):
+        return change(frame, next(turns))
+
+    kept = dict.fromkeys(("predicate_pushdown", "projection_pushdown", "slice_pushdown"), False)
+    return pl.from_pandas(table).lazy().map_batches(turn, **kept)
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_a_lazy_plan_that_numbers_rows_anew_is_found_out(table, engine):
+    """A person would get the reports of several numbers, one more each time."""
+    unstable = changing(table, lambda f, turn: f[turn:].vstack(f[:turn])).with_row_index("number")
+    made = md.privatize(unstable, "x", FOUND, row="number", key=KEY)
+    refused(lambda: made.collect(engine=engine), "rows that the table had", error=DataError)
+    # A control: numbers that stay.
+    stable = changing(table, lambda f, turn: f).with_row_index("number")
+    made = md.privatize(stable, "x", FOUND, row="number", key=KEY)
+    assert made.collect(engine=engine).equals(made.collect(engine=engine))
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_errors_inside_a_lazy_plan_keep_their_message(table, engine):
+    """polars makes an exception anew from its message alone."""
+    lost = changing(
+        table, lambda f, turn: f.with_columns(x=pl.lit(None, pl.String) if turn else pl.col("x"))
+    )
+    made = md.privatize(lost, "x", FOUND, row="id", key=KEY)
+    refused(lambda: made.collect(engine=engine), "'x'", "no missing values", error=DataError)
+
+
 def test_lazy_frames_keep_names_that_look_like_patterns():
     """Names that polars reads as several columns elsewhere."""
     frame = pl.DataFrame({"^a.*$": LABELS, "ab": LABELS, "*": [1, 2, 3], "secret": [4, 5, 6]})
@@ -243,6 +302,7 @@ def test_the_words_are_those_of_the_documented_hash(table):
     assert KEY.fingerprint == "0bdaec46dc80516c5515aa3c0317f059"
 
 
+@pytest.mark.filterwarnings("ignore:reports tell none")
 def test_reports_change_with_key_column_kernel_and_identity():
     flip = md.Mechanism([[0.5, 0.5], [0.25, 0.75]], ["a", "b"])
     almost = md.Mechanism.from_weights([[2, 2], [3, 1]], 2, ["a", "b"])
@@ -651,6 +711,9 @@ def test_files_with_repeated_or_missing_identities_are_refused_before_anything_i
     for words, message in [
         (["--key", "k"], "a key alone"),
         (["--key", "o.csv", "--row", "id"], "another file"),
+        (["--key", "l", "--ledger", "l", "--row", "id"], "another file"),
+        (["--key", os.environ["MECHDESIGN_LEDGER"], "--row", "id"], "another file"),
+        (["--key", os.environ["MECHDESIGN_LEDGER"] + ".key", "--row", "id"], "another file"),
         (["--row", "ID"], "did you mean 'id'"),
         (["--row", "id", "--key", "d.json"], "expected a key"),
         (["--row", "id", "--key", "k", "--seed", "1"], "both"),

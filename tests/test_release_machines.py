@@ -83,6 +83,11 @@ class PolarsLazy(Polars):
         return super().make(rows).lazy()
 
 
+class PolarsStreaming(PolarsLazy):
+    def read(self, table):
+        return table.select(COLUMNS).collect(engine="streaming").rows()
+
+
 class Arrow(Pandas):
     def make(self, rows):
         return pa.Table.from_pandas(super().make(rows), preserve_index=False)
@@ -263,6 +268,7 @@ ENGINES = {
     "pandas": Pandas,
     "polars": Polars,
     "polars lazy": PolarsLazy,
+    "polars streaming": PolarsStreaming,
     "arrow": Arrow,
     "duckdb": DuckDB,
     "dask": Dask,

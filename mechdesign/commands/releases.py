@@ -99,12 +99,12 @@ def apply(
             got="a key alone",
             remedy="name the column that identifies the rows",
         )
-    if key is not None and os.path.realpath(key) in map(
-        os.path.realpath, (output, receipt_path(output))
-    ):
+    book = ledger or default_ledger()
+    taken = (output, receipt_path(output), book, Path(f"{book}.key"))
+    if key is not None and os.path.realpath(key) in {os.path.realpath(path) for path in taken}:
         raise InputError(
             "--key",
-            expected="another file than the output",
+            expected="another file than those of the output and the ledger",
             got=str(key),
             remedy="keep the key where nobody else reads",
         )
@@ -143,4 +143,4 @@ def apply(
         say(f"random words: {receipt.source}")
         if receipt.key is not None:
             say(f"key: fingerprint {receipt.key}")
-    note(f"saved {output}, recorded in {ledger or default_ledger()}")
+    note(f"saved {output}, recorded in {book}")

@@ -109,6 +109,8 @@ class ColumnRelease:
         self.texts = texts
         self.rows = 0
         self._admission = None if identity is None else Admission(identity)
+        # Words of the only rows that may come, where the table was seen before.
+        self._seen: NDArray[np.uint64] | None = None
         self._reports: Fingerprinter | None = Fingerprinter()
         self._book = Codebook(self.mechanism.inputs, "inputs of the mechanism", texts=texts)
         self.policy.check(self._book)
@@ -138,6 +140,15 @@ class ColumnRelease:
     def checked(self) -> ColumnRelease:
         """The same release for a table whose identities are known to be admissible."""
         return self._with(_admission=None)
+
+    def fixed(self, identities: list[bytes], codes: NDArray[np.int64]) -> ColumnRelease:
+        """The same release for a table of these rows, in any order and as often as they come."""
+        words = self._words_of(identities, codes)
+        return self._with(_admission=None, _seen=np.sort(words.take(len(codes))))
+
+    def _words_of(self, identities: list[bytes], codes: NDArray[np.int64]) -> Words:
+        assert self.identity is not None
+        return self.identity.words(str(self.column), self._kernel, identities, codes, self._seen)
 
     def without_identity(self) -> ColumnRelease:
         """What may be seen: the kernel and policy, no key and no design with its prior."""
@@ -194,9 +205,8 @@ class ColumnRelease:
         """Identities of the rows of an Arrow batch, checked; ``None`` where there are none."""
         if self.identity is None:
             return None
-        return self.admit(
-            batch.column(find_column(batch.schema.names, self.identity.column)), codes
-        )
+        place = find_column(batch.schema.names, self.identity.column)
+        return self.admit(batch.column(place), codes)
 
     def admit(self, values: Any, codes: NDArray[np.int64] | None) -> list[bytes]:
         """Identities of the values of an Arrow array or a list, none of which came before."""
@@ -211,13 +221,17 @@ class ColumnRelease:
         assert self._admission is not None
         self._admission.admit(found, codes)
 
-    def survey(self, batch: Any) -> None:
-        """Check the identities of a batch that is drawn later; it needs no other columns."""
+    def survey(self, batch: Any) -> list[bytes]:
+        """Identities of a batch that is drawn later, checked; it needs no other columns."""
         assert self.identity is not None
         codes = None
         if self.identity.by_person:
             codes = self.encode(batch.column(find_column(batch.schema.names, self.column)))
-        self.identify(batch, codes)
+        place = find_column(batch.schema.names, self.identity.column)
+        found = self.admit(batch.column(place), codes)
+        # For errors, which say in which row they are.
+        self.rows += batch.num_rows
+        return found
 
     @property
     def surveyed(self) -> list[str]:
@@ -235,7 +249,7 @@ class ColumnRelease:
         words = self.words
         if self.identity is not None:
             assert identities is not None
-            words = self.identity.words(str(self.column), self._kernel, identities, codes)
+            words = self._words_of(identities, codes)
         if not absent.any():
             drawn = self.table.draw(codes, words).astype(np.int64)
         else:
@@ -344,6 +358,10 @@ class ColumnRelease:
         mask = absent if absent.any() else None
         if not dictionary:
             indices = pa.array(drawn, mask=mask)
+            if "_view" in str(labels.type):
+                # Arrow selects no rows of views.
+                plain = pa.array(labels.to_pylist())
+                return plain.take(indices).cast(labels.type)
             return labels.take(indices)
         width = kind.index_type
         if len(labels) - 1 > np.iinfo(width.to_pandas_dtype()).max:

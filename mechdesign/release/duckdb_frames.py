@@ -23,7 +23,11 @@ def privatize_duckdb(relation: Any, convert: Callable[[Any], Any]) -> Any:
     check_names(table.schema.names)
     view, name = _fresh_name(), _fresh_name()
     try:
-        asked = relation.query(view, "SELECT current_setting('python_enable_replacements')")
+        asked = relation.query(
+            view,
+            "SELECT current_setting('python_enable_replacements') "
+            "AND current_setting('enable_external_access')",
+        )
         reads_variables = asked.fetchall()[0][0]
     except duckdb.Error as problem:
         raise DataError(
@@ -33,19 +37,21 @@ def privatize_duckdb(relation: Any, convert: Callable[[Any], Any]) -> Any:
             remedy="pass relation.to_arrow_table(), for example where the database is read-only",
         ) from None
     made = None
-    if reads_variables:
-        # The key of the dictionary is the name of the variable.
-        scope = {"ask": relation.query, "view": view, "text": f'SELECT * FROM "{name}"'}
-        made = eval("ask(view, text)", {**scope, name: convert(table)})
-    # Versions before 2 keep the relation as a view of that name.
-    relation.query(view, f'DROP VIEW IF EXISTS "{view}"')
+    try:
+        if reads_variables:
+            # The key of the dictionary is the name of the variable.
+            scope = {"ask": relation.query, "view": view, "text": f'SELECT * FROM "{name}"'}
+            made = eval("ask(view, text)", {**scope, name: convert(table)})
+    finally:
+        # Versions before 2 keep the relation as a view of that name.
+        relation.query(view, f'DROP VIEW IF EXISTS "{view}"')
     if made is None:
         raise DataError(
             "DuckDB relation",
             expected="a connection that reads Arrow tables of Python (replacement scans)",
             got="one where that is switched off",
-            remedy="SET python_enable_replacements = true, or pass relation.to_arrow_table() and "
-            "register what comes back",
+            remedy="SET python_enable_replacements = true (which takes enable_external_access), or "
+            "pass relation.to_arrow_table() and register what comes back",
         )
     return made
 

@@ -68,7 +68,15 @@ def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
     """The Spark data frame with the column privatised: lazily by identities, else now."""
     release.find_among(frame.columns)
     check_names(frame.columns)
+    if frame.isStreaming:
+        raise DataError(
+            "Spark table",
+            expected="a table that has an end",
+            got="a stream",
+            remedy="privatise each batch of it (foreachBatch), with row= and one key",
+        )
     if release.identity is not None:
+        _check_plan(frame, release)
         _check_identities(frame, release)
         return _mapped(frame, release)
     if str(frame.sparkSession.conf.get("spark.speculation", "false")).lower() == "true":
@@ -90,6 +98,29 @@ def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
             remedy="pass a seed such as rng=1 for research, nothing in production",
         )
     return made.localCheckpoint(eager=True)
+
+
+def _check_plan(frame: Any, release: ColumnRelease) -> None:
+    """Refuse rows whose identity or secret may be another when the plan is evaluated again.
+
+    A report would belong to another row then, and a row have several.
+    """
+    plan = getattr(frame, "_jdf", None)
+    if plan is None:
+        return  # a client of Spark Connect does not know the plan
+    assert release.identity is not None
+    places = [
+        find_column(frame.columns, name) for name in (release.identity.column, release.column)
+    ]
+    needed = _numbered(frame).select([f"c{i}" for i in places])
+    if not needed._jdf.queryExecution().optimizedPlan().deterministic():
+        raise DataError(
+            "Spark table",
+            expected="identities and secrets that are in the data",
+            got="a plan that draws or numbers them each time, as monotonically_increasing_id, "
+            "uuid and rand do",
+            remedy="write the table to a file with them and read it from there, or leave row= out",
+        )
 
 
 def _mapped(frame: Any, release: ColumnRelease) -> Any:

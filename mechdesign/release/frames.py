@@ -86,10 +86,14 @@ def privatize(
     Returns
     -------
     table of the same kind
-        With ``row`` (or a key), lazy, Dask and Spark tables stay lazy; only their identities are
-        checked at once. Without, they are evaluated and drawn once, here, and what comes back
-        holds the reports: in memory for polars, in memory of the client or cluster for Dask, in a
-        local checkpoint for Spark, which fails when an executor that holds a part is lost.
+        With ``row`` (or a key), lazy, Dask and Spark tables stay lazy; their identities are checked
+        at once. What comes back then holds the key in its plan: write its reports to a
+        file before others get them, and pickle or serialise no plan for others. Identities must be
+        in the data: where a plan numbers rows, it may number them anew each time it is evaluated
+        and give a row several reports. polars and Spark tables notice that, Dask tables do not.
+        Without, they are evaluated and drawn once, here, and what comes back holds the reports: in
+        memory for polars, in memory of the client or cluster for Dask, in a local checkpoint for
+        Spark, which fails when an executor that holds a part is lost.
 
     Raises
     ------

@@ -53,12 +53,21 @@ class Identity:
         return {named: str(self.column), "key": self.key.fingerprint}
 
     def words(
-        self, column: str, kernel: str, identities: Sequence[bytes], codes: NDArray[np.int64]
+        self,
+        column: str,
+        kernel: str,
+        identities: Sequence[bytes],
+        codes: NDArray[np.int64],
+        seen: NDArray[np.uint64] | None = None,
     ) -> Words:
-        """One word for each row, from its identity and its symbol."""
+        """One word for each row, from its identity and its symbol.
+
+        Where the words of the only rows that may come are given (``seen``, sorted), those of others
+        are an error.
+        """
         name = column.encode("utf-8", "surrogatepass")
         context = len(name).to_bytes(8, "little") + name + bytes.fromhex(kernel)
-        return IdentityWords(self, context, identities, codes)
+        return IdentityWords(self, context, identities, codes, seen)
 
 
 class IdentityWords(Words):
@@ -74,9 +83,11 @@ class IdentityWords(Words):
         context: bytes,
         identities: Sequence[bytes],
         codes: NDArray[np.int64],
+        seen: NDArray[np.uint64] | None = None,
     ) -> None:
         super().__init__()
         self.source, self.for_production = identity.source, identity.for_production
+        self._column, self._seen = identity.column, seen
         self._hash = identity.key.hash(8, context)
         self._identities, self._codes = identities, codes
 
@@ -89,7 +100,13 @@ class IdentityWords(Words):
             found = copy()
             found.update(heads[code] + identity)
             digests.append(found.digest())
-        return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
+        words = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
+        if self._seen is not None and count:
+            places = np.minimum(np.searchsorted(self._seen, words), len(self._seen) - 1)
+            others = int((self._seen[places] != words).sum())
+            if others:
+                raise _changed(self._column, others)
+        return words
 
     def more_bits(self, position: int) -> Any:
         """Further bytes for one row."""
@@ -220,6 +237,17 @@ def repeated(identity: Identity, count: int | None = None) -> DataError:
         got=f"{count} rows whose identity came before" if count else "some that are repeated",
         remedy="name a column without repeats with row= (--row), or where rows are about the same "
         "person give that column as person= (--person) with a key",
+    )
+
+
+def _changed(column: Any, count: int) -> DataError:
+    """The error for rows that were not there when the identities of a lazy table were checked."""
+    return DataError(
+        f"column {column!r}",
+        expected="the rows that the table had when it was privatised",
+        got=f"{count} of another identity or secret",
+        remedy="privatise the table as it is now with the same key; where the plan numbers its "
+        "rows or is random, collect it first",
     )
 
 

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from ..errors import DataError, InputError
 from .batches import ColumnRelease, check_rows, load_arrow, output_array, output_texts
+
+
+class LazyDataError(DataError):
+    """A :class:`DataError` inside a plan: polars makes it anew from its message and more lines."""
+
+    def __init__(self, message: str) -> None:
+        own = message.partition("\n")[0]
+        found = re.fullmatch("(.*?): expected (.*), got (.*?); (.*?)[.]?", own)
+        subject, expected, got, remedy = found.groups() if found else ("table", "", own, "")
+        super().__init__(subject, expected=expected, got=got, remedy=remedy)
 
 
 def privatize_polars(frame: Any, release: ColumnRelease) -> Any:
@@ -17,8 +29,9 @@ def privatize_polars(frame: Any, release: ColumnRelease) -> Any:
 def privatize_lazy(frame: Any, release: ColumnRelease) -> Any:
     """The lazy frame with the column replaced.
 
-    Where rows have identities, this happens when it is collected. Otherwise it is collected and
-    drawn here, as a plan that is evaluated twice would draw twice.
+    Where rows have identities, this happens when it is collected, and rows that were not there by
+    now are an error then: a plan that numbers its rows may number them anew each time. Otherwise
+    it is collected and drawn here, as a plan that is evaluated twice would draw twice.
     """
     import polars as pl
     from polars import selectors
@@ -29,13 +42,15 @@ def privatize_lazy(frame: Any, release: ColumnRelease) -> Any:
         return privatize_polars(frame.collect(), release).lazy()
     # Names as they are: pl.col takes some of them for patterns.
     column, row = release.column, release.identity.column
-    survey_polars(frame.select(selectors.by_name(*release.surveyed)).collect(), release)
-    checked = release.checked()
+    checked = _fixed(frame.select(selectors.by_name(row, column)).collect(), release)
 
     def evaluate(pairs: Any) -> Any:
         part = pairs.struct.unnest()
         part.columns = [column, row]
-        return _reports(part, checked)
+        try:
+            return _reports(part, checked)
+        except InputError as problem:
+            raise LazyDataError(str(problem)) from None
 
     dtype = _labels(release, schema[column]).dtype
     pairs = pl.struct(
@@ -46,14 +61,13 @@ def privatize_lazy(frame: Any, release: ColumnRelease) -> Any:
     return frame.with_columns(made.alias(column))
 
 
-def survey_polars(frame: Any, release: ColumnRelease) -> None:
-    """Check the identities of a frame that is drawn later."""
+def _fixed(frame: Any, release: ColumnRelease) -> ColumnRelease:
+    """The release for the rows of a frame that is drawn later, whose identities are checked."""
     assert release.identity is not None
     check_rows(frame.height)
-    codes = (
-        _codes(frame.get_column(release.column), release) if release.identity.by_person else None
-    )
-    release.admit(_values(frame.get_column(release.identity.column)), codes)
+    codes = _codes(frame.get_column(release.column), release)
+    found = release.admit(_values(frame.get_column(release.identity.column)), codes)
+    return release.fixed(found, codes)
 
 
 def _reports(frame: Any, release: ColumnRelease) -> Any:

@@ -25,7 +25,7 @@ from .accounting import warn_of_rows
 from .batches import ColumnRelease, Policy, load_arrow
 from .counting import count_columns
 from .encoding import ABSENT, Codebook
-from .fingerprints import Fingerprint, Fingerprinter
+from .fingerprints import Fingerprint, Fingerprinter, PairFingerprinter
 from .identities import words_and_identity
 from .receipts import (
     Receipt,
@@ -58,12 +58,13 @@ class Survey:
     ----------
     fingerprint : of the secrets, under the key of whoever looks
     counts : how often each input of the mechanism occurs
-    identities : fingerprint of the column that reports are drawn by, where there is one
+    pairs : fingerprint of identities with their symbols, in any order, where reports are drawn by
+        identities; under one key, column and kernel these decide every report
     """
 
     fingerprint: Fingerprint
     counts: tuple[int, ...]
-    identities: Fingerprint | None = None
+    pairs: str | None = None
 
 
 class Recorder(Protocol):
@@ -143,9 +144,7 @@ def stream_file(
         if texts:
             check_writable(receipt_path(target), overwrite=overwrite)
         if recorder is not None:
-            named = None if identity is None else identity.column
-            survey = survey_file(source, column, mechanism, recorder.key, named)
-            recorder.begin(survey, release.receipt())
+            recorder.begin(survey_file(source, release, recorder.key), release.receipt())
         try:
             part, reports = claim.part(), Fingerprinter(b"" if recorder is None else recorder.key)
             _write(
@@ -222,26 +221,24 @@ def _write(
         )
 
 
-def survey_file(
-    source: str | Path, column: str, mechanism: Any, key: bytes, named: str | None = None
-) -> Survey:
-    """Fingerprint of a column of secrets, and how often each input of the mechanism occurs.
-
-    ``named`` is the column of identities, where reports are drawn by them.
-    """
-    found = mechanism_of(mechanism)
-    book = Codebook(found.inputs, "inputs of the mechanism", texts=_ending(source) == ".csv")
-    finger, identities = Fingerprinter(key), Fingerprinter(key)
-    counts = np.zeros(len(found.inputs) + 1, dtype=np.int64)
-    with open_batches(source, [column, *([] if named is None else [named])]) as (_, batches, _):
+def survey_file(source: str | Path, release: ColumnRelease, key: bytes) -> Survey:
+    """What a file holds that is about to be released: fingerprints under a key, and counts."""
+    look = release.checked()
+    finger, pairs = Fingerprinter(key), PairFingerprinter(key)
+    book = Codebook(look.mechanism.inputs, "inputs of the mechanism", texts=look.texts)
+    counts = np.zeros(len(look.mechanism.inputs) + 1, dtype=np.int64)
+    named = [] if look.identity is None else [look.identity.column]
+    with open_batches(source, [look.column, *named]) as (_, batches, _):
         for batch in batches:
-            finger.add(batch.column(0))
-            if named is not None:
-                identities.add(batch.column(1))
-            for value, count in count_distinct(batch.column(0)):
+            secrets = batch.column(0)
+            finger.add(secrets)
+            for value, count in count_distinct(secrets):
                 counts[book.place(value)] += count
-    who = None if named is None else identities.result()
-    return Survey(finger.result(), tuple(counts[:-1].tolist()), who)
+            if named:
+                # Identities as the draws read them: 7 and "7" mean the same, and draw differently.
+                codes = look.encode(secrets)
+                pairs.add(look.survey(batch), codes)
+    return Survey(finger.result(), tuple(counts[:-1].tolist()), pairs.result() if named else None)
 
 
 def count_file(

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MechdesignError, RepeatWarning, warn
+from ..errors import DataError, InputError, MechdesignError, RepeatWarning, warn
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy import LDP
 from ..solve.designing import design
+from ..tables import is_missing
 from ..utility import Hamming
 from .accounting import largest_ratios
 from .batches import ColumnRelease, Policy
@@ -110,8 +111,9 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.designs_: list[Any] = []
         if self.mechanism is None:
             goal, privacy = self.utility or Hamming(), self.privacy or LDP(1.0)
-            blanks = "error" if self.missing == "error" else "drop"
-            priors = [Prior.from_data(X[:, j], missing=blanks) for j in range(width)]
+            if self.missing == "error":
+                _refuse_missing(X)
+            priors = [Prior.from_data(X[:, j], missing="drop") for j in range(width)]
             self.designs_ = [design(prior, goal, privacy) for prior in priors]
             self.mechanisms_ = [found.mechanism for found in self.designs_]
         else:
@@ -176,6 +178,19 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.non_deterministic = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _refuse_missing(X: NDArray[Any]) -> None:
+    """Raise :class:`DataError` for missing values, with the policies that a transformer has."""
+    for j, column in enumerate(X.T):
+        blank = sum(map(is_missing, column.tolist()))
+        if blank:
+            raise DataError(
+                f"column {j}",
+                expected="no missing values",
+                got=f"{blank} in {len(column)} rows",
+                remedy="fill them in, or choose missing='keep' or 'replace'",
+            )
 
 
 def _codes(values: NDArray[Any], release: ColumnRelease) -> NDArray[np.int64]:
