@@ -487,6 +487,24 @@ def test_a_mass_that_is_one_to_working_precision_has_no_undefined_bound():
         check(quiet(prior, utility, md.PML(2.3e-10), time_limit=1))
 
 
+@pytest.mark.parametrize("cls", [md.PMC, md.LDP])
+@pytest.mark.parametrize("level", [1e-14, 1e-9, 1e-6, 0.3, 709.0, 710.0, 745.0, 2000.0])
+def test_column_functions_of_two_symbols_are_bounded_by_the_exact_optimum(cls, level):
+    """Where the two edges nearly coincide, their shares in floats gave a bound below the value;
+    factors beyond all floats were multiplied by zero.
+    """
+    largest = md.utility.Sublinear(lambda k, p: k.max(), "largest")
+    found = quiet(md.Prior([0.5, 0.5]), largest, cls(level))
+    with localcontext() as context:
+        context.prec = MANY_DIGITS
+        tight = (-Decimal(level)).exp()
+        optimum = 2 - tight if cls is md.PMC else 2 / (1 + tight)
+        assert Decimal(found.value) <= optimum * (1 + Decimal(2) ** -52)
+        assert Decimal(found.bound) >= optimum
+    assert found.gap < 1e-12
+    assert found.status == "optimal"
+
+
 # Bounds by a search
 
 

@@ -66,6 +66,10 @@ def _closed_bounds(problem: SublinearProblem) -> list[Found] | None:
     prior, utility = problem.inner, problem.utility
     if problem.others:
         return None
+    if len(prior) == 2:
+        # In rationals, as floats lose the shares of two edges that nearly coincide.
+        rays = extreme_rays(inequalities(problem, inner=False), 2)
+        return _enclosed([edges_enclosure(utility, prior, rays)], source)
     if not sums_up(utility):
         simplex = simplex_kernel(problem, inner=False)
         if simplex is None:
@@ -73,9 +77,6 @@ def _closed_bounds(problem: SublinearProblem) -> list[Found] | None:
         return _enclosed([enclosed_floats(problem.worths(simplex[0]), len(prior))], source)
     if len(prior) == 1:
         return [(Fraction(0), source)]
-    if len(prior) == 2:
-        rays = extreme_rays(inequalities(problem, inner=False), 2)
-        return _enclosed([edges_enclosure(utility, prior, rays)], source)
     sides = two_sided(problem.bounds, prior, inner=False)
     if sides is None or simplex_kernel(problem, inner=False) is None:
         return None
