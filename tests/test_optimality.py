@@ -470,6 +470,15 @@ def test_a_certificate_says_what_it_rests_on():
     assert twice.bound == pytest.approx(2 * own.bound, rel=1e-9)
 
 
+def test_a_bound_says_whether_it_rests_on_floats():
+    """Up to ten symbols all columns are listed in rationals; beyond, a search in floats."""
+    weights = 1.0 + np.arange(14)
+    few = md.design(md.Prior.from_counts(weights[:6]), MI(), md.LDP(1))
+    assert few.certificate.bound_source == "prices, over all extreme columns"
+    many = quiet(md.Prior.from_counts(weights), MI(), md.LDP(1))
+    assert many.certificate.bound_source.endswith("in floats with an allowance for their rounding")
+
+
 def test_a_function_with_values_beyond_floats_claims_nothing():
     """exp(t) at lifts of 1e4: what a revealed symbol is worth is unknown, and so says the bound."""
     steep = md.utility.FInformation(lambda t: np.exp(t / 2), "steep")

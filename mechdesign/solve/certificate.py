@@ -50,7 +50,7 @@ class Certificate:
     value : expected utility of the exact kernel, the float nearest to it
     bound : proven upper bound on the utility of every kernel that satisfies the notions, rounded
         up; infinite where nothing finite could be proved
-    bound_source : which duals gave it
+    bound_source : which duals gave it, and whether that rests on floats with an allowance
     gap : (bound − value) / (max u − min u); for sub-convex utilities (bound − value) / |value|.
         Computed from rational numbers, or the far ends of enclosures, and rounded up; infinite
         where it is unknown, see :attr:`gap_is_known`
