@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from naive_columns import CURVES, best_value, vertices_of
 
 import mechdesign as md
-from mechdesign.errors import LevelError, NoMethodError, PriorError
+from mechdesign.errors import GapWarning, LevelError, NoMethodError, PriorError
 from mechdesign.exact import Verdict
 from mechdesign.solve.columns import make_family
 from mechdesign.solve.pricing import make_pricer
@@ -80,6 +80,27 @@ def test_the_extremal_pmc_kernel_and_its_pml():
         np.testing.assert_allclose(mechanism.kernel, expected, atol=1e-11)
         achieved = md.audit(mechanism, prior).pml
         assert achieved == pytest.approx(math.log((1 - low * 0.8) / 0.2), abs=1e-9)
+
+
+def test_no_kernel_is_said_to_serve_all_utilities_whose_rarest_outcomes_are_lost():
+    """Multiples of 2⁻⁵³ cannot hold what PMC lets a symbol of mass 3e-26 have; mutual information
+    does not feel it, and much of χ² is gone.
+    """
+    rare = md.Prior.from_counts([0.52, 0.24, 0.24, 3e-26])
+    found = md.extremal(rare, md.PMC(1))
+    assert found.name == "extremal-pmc"
+    assert found.optimal_for.startswith("optimal for every sub-convex utility but for its rounding")
+    with pytest.warns(GapWarning):
+        assert md.design(rare, md.utility.ChiSquare(), md.PMC(1)).gap > 0.3
+    informed = md.design(rare, md.utility.MutualInformation(), md.PMC(1))
+    assert informed.status == "optimal"
+    assert informed.scope == ""
+    assert "scope" not in repr(informed)
+    for weights in ([0.5, 0.3, 0.2], [0.5, 0.3, 0.2, 1e-6]):
+        prior = md.Prior.from_counts(weights)
+        scope = "optimal for every sub-convex utility at once"
+        assert md.extremal(prior, md.PMC(1)).optimal_for == scope
+        assert md.design(prior, md.utility.MutualInformation(), md.PMC(1)).scope == scope
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8])

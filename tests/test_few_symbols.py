@@ -188,6 +188,15 @@ def test_rare_symbols_cost_no_proof(name, epsilon):
     assert found.gap < 4e-14 / epsilon + 1e-8
 
 
+@pytest.mark.parametrize("masses", [[1, 4e-16], [1, 3e-17, 9e-18], [1, 5e-14, 6e-17, 3e-15]])
+def test_rare_outcomes_are_kept_where_they_are_worth_it(masses):
+    """Merged for their rounding, they took up to all of the value with them."""
+    found = md.design(md.Prior.from_counts(masses), TV(), md.PMC(1.0))
+    assert found.certificate.repair.merged == ()
+    assert found.mechanism.shape[1] == len(masses)
+    assert found.status == "optimal"
+
+
 def test_the_gap_of_an_ordinary_prior_is_what_rounding_leaves():
     for epsilon in (1e-9, 1e-6, 1e-3, 1.0, 5.0):
         for notion in (md.LDP(epsilon), md.LIP(epsilon), md.PML(epsilon)):

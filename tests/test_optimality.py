@@ -470,6 +470,15 @@ def test_a_certificate_says_what_it_rests_on():
     assert twice.bound == pytest.approx(2 * own.bound, rel=1e-9)
 
 
+def test_a_bound_says_whether_it_rests_on_floats():
+    """Up to ten symbols all columns are listed in rationals; beyond, a search in floats."""
+    weights = 1.0 + np.arange(14)
+    few = md.design(md.Prior.from_counts(weights[:6]), MI(), md.LDP(1))
+    assert few.certificate.bound_source == "prices, over all extreme columns"
+    many = quiet(md.Prior.from_counts(weights), MI(), md.LDP(1))
+    assert many.certificate.bound_source.endswith("in floats with an allowance for their rounding")
+
+
 def test_a_function_with_values_beyond_floats_claims_nothing():
     """exp(t) at lifts of 1e4: what a revealed symbol is worth is unknown, and so says the bound."""
     steep = md.utility.FInformation(lambda t: np.exp(t / 2), "steep")
@@ -485,6 +494,24 @@ def test_a_mass_that_is_one_to_working_precision_has_no_undefined_bound():
     prior = md.Prior.from_counts([6.3e-76, 1.2e-7, 1.6e-48, 4.7e-84])
     for utility in UTILITIES:
         check(quiet(prior, utility, md.PML(2.3e-10), time_limit=1))
+
+
+@pytest.mark.parametrize("cls", [md.PMC, md.LDP])
+@pytest.mark.parametrize("level", [1e-14, 1e-9, 1e-6, 0.3, 709.0, 710.0, 745.0, 2000.0])
+def test_column_functions_of_two_symbols_are_bounded_by_the_exact_optimum(cls, level):
+    """Where the two edges nearly coincide, their shares in floats gave a bound below the value;
+    factors beyond all floats were multiplied by zero.
+    """
+    largest = md.utility.Sublinear(lambda k, p: k.max(), "largest")
+    found = quiet(md.Prior([0.5, 0.5]), largest, cls(level))
+    with localcontext() as context:
+        context.prec = MANY_DIGITS
+        tight = (-Decimal(level)).exp()
+        optimum = 2 - tight if cls is md.PMC else 2 / (1 + tight)
+        assert Decimal(found.value) <= optimum * (1 + Decimal(2) ** -52)
+        assert Decimal(found.bound) >= optimum
+    assert found.gap < 1e-12
+    assert found.status == "optimal"
 
 
 # Bounds by a search

@@ -132,10 +132,11 @@ def test_a_correction_is_no_more_than_it_must_be():
 # The repair
 
 
+@pytest.mark.parametrize("keep_rare", [False, True])
 @given(damaged())
-def test_every_repaired_kernel_passes(case):
+def test_every_repaired_kernel_passes(keep_rare, case):
     prior, bounds, kernel = case
-    weights, repair = repair_kernel(kernel, prior, bounds)
+    weights, repair = repair_kernel(kernel, prior, bounds, keep_rare=keep_rare)
     assert weights.shape == kernel.shape
     assert (weights >= 0).all()
     assert (weights.sum(axis=1) == DENOMINATOR).all()
@@ -143,10 +144,11 @@ def test_every_repaired_kernel_passes(case):
     assert 0 <= repair.mixed <= 1
 
 
+@pytest.mark.parametrize("keep_rare", [False, True])
 @given(damaged(low=1e-18, high=1e-4))
-def test_every_repaired_kernel_passes_at_minute_levels(case):
+def test_every_repaired_kernel_passes_at_minute_levels(keep_rare, case):
     prior, bounds, kernel = case
-    weights, _ = repair_kernel(kernel, prior, bounds)
+    weights, _ = repair_kernel(kernel, prior, bounds, keep_rare=keep_rare)
     assert all(v is Verdict.YES for v in verdicts(weights, bounds))
 
 
@@ -202,6 +204,24 @@ def test_a_negligible_outcome_is_merged():
     assert (weights[:, 2] == 0).all()
     assert "1 negligible outcomes merged" in str(repair)
     np.testing.assert_allclose(weights[:, :2] / DENOMINATOR, 0.5, atol=1e-11)
+
+
+@pytest.mark.parametrize("mass", [4e-16, 1e-17, 1e-28])
+def test_a_rare_outcome_can_be_kept(mass):
+    """PMC lets the rarest symbol have an outcome of its own; rounded to the nearest, its entries
+    break the level, and mixing would outweigh it.
+    """
+    prior, factor = md.Prior.from_counts([0.6, 0.4, mass]), math.exp(0.1)
+    p = prior.probabilities
+    kernel = np.tile(p / factor, (3, 1)) + (1 - 1 / factor) * (1 - 1e-12) * np.eye(3)
+    bounds = bounds_of(md.PMC(0.1), prior)
+    _, merged = repair_kernel(kernel, prior, bounds)
+    weights, kept = repair_kernel(kernel, prior, bounds, keep_rare=True)
+    assert 2 in merged.merged
+    assert kept.merged == ()
+    assert all(v is Verdict.YES for v in verdicts(weights, bounds))
+    np.testing.assert_allclose(weights / DENOMINATOR, kernel, rtol=0, atol=1e-11)
+    assert weights[2, 2] > 0.09 * DENOMINATOR
 
 
 def test_a_merged_outcome_goes_to_the_most_frequent_one():

@@ -10,16 +10,19 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import CertificateError
 from ..exact import Verdict, float_at_least, nearest_float
 from ..mechanism import Mechanism
+from ..prior import Prior
 from ..privacy.notion import Check, notion_fields
+from ..utility.sublinear import ChiSquare
 from .average import average_bound, keep_budgets
 from .bounds import upper_bound
 from .enclosures import Enclosure
 from .methods import Candidate, Duals
-from .problem import AnyProblem, Problem, SublinearProblem
+from .problem import AnyProblem, Problem, SublinearProblem, state_problem
 from .repair import Repair, clean_kernel, repair_kernel, to_weights
 from .sublinear_bounds import sublinear_bound
 
@@ -29,6 +32,8 @@ GAP_TOLERANCE = 1e-6
 NOTHING = 1e-11
 # How far a floating-point measurement may lie above an exactly checked level.
 _MEASURED_TOLERANCE = 1e-9
+# Share of the value that merging rare outcomes may cost.
+_WORTH_KEEPING = Fraction(1, 10**9)
 #: The gap where nothing is known of it: beyond every number, so that no comparison passes it.
 UNKNOWN = math.inf
 
@@ -45,7 +50,7 @@ class Certificate:
     value : expected utility of the exact kernel, the float nearest to it
     bound : proven upper bound on the utility of every kernel that satisfies the notions, rounded
         up; infinite where nothing finite could be proved
-    bound_source : which duals gave it
+    bound_source : which duals gave it, and whether that rests on floats with an allowance
     gap : (bound − value) / (max u − min u); for sub-convex utilities (bound − value) / |value|.
         Computed from rational numbers, or the far ends of enclosures, and rounded up; infinite
         where it is unknown, see :attr:`gap_is_known`
@@ -85,6 +90,21 @@ class Certificate:
         return self.gap < UNKNOWN
 
 
+def serves_all(prior: Prior, notions: Any, mechanism: Mechanism) -> bool:
+    """Whether weights hold a kernel whose posteriors are the vertices of a simplex.
+
+    They do where χ² is optimal too: it pays as much for a rare symbol as for a common one, so that
+    nothing that rounding took from rare outcomes is hidden, as it is from most other utilities.
+    """
+    problem = state_problem(prior, ChiSquare(), notions)
+    assert isinstance(problem, SublinearProblem)
+    value = problem.enclose(mechanism)
+    found = sublinear_bound(problem, Duals(), _nearest(problem, mechanism, value))
+    if value is None or found is None:
+        return False
+    return value.low >= found[0] * (1 - Fraction(GAP_TOLERANCE))
+
+
 def gap_in_words(gap: float, digits: int = 2) -> str:
     """A gap or a loss as text, ``unknown`` where nothing is known of it.
 
@@ -104,7 +124,7 @@ def certify(problem: AnyProblem, candidate: Candidate) -> tuple[Mechanism, Certi
 
     Raises :class:`CertificateError` with the evidence if a check does not say yes.
     """
-    weights, repair = repair_kernel(candidate.kernel, problem.inner, problem.bounds)
+    weights, repair = repaired(problem, candidate.kernel)
     weights, mixed = keep_budgets(problem, weights)
     repair = replace(repair, mixed=max(repair.mixed, mixed), constant=repair.constant or mixed == 1)
     mechanism = problem.mechanism(weights)
@@ -120,6 +140,24 @@ def certify(problem: AnyProblem, candidate: Candidate) -> tuple[Mechanism, Certi
         problem, mechanism, candidate.duals, repair, share, candidate.solver, value
     )
     return mechanism, certificate
+
+
+def repaired(problem: AnyProblem, kernel: NDArray[np.float64]) -> tuple[NDArray[np.int64], Repair]:
+    """Private weights near a kernel. Outcomes that a sub-convex utility pays for however rare they
+    are, as χ² does, are kept where that is worth more than merging them.
+    """
+    prior, bounds = problem.inner, problem.bounds
+    weights, repair = repair_kernel(kernel, prior, bounds)
+    if not repair.merged or not isinstance(problem, SublinearProblem):
+        return weights, repair
+    kept = repair_kernel(kernel, prior, bounds, keep_rare=True)
+    merged, others = (problem.enclose(problem.mechanism(w)) for w in (weights, kept[0]))
+    if merged is None or others is None:
+        return weights, repair
+    # Fewer outcomes, unless they cost something.
+    return (
+        kept if others.low > merged.high + _WORTH_KEEPING * abs(merged.high) else (weights, repair)
+    )
 
 
 def _lost(problem: AnyProblem, candidate: Candidate, mechanism: Mechanism, value: float) -> float:

@@ -278,7 +278,8 @@ def find_edges(problem: AnyProblem, *, inner: bool) -> list[_Edge]:
         else:
             pairs = [(i, i, min(i, len(factors) - 1)) for i in range(len(over))]
         for i, j, k in pairs:
-            for edge in edges:
+            # A factor beyond all floats asks nothing, and would be multiplied by masses of zero.
+            for edge in edges if math.isfinite(factors[k]) else ():
                 edge.tighten(over[i], under[j], float(factors[k]), (number, i, j))
     return edges
 

@@ -26,6 +26,7 @@ from .certificate import (
     examine,
     gap_in_words,
     gap_out_of,
+    serves_all,
 )
 from .choice import (
     COLUMNS,
@@ -113,7 +114,10 @@ class Design:
     def scope(self) -> str:
         """What else the mechanism is optimal for, such as every sub-convex utility; or nothing."""
         method = next((m for m in SUBLINEAR_METHODS if m.name == self.method), None)
-        return method.scope if method is not None and self.certificate.is_optimal else ""
+        if method is None or not method.scope or not self.certificate.is_optimal:
+            return ""
+        held = serves_all(self.prior, self.notions, self.mechanism)
+        return method.scope if held else ""
 
     @property
     def methods_agree(self) -> bool | None:

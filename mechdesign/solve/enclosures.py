@@ -16,7 +16,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact import ball_ends
+from ..exact import ball_ends, nearest_float
 from ..prior import Prior
 from ..utility.sublinear import FInformation, SublinearUtility
 
@@ -161,15 +161,21 @@ def simplex_enclosures(
 
 
 def edges_enclosure(
-    utility: FInformation, prior: Prior, rays: Sequence[Sequence[int]]
+    utility: SublinearUtility, prior: Prior, rays: Sequence[Sequence[int]]
 ) -> Enclosure | None:
-    """The mixture of the two extreme columns of a cone for two symbols."""
+    """The mixture of the two extreme columns of a cone for two symbols.
+
+    A column function given in floats has columns that are rounded once, and the allowance of sums
+    over its symbols.
+    """
+    shares = _edge_shares(rays)
+    if not sums_up(utility):
+        columns = [
+            [nearest_float(share * k) for k in ray] for share, ray in zip(shares, rays, strict=True)
+        ]
+        return enclosed_floats(utility.worths(np.array(columns).T, prior), len(prior))
     if len(rays) == 1:
         return enclosed_sum(utility, [])
-    (a, b), (c, d) = rays
-    # m a + n c = 1 and m b + n d = 1
-    determinant = a * d - b * c
-    shares = Fraction(d - c, determinant), Fraction(a - b, determinant)
     terms: list[Term] = []
     for share, ray in zip(shares, rays, strict=True):
         mass = sum(w * k for w, k in zip(prior.weights, ray, strict=True))
@@ -179,6 +185,16 @@ def edges_enclosure(
             for x, k in enumerate(ray)
         ]
     return enclosed_sum(utility, terms)
+
+
+def _edge_shares(rays: Sequence[Sequence[int]]) -> list[Fraction]:
+    """How much of each ray makes rows of sum one; a cone of one ray holds constants alone."""
+    if len(rays) == 1:
+        return [Fraction(1, rays[0][0])]
+    (a, b), (c, d) = rays
+    # m a + n c = 1 and m b + n d = 1
+    determinant = a * d - b * c
+    return [Fraction(d - c, determinant), Fraction(a - b, determinant)]
 
 
 def _counted(prior: Prior) -> dict[int, int]:

@@ -15,11 +15,11 @@ from ..prior import Prior
 from ..privacy import LDP
 from ..privacy.notion import PrivacyNotion
 from ..utility.sublinear import FInformation, MutualInformation, SublinearUtility
+from .certificate import repaired, serves_all
 from .columns import Columns, LiftFamily, StaircaseFamily, make_family
 from .designing import design
 from .problem import SublinearProblem, state_problem
-from .repair import repair_kernel
-from .simplex import EVERY, SIMPLICES, simplex_kernel
+from .simplex import ALMOST, EVERY, SIMPLICES, simplex_kernel
 from .window import Window
 
 Vector = NDArray[np.float64]
@@ -88,7 +88,9 @@ def extremal(prior: Prior, privacy: Any, utility: SublinearUtility | None = None
     if simplex is not None:
         kernel, name = simplex
         method = next(m for m in SIMPLICES if m.name == name)
-        return Extremal(_exact(problem, kernel), name, EVERY, method.reason, method.source)
+        mechanism = _exact(problem, kernel)
+        scope = EVERY if serves_all(prior, problem.notions, mechanism) else ALMOST
+        return Extremal(mechanism, name, scope, method.reason, method.source)
     reasons = {method.name: method.refusal(problem) or "" for method in SIMPLICES}
     family = None
     if problem.sides is not None and isinstance(problem.utility, FInformation):
@@ -174,7 +176,7 @@ def _flipped(inside: NDArray[np.bool_], high: float) -> Vector:
 
 
 def _exact(problem: SublinearProblem, kernel: Vector) -> Mechanism:
-    weights, _ = repair_kernel(kernel, problem.inner, problem.bounds)
+    weights, _ = repaired(problem, kernel)
     return problem.mechanism(weights)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -30,35 +31,45 @@ def mean_of(prior: Prior, values: Sequence[float] | NDArray[np.float64]) -> Frac
     for weight, value in terms:
         numerator, denominator = value.as_integer_ratio()
         parts[denominator] = parts.get(denominator, 0) + weight * numerator
-    total = sum((Fraction(top, bottom) for bottom, top in parts.items()), Fraction(0))
-    return total / prior.total
+    # Denominators of floats are powers of two, so that the largest is common to all.
+    common = max(parts, default=1)
+    total = sum(top * (common // bottom) for bottom, top in parts.items())
+    return Fraction(total, common * prior.total)
 
 
 def kernel_mean(
     prior: Prior, weights: NDArray[Any], bits: int, gains: NDArray[np.float64]
 ) -> Fraction:
     """Σ_xy p_x u_xy K_xy for a kernel of integer weights over ``2**bits``, exactly."""
-    rows = row_products(weights, gains)
-    total = sum((w * row for w, row in zip(prior.weights, rows, strict=True)), Fraction(0))
-    return total / (prior.total << bits)
+    if _is_large(weights):
+        terms = (
+            w * int(k) * Fraction(u)
+            for w, row in zip(prior.weights, zip(weights, gains.tolist(), strict=True), strict=True)
+            for k, u in zip(*row, strict=True)
+            if k
+        )
+        return sum(terms, Fraction(0)) / (prior.total << bits)
+    sums, unit = _row_sums(weights, gains)
+    return _scaled(sum(map(mul, prior.weights, sums)), unit) / (prior.total << bits)
 
 
-def row_products(weights: NDArray[Any], values: NDArray[np.float64]) -> list[Fraction]:
-    """Σ_y W_xy u_xy of each row, exactly, for integers 0 ≤ W and finite floats u of one shape.
+def _is_large(weights: NDArray[Any]) -> bool:
+    """Whether weights may be too large for products of machine integers."""
+    most = 1 << DENOMINATOR_BITS
+    return weights.dtype == object or bool(weights.size and int(weights.max()) > most)
+
+
+def _row_sums(weights: NDArray[Any], values: NDArray[np.float64]) -> tuple[list[int], int]:
+    """Σ_y W_xy u_xy of each row as integers, times two to the power that is returned with them.
 
     The floats are cut into limbs short enough that sums of products of machine integers are exact;
     most need three. Entries where either factor is zero cost nothing.
     """
     n, m = values.shape
-    if weights.dtype == object or (weights.size and int(weights.max()) > 1 << DENOMINATOR_BITS):
-        return [
-            sum((int(w) * Fraction(u) for w, u in zip(*row, strict=True) if w), Fraction(0))
-            for row in zip(weights, values.tolist(), strict=True)
-        ]
     totals = [0] * n
     used = np.flatnonzero((weights != 0) & (values != 0))
     if not used.size:
-        return [Fraction(0)] * n
+        return totals, 0
     part, rest, rows = weights.ravel()[used], values.ravel()[used], used // m
     bits = 62 - _HALF - m.bit_length()
     unit = int(np.frexp(np.abs(rest).max())[1])
@@ -76,7 +87,7 @@ def row_products(weights: NDArray[Any], values: NDArray[np.float64]) -> list[Fra
             totals[x] += (above << _HALF) + below
         left = np.flatnonzero(rest)
         part, rest, rows = part[left], rest[left], rows[left]
-    return [_scaled(total, unit) for total in totals]
+    return totals, unit
 
 
 def _scaled(integer: int, exponent: int) -> Fraction:

@@ -4,7 +4,8 @@ The kernel is rounded to weights over 2⁵³. Where an outcome still breaks a bo
 column c = v/(e^ε − 1) is added to it and the rest is scaled by 1 − Σc: constant columns lie inside
 every cone of the likelihood family, so this works for all notions alike and costs Σc of the
 utility range at most. An outcome so rare that its correction outweighs it is merged into the most
-frequent one, which is post-processing and free of any privacy cost.
+frequent one, which is post-processing and free of any privacy cost. Where that would cost what
+rare symbols are worth, its entries can first be rounded towards their average instead.
 """
 
 from __future__ import annotations
@@ -56,33 +57,42 @@ class Repair:
 
 
 def repair_kernel(
-    kernel: NDArray[np.float64], prior: Prior, bounds: tuple[Bound, ...]
+    kernel: NDArray[np.float64],
+    prior: Prior,
+    bounds: tuple[Bound, ...],
+    *,
+    keep_rare: bool = False,
 ) -> tuple[NDArray[np.int64], Repair]:
     """Integer weights over 2⁵³, ``(n, M)``, that satisfy every bound, near a given kernel.
+
+    With ``keep_rare`` an outcome is merged only after its entries were rounded towards their
+    average, which most bounds allow however rare it is.
 
     Raises :class:`CertificateError` when the kernel holds no usable numbers.
     """
     cleaned = clean_kernel(kernel)
     # Outcomes that never occur are private and stay so.
     live = np.flatnonzero(cleaned.any(axis=0))
-    weights, repair = _repaired(np.ascontiguousarray(cleaned[:, live]), prior, bounds)
+    weights, repair = _repaired(np.ascontiguousarray(cleaned[:, live]), prior, bounds, keep_rare)
     whole = np.zeros(cleaned.shape, dtype=np.int64)
     whole[:, live] = weights
     return whole, replace(repair, merged=tuple(int(live[y]) for y in repair.merged))
 
 
 def _repaired(
-    start: NDArray[np.float64], prior: Prior, bounds: tuple[Bound, ...]
+    start: NDArray[np.float64], prior: Prior, bounds: tuple[Bound, ...], keep_rare: bool
 ) -> tuple[NDArray[np.int64], Repair]:
     """:func:`repair_kernel` for a clean kernel, which is changed in place."""
     masses = prior.probabilities @ start
     merged: list[int] = []
+    rare = np.zeros(start.shape[1], dtype=bool)
     added = np.zeros(start.shape[1])
     for round_number in range(1, _ROUNDS + 1):
         total = float(added.sum())
         if total >= _TOO_MUCH:
             break
-        weights = to_weights((1 - total) * start + added)
+        inwards = (rare, masses + added) if rare.any() else None
+        weights = to_weights((1 - total) * start + added, inwards)
         needed = corrections(weights, bounds)
         if not (needed > 0).any():
             return weights, Repair(tuple(merged), total, round_number)
@@ -96,7 +106,11 @@ def _repaired(
             step = np.maximum(step, 1.5 * float(needed[needed > 0].min()))
         heavy = int(np.argmax(masses))
         for y in np.flatnonzero((step > 0) & (masses + added <= added + step)):
-            if y != heavy:
+            if y == heavy:
+                continue
+            if keep_rare and not rare[y]:
+                rare[y], step[y] = True, 0.0
+            else:
                 start[:, heavy] += start[:, y]
                 start[:, y] = 0.0
                 masses[heavy] += masses[y]
@@ -122,11 +136,21 @@ def clean_kernel(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
     return cut
 
 
-def to_weights(kernel: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Integer weights with rows of exactly 2⁵³, zeros kept, nearest by largest remainder."""
+def to_weights(
+    kernel: NDArray[np.float64],
+    inwards: tuple[NDArray[np.bool_], NDArray[np.float64]] | None = None,
+) -> NDArray[np.int64]:
+    """Integer weights with rows of exactly 2⁵³, zeros kept, nearest by largest remainder.
+
+    ``inwards`` are columns to round towards their averages: which ones, and the averages of all.
+    """
     scaled = kernel * float(DENOMINATOR)
     weights = np.floor(scaled).astype(np.int64)
     fractions = scaled - weights
+    if inwards is not None:
+        marked, averages = inwards
+        weights += marked & (fractions > 0) & (kernel <= averages)
+        fractions[:, marked] = 0.0
     missing = DENOMINATOR - weights.sum(axis=1)
     order = np.argsort(-fractions, axis=1, kind="stable")
     # Rank of each entry among the remainders of its row.

@@ -20,6 +20,10 @@ from .problem import SublinearProblem
 Vector = NDArray[np.float64]
 
 EVERY = "optimal for every sub-convex utility at once"
+ALMOST = (
+    "optimal for every sub-convex utility but for its rounding, which is too coarse for the rarest "
+    "outcomes; design() has the gap for one utility"
+)
 
 
 def simplex_kernel(problem: SublinearProblem, *, inner: bool) -> tuple[Vector, str] | None:

@@ -39,6 +39,9 @@ _UNIT = 2.0**-52
 # Gaps to prove, the finest that succeeds counts; nodes spent on each.
 _STEPS = ((2.5e-10, 100_000), (1e-8, 100_000), (4.5e-7, 1_000_000), (9e-7, math.inf))
 
+# What other bounds, which are enclosed in balls over exact masses, do not rest on.
+_IN_FLOATS = "in floats with an allowance for their rounding"
+
 #: A bound and where it comes from.
 Found = tuple[Fraction, str]
 
@@ -66,6 +69,10 @@ def _closed_bounds(problem: SublinearProblem) -> list[Found] | None:
     prior, utility = problem.inner, problem.utility
     if problem.others:
         return None
+    if len(prior) == 2:
+        # In rationals, as floats lose the shares of two edges that nearly coincide.
+        rays = extreme_rays(inequalities(problem, inner=False), 2)
+        return _enclosed([edges_enclosure(utility, prior, rays)], source)
     if not sums_up(utility):
         simplex = simplex_kernel(problem, inner=False)
         if simplex is None:
@@ -73,9 +80,6 @@ def _closed_bounds(problem: SublinearProblem) -> list[Found] | None:
         return _enclosed([enclosed_floats(problem.worths(simplex[0]), len(prior))], source)
     if len(prior) == 1:
         return [(Fraction(0), source)]
-    if len(prior) == 2:
-        rays = extreme_rays(inequalities(problem, inner=False), 2)
-        return _enclosed([edges_enclosure(utility, prior, rays)], source)
     sides = two_sided(problem.bounds, prior, inner=False)
     if sides is None or simplex_kernel(problem, inner=False) is None:
         return None
@@ -101,7 +105,7 @@ def _priced_bounds(problem: SublinearProblem, duals: Duals, value: float) -> lis
         return []
     bound, size = vertex_bound(problem, prices)
     rounding = 8 * _UNIT * (len(problem.inner) + 8) * size + _curve_rounding(problem)
-    return _finite([(bound + rounding, "prices, over all extreme columns")])
+    return _finite([(bound + rounding, f"prices, over all extreme columns {_IN_FLOATS}")])
 
 
 def _listed(problem: SublinearProblem, prices: NDArray[np.float64]) -> list[Enclosure | None]:
@@ -160,7 +164,7 @@ def _searched_bounds(
     groups = family.groups
     curve = _curve_rounding(problem)
     flat = pricer.flat_bound() + _rounding(family, utility, 0.0) + curve
-    found = [(flat, "universal bound (equal prices)")]
+    found = [(flat, f"universal bound (equal prices), {_IN_FLOATS}")]
     if prices is None:
         return _finite(found)
     prices, steepest = moderate_prices(family, groups.average(prices))
@@ -172,7 +176,7 @@ def _searched_bounds(
             break
         level = value + step * abs(value)
         proof = pricer.prove(prices, level, Budget(nodes, deadline))
-        found.append((proof.upper + slack, "prices, by exhaustive search"))
+        found.append((proof.upper + slack, f"prices, by exhaustive search {_IN_FLOATS}"))
         if proof.complete and not proof.count:
             break
     return _finite(found)
