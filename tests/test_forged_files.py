@@ -18,7 +18,9 @@ import pytest
 import mechdesign as md
 from mechdesign.auditing import audit
 from mechdesign.comparing.store import Store
-from mechdesign.errors import StorageError
+from mechdesign.errors import DataError, StorageError
+from mechdesign.release.entropy import SystemWords
+from mechdesign.release.receipts import make_receipt, receipts_from_text, receipts_to_text
 from mechdesign.reporting import print_design
 from mechdesign.solve.certificate import examine
 from mechdesign.solve.designing import UNKNOWN_METHOD, confirmed_solver
@@ -235,6 +237,32 @@ def test_dual_numbers_that_fill_the_memory_together_are_not_made():
         bad = forged(content, ("certificate", "duals", part), [[matrix] * 2000])
         with pytest.raises(StorageError, match=r"2000000\d* entries together"):
             from_json(bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rows", "abc"),
+        ("rows", -5),
+        ("rows", 1.5),
+        ("rows", True),
+        ("kernel", 5),
+        ("kernel", None),
+        ("notions", [5]),
+        ("notions", "abc"),
+        ("source", 5),
+        ("for_production", "no"),
+        ("unseen", 5),
+        ("person", 7),
+    ],
+)
+def test_receipts_hold_in_each_field_what_can_be_there(name, value):
+    design = md.design(*CASES["linear"])
+    good = make_receipt(design, "x", SystemWords(), rows=3)
+    assert receipts_from_text(receipts_to_text({"x": good})) == {"x": good}
+    text = json.dumps({"x": {**good.to_json(), name: value}})
+    with pytest.raises(DataError, match="take the receipt"):
+        receipts_from_text(text)
 
 
 def test_a_forged_file_in_the_folder_of_a_comparison_claims_nothing(tmp_path):

@@ -224,3 +224,11 @@ def test_a_column_of_many_values_that_recur_is_none_to_ask_about(folder, capsys)
     (folder / "zip.csv").write_text("z\n" + "".join(f"z{i}\n" * 3 for i in range(150)))
     assert main(["design", "zip.csv", "--column", "z", *LDP]) == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("level", ["1e400", "ldp:1e309"])
+def test_a_level_beyond_floats_is_not_read_as_none_at_all(level, capsys):
+    spec = level if ":" in level else f"pml:{level}"
+    assert main(["design", "--prior", "0.5,0.5", "-p", spec]) == 2
+    assert "a number of nats" in capsys.readouterr().err
+    assert main(["design", "--prior", "0.5,0.5", "-p", "ldp:inf"]) == 0

@@ -21,6 +21,7 @@ from mechdesign.reading import (
     write_fraction,
     write_integer,
 )
+from mechdesign.release.receipts import kernel_fingerprint
 from mechdesign.storage import from_json, load_kernel, to_json
 
 MILLION = 10**6
@@ -221,6 +222,13 @@ def test_kernels_of_long_weights_are_saved_and_read(bits, tmp_path):
     made = md.Mechanism.from_weights(weights, bits)
     md.save(made, tmp_path / "m.json")
     assert md.load(tmp_path / "m.json") == made
+    assert len(kernel_fingerprint(made)) == 64
+
+
+def test_masses_of_long_fractions_are_designed_on():
+    prior = md.Prior.from_counts([10**4400 + 1, 10**4400])
+    found = md.design(prior, md.utility.Hamming(), md.LDP(1))
+    assert from_json(to_json(found)).prior == prior
 
 
 @pytest.mark.parametrize(

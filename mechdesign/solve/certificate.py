@@ -15,6 +15,7 @@ from ..errors import CertificateError
 from ..exact import Verdict, float_at_least, nearest_float
 from ..mechanism import Mechanism
 from ..privacy.notion import Check, notion_fields
+from ..reading import write_integer
 from .average import average_bound, keep_budgets
 from .bounds import upper_bound
 from .enclosures import Enclosure
@@ -264,7 +265,7 @@ def fingerprint(prior: Any, mechanism: Mechanism, notions: Any) -> str:
     """SHA-256 of prior, kernel weights, labels and notions, in a canonical text."""
     digest = hashlib.sha256()
     parts = [
-        [str(w) for w in prior.weights],
+        [write_integer(w) for w in prior.weights],
         [repr(label) for label in prior.labels],
         [repr(label) for label in mechanism.outputs],
         [
@@ -276,7 +277,7 @@ def fingerprint(prior: Any, mechanism: Mechanism, notions: Any) -> str:
     digest.update(json.dumps(parts).encode())
     weights = mechanism.weights
     if weights.dtype == object:
-        digest.update(",".join(str(w) for w in weights.ravel()).encode())
+        digest.update(",".join(map(write_integer, weights.ravel())).encode())
     else:
         digest.update(np.ascontiguousarray(weights, dtype="<i8").tobytes())
     return digest.hexdigest()

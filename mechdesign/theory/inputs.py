@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError, LevelError, UtilityError, is_iterable
+from ..errors import InputError, LevelError, UtilityError, is_iterable, quote
 
 
 def number(
@@ -98,5 +98,4 @@ def masses(value: ArrayLike) -> NDArray[np.float64]:
 
 
 def _shown(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "…"
+    return quote(value, 60)
