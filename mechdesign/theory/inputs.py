@@ -63,7 +63,7 @@ def whole(
     """A whole number in a range; raises ``error`` for anything else."""
     good = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not good or value < least or (most is not None and value > most):
-        upto = f" and at most {most}" if most is not None else ""
+        upto = f" and at most {quote(most)}" if most is not None else ""
         raise error(
             subject,
             expected=f"a whole number of at least {least}{upto}",
