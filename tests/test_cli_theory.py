@@ -108,7 +108,7 @@ def test_convert_with_a_shipped_table(run):
         (["convert", "robustpml:0.1", "--prior", "0.5,0.5"], "use it in Python"),
         (["theorems", "check"], "--all"),
         (["theorems", "check", "ID-Cor-3", "--all"], "both"),
-        (["theorems", "check", "--all", "--instances", "0"], "at least one"),
+        (["theorems", "check", "--all", "--instances", "0"], "1 to 100,000 instances"),
         (["theorems", "list", "ID-Cor-3"], "theorems show ID-Cor-3"),
     ],
 )

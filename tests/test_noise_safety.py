@@ -508,7 +508,7 @@ def test_values_that_cannot_say_what_they_are_are_named_by_their_kind():
         lambda: noise.RandomisedResponse(prior, huge),
         lambda: noise.RandomisedResponse.at(prior, "pmc", huge),
     ):
-        with pytest.raises(MechdesignError, match="a int of|a list"):
+        with pytest.raises(MechdesignError, match=r"a int of|a list"):
             call()
 
 
