@@ -94,13 +94,14 @@ def read_levels(text: str) -> list[float]:
 
 def _prior_from_json(path: str) -> Prior:
     """A file with an object of label and mass, or with a list of masses."""
-    content = read_json(path)
+    remedy = 'write for example {"a": 0.5, "b": 0.5}'
+    content = read_json(path, remedy)
     if not isinstance(content, (dict, list)):
         raise DataError(
             f"prior {path}",
             expected="a JSON object of labels and masses, or a list of masses",
             got=quote(content),
-            remedy='write for example {"a": 0.5, "b": 0.5}',
+            remedy=remedy,
         )
     if isinstance(content, dict):
         labels = parse_labels(list(content))
@@ -194,13 +195,14 @@ def read_feature(path: str | None, mechanism: Mechanism) -> dict[Label, Label] |
     """A feature from a JSON object, its keys matched with the inputs by their text."""
     if path is None:
         return None
-    content = read_json(path)
+    remedy = 'write for example {"a": 1, "b": 0}'
+    content = read_json(path, remedy)
     if not isinstance(content, dict):
         raise DataError(
             f"feature {path}",
             expected="a JSON object of inputs and values",
             got=quote(content),
-            remedy='write for example {"a": 1, "b": 0}',
+            remedy=remedy,
         )
     book = Codebook(mechanism.inputs, "inputs of the mechanism", texts=True)
     places = {key: book.place(key) for key in content}

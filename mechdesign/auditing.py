@@ -46,7 +46,7 @@ class Leakage:
     @property
     def evidence(self) -> str:
         """The outcomes and the hypotheses that attain the levels, in words."""
-        return "; ".join(f"outcome {w.output!r}: {w.about}, {w.shown}" for w in self.worst)
+        return "; ".join(f"outcome {quote(w.output)}: {w.about}, {w.shown}" for w in self.worst)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,7 @@ class AuditReport:
         lines = [f"Audit of {n} inputs × {m} outputs (nats)"]
         for name, leakage, field, worst in self.entries():
             label = name if len(leakage.levels) == 1 else f"{name} {field}"
-            place = f"at {shorten(worst.output)!r}: {worst.about}"
+            place = f"at '{shorten(worst.output)}': {worst.about}"
             lines.append(f"  {label:<22} {worst.level:<12.6g} {place}")
         lines += [f"  {name:<22} {level:.6g}" for name, level in self.averages.items()]
         lines.append(

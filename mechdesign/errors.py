@@ -25,6 +25,7 @@
     ├── MisfitWarning                   reports that the mechanism hardly makes
     ├── UntoldWarning                   reports that tell nothing about the secret
     ├── CountsWarning                   a file that holds exact counts of the people it is about
+    ├── AlikeWarning                    symbols that people would take for one
     └── LeftoverWarning                 unfinished files of a run that was stopped
 """
 
@@ -33,6 +34,7 @@ from __future__ import annotations
 import difflib
 import reprlib
 import sys
+import unicodedata
 import warnings
 from collections.abc import Iterable
 from itertools import accumulate
@@ -43,6 +45,8 @@ _LONGEST = 400
 _LONGEST_MESSAGE = 2000
 # Values longer than this are cut where they are quoted.
 _QUOTED = 80
+# Joiners of letters, and the space of scripts whose signs are squares.
+_SHAPING = "\u200c\u200d\u3000"
 
 
 def visible(text: str) -> str:
@@ -50,14 +54,40 @@ def visible(text: str) -> str:
 
     That is every control character, line break, unusual space and mark of writing direction, so
     that nothing a file or a caller hands in can move the cursor, colour a terminal or reorder what
-    is read there.
+    is read there. The marks that join letters of Arabic and Indic scripts and parts of emoji stay
+    where they do so, and the wide space where it lies between other than Latin letters.
 
-    >>> print(visible("a\x1b[31m\nb\u202e"))
-    a\x1b[31m\nb\u202e
+    >>> print(visible("a\x1b[31m\nb\u202e"), visible("a\u200db"))
+    a\x1b[31m\nb\u202e a\u200db
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return "".join(
+        c if c.isprintable() or _belongs(text, i) else ascii(c)[1:-1] for i, c in enumerate(text)
+    )
+
+
+def _belongs(text: str, place: int) -> bool:
+    """Whether a character that has no picture of its own shapes those beside it.
+
+    Joiners do after a virama and between letters of Arabic, as identifiers may hold them (RFC 5892,
+    appendix A), before a virama too, and between the parts of an emoji.
+    """
+    mark = text[place]
+    if mark not in _SHAPING or not 0 < place < len(text) - 1:
+        return False
+    before, after = text[place - 1], text[place + 1]
+    if mark == "\u3000":
+        return all(unicodedata.east_asian_width(c) in "WF" for c in (before, after))
+    if 9 in (unicodedata.combining(before), unicodedata.combining(after)):
+        return True
+    start = place - 1
+    while start > 0 and unicodedata.category(text[start]) == "Mn":
+        start -= 1
+    if unicodedata.bidirectional(text[start]) == unicodedata.bidirectional(after) == "AL":
+        return True
+    parts = unicodedata.category(text[start]), unicodedata.category(after)
+    return mark == "\u200d" and parts[0] in ("So", "Sk") and parts[1] == "So"
 
 
 def visible_lines(text: str) -> str:
@@ -87,10 +117,23 @@ def quote(value: object, most: int = _QUOTED) -> str:
         brief.maxstring = brief.maxother = brief.maxlong = most
         brief.maxlist = brief.maxtuple = brief.maxset = brief.maxfrozenset = brief.maxdict = 10
         brief.maxlevel = 4
-        text = brief.repr(value)
+        text = _quoted(value) if type(value) is str and len(value) <= most else brief.repr(value)
     except Exception:  # a value may do anything when it is asked what it is
         return visible(f"a {kind}"[:most])
     return _cut(_line(text), most)
+
+
+def _quoted(text: str) -> str:
+    """``repr`` of a text, except that what :func:`visible` leaves as it is stays."""
+    found = repr(text)
+    if text.isprintable() or not any(c in _SHAPING for c in text):
+        return found
+    mark = found[0]
+    parts = (
+        c if _belongs(text, i) else "\\" + c if c == mark else repr(c)[1:-1]
+        for i, c in enumerate(text)
+    )
+    return mark + "".join(parts) + mark
 
 
 def is_iterable(value: Any) -> TypeGuard[Iterable[Any]]:
@@ -267,6 +310,10 @@ class UntoldWarning(MechdesignWarning):
 
 class CountsWarning(MechdesignWarning):
     """A design, made from the very data it is applied to, whose file holds their exact counts."""
+
+
+class AlikeWarning(MechdesignWarning):
+    """Symbols that differ by what people overlook: spaces, letter case, encodings."""
 
 
 class LeftoverWarning(MechdesignWarning):

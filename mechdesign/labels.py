@@ -201,6 +201,22 @@ def near_miss(values: Iterable[Any], labels: Sequence[Label]) -> str | None:
     return None
 
 
+def alike(labels: Iterable[Label]) -> list[tuple[Label, Label, str]]:
+    """Labels that people would take for one another: pairs, each with what they differ by.
+
+    >>> alike(["yes", "no", "Yes", "no "])
+    [('yes', 'Yes', 'letter case'), ('no', 'no ', 'spaces at its ends')]
+    """
+    first: dict[str, Label] = {}
+    found = []
+    for label in labels:
+        other = first.setdefault(_folded(label), label)
+        why = "" if other is label else _difference(other, label)
+        if why:
+            found.append((other, label, why))
+    return found
+
+
 def _difference(value: Any, label: Label) -> str:
     """What tells two labels apart whose folded texts are one."""
     if not (isinstance(value, str) and isinstance(label, str)):

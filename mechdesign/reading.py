@@ -26,8 +26,9 @@ LARGEST_EXPONENT = 400
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?")
-# Digits that Python reads at once.
+# Digits that Python reads and writes at once.
 _STEP = 3600
+_TAKE_ANOTHER = "pass a saved design, or a kernel as .csv"
 
 
 def regular_file(path: str | Path) -> Path:
@@ -77,16 +78,16 @@ def read_text(path: str | Path) -> str:
     return text
 
 
-def read_json(path: str | Path) -> Any:
+def read_json(path: str | Path, remedy: str = _TAKE_ANOTHER) -> Any:
     """The content of a JSON file; raises :class:`StorageError` as :func:`parse_json` does."""
-    return parse_json(read_text(path), f"file {path}")
+    return parse_json(read_text(path), f"file {path}", remedy)
 
 
-def parse_json(text: str | bytes, subject: str) -> Any:
+def parse_json(text: str | bytes, subject: str, remedy: str = _TAKE_ANOTHER) -> Any:
     """The content of a JSON text, where every name in an object is there once.
 
     Raises :class:`StorageError` that names the cause: no JSON, a byte-order mark, a name twice, an
-    integer too long, or lists in lists deeper than 64.
+    integer too long, or lists in lists deeper than 64; ``remedy`` says what else to hand in.
 
     >>> parse_json('{"a": [1, 0.5]}', "file m.json")
     {'a': [1, 0.5]}
@@ -95,7 +96,7 @@ def parse_json(text: str | bytes, subject: str) -> Any:
         try:
             text = text.decode("utf-8")
         except UnicodeDecodeError:
-            raise _no_json(subject, "bytes that are no UTF-8") from None
+            raise _no_json(subject, "bytes that are no UTF-8", remedy) from None
     if text.startswith("\ufeff"):
         raise _no_json(
             subject,
@@ -106,11 +107,11 @@ def parse_json(text: str | bytes, subject: str) -> Any:
     try:
         content = json.loads(text, object_pairs_hook=_once, parse_int=_integer)
     except RecursionError:
-        raise _no_json(subject, deep) from None
+        raise _no_json(subject, deep, remedy) from None
     except ValueError as problem:
-        raise _no_json(subject, f"text that is no JSON ({problem})") from None
+        raise _no_json(subject, f"text that is no JSON ({problem})", remedy) from None
     if _is_deep(content):
-        raise _no_json(subject, deep)
+        raise _no_json(subject, deep, remedy)
     return content
 
 
@@ -165,6 +166,28 @@ def read_integer(word: Any) -> int:
     return read_integer(text[:-middle]) * 10**middle + sign * read_integer(low)
 
 
+def write_integer(value: int) -> str:
+    """The decimal digits of an integer of any length, as :func:`read_integer` reads them.
+
+    >>> write_integer(-10**5000) == "-1" + "0" * 5000
+    True
+    """
+    if value < 0:
+        return "-" + write_integer(-value)
+    # A digit is more than three bits; Python writes a limited number of them at once.
+    if value.bit_length() <= 3 * _STEP:
+        return str(value)
+    low = value.bit_length() // 7
+    above, below = divmod(value, 10**low)
+    return write_integer(above) + write_integer(below).rjust(low, "0")
+
+
+def write_fraction(value: Fraction) -> str:
+    """A rational as :func:`read_fraction` reads it, exact."""
+    above = write_integer(value.numerator)
+    return above if value.denominator == 1 else f"{above}/{write_integer(value.denominator)}"
+
+
 def read_fraction(word: Any) -> Fraction:
     """The exact number of a text such as ``1/3``, ``0.1`` or ``1e-7``.
 
@@ -201,6 +224,5 @@ def _shown(path: Any) -> str:
     return str(path) if isinstance(path, (str, Path)) else quote(path)
 
 
-def _no_json(subject: str, got: str, remedy: str = "") -> StorageError:
-    remedy = remedy or "pass a saved design, or a kernel as .csv"
-    return StorageError(f"{subject}: expected JSON written by mechdesign, got {got}; {remedy}.")
+def _no_json(subject: str, got: str, remedy: str) -> StorageError:
+    return StorageError(f"{subject}: expected JSON, got {got}; {remedy}.")

@@ -14,13 +14,15 @@ from .labels import Label
 from .mechanism import Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
-from .reading import read_fraction, read_integer
-from .solve.methods import Duals, Multipliers
+from .reading import read_fraction, read_integer, write_fraction, write_integer
+from .solve.methods import Duals
 from .solve.problem import AnyProblem, Problem
 from .utility import UTILITIES, Distance, Hamming, LinearUtility, Matrix, Utility
 
 # Dual numbers of small problems may take this many entries.
 _SMALL_MATRIX = 10**6
+# Matrices of dual numbers that belong to one bound, with room to spare.
+_MATRICES = 8
 # Longer integers have no number in JSON that everybody reads.
 _LONGEST_LABEL = 10_000
 
@@ -38,7 +40,7 @@ def prior_to_json(prior: Prior) -> dict[str, Any]:
     """Labels, exact weights and probabilities of a prior, as plain values."""
     return {
         "labels": [label_to_json(label) for label in prior.labels],
-        "weights": [str(w) for w in prior.weights],
+        "weights": [write_integer(w) for w in prior.weights],
         "probabilities": prior.probabilities.tolist(),
     }
 
@@ -88,7 +90,7 @@ def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
         "inputs": [label_to_json(label) for label in mechanism.inputs],
         "outputs": [label_to_json(label) for label in mechanism.outputs],
         "denominator_bits": mechanism.bits,
-        "weights": [[str(int(w)) for w in row] for row in mechanism.weights],
+        "weights": [[write_integer(int(w)) for w in row] for row in mechanism.weights],
     }
 
 
@@ -131,7 +133,7 @@ def number_to_json(value: Any) -> Any:
     if isinstance(value, tuple):
         return [number_to_json(v) for v in value]
     if isinstance(value, Fraction):
-        return {"fraction": str(value)}
+        return {"fraction": write_fraction(value)}
     raise StorageError(
         f"parameter of a notion: expected numbers, text or tuples of these, got "
         f"{type(value).__name__}; save the mechanism alone, found.mechanism."
@@ -234,8 +236,8 @@ def utility_from_json(
 def duals_from_json(part: dict[str, Any], problem: AnyProblem) -> Duals:
     """The dual numbers that :func:`duals_to_json` wrote, for the problem they are of.
 
-    Raises ``ValueError`` for matrices larger than any dual numbers of the problem, before they are
-    made.
+    Raises ``ValueError`` for matrices larger than any dual numbers of the problem, each alone or
+    all together, before they are made.
     """
     hypotheses = [max(len(bound.over), len(bound.under)) for bound in problem.bounds]
     outputs = problem.shape[1] if isinstance(problem, Problem) else 0
@@ -246,16 +248,21 @@ def duals_from_json(part: dict[str, Any], problem: AnyProblem) -> Duals:
         prices.shape != (len(problem.inner),) or not np.isfinite(prices).all()
     ):
         raise ValueError(f"prices of shape {prices.shape} for {len(problem.inner)} symbols")
-    multipliers: tuple[Multipliers, ...] | None = None
-    if part["multipliers"] is not None:
-        multipliers = tuple(
-            tuple(_sparse_in(matrix, most) for matrix in parts) for parts in part["multipliers"]
-        )
-    averages: tuple[Multipliers, ...] | None = None
-    if part.get("averages") is not None:
-        averages = tuple(tuple(_sparse_in(m, most) for m in parts) for parts in part["averages"])
+    lists = [part["multipliers"], part.get("averages")]
+    total = sum(_entries(matrix) for parts in lists for row in parts or () for matrix in row)
+    if total > _MATRICES * most * max(1, len(problem.notions), len(problem.bounds)):
+        raise ValueError(f"dual numbers of {total} entries together")
+    multipliers, averages = (
+        None if parts is None else tuple(tuple(_sparse_in(m, most) for m in row) for row in parts)
+        for parts in lists
+    )
     offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
     return Duals(prices, multipliers, averages, offset, power)
+
+
+def _entries(part: dict[str, Any]) -> int:
+    rows, columns = (read_integer(size) for size in part["shape"])
+    return max(rows, 0) * max(columns, 0)
 
 
 def _sparse_in(part: dict[str, Any], most: int) -> NDArray[np.float64]:

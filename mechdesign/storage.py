@@ -5,8 +5,9 @@ utility, and the dual numbers. Loading repeats the exact check of every notion a
 bound and gaps, so a file that claims more privacy or a better optimum than its numbers bear out is
 refused, even with a fitting digest. What cannot be computed from the numbers is a record and proves
 nothing: the method is kept where it could have found the kernel, and what it promises beyond the
-certificate only where it finds that kernel again; the solver and what the repair did are kept where
-they are possible; what other methods found is written, but never read back.
+certificate only where it finds that kernel again; the solver is kept where its name is one of ours,
+and what the repair did where it is possible; what other methods found is written, but never read
+back.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from .serialising import (
     utility_from_json,
 )
 from .solve.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
-from .solve.designing import Agreement, Design, confirmed_method
+from .solve.designing import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.problem import state_problem
 from .solve.repair import Repair
 from .tables import read_matrix
@@ -98,7 +99,7 @@ def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechan
     ``inputs`` and ``outputs``; or a CSV matrix with labels.
     """
     text = "" if str(path).lower().endswith(".csv") else read_text(path)
-    if text.lstrip()[:1] in ("{", "["):
+    if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
         content = parse_json(text, f"file {path}")
         if isinstance(content, list):
             return Mechanism(content, normalise=normalise)
@@ -302,7 +303,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
             duals_from_json(saved["duals"], problem),
             repair,
             _loss_in(saved["repair"]["loss"]),
-            _word(saved["solver"]),
+            confirmed_solver(_word(saved["solver"])),
         )
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None

@@ -15,14 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .data import EXAMPLES, example_path
-from .errors import DataError, StorageError, UnknownNameError, is_iterable, quote
-from .labels import Label, parse_labels, tidy
+from .errors import (
+    AlikeWarning,
+    DataError,
+    StorageError,
+    UnknownNameError,
+    is_iterable,
+    quote,
+    warn,
+)
+from .labels import Label, alike, parse_labels, tidy
 from .reading import read_fraction, regular_file
 
 #: Different values of a column that are designed on without being asked for.
 MOST_SYMBOLS = 1000
 # A column of so many values, most of them in one row only, tells rows apart, not groups of them.
 _FEW_VALUES = 100
+# So many fractions of which none recurs are measured.
+_FEW_FRACTIONS = 20
 MISSING_TEXT = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
 
@@ -86,19 +96,27 @@ def count_values(
             ) from None
     _settle_missing("column", blank, total, missing)
     found = _ordered(counts, categories)
-    check_symbols("column", len(found), total - blank, most)
+    fractions = any(isinstance(label, float) and not label.is_integer() for label in found)
+    check_symbols("column", len(found), total - blank, most, fractions=fractions)
+    _warn_of_alike("column", list(found))
     return found
 
 
-def check_symbols(subject: str, symbols: int, rows: Any, most: int | None) -> None:
+def check_symbols(
+    subject: str, symbols: int, rows: Any, most: int | None, *, fractions: bool = False
+) -> None:
     """Refuse a column of so many different values that it names no groups of people.
 
     A measured number or an identifier has about as many values as rows; a design on it would take
     hours and tell nothing. Without a limit asked for, that is more than 1000 values, or more than
-    100 that are more than half as many as the rows.
+    100 that are more than half as many as the rows, or more than 20 with fractions among them of
+    which none recurs. ``rows`` is ``None`` where lines have shares, which count nobody.
     """
     if most is None:
-        scattered = symbols > _FEW_VALUES and 2 * symbols > rows
+        scattered = rows is not None and (
+            (symbols > _FEW_VALUES and 2 * symbols > rows)
+            or (fractions and symbols > _FEW_FRACTIONS and symbols >= rows)
+        )
         if symbols <= MOST_SYMBOLS and not scattered:
             return
     elif symbols <= most:
@@ -107,10 +125,25 @@ def check_symbols(subject: str, symbols: int, rows: Any, most: int | None) -> No
     raise DataError(
         subject,
         expected=limit if most else f"{limit}, each in several rows",
-        got=f"{symbols:,} in {float(rows):,.12g} rows (a measured number or an identifier?)",
-        remedy="group the values first (such as ages into decades), or allow them with "
-        f"max_symbols={symbols} (--max-symbols {symbols})",
+        got=f"{symbols:,}"
+        + ("" if rows is None else f" in {int(rows):,} rows")
+        + " (a measured number or an identifier?)",
+        remedy="group the values first (such as ages into decades, postal codes by their first "
+        f"digits), or allow them with max_symbols={symbols} (--max-symbols {symbols})",
     )
+
+
+def _warn_of_alike(subject: str, labels: list[Label]) -> None:
+    """Warn of symbols that people would take for one, such as ``yes`` and ``Yes``."""
+    pairs = alike(labels)
+    if pairs:
+        first, second, why = pairs[0]
+        more = f" (and {len(pairs) - 1} more pairs)" if len(pairs) > 1 else ""
+        warn(
+            f"{subject}: {quote(first, 40)} and {quote(second, 40)}{more} are counted as different "
+            f"symbols, and differ by {why}; if they mean the same, make them the same first",
+            AlikeWarning,
+        )
 
 
 def _checked_most(most: Any) -> int | None:
@@ -200,11 +233,17 @@ def count_csv(
         raise DataError(
             f"table {name}", expected="at least one row", got="none", remedy="check the file"
         )
-    _settle_missing(f"column {column!r} of {name}", blank, total, missing)
-    people = total - blank if weights is None else sum(counts.values())
-    check_symbols(f"column {quote(column)} of {name}", len(counts), people, most)
+    _settle_missing(f"column {quote(column)} of {name}", blank, total, missing)
+    people: Any = total - blank
+    if weights is not None:
+        whole = all(Fraction(count).denominator == 1 for count in counts.values())
+        people = sum(counts.values()) if whole else None
     texts = list(counts)
+    subject = f"column {quote(column)} of {name}"
+    fractions = any("." in text and _is_number(text) for text in texts)
+    check_symbols(subject, len(texts), people, most, fractions=fractions)
     typed = dict(zip(parse_labels(texts), texts, strict=True))
+    _warn_of_alike(subject, sorted(typed, key=str))
     return {label: Fraction(counts[typed[label]]) for label in _ordered(Counter(typed), None)}
 
 

@@ -18,10 +18,12 @@ import pytest
 import mechdesign as md
 from mechdesign.auditing import audit
 from mechdesign.comparing.store import Store
-from mechdesign.errors import StorageError
+from mechdesign.errors import DataError, StorageError
+from mechdesign.release.entropy import SystemWords
+from mechdesign.release.receipts import make_receipt, receipts_from_text, receipts_to_text
 from mechdesign.reporting import print_design
 from mechdesign.solve.certificate import examine
-from mechdesign.solve.designing import UNKNOWN_METHOD
+from mechdesign.solve.designing import UNKNOWN_METHOD, confirmed_solver
 from mechdesign.solve.methods import Duals
 from mechdesign.solve.problem import state_problem
 from mechdesign.solve.repair import Repair
@@ -201,6 +203,66 @@ def test_impossible_records_are_refused(place, value):
     content = json.loads(json.dumps(to_json(md.design(*CASES["linear"]))))
     with pytest.raises(StorageError):
         from_json(forged(content, ("certificate", *place), value))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_solver_is_shown_only_where_it_is_one_of_ours(case, capsys, tmp_path):
+    content = json.loads(json.dumps(to_json(md.design(*CASES[case]))))
+    assert from_json(content).certificate.solver == content["certificate"]["solver"]
+    made = from_json(forged(content, ("certificate", "solver"), "exact rational proof"))
+    assert made.certificate.solver == UNKNOWN_METHOD
+    assert "rational proof" not in repr(made)
+
+
+def test_every_method_names_a_solver_that_files_may_name():
+    prior = md.Prior([0.5, 0.3, 0.2])
+    named = set()
+    for utility, notion in (
+        (md.utility.Hamming(), md.PML(0.5)),
+        (md.utility.Hamming(), md.MIPrivacy(0.2)),
+        (md.utility.MutualInformation(), md.LDP(1)),
+    ):
+        found = md.design(prior, utility, notion, solver="all")
+        for row in found.agreement:
+            alone = md.design(prior, utility, notion, solver=row.method)
+            named.add(alone.certificate.solver)
+    assert len(named) > 4
+    assert {name for name in named if confirmed_solver(name) != name} == set()
+
+
+def test_dual_numbers_that_fill_the_memory_together_are_not_made():
+    content = json.loads(json.dumps(to_json(md.design(*CASES["linear"]))))
+    matrix = {"shape": [1000, 1000], "rows": [], "columns": [], "values": []}
+    for part in ("multipliers", "averages"):
+        bad = forged(content, ("certificate", "duals", part), [[matrix] * 2000])
+        with pytest.raises(StorageError, match=r"2000000\d* entries together"):
+            from_json(bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rows", "abc"),
+        ("rows", -5),
+        ("rows", 1.5),
+        ("rows", True),
+        ("kernel", 5),
+        ("kernel", None),
+        ("notions", [5]),
+        ("notions", "abc"),
+        ("source", 5),
+        ("for_production", "no"),
+        ("unseen", 5),
+        ("person", 7),
+    ],
+)
+def test_receipts_hold_in_each_field_what_can_be_there(name, value):
+    design = md.design(*CASES["linear"])
+    good = make_receipt(design, "x", SystemWords(), rows=3)
+    assert receipts_from_text(receipts_to_text({"x": good})) == {"x": good}
+    text = json.dumps({"x": {**good.to_json(), name: value}})
+    with pytest.raises(DataError, match="take the receipt"):
+        receipts_from_text(text)
 
 
 def test_a_forged_file_in_the_folder_of_a_comparison_claims_nothing(tmp_path):

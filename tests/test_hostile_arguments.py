@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign import theory
 from mechdesign.errors import MechdesignError
 
 MOST = 2100
@@ -222,10 +223,40 @@ for _name in (
     "ApproximatePufferfish",
 ):
     CALLS[_name] = (getattr(md, _name), None)
+for _name in (
+    "entry_leakage",
+    "conditional_leakage",
+    "neighbour_leakage",
+    "free_lunch_leakage",
+    "dp_as_pml",
+    "gain_of_feature",
+    "cost_of_feature",
+    "feature_of_gain",
+    "guesswork",
+    "guesswork_cost",
+    "guesswork_error",
+    "find_theorem",
+    "find_erratum",
+    "remaining_entropy_bound",
+):
+    CALLS[_name] = (getattr(theory, _name), None)
+GIVEN = {
+    "mechanism": md.Mechanism([[0.5, 0.5]] * 4, [(0, 0), (0, 1), (1, 0), (1, 1)]),
+    "database": theory.Database([[0.25, 0.25], [0.25, 0.25]]),
+    "feature": md.Mechanism([[0.5, 0.5], [0.2, 0.8]]),
+    "seen": theory.observe(md.Mechanism([[0.5, 0.5], [0.2, 0.8]]), md.Prior([0.5, 0.5]), 0),
+    "name": "T1",
+    "entropy": 0.5,
+    "moment": 1.0,
+    "size": 3,
+    "splits": 2,
+    "shrink": 1e-9,
+}
 
 # Functions that are called as they are: what they raise is theirs.
 OWN_ERRORS = {("Mechanism.merge", "groups"), ("compare", "notions"), ("estimate", "feature")}
 GOOD = {"epsilon": 0.5, "epsilon_l": 0.5, "epsilon_u": 0.5, "delta": 0.1, "entries": 2, "low": 0.3}
+GOOD |= GIVEN
 
 
 def described(call, given):

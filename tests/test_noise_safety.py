@@ -493,6 +493,25 @@ def test_extreme_numbers_have_an_answer_or_an_error_in_words(name, data):
     assert not isinstance(found, float) or not math.isnan(found)
 
 
+def test_values_that_cannot_say_what_they_are_are_named_by_their_kind():
+    huge = 10**5000
+    prior = md.Prior([0.5, 0.5], [0, huge])
+    pair = md.Pufferfish(1.0, {"low": [0], "high": [huge]})
+    refused(lambda: noise.wasserstein_scale(prior, pair), "query", error=LevelError)
+    for call in (
+        lambda: noise.gaussian_variance(huge, -huge),
+        lambda: noise.classical_gaussian_variance(1, 0.5, huge),
+        lambda: noise.wasserstein_infinity([huge], [-huge], [1]),
+        lambda: Law.two_point(huge),
+        lambda: GaussianNoise.for_tail(Law.uniform(0, 1), 1, huge),
+        lambda: noise.quantise(huge, [0, 1], [0]),
+        lambda: noise.RandomisedResponse(prior, huge),
+        lambda: noise.RandomisedResponse.at(prior, "pmc", huge),
+    ):
+        with pytest.raises(MechdesignError, match=r"a int of|a list"):
+            call()
+
+
 def test_more_noise_than_floats_hold_is_refused():
     refused(lambda: noise.gaussian_variance(1e300, 1e-300), "larger level", error=LevelError)
     refused(lambda: Law.beta(1e300, 1e300), "parameters", error=PriorError)

@@ -11,10 +11,18 @@ import pytest
 import mechdesign as md
 from mechdesign import prior as prior_module
 from mechdesign import serialising, tables
+from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, PriorError, StorageError
 from mechdesign.privacy.databases import counts_of
-from mechdesign.reading import parse_json, read_fraction, read_integer
-from mechdesign.storage import from_json, to_json
+from mechdesign.reading import (
+    parse_json,
+    read_fraction,
+    read_integer,
+    write_fraction,
+    write_integer,
+)
+from mechdesign.release.receipts import kernel_fingerprint
+from mechdesign.storage import from_json, load_kernel, to_json
 
 MILLION = 10**6
 
@@ -116,6 +124,16 @@ def test_measured_numbers_and_identifiers_are_asked_about():
         assert len(md.Prior.from_data(column, max_symbols=len(column))) == len(column)
 
 
+def test_measured_numbers_of_few_rows_are_asked_about(tmp_path):
+    measured = [20_000 + i * 123.25 for i in range(90)]
+    with pytest.raises(DataError, match="got 90 in 90 rows"):
+        md.Prior.from_data(measured)
+    (tmp_path / "t.csv").write_text("x\n" + "\n".join(map(str, measured)) + "\n")
+    with pytest.raises(DataError, match="got 90 in 90 rows"):
+        md.Prior.from_csv(tmp_path / "t.csv", "x")
+    assert len(md.Prior.from_data(measured * 2)) == 90
+
+
 @pytest.mark.parametrize("column", [list("abcd"), list(range(100)), list(range(900)) * 3])
 def test_few_values_or_values_that_recur_are_designed_on(column):
     assert len(md.Prior.from_data(column)) == len(set(column))
@@ -135,6 +153,16 @@ def test_counts_of_groups_are_people_not_lines(tmp_path):
     with pytest.raises(DataError, match="300 in 300 rows"):
         md.Prior.from_csv(path, "g")
     assert tables.MOST_SYMBOLS == 1000
+
+
+def test_shares_of_groups_count_nobody(tmp_path):
+    """Weights that sum to one are no count of people, which many groups would outnumber."""
+    path = tmp_path / "shares.csv"
+    path.write_text("g,share\n" + "\n".join(f"g{i},{1 / 300}" for i in range(300)) + "\n")
+    assert len(md.Prior.from_csv(path, "g", weights="share")) == 300
+    path.write_text("g,share\n" + "\n".join(f"g{i},{1 / 1001}" for i in range(1001)) + "\n")
+    with pytest.raises(DataError, match=r"got 1,001 \(a measured"):
+        md.Prior.from_csv(path, "g", weights="share")
 
 
 # Files
@@ -186,6 +214,46 @@ def test_long_integers_are_read_in_parts(digits):
     assert read_integer("7" * digits) == 7 * (10**digits - 1) // 9
     assert read_integer("-" + "7" * digits) == -7 * (10**digits - 1) // 9
     assert read_integer("1" + "0" * digits) == 10**digits
+
+
+@pytest.mark.parametrize("bits", [1, 60, 10_000, 20_000, 1 << 20])
+def test_kernels_of_long_weights_are_saved_and_read(bits, tmp_path):
+    weights = np.array([[1 << bits, 0], [(1 << bits - 1) + 1, (1 << bits - 1) - 1]], dtype=object)
+    made = md.Mechanism.from_weights(weights, bits)
+    md.save(made, tmp_path / "m.json")
+    assert md.load(tmp_path / "m.json") == made
+    assert len(kernel_fingerprint(made)) == 64
+
+
+def test_masses_of_long_fractions_are_designed_on():
+    prior = md.Prior.from_counts([10**4400 + 1, 10**4400])
+    found = md.design(prior, md.utility.Hamming(), md.LDP(1))
+    assert from_json(to_json(found)).prior == prior
+
+
+@pytest.mark.parametrize(
+    "value",
+    [0, -7, 10**4299, -(10**4300), 3**10_000, 10**9000 + 5],
+    ids=lambda v: f"{v.bit_length()} bits",
+)
+def test_long_integers_are_written_as_they_are_read(value):
+    assert read_integer(write_integer(value)) == value
+    assert read_fraction(write_fraction(Fraction(value, 3**9001))) == Fraction(value, 3**9001)
+
+
+def test_json_that_is_no_prior_says_what_a_prior_looks_like(tmp_path, capsys):
+    for text in ('{"a": 0.5', "[" * 70 + "]" * 70, '{"a": 1, "a": 0}', "\ufeff[1]"):
+        (tmp_path / "p.json").write_text(text, encoding="utf-8")
+        assert main(["design", "--prior", str(tmp_path / "p.json"), "-p", "ldp:1"]) == 2
+        said = capsys.readouterr().err
+        assert ("kernel" in said, "saved design" in said) == (False, False)
+        assert '{"a": 0.5, "b": 0.5}' in said or "byte-order mark" in said
+
+
+def test_a_byte_order_mark_before_a_kernel_is_named(tmp_path):
+    (tmp_path / "m.json").write_text("\ufeff[[1]]", encoding="utf-8")
+    with pytest.raises(StorageError, match="byte-order mark"):
+        load_kernel(tmp_path / "m.json")
 
 
 def test_json_is_read_to_a_depth_and_no_deeper():

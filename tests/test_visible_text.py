@@ -12,7 +12,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import MechdesignError, quote, visible, visible_lines
+from mechdesign.errors import AlikeWarning, MechdesignError, quote, visible, visible_lines
 from mechdesign.labels import excel_safe_cell, near_miss, short_names
 from mechdesign.pages.review import write_report
 from mechdesign.release.encoding import Codebook
@@ -71,6 +71,62 @@ def test_every_category_of_what_cannot_be_seen_is_written_as_a_code():
             assert visible(sign) == sign
     assert unseen > 100_000
     assert visible_lines("a\n\x1b\n") == "a\n\\x1b\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "👨‍👩‍👧",
+        "🏳️‍🌈",
+        "👩🏽‍🚀",
+        "می\u200cخواهم",
+        "र्\u200dय",
+        "র\u200d্য",
+        "山田\u3000太郎",
+        "مرحبا",
+        "Cafe\u0301",
+    ],
+)
+def test_signs_that_shape_legitimate_text_stay(text):
+    assert visible(text) == text
+    assert quote(text) == f"'{text}'"
+    with pytest.raises(MechdesignError, match=text):
+        md.Prior([0.5, 0.5], ["a", "b"]).index(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["a\u200db", "北\u200d京", "\u200dم", "م\u200d", "a\u3000b", "😀\u200c😀"]
+)
+def test_the_same_signs_elsewhere_are_codes(text):
+    assert visible(text).isprintable()
+    assert quote(text) == repr(text)
+
+
+def test_a_text_of_both_quotation_marks_is_quoted_as_it_would_be():
+    text = "a'b\"c"
+    assert quote(text + "👨‍👩‍👧") == repr(text + "x").replace("x", "👨‍👩‍👧")
+
+
+@pytest.mark.parametrize(
+    ("column", "why"),
+    [
+        (["a", "a ", "b"], "spaces at its ends"),
+        (["yes", "no", "Yes"], "letter case"),
+        (["Caf\u00e9", "Cafe\u0301"], "the encoding of an accent"),
+        (["a\u200bb", "ab"], "invisible characters"),
+        ([1, "1"], "its type"),
+    ],
+)
+def test_symbols_that_people_take_for_one_are_warned_of(column, why):
+    with pytest.warns(AlikeWarning, match=why):
+        assert len(md.Prior.from_data(column)) == len(column)
+
+
+def test_symbols_alike_in_a_file_are_warned_of(tmp_path):
+    (tmp_path / "t.csv").write_text("x\nyes\nYes\nno\nno \n")
+    with pytest.warns(AlikeWarning, match="'Yes' and 'yes' are counted") as caught:
+        assert md.Prior.from_csv(tmp_path / "t.csv", "x").labels == ("Yes", "no", "yes")
+    assert len(caught) == 1
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def gaussian_variance_given_secret(
         raise LevelError(
             "conditional entropy of the query",
             expected="a finite number of nats",
-            got=repr(entropy),
+            got=shown(entropy),
             remedy="use gaussian_variance, which needs none",
         )
     growth = _growth(2 * e / d)
@@ -291,7 +291,7 @@ def noisy_information(
         raise LevelError(
             "scale of the noise",
             expected="one that the query's values can be divided by",
-            got=f"{scale!r}",
+            got=shown(scale),
             remedy="measure both in another unit",
         )
     values, grid = _grid(values, steps)

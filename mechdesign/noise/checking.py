@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, LevelError
+from ..errors import InputError, LevelError, quote
 from ..exact import fraction
 
 Kind = TypeVar("Kind")
@@ -99,4 +99,4 @@ def listed(values: Any, subject: str, expected: str, remedy: str) -> list[Any]:
 
 def shown(value: Any) -> str:
     """One short line that shows a value."""
-    return " ".join(repr(value).split())[:60]
+    return quote(value, 60)

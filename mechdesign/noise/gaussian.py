@@ -236,7 +236,7 @@ class GaussianNoise:
             raise LevelError(
                 "chance",
                 expected="a probability between 0 and 1",
-                got=repr(chance),
+                got=shown(chance),
                 remedy="give for example 1e-3",
             )
         level = positive(level, "level")

@@ -80,7 +80,7 @@ class LaplaceMean:
             raise LevelError(
                 "scale of the noise",
                 expected="1/(nb) within the floats",
-                got=f"n = {shown(self.entries)} and b = {self.scale!r}",
+                got=f"n = {shown(self.entries)} and b = {shown(self.scale)}",
                 remedy="measure the values in another unit",
             )
 
@@ -337,7 +337,7 @@ def _least(value: Any) -> Fraction:
         raise LevelError(
             "least chance c",
             expected="a number from 0 up to, not including, 1/2",
-            got=repr(value),
+            got=shown(value),
             remedy="chances lie in (c, 1 − c)",
         )
     return least

@@ -86,7 +86,7 @@ class Law:
             raise PriorError(
                 "law of a secret",
                 expected="a prior whose labels are numbers",
-                got=f"labels such as {prior.labels[0]!r}",
+                got=f"labels such as {shown(prior.labels[0])}",
                 remedy="relabel the symbols with the numbers they stand for",
             ) from None
         return cls.finite(values, prior.probabilities)
@@ -99,7 +99,7 @@ class Law:
             raise PriorError(
                 "chance of a two-point law",
                 expected="a probability",
-                got=repr(chance),
+                got=shown(chance),
                 remedy="give a number from 0 to 1",
             )
         return cls.finite([low, high], [1 - p, p], low, high)
@@ -142,7 +142,7 @@ class Law:
             raise PriorError(
                 "law of a secret",
                 expected="a continuous scipy.stats distribution with its parameters fixed",
-                got=repr(distribution)[:60],
+                got=shown(distribution),
                 remedy="write for example scipy.stats.beta(2, 5)",
             )
         low, high = _checked_ends(*ends)
@@ -321,7 +321,7 @@ def _checked_ends(
             "domain of a law",
             expected="finite ends low < high around all values, apart by a number far from the "
             "largest and the smallest",
-            got=f"[{first!r}, {last!r}]",
+            got=f"[{shown(first)}, {shown(last)}]",
             remedy="a secret without bounds has no finite level; cut it off",
         )
     return low, high
@@ -348,7 +348,7 @@ def check_scale(scale: float, law: Law, subject: str) -> None:
         raise LevelError(
             subject,
             expected=f"one that the width {law.high - law.low:g} can be divided by",
-            got=f"{scale!r}",
+            got=shown(scale),
             remedy="measure both in another unit",
         )
 
@@ -368,7 +368,7 @@ def number_of(entries: Any) -> int:
         raise LevelError(
             "number of entries",
             expected="a whole number from 1",
-            got=repr(entries),
+            got=shown(entries),
             remedy="give the number of rows of the database",
         )
     return int(entries)
@@ -388,7 +388,7 @@ def solve_decreasing(function: Callable[[float], float], target: float, start: f
         raise LevelError(
             "calibration",
             expected="a level that some amount of noise reaches",
-            got=f"{target!r}",
+            got=shown(target),
             remedy="ask for a larger level",
         )
     while function(low) <= target and low > 1e-300:

@@ -124,7 +124,7 @@ def _unknown(noise: Any) -> KernelError:
     return KernelError(
         "noise",
         expected="('laplace', scale), ('gaussian', sigma) or a scipy.stats distribution",
-        got=repr(noise)[:60],
+        got=shown(noise),
         remedy="name the law of what is added",
     )
 

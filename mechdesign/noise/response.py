@@ -26,7 +26,7 @@ from ..exact import (
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import check_level
-from .checking import checked
+from .checking import checked, shown
 
 NAMES = ("ldp", "pml", "pmc", "lip", "maximal_leakage")
 
@@ -55,7 +55,7 @@ class RandomisedResponse:
             raise LevelError(
                 "level of randomised response",
                 expected="a finite number of nats",
-                got=repr(self.response),
+                got=shown(self.response),
                 remedy="release the secret itself if nothing is to be hidden",
             )
         object.__setattr__(self, "response", level)
@@ -124,7 +124,7 @@ class RandomisedResponse:
             raise LevelError(
                 f"{notion} level of randomised response",
                 expected="a finite number of nats",
-                got=repr(level),
+                got=shown(level),
                 remedy="release the secret itself if nothing is to be hidden",
             )
         rare, common = _ends(prior)

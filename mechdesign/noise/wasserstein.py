@@ -121,7 +121,7 @@ def wasserstein_scale(
     epsilon = exactly(notion.epsilon, "level")
     try:
         values = [query(label) for label in prior.labels]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         values = [math.nan]
     places = exact_list(values)
     if places is None:

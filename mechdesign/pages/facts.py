@@ -11,7 +11,7 @@ from importlib import metadata
 import numpy as np
 
 from .. import __version__
-from ..errors import MechdesignError
+from ..errors import MechdesignError, quote
 from ..labels import short_names
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -91,13 +91,15 @@ def disclosure_lines(mechanism: Mechanism, prior: Prior) -> list[str]:
     partial = {label: s for label, s in left.items() if 1 < len(s) < size}
     lines = []
     if certain:
-        shown = _listed(f"{label!r} (only {left[label][0]!r} is possible)" for label in certain)
+        shown = _listed(
+            f"{quote(label)} (only {quote(left[label][0])} is possible)" for label in certain
+        )
         lines.append(f"{len(certain)} of {len(left)} reports reveal the secret: {shown}.")
     else:
         lines.append("No report reveals the secret: at least two values stay possible.")
     if partial:
         shown = _listed(
-            f"{label!r} leaves {len(s)} of {size} values" for label, s in partial.items()
+            f"{quote(label)} leaves {len(s)} of {size} values" for label, s in partial.items()
         )
         lines.append(f"Some reports rule values out: {shown}.")
     if not certain and not partial:

@@ -55,7 +55,7 @@ class AverageNotion(PrivacyNotion, register=False):
         text = f"{worst.over} against {worst.under}: level {worst.level:.12g}"
         if self.levels[0] < math.inf:
             text += f" against {self.levels[0]:.12g}"
-        text += f", most of it at outcome {output!r}"
+        text += f", most of it at outcome {quote(output)}"
         return text + (" (rounding does not settle it)" if verdict is Verdict.UNDECIDED else "")
 
 

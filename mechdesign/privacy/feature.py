@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import quote
 from ..labels import Label
 from ..prior import Prior
 from .features import checked_feature, joint_masses, tabulated
@@ -50,7 +51,7 @@ class _OfFeature(LikelihoodBound, register=False):
 
     def _given(self, prior: Prior) -> Hypotheses:
         joint = joint_masses(self.feature, prior)
-        return Hypotheses.mixtures(joint.values(), [f"the feature at {u!r}" for u in joint])
+        return Hypotheses.mixtures(joint.values(), [f"the feature at {quote(u)}" for u in joint])
 
     def _log_lift(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
         """Log P(u|y)/P(u), ``(U, M)``, from the joint distribution of U and Y."""
@@ -167,7 +168,7 @@ class _GivenSide(LikelihoodBound, register=False):
         return [
             (
                 Hypotheses.points(prior, [x for x, mass in enumerate(row) if mass]),
-                Hypotheses.mixtures([row], [f"the prior given {z!r}"]),
+                Hypotheses.mixtures([row], [f"the prior given {quote(z)}"]),
             )
             for z, row in joint_masses(self.side, prior, "side information").items()
         ]

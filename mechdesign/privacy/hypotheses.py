@@ -71,7 +71,7 @@ class Hypotheses:
                 got=str(chosen.tolist()[:6]),
                 remedy="count symbols from 0, on the prior that bounds() is given",
             )
-        names = tuple(repr(prior.labels[i]) for i in chosen.tolist())
+        names = tuple(quote(prior.labels[i]) for i in chosen.tolist())
         return cls(len(prior), chosen, (), 1, names)
 
     @classmethod

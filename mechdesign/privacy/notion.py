@@ -239,8 +239,8 @@ class LikelihoodBound(PrivacyNotion):
             huge = worst.level > _LARGEST_SHOWN
             shown = f"e^{worst.level:.12g}" if huge else f"{float(worst.ratio):.12g}"
         text = (
-            f"outcome {mechanism.outputs[worst.output]!r}: likelihood ratio of {worst.over} to "
-            f"{worst.under} is {shown}, level {worst.level:.12g}"
+            f"outcome {quote(mechanism.outputs[worst.output])}: likelihood ratio of {worst.over} "
+            f"to {worst.under} is {shown}, level {worst.level:.12g}"
         )
         if not bound.is_vacuous:
             text += f" against {bound.epsilon:.12g}"
@@ -332,7 +332,10 @@ def _read(kind: Callable[[str], Any], word: str, example: str, expected: str) ->
     try:
         if "_" in word and kind is not str:
             raise ValueError
-        return kind(word)
+        found = kind(word)
+        if kind is float and math.isinf(found) and "inf" not in word.lower():
+            raise ValueError  # no limit at all is asked for in so many words
+        return found
     except ValueError:
         raise LevelError(
             f"privacy notion {example.partition(':')[0]}",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, MechdesignError, UnknownNameError
+from ..errors import DataError, InputError, MechdesignError, UnknownNameError, quote
 from ..labels import listing, tidy
 from ..tables import MISSING_TEXT, is_missing
 from .alias import AliasTable
@@ -73,7 +73,7 @@ class Policy:
             raise InputError(
                 "replacement",
                 expected="missing='replace' or unseen='replace' with it",
-                got=f"{self.replacement!r} alone",
+                got=f"{quote(self.replacement)} alone",
                 remedy="say what it should replace",
             )
 
@@ -435,7 +435,7 @@ def output_texts(outputs: tuple[Any, ...]) -> list[str]:
         raise DataError(
             "outputs of the mechanism",
             expected="labels that are distinct as text",
-            got=f"{twice!r} for two of them",
+            got=f"{quote(twice)} for two of them",
             remedy="relabel the outputs",
         )
     return texts

@@ -96,7 +96,8 @@ def check_counts(found: NDArray[np.int64], mechanism: Mechanism) -> None:
         raise DataError(
             "reports",
             expected="outputs that the mechanism can produce",
-            got=f"{mechanism.outputs[wrong[0]]!r}, which no input gives, {found[wrong[0]]} times",
+            got=f"{quote(mechanism.outputs[wrong[0]])}, which no input gives, "
+            f"{found[wrong[0]]} times",
             remedy="pass the mechanism that made them",
         )
     if found.sum() < FEWEST:

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..errors import DataError, StorageError, UnknownNameError
+from ..errors import DataError, StorageError, UnknownNameError, quote
 from ..files import read_text, write_text
 from ..mechanism import Mechanism
 from ..privacy.notion import notion_fields
-from ..reading import parse_json
+from ..reading import parse_json, write_integer
 from .sampler import mechanism_of
 
 KEY = "mechdesign"
@@ -44,7 +44,7 @@ def kernel_fingerprint(mechanism: Mechanism) -> str:
     parts = [[repr(v) for v in mechanism.inputs], [repr(v) for v in mechanism.outputs]]
     digest.update(json.dumps([*parts, bits - spare]).encode())
     for row in weights:
-        digest.update((",".join(str(int(w) >> spare) for w in row) + ";").encode())
+        digest.update((",".join(write_integer(int(w) >> spare) for w in row) + ";").encode())
     return digest.hexdigest()
 
 
@@ -109,6 +109,24 @@ class Receipt:
 
 
 _FIELDS = {part.name for part in fields(Receipt)}
+_OPTIONAL = {part.name for part in fields(Receipt) if part.default is None or part.name == "design"}
+
+
+def _fitting(name: str, value: Any) -> Any:
+    """A field of a receipt; ``TypeError`` or ``ValueError`` for what none can hold there."""
+    texts = value if name == "notions" else [value]
+    if name in ("for_production", "rows", "schema"):
+        if type(value) is not (bool if name == "for_production" else int) and not (
+            name == "rows" and value is None
+        ):
+            raise TypeError(f"the field {name} of a receipt holds another kind of value")
+        if name == "rows" and value is not None and value < 0:
+            raise ValueError("a receipt of fewer than no rows")
+    elif value is None and name in _OPTIONAL:
+        return value
+    elif not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"the field {name} of a receipt holds another kind of value")
+    return value
 
 
 def make_receipt(item: Any, column: str, words: Any, **more: Any) -> Receipt:
@@ -143,10 +161,10 @@ def receipts_from_text(text: str | bytes, name: str = "table") -> dict[str, Rece
                 raise DataError(
                     f"receipt of {name}",
                     expected=f"schema version {SCHEMA}",
-                    got=f"{part['schema']!r}, written by mechdesign {part.get('version')}",
+                    got=f"{quote(part['schema'])}, written by mechdesign {part.get('version')}",
                     remedy="upgrade mechdesign",
                 )
-            known = {key: value for key, value in part.items() if key in _FIELDS}
+            known = {key: _fitting(key, part[key]) for key in part if key in _FIELDS}
             found[str(column)] = Receipt(**{**known, "notions": tuple(part["notions"])})
         return found
     except DataError:

@@ -17,6 +17,7 @@ from ..exact import Verdict, float_at_least, nearest_float
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import Check, notion_fields
+from ..reading import write_integer
 from ..utility.sublinear import ChiSquare
 from .average import average_bound, keep_budgets
 from .bounds import upper_bound
@@ -302,7 +303,7 @@ def fingerprint(prior: Any, mechanism: Mechanism, notions: Any) -> str:
     """SHA-256 of prior, kernel weights, labels and notions, in a canonical text."""
     digest = hashlib.sha256()
     parts = [
-        [str(w) for w in prior.weights],
+        [write_integer(w) for w in prior.weights],
         [repr(label) for label in prior.labels],
         [repr(label) for label in mechanism.outputs],
         [
@@ -314,7 +315,7 @@ def fingerprint(prior: Any, mechanism: Mechanism, notions: Any) -> str:
     digest.update(json.dumps(parts).encode())
     weights = mechanism.weights
     if weights.dtype == object:
-        digest.update(",".join(str(w) for w in weights.ravel()).encode())
+        digest.update(",".join(map(write_integer, weights.ravel())).encode())
     else:
         digest.update(np.ascontiguousarray(weights, dtype="<i8").tobytes())
     return digest.hexdigest()

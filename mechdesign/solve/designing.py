@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,6 +55,12 @@ _RETRY_ENTRIES = 60_000
 _SAME_KERNEL = 1e-12
 #: The method of a design from a file that names none which could have found its kernel.
 UNKNOWN_METHOD = "unknown"
+# What candidates name as their solver.
+_SOLVERS = re.compile(
+    r"closed form( \((symmetry|two edges|recognition|simplex of posteriors|windows)\))?"
+    r"|HiGHS [a-z]{1,9}|Clarabel|cvxpy [A-Z_]{1,20}|(blockwise|structured) interior point"
+    r"|column generation on HiGHS|vertex enumeration and HiGHS|vertex enumeration, exact simplex"
+)
 
 
 @dataclass(frozen=True)
@@ -318,6 +325,14 @@ def confirmed_method(problem: AnyProblem, name: str, mechanism: Mechanism) -> st
         ):
             return UNKNOWN_METHOD
     return name
+
+
+def confirmed_solver(name: str) -> str:
+    """What is said to have computed a kernel, or :data:`UNKNOWN_METHOD` for what none of ours says.
+
+    A file may say anything there, and what it says is shown beside the certificate.
+    """
+    return name if _SOLVERS.fullmatch(name) else UNKNOWN_METHOD
 
 
 def _solve(problem: AnyProblem, choice: Choice, neighbour: Candidate | None) -> Candidate:

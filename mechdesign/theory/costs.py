@@ -133,7 +133,7 @@ def worst_miss(seen: Observation, splits: int | None = None) -> Attack:
 
 def cost_of_feature(feature: Mechanism) -> NDArray[np.float64]:
     """The cost 1 − P(u|x), ``(N, U)``: its Λ_c is Λ_U ([SaeidianPMC] Theorem 2)."""
-    table = feature.kernel
+    table = as_mechanism(feature, "feature").kernel
     cost = 1 - table
     for x, u in np.argwhere(table > 0.5):
         # Summed from the other values, so that a cost next to zero keeps its digits.

@@ -186,12 +186,19 @@ def _bad(expected: str, got: str) -> DataError:
     )
 
 
+def likelihoods(mechanism: Mechanism, database: Any) -> NDArray[np.float64]:
+    """What :meth:`Database.kernel` gives; :class:`DataError` for what is no database."""
+    if not isinstance(database, Database):
+        raise _bad("a theory.Database", quote(database))
+    return database.kernel(mechanism)
+
+
 def entry_leakage(mechanism: Mechanism, database: Database) -> NDArray[np.float64]:
     """ℓ(D_i→y) for every entry and outcome, an ``(n, M)`` array in nats.
 
     Never more than ℓ(X→y). Entries of positive marginal mass count.
     """
-    kernel, joint = database.kernel(mechanism), database.joint
+    kernel, joint = likelihoods(mechanism, database), database.joint
     q = np.tensordot(joint, kernel, axes=joint.ndim)
     found = []
     for i in range(database.entries):
@@ -210,7 +217,7 @@ def conditional_leakage(mechanism: Mechanism, database: Database) -> NDArray[np.
     What the outcome tells about an entry to someone who knows all others
     ([SaeidianDisclosure] Definition 2.5); d_{-i} runs over what has positive mass.
     """
-    kernel, joint = database.kernel(mechanism), database.joint
+    kernel, joint = likelihoods(mechanism, database), database.joint
     found = []
     for i in range(database.entries):
         mass = np.moveaxis(joint, i, 0).reshape(len(database.alphabet), -1)
@@ -235,7 +242,7 @@ def neighbour_leakage(mechanism: Mechanism, database: Database) -> NDArray[np.fl
 
     Its largest entry is the level of differential privacy ([SaeidianDisclosure] Definition 4.1).
     """
-    kernel = database.kernel(mechanism)
+    kernel = likelihoods(mechanism, database)
     worst = np.zeros(kernel.shape[-1])
     for i in range(database.entries):
         top, low = kernel.max(axis=i), kernel.min(axis=i)
@@ -250,7 +257,7 @@ def free_lunch_leakage(mechanism: Mechanism, database: Database) -> NDArray[np.f
     Its largest entry is the level of free-lunch privacy ([SaeidianDisclosure] Definition 4.4): the
     leakage capacity of the mechanism.
     """
-    kernel = database.kernel(mechanism)
+    kernel = likelihoods(mechanism, database)
     axes = tuple(range(database.entries))
     return _spread(kernel.max(axis=axes), kernel.min(axis=axes))
 

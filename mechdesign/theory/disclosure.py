@@ -193,6 +193,7 @@ def _above(mass: Fraction, level: float) -> bool:
 
 def remaining_entropy_bound(epsilon: float, entropy: float) -> float:
     """H∞(U|Y=y) ≥ H∞(U) − ε after every outcome of an ε-PML mechanism (Theorem 3.5's proof)."""
+    entropy = number(entropy, "min-entropy", 0, math.inf, ends="[)")
     return max(0.0, entropy - number(epsilon, "PML level", 0, math.inf))
 
 

@@ -25,7 +25,7 @@ from .attacks import (
     too_many,
 )
 from .features import check_feature
-from .observation import Observation, as_observation
+from .observation import Observation, as_mechanism, as_observation
 
 
 def gain_leakage(seen: Observation, gain: ArrayLike) -> float:
@@ -132,7 +132,7 @@ def _greedy(prior: NDArray[np.float64], lift: NDArray[np.float64], mass: float) 
 
 def gain_of_feature(feature: Mechanism) -> NDArray[np.float64]:
     """The gain P(u|x): what it leaks is what guessing U leaks ([Saeidian2023PML] Theorem 2)."""
-    return np.array(feature.kernel)
+    return np.array(as_mechanism(feature, "feature").kernel)
 
 
 def feature_of_gain(seen: Observation, gain: ArrayLike) -> Mechanism:
@@ -151,6 +151,7 @@ def feature_of_gain(seen: Observation, gain: ArrayLike) -> Mechanism:
     KernelError
         When the spread needs more than 10,000 values.
     """
+    seen = as_observation(seen)
     g = check_payoff(gain, seen, "gain function")
     target = gain_leakage(seen, g)
     if target == -math.inf:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import UtilityError
+from ..errors import UtilityError, quote
 from ..mechanism import Mechanism
 from .attacks import MOST_VALUES, Attack, check_values, log_ratio, shortfall, too_many
 from .features import check_feature
@@ -21,6 +22,9 @@ from .observation import Observation, as_observation
 
 _LARGEST_ALPHABET = 7
 _MOST_SUMMED = 1_000_000
+_MOST_SPLITS = 10**300
+# Powers of ranks beyond e^this are no floats.
+_LARGEST_LOG = 700.0
 
 
 def guesswork(distribution: ArrayLike, moment: float = 1.0) -> float:
@@ -35,8 +39,21 @@ def guesswork(distribution: ArrayLike, moment: float = 1.0) -> float:
     return float(p @ _ranks(len(p), moment))
 
 
+def _check_moment(size: int, moment: Any, extra: int = 0) -> float:
+    """The moment as a float, for which ranks up to ``size`` have powers that floats can hold."""
+    found = number(moment, "moment of guesswork", 0, math.inf, ends="()", error=UtilityError)
+    if (found + extra) * math.log(size) > _LARGEST_LOG:
+        raise UtilityError(
+            "moment of guesswork",
+            expected=f"one at which powers of ranks up to {quote(size)} are floats",
+            got=f"{found:g}",
+            remedy="take a smaller moment",
+        )
+    return found
+
+
 def _ranks(size: int, moment: float) -> NDArray[np.float64]:
-    moment = number(moment, "moment of guesswork", 0, math.inf, ends="()", error=UtilityError)
+    moment = _check_moment(size, moment)
     ranks: NDArray[np.float64] = np.arange(1, size + 1, dtype=float) ** moment
     return ranks
 
@@ -102,7 +119,8 @@ def guesswork_error(seen: Observation, splits: int, moment: float = 1.0) -> floa
     ``inf`` where Λ(X→y) is infinite, or k is too small for the value 0 to be guessed first. Above
     a million splits, an upper bound on it.
     """
-    k = whole(splits, "number of splits", 1, error=UtilityError)
+    seen = as_observation(seen)
+    k = whole(splits, "number of splits", 1, _MOST_SPLITS, error=UtilityError)
     star = int(seen.support[seen.lift[seen.support].argmin()])
     p, after = float(seen.prior[star]), float(seen.posterior[star])
     rest = float(np.delete(seen.prior, star).sum())
@@ -114,7 +132,7 @@ def guesswork_error(seen: Observation, splits: int, moment: float = 1.0) -> floa
         h = float(_ranks(k + 1, moment)[1:].mean() - 1)
     else:
         # An integral below the sum; a smaller h makes the stated error larger.
-        _ranks(1, moment)
+        _check_moment(k + 1, moment, extra=1)
         h = (float(k + 1) ** (moment + 1) - 1) / ((moment + 1) * k) - 1
     return math.log1p(max(p - after, 0.0) / (after * (1 + h * p)))
 
@@ -130,7 +148,7 @@ def guesswork_cost(size: int, moment: float = 1.0) -> NDArray[np.float64]:
         raise UtilityError(
             "guesswork as a cost matrix",
             expected=f"at most {_LARGEST_ALPHABET} values",
-            got=f"{size}, which has {size}! orders of guesses",
+            got=f"{quote(size)}, whose orders of guesses are too many",
             remedy="use theory.guesswork, which sorts",
         )
     orders = np.array(list(permutations(range(size))))

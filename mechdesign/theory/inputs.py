@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError, LevelError, UtilityError, is_iterable
+from ..errors import InputError, LevelError, UtilityError, is_iterable, quote
 
 
 def number(
@@ -63,7 +63,7 @@ def whole(
     """A whole number in a range; raises ``error`` for anything else."""
     good = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not good or value < least or (most is not None and value > most):
-        upto = f" and at most {most}" if most is not None else ""
+        upto = f" and at most {quote(most)}" if most is not None else ""
         raise error(
             subject,
             expected=f"a whole number of at least {least}{upto}",
@@ -98,5 +98,4 @@ def masses(value: ArrayLike) -> NDArray[np.float64]:
 
 
 def _shown(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "…"
+    return quote(value, 60)

@@ -35,6 +35,7 @@ from .databases import (
     entry_leakage,
     free_lunch_leakage,
     free_lunch_level,
+    likelihoods,
     neighbour_leakage,
 )
 from .inputs import number
@@ -181,7 +182,7 @@ def free_lunch_as_pml(
 
 
 def _kernel(mechanism: Mechanism, database: Database) -> tuple[NDArray[np.float64], int, int]:
-    return database.kernel(mechanism), len(database.alphabet), database.entries
+    return likelihoods(mechanism, database), len(database.alphabet), database.entries
 
 
 def _small(kernel: NDArray[np.float64], shrink: float) -> float:

@@ -127,8 +127,8 @@ def errata() -> tuple[Erratum, ...]:
 def find_erratum(name: str) -> Erratum:
     """The erratum with an identifier; raises :class:`UnknownNameError` with the nearest one."""
     found = {entry.id.lower(): entry for entry in errata()}
-    wanted = name.strip().lower()
-    if not isinstance(wanted, str) or wanted not in found:
+    wanted = name.strip().lower() if isinstance(name, str) else None
+    if wanted is None or wanted not in found:
         raise UnknownNameError("erratum", name, (entry.id for entry in found.values()))
     return found[wanted]
 

@@ -215,7 +215,7 @@ def find_theorem(name: str) -> Theorem:
 
     Raises :class:`UnknownNameError` with the nearest identifier.
     """
-    wanted = name.strip().lower()
+    wanted = name.strip().lower() if isinstance(name, str) else None
     results = known_theorems()
     for result in results:
         if wanted in (result.id.lower(), *(other.lower() for other in result.also)):
