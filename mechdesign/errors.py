@@ -35,7 +35,7 @@ import reprlib
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, overload
 
 # No part of a message is longer than this, nor names more of what is known.
 _LONGEST = 400
@@ -146,10 +146,21 @@ def _restore(
 class InputError(MechdesignError, ValueError):
     """Something handed in cannot be used.
 
-    The message always says what was expected, what came, and what to do.
+    The message always says what was expected, what came, and what to do. Engines that carry an
+    error from a worker make it anew from its message alone.
     """
 
-    def __init__(self, subject: str, *, expected: str, got: str, remedy: str) -> None:
+    @overload
+    def __init__(self, subject: str, *, expected: str, got: str, remedy: str) -> None: ...
+    @overload
+    def __init__(self, subject: str) -> None: ...
+    def __init__(
+        self, subject: str, *, expected: str = "", got: str = "", remedy: str = ""
+    ) -> None:
+        if not (expected or got or remedy):
+            super().__init__(subject)
+            self.subject = self.expected = self.got = self.remedy = ""
+            return
         self.subject = subject
         self.expected = expected
         self.got = got
