@@ -122,10 +122,13 @@ class Claim:
             )
 
     def sweep_others(self) -> None:
-        """Do the same for other targets in the folder that nobody is writing now."""
+        """Do the same for other targets in the folder that nobody is writing now.
+
+        What other users left, or are writing, is theirs.
+        """
         from filelock import FileLock, Timeout
 
-        names = self.target.parent.glob(".mechdesign-*-*.partial")
+        names = filter(_is_mine, self.target.parent.glob(".mechdesign-*-*.partial"))
         for stem in sorted({name.name.rpartition("-")[0] for name in names} - {self._stem}):
             other = Claim(self.target, overwrite=False)
             other._stem = stem
@@ -161,6 +164,14 @@ class Claim:
         """Remove the hidden files that were not published."""
         for name in self._parts:
             name.unlink(missing_ok=True)
+
+
+def _is_mine(path: Path) -> bool:
+    """Whether a file is there and belongs to this user."""
+    try:
+        return path.stat().st_uid == (os.geteuid() if hasattr(os, "geteuid") else 0)
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager

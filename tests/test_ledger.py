@@ -503,6 +503,16 @@ def test_of_several_processes_with_one_output_one_is_refused_nothing_mixed(place
         assert not [p for p in place.iterdir() if p.name.startswith(".")]
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="SKIPPED: users are those of POSIX")
+def test_what_other_users_write_in_the_folder_is_theirs(place, monkeypatch):
+    theirs = place / ".mechdesign-0123456789abcdef-x.partial"
+    theirs.touch()
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    md.privatize_file("people.csv", "reports.csv", "x", FOUND)
+    assert theirs.exists()
+
+
 def test_who_writes_a_file_keeps_others_from_it(run, place):
     with claimed("reports.csv", overwrite=False) as claim:
         part = claim.part()
