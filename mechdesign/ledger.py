@@ -230,6 +230,8 @@ class Ledger:
             if len(key) == 32:
                 return key
         elif not self.path.exists() or is_first(self.path):
+            # No new key in the place of one whose ledger comes back from a copy.
+            self._check_there(self._head())
             write_text(secrets.token_hex(32) + "\n", self._key_file, overwrite=False, private=True)
             return self._read_key()
         raise StorageError(
@@ -246,9 +248,8 @@ class Ledger:
     def _lines(self) -> list[str]:
         """The lines of the ledger, checked; none where there is no ledger yet."""
         head = self._head()
+        self._check_there(head)
         if not self.path.exists():
-            if head is not None:
-                raise self._damaged(f"the {head[0]} lines that were written", "no ledger")
             return []
         if is_first(self.path):
             return self._converted()
@@ -278,6 +279,10 @@ class Ledger:
         ):
             raise self._damaged(f"the {head[0]} lines that were written", f"{len(lines)} or others")
         return lines
+
+    def _check_there(self, head: tuple[int, str] | None) -> None:
+        if head is not None and not self.path.exists():
+            raise self._damaged(f"the {head[0]} lines that were written", "no ledger")
 
     def _head(self) -> tuple[int, str] | None:
         """Number of lines and hash of the last, as they were when this user last wrote."""

@@ -307,6 +307,22 @@ def test_a_ledger_without_its_key_is_refused(place):
         md.privatize_file("people.csv", "again.csv", "x", FOUND)
 
 
+def test_no_key_is_made_for_a_ledger_that_is_gone(run, place):
+    run(*apply())
+    path = default_ledger()
+    text, key = path.read_text(), path.with_name(path.name + ".key")
+    secret = key.read_text()
+    path.unlink()
+    key.unlink()
+    code, _, err = run(*apply("people.csv", "again.csv"))
+    assert code == 2
+    assert "got no ledger" in err
+    assert not key.exists()
+    path.write_text(text)
+    key.write_text(secret)
+    assert "released 1 time before" in run(*apply("people.csv", "again.csv"))[2]
+
+
 def test_a_ledger_that_others_wrote_on_is_no_damage(place, monkeypatch):
     """Two users with their own places share a ledger."""
     ledger = place / "shared.jsonl"
