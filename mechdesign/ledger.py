@@ -189,6 +189,9 @@ class Ledger:
             if self._is_own or self.path == default_ledger():
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             check_writable(self.path, overwrite=True, subject="ledger")
+            # Nothing is left beside a file that is no ledger.
+            if self.path.exists() and not self._key_file.exists() and not is_first(self.path):
+                raise self._keyless()
             lock = self.path.with_name(self.path.name + ".lock")
             check_folder(lock)
             with FileLock(lock, mode=0o600, timeout=_PATIENCE):
@@ -234,7 +237,10 @@ class Ledger:
             self._check_there(self._head())
             write_text(secrets.token_hex(32) + "\n", self._key_file, overwrite=False, private=True)
             return self._read_key()
-        raise StorageError(
+        raise self._keyless()
+
+    def _keyless(self) -> StorageError:
+        return StorageError(
             f"ledger {self.path}: its key {self._key_file.name} is gone or damaged, so secrets "
             "are not known again; take it back from a copy, or begin another ledger."
         )
