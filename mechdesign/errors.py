@@ -38,7 +38,7 @@ import unicodedata
 import warnings
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, overload
 
 # No part of a message is longer than this, nor names more of what is known.
 _LONGEST = 400
@@ -189,10 +189,21 @@ def _restore(
 class InputError(MechdesignError, ValueError):
     """Something handed in cannot be used.
 
-    The message always says what was expected, what came, and what to do.
+    The message always says what was expected, what came, and what to do. Engines that carry an
+    error from a worker make it anew from its message alone.
     """
 
-    def __init__(self, subject: str, *, expected: str, got: str, remedy: str) -> None:
+    @overload
+    def __init__(self, subject: str, *, expected: str, got: str, remedy: str) -> None: ...
+    @overload
+    def __init__(self, subject: str) -> None: ...
+    def __init__(
+        self, subject: str, *, expected: str = "", got: str = "", remedy: str = ""
+    ) -> None:
+        if not (expected or got or remedy):
+            super().__init__(subject)
+            self.subject = self.expected = self.got = self.remedy = ""
+            return
         parts = [_cut(_line(str(part)), _LONGEST) for part in (subject, expected, got, remedy)]
         self.subject, self.expected, self.got, self.remedy = parts
         end = "" if remedy.endswith("?") else "."

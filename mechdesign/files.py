@@ -16,37 +16,39 @@ from .errors import LeftoverWarning, StorageError, quote, warn
 from .reading import read_text as read_text
 
 
-def check_writable(path: str | Path, *, overwrite: bool) -> None:
+def check_writable(path: str | Path, *, overwrite: bool, subject: str = "output") -> None:
     """Raise :class:`StorageError` when a file exists that may not be replaced."""
     try:
         target = Path(path)
         target.stat()
     except TypeError:
         raise StorageError(
-            f"output: expected the name of a file, got {quote(path)}; pass for example 'm.json'."
+            f"{subject}: expected the name of a file, got {quote(path)}; pass for example 'm.json'."
         ) from None
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else problem
         raise StorageError(
-            f"output {path}: cannot be written ({why}); choose another name."
+            f"{subject} {path}: cannot be written ({why}); choose another name."
         ) from None
     if target.is_dir():
-        raise StorageError(f"output {path}: expected a file name, got a folder; name a file in it.")
+        raise StorageError(
+            f"{subject} {path}: expected a file name, got a folder; name a file in it."
+        )
     if target.exists() and not target.is_file():
         raise StorageError(
-            f"output {path}: expected a file, got a device, a pipe or a socket; choose another "
+            f"{subject} {path}: expected a file, got a device, a pipe or a socket; choose another "
             "name."
         )
     if target.exists() and not overwrite:
         raise StorageError(
-            f"output {path}: expected a new file, got one that exists; choose another name, or "
+            f"{subject} {path}: expected a new file, got one that exists; choose another name, or "
             "replace it with overwrite=True (--force)."
         )
     if not target.parent.exists():
         raise StorageError(
-            f"output {path}: expected an existing folder, got {target.parent}; create it first."
+            f"{subject} {path}: expected an existing folder, got {target.parent}; create it first."
         )
 
 
@@ -119,6 +121,24 @@ class Claim:
                 LeftoverWarning,
             )
 
+    def sweep_others(self) -> None:
+        """Do the same for other targets in the folder that nobody is writing now.
+
+        What other users left, or are writing, is theirs.
+        """
+        from filelock import FileLock, Timeout
+
+        names = filter(_is_mine, self.target.parent.glob(".mechdesign-*-*.partial"))
+        for stem in sorted({name.name.rpartition("-")[0] for name in names} - {self._stem}):
+            other = Claim(self.target, overwrite=False)
+            other._stem = stem
+            try:
+                with FileLock(other.lock, mode=0o600, timeout=0):
+                    other.sweep()
+                    other.lock.unlink(missing_ok=True)
+            except Timeout:
+                continue  # somebody is writing it
+
     def part(self) -> Path:
         """A new empty hidden file beside the target."""
         handle, text = tempfile.mkstemp(
@@ -146,6 +166,14 @@ class Claim:
             name.unlink(missing_ok=True)
 
 
+def _is_mine(path: Path) -> bool:
+    """Whether a file is there and belongs to this user."""
+    try:
+        return path.stat().st_uid == (os.geteuid() if hasattr(os, "geteuid") else 0)
+    except FileNotFoundError:
+        return False
+
+
 @contextmanager
 def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
     """The claim on a file that is about to be made.
@@ -158,7 +186,7 @@ def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
     claim = Claim(Path(path), overwrite=overwrite)
     try:
         lock = FileLock(claim.lock, mode=0o600)
-        touch_private(claim.lock)
+        check_folder(claim.lock)
         try:
             lock.acquire(timeout=0)
         except Timeout:
@@ -170,6 +198,7 @@ def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
             # It may have been made before the claim was ours.
             check_writable(path, overwrite=overwrite)
             claim.sweep()
+            claim.sweep_others()
             yield claim
         finally:
             claim.discard()
@@ -180,9 +209,14 @@ def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
         raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
 
 
-def touch_private(path: Path) -> None:
-    """Make an empty file for its owner where there is none; a lock would wait where it cannot."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+def check_folder(path: Path) -> None:
+    """Raise ``OSError`` where no file can be made beside another; a lock would wait there.
+
+    Not by making the lock itself: where the file system has no locks, its being there is the lock.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".probe")
+    os.close(handle)
+    Path(name).unlink(missing_ok=True)
 
 
 def _publish(name: Path, target: Path, *, overwrite: bool, private: bool) -> None:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import DataError, InputError, MechdesignError, RepeatWarning, StorageError, warn
-from .files import check_writable, read_text, touch_private, write_text
+from .files import check_folder, check_writable, read_text, write_text
 from .first_ledgers import FORMAT, is_first, read_first, specs
 from .mechanism import Mechanism
 from .privacy.notion import PrivacyNotion, parse_notion
@@ -47,12 +47,18 @@ _PATIENCE = 60  # seconds to wait for another process that writes a line
 
 def default_ledger() -> Path:
     """The user's own ledger: what ``MECHDESIGN_LEDGER`` names, else in the user's data folder."""
-    named = os.environ.get(VARIABLE)
-    if named:
-        return Path(named).expanduser()
     from platformdirs import user_data_path
 
-    return user_data_path("mechdesign", appauthor=False) / "ledger.jsonl"
+    named = os.environ.get(VARIABLE)
+    try:
+        if named:
+            return Path(named).expanduser()
+        return user_data_path("mechdesign", appauthor=False) / "ledger.jsonl"
+    except RuntimeError as problem:  # no home folder, as in containers, or nobody of that name
+        raise StorageError(
+            f"ledger: where your own lies is not known ({problem}), so nothing was released; let "
+            f"{VARIABLE} name a file in a folder of yours."
+        ) from None
 
 
 class Ledger:
@@ -177,13 +183,17 @@ class Ledger:
         from filelock import FileLock, Timeout
 
         try:
+            # First, as another ledger is no remedy where the heads cannot be kept.
+            self._make_place()
             if self._is_own or self.path == default_ledger():
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._make_place()
-            check_writable(self.path, overwrite=True)
+            check_writable(self.path, overwrite=True, subject="ledger")
+            # Nothing is left beside a file that is no ledger.
             self._check_kind()
+            if self.path.exists() and not self._key_file.exists() and not is_first(self.path):
+                raise self._keyless()
             lock = self.path.with_name(self.path.name + ".lock")
-            touch_private(lock)
+            check_folder(lock)
             with FileLock(lock, mode=0o600, timeout=_PATIENCE):
                 yield
         except Timeout:
@@ -233,9 +243,14 @@ class Ledger:
             if len(key) == 32:
                 return key
         elif not self.path.exists() or is_first(self.path):
+            # No new key in the place of one whose ledger comes back from a copy.
+            self._check_there(self._head())
             write_text(secrets.token_hex(32) + "\n", self._key_file, overwrite=False, private=True)
             return self._read_key()
-        raise StorageError(
+        raise self._keyless()
+
+    def _keyless(self) -> StorageError:
+        return StorageError(
             f"ledger {self.path}: its key {self._key_file.name} is gone or damaged, so secrets "
             "are not known again; take it back from a copy, or begin another ledger."
         )
@@ -249,9 +264,8 @@ class Ledger:
     def _lines(self) -> list[str]:
         """The lines of the ledger, checked; none where there is no ledger yet."""
         head = self._head()
+        self._check_there(head)
         if not self.path.exists():
-            if head is not None:
-                raise self._damaged(f"the {head[0]} lines that were written", "no ledger")
             return []
         if is_first(self.path):
             return self._converted()
@@ -281,6 +295,10 @@ class Ledger:
         ):
             raise self._damaged(f"the {head[0]} lines that were written", f"{len(lines)} or others")
         return lines
+
+    def _check_there(self, head: tuple[int, str] | None) -> None:
+        if head is not None and not self.path.exists():
+            raise self._damaged(f"the {head[0]} lines that were written", "no ledger")
 
     def _head(self) -> tuple[int, str] | None:
         """Number of lines and hash of the last, as they were when this user last wrote."""
@@ -433,9 +451,11 @@ def _warn_of(
     }
     parts = [made[row["kernel"]] for row in (*older, *same)]
     total = "what they add up to is not known, as the kernel of one is gone"
-    if None not in parts:
+    kept = [part for part in parts if part is not None]
+    if len(kept) == len(parts):
         try:
-            total = str(compose(*parts, item, **_asked(item, (*older, *same))))
+            kept = [_in_order(part, mechanism_of(item).inputs) for part in kept]
+            total = str(compose(*kept, item, **_asked(item, (*older, *same))))
         except InputError:
             total = "what they add up to is not known, as the mechanisms have different inputs"
     open_ = sum(not row.get("finished", True) for row in same)
@@ -452,6 +472,14 @@ def _warn_of(
         "much leakage is allowed",
         RepeatWarning,
     )
+
+
+def _in_order(kernel: Mechanism, inputs: tuple[Any, ...]) -> Mechanism:
+    """The kernel with its rows in the order of the inputs, where it has the same."""
+    if kernel.inputs == inputs or set(kernel.inputs) != set(inputs):
+        return kernel
+    rows = kernel.weights[[kernel.inputs.index(label) for label in inputs]]
+    return Mechanism.from_weights(rows, kernel.bits, inputs, kernel.outputs, check=False)
 
 
 def _asked(item: Any, earlier: Sequence[dict[str, Any]]) -> dict[str, Any]:

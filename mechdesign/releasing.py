@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from .errors import CountsWarning, InputError, warn
+from .errors import CountsWarning, InputError, StorageError, quote, warn
 from .first_ledgers import is_first, read_first
 from .ledger import Ledger
 from .release.encoding import show_values as quote_values
 from .release.fingerprints import Fingerprint
 from .release.identify import warn_of_untold
+from .release.published import needs_prior
 from .release.receipts import Receipt
 from .release.streams import Survey, receipt_path, stream_file
 
+# Shares this close are those of the same counts, at any number of rows that a file has.
+_ROUNDING = Fraction(1, 10**10)
 # What the ledger was called that lay beside the output.
 _BESIDE = "mechdesign-ledger.json"
 
@@ -87,11 +91,11 @@ def privatize_file(
     LeftoverWarning
         When a run that was stopped left unfinished files, which are removed.
     """
-    if isinstance(ledger, bool) and ledger:
+    if ledger is not None and ledger is not False and not isinstance(ledger, (str, os.PathLike)):
         raise InputError(
             "ledger",
             expected="a path, None for the user's own, or False for none",
-            got="True",
+            got=quote(ledger),
             remedy="leave it out",
         )
     warn_of_untold(mechanism)
@@ -164,19 +168,23 @@ class Book:
                 receipt,
                 self.item,
                 self.target.name,
-                _older(self.ledger, self.target, about, receipt.column),
+                self._older(about, receipt.column),
             )
 
     def _warn_of_counts(self, survey: Survey, receipt: Receipt) -> None:
         prior, total = getattr(self.item, "prior", None), sum(survey.counts)
         if prior is None or not total or len(set(prior.weights)) == 1:
             return
+        # Shares that were written as decimals are off by their rounding.
+        most = _ROUNDING * prior.total * total
         pairs = zip(survey.counts, prior.weights, strict=True)
-        if all(count * prior.total == weight * total for count, weight in pairs):
+        if all(abs(count * prior.total - weight * total) <= most for count, weight in pairs):
+            fitted = any(map(needs_prior, self.item.notions))
             warn(
                 f"the design was made from the counts of this very column {receipt.column!r}, and "
                 "its file holds them exactly, which no notion covers; keep it to yourself, and "
-                "give others its public form (md.save(..., public=True), mechdesign show --public)",
+                "give others its public form (md.save(..., public=True), mechdesign show --public)"
+                + (", after you read what that warns of" if fitted else ""),
                 CountsWarning,
             )
 
@@ -187,22 +195,36 @@ class Book:
 
     def finish(self, receipt: Receipt, reports: Fingerprint) -> None:
         """The reports are there."""
-        if self.ledger is not None:
+        if self.ledger is None:
+            return
+        try:
             self.ledger.close(self._number, reports)
+        except StorageError as problem:
+            raise StorageError(
+                f"the reports are in {self.target} and count as released, but the ledger could "
+                f"not be told that they were finished ({problem})"
+            ) from None
 
+    def _older(self, about: str, column: str) -> list[dict[str, Any]]:
+        """Releases of the same people in ledgers of the first kind, which lay beside outputs.
 
-def _older(ledger: Ledger, target: Path, about: str, column: str) -> list[dict[str, Any]]:
-    """Releases of the same people in a ledger of the first kind, which lay beside the output."""
-    beside = target.parent / _BESIDE
-    if (
-        not beside.is_file()
-        or os.path.realpath(beside) == os.path.realpath(ledger.path)
-        or not is_first(beside)
-    ):
-        return []
-    rows, kernels = read_first(beside)
-    return [
-        {**row, "made": kernels[row["kernel"]]}
-        for row in rows
-        if about in row["about"] and row["column"] == column
-    ]
+        Where those went is not known: looked for beside this output, beside the input and here.
+        """
+        assert self.ledger is not None
+        folders = (self.target.parent, self.source.parent, Path())
+        own = os.path.realpath(self.ledger.path)
+        found: list[dict[str, Any]] = []
+        for path in dict.fromkeys(os.path.realpath(folder / _BESIDE) for folder in folders):
+            beside = Path(path)
+            if path == own or not beside.is_file() or not is_first(beside):
+                continue
+            rows, kernels = read_first(beside)
+            made = [{**row, "made": kernels[row["kernel"]]} for row in rows]
+            found += [row for row in made if about in row["about"] and row["column"] == column]
+            warn(
+                f"{beside} is a ledger of an earlier version: it holds whole designs, which may "
+                "hold counts of people, and paths of the data; keep it from whoever gets the "
+                "reports",
+                CountsWarning,
+            )
+        return found

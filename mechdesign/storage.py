@@ -21,13 +21,21 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
-from .errors import CertificateError, InputError, StorageError, quote, visible
+from .errors import (
+    CertificateError,
+    CountsWarning,
+    InputError,
+    StorageError,
+    quote,
+    visible,
+    warn,
+)
 from .files import write_text
 from .labels import excel_safe_cell
 from .mechanism import Mechanism
 from .prior import Prior
 from .reading import parse_json, read_json, read_text
-from .release.published import PublicDesign
+from .release.published import PublicDesign, needs_prior
 from .serialising import (
     asked_to_json,
     duals_from_json,
@@ -65,7 +73,7 @@ def save(
     :class:`PublicDesign`, from which estimates and plans are made as from any mechanism.
 
     Raises :class:`StorageError` when the file exists and ``overwrite`` is false, or when it cannot
-    be written.
+    be written. Warns (:class:`CountsWarning`) when a public kernel tells the masses of its prior.
 
     Examples
     --------
@@ -77,9 +85,23 @@ def save(
     True
     """
     if public and isinstance(item, Design):
+        _warn_of_fitted(item)
         item = PublicDesign.of(item.mechanism, item.notions)
     text = json.dumps(to_json(item), indent=1) + "\n"
     write_text(text, path, overwrite=overwrite, private=isinstance(item, Design))
+
+
+def _warn_of_fitted(item: Design) -> None:
+    """Warn that the kernel of a notion of its prior is a function of the masses."""
+    fitted = [str(notion) for notion in item.notions if needs_prior(notion)]
+    if fitted and len(set(item.prior.weights)) > 1:
+        warn(
+            f"the public form holds no prior, but {fitted[0]} is about one, and its masses can "
+            "often be computed from the entries of a kernel that was fitted to it; where they were "
+            "counted in the data, design under LDP or for a rounded prior before others get the "
+            "kernel",
+            CountsWarning,
+        )
 
 
 def load(path: str | Path) -> Design | Mechanism:
@@ -148,6 +170,7 @@ def to_json(item: Design | Mechanism) -> dict[str, Any]:
             "kind": "public",
             "mechanism": mechanism_to_json(item),
             "notions": [notion_to_json(notion) for notion in item.notions],
+            **({"stated": list(item.stated)} if item.stated else {}),
             "fingerprint": item.fingerprint,
         }
     elif isinstance(item, Mechanism):
@@ -278,8 +301,9 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
 
 def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     notions = [notion_from_json(part, name) for part in content["notions"]]
+    stated = [_word(text) for text in content.get("stated", [])]
     try:
-        made = PublicDesign.of(mechanism_from_json(content["mechanism"]), notions)
+        made = PublicDesign.of(mechanism_from_json(content["mechanism"]), notions, stated)
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); get it again.") from None
     if made.fingerprint != content["fingerprint"]:

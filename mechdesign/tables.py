@@ -316,12 +316,13 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
         try:
             values.append([float(cell) for cell in row[1:]])
         except ValueError:
-            bad = next(cell for cell in row[1:] if not _is_number(cell))
+            place = next(i for i, cell in enumerate(row[1:], 2) if not _is_number(cell))
+            # Not what stands there: tables of people are passed by mistake.
             raise DataError(
                 f"matrix {name}",
                 expected=f"numbers in line {number}",
-                got=quote(bad),
-                remedy="correct the cell",
+                got=f"other text in cell {place}",
+                remedy="correct the cell; a table of people is no kernel",
             ) from None
     return np.array(values), parse_labels(labels), parse_labels(columns)
 

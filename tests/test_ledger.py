@@ -435,6 +435,22 @@ def test_a_ledger_without_its_key_is_refused(place):
         md.privatize_file("people.csv", "again.csv", "x", FOUND)
 
 
+def test_no_key_is_made_for_a_ledger_that_is_gone(run, place):
+    run(*apply())
+    path = default_ledger()
+    text, key = path.read_text(), path.with_name(path.name + ".key")
+    secret = key.read_text()
+    path.unlink()
+    key.unlink()
+    code, _, err = run(*apply("people.csv", "again.csv"))
+    assert code == 2
+    assert "got no ledger" in err
+    assert not key.exists()
+    path.write_text(text)
+    key.write_text(secret)
+    assert "released 1 time before" in run(*apply("people.csv", "again.csv"))[2]
+
+
 def test_a_ledger_that_others_wrote_on_is_no_damage(place, monkeypatch):
     """Two users with their own places share a ledger."""
     ledger = place / "shared.jsonl"
@@ -523,7 +539,97 @@ def test_a_ledger_of_the_first_kind_beside_the_output_still_counts(run, place):
     assert "before" not in run(*apply("others.csv", "o.csv"))[2]  # a control
 
 
+def test_a_ledger_of_the_first_kind_is_found_beside_the_input_as_well(run, place):
+    first_ledger(place / "mechdesign-ledger.json", str(place / "people.csv"))
+    Path("sub").mkdir()
+    err = run(*apply("people.csv", "sub/reports.csv"))[2]
+    assert "was released 1 time before, last on 2026-01-02" in err
+    assert "ledger of an earlier version" in err
+    assert "counts of people, and paths" in err
+
+
+def test_the_order_of_labels_does_not_keep_releases_from_being_added_up(place):
+    turned = md.design(
+        md.Prior([0.2, 0.5, 0.3], ["c", "a", "b"]), md.utility.MutualInformation(), md.LDP(1)
+    )
+    md.privatize_file("people.csv", "1.csv", "x", FOUND)
+    with pytest.warns(RepeatWarning, match=r"1 time before.*; 2 reports together: LDP\(2\)"):
+        md.privatize_file("people.csv", "2.csv", "x", turned)
+
+
+# Places that fail
+
+
+@pytest.mark.parametrize("named", [None, "~nobody-of-this-name/ledger.jsonl"])
+def test_a_user_without_a_home_is_told_what_to_set(run, place, monkeypatch, named):
+    import platformdirs
+
+    def homeless(*_, **__):
+        raise RuntimeError("could not determine the home directory")
+
+    if named is None:
+        monkeypatch.delenv("MECHDESIGN_LEDGER")
+        monkeypatch.setattr(platformdirs, "user_data_path", homeless)
+    else:
+        monkeypatch.setenv("MECHDESIGN_LEDGER", named)
+    before = sorted(place.iterdir())
+    for more in ((), ("--ledger", "l.jsonl")):
+        code, _, err = run(*apply("people.csv", "reports.csv", *more))
+        assert code == 2
+        assert "so nothing was released; let MECHDESIGN_LEDGER name a file" in err
+    assert sorted(place.iterdir()) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SKIPPED: such locks are those of POSIX")
+@pytest.mark.filterwarnings("ignore:flock not supported")
+def test_a_file_system_without_locks_is_no_other_process(place, monkeypatch):
+    import errno
+    import fcntl
+
+    def missing(*_):
+        raise OSError(errno.ENOSYS, "not there")
+
+    monkeypatch.setattr(fcntl, "flock", missing)
+    md.privatize_file("people.csv", "reports.csv", "x", FOUND)
+    assert [r["finished"] for r in Ledger().releases()] == [True]
+    assert not [p for p in place.iterdir() if p.name.startswith(".")]
+
+
+def test_reports_that_are_there_are_not_said_to_be_unreleased(place, monkeypatch):
+    def full(self, *_):
+        raise StorageError("ledger: cannot be written (no space), so nothing was released.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "close", full)
+        with pytest.raises(StorageError, match=r"the reports are in reports.csv and count"):
+            md.privatize_file("people.csv", "reports.csv", "x", FOUND)
+    assert Path("reports.csv").exists()
+    assert [r["finished"] for r in Ledger().releases()] == [False]
+
+
+def test_a_path_that_is_no_ledger_is_not_called_an_output(run, place):
+    (place / "folder").mkdir()
+    for path in ("folder", "nowhere/l.jsonl"):
+        code, _, err = run(*apply("people.csv", "reports.csv", "--ledger", path))
+        assert code == 2
+        assert f"error: ledger {path}: expected" in err
+    refused(lambda: md.privatize_file("people.csv", "r.csv", "x", FOUND, ledger=0), "got 0")
+
+
 # One output, one process
+
+
+def test_leftovers_of_an_output_of_another_name_are_removed_unless_it_is_being_written(place):
+    with claimed("busy.csv", overwrite=False) as claim:
+        part = claim.part()
+        start(script=STOPPED.format(where="files.Claim.publish")).communicate()
+        with (
+            pytest.warns(LeftoverWarning, match="left 2 unfinished files"),
+            pytest.warns(RepeatWarning),
+        ):
+            md.privatize_file("people.csv", "other.csv", "x", FOUND)
+        assert part.exists()
+    assert not [p for p in place.iterdir() if p.name.startswith(".")]
 
 
 def test_of_several_processes_with_one_output_one_is_refused_nothing_mixed(place):
@@ -539,6 +645,16 @@ def test_of_several_processes_with_one_output_one_is_refused_nothing_mixed(place
         # Data and receipt are of one run: the hash of the one is in the other.
         assert file_receipts("one.csv", check=True)["x"].rows == 200
         assert not [p for p in place.iterdir() if p.name.startswith(".")]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="SKIPPED: users are those of POSIX")
+def test_what_other_users_write_in_the_folder_is_theirs(place, monkeypatch):
+    theirs = place / ".mechdesign-0123456789abcdef-x.partial"
+    theirs.touch()
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    md.privatize_file("people.csv", "reports.csv", "x", FOUND)
+    assert theirs.exists()
 
 
 def test_who_writes_a_file_keeps_others_from_it(run, place):

@@ -302,7 +302,6 @@ def test_the_words_are_those_of_the_documented_hash(table):
     assert KEY.fingerprint == "0bdaec46dc80516c5515aa3c0317f059"
 
 
-@pytest.mark.filterwarnings("ignore:reports tell none")
 def test_reports_change_with_key_column_kernel_and_identity():
     flip = md.Mechanism([[0.5, 0.5], [0.25, 0.75]], ["a", "b"])
     almost = md.Mechanism.from_weights([[2, 2], [3, 1]], 2, ["a", "b"])

@@ -10,9 +10,10 @@ from checks import refused
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import DataError, UntoldWarning
+from mechdesign.errors import CountsWarning, DataError, RepeatWarning, UntoldWarning
 from mechdesign.pages.facts import told_lines
 from mechdesign.release.likelihood import maximise
+from mechdesign.storage import load_kernel
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -292,7 +293,8 @@ def test_the_public_form_holds_no_prior(run, tmp_path):
 def test_what_a_public_form_cannot_tell_is_said(run):
     prior = md.Prior([0.5, 0.3, 0.2], LABELS)
     found = md.design(prior, md.utility.Hamming(), [md.PML(0.5), md.LDP(2)])
-    md.save(found, "public.json", public=True)
+    with pytest.warns(CountsWarning, match=r"PML\(0.5\) is about one.*can often be computed"):
+        md.save(found, "public.json", public=True)
     code, out, err = run("audit", "public.json")
     assert (code, out) == (2, "")
     assert "the prior that PML(0.5) is about" in err
@@ -327,6 +329,58 @@ def test_a_design_from_the_very_counts_is_warned_of(run):
     assert "made from the counts of this very column" in err
     assert "--public" in err
     assert "counts" not in run("apply", "useful.json", *words, "s.csv")[2]  # a control
+
+
+def test_shares_of_the_very_counts_are_warned_of(run):
+    shares = pd.Series([0.1, 0.1, 0.8], ["c", "b", "a"])
+    found = md.design(md.Prior(list(shares), list(shares.index)), md.utility.Hamming(), md.LDP(3))
+    with pytest.warns(CountsWarning, match="made from the counts of this very column"):
+        md.privatize_file("people.csv", "r.csv", "x", found)
+    other = md.design(md.Prior([0.8001, 0.0999, 0.1], LABELS), md.utility.Hamming(), md.LDP(3))
+    with pytest.warns(RepeatWarning):  # and of no counts
+        md.privatize_file("people.csv", "s.csv", "x", other)
+
+
+def test_a_public_form_whose_kernel_tells_the_masses_is_warned_of(run):
+    """Under PML(½) the report "a" alone rules out others, and the masses follow from its row."""
+    prior = md.Prior.from_counts({"a": 613, "b": 250, "c": 137})
+    found = md.design(prior, md.utility.Hamming(), md.PML(0.5))
+    kernel = found.mechanism.kernel
+    mass = (1 - np.exp(-0.5)) / (1 - kernel[0, 1])
+    assert round(1000 * mass) == 613
+    with pytest.warns(CountsWarning, match="can often be computed from the entries of a kernel"):
+        md.save(found, "public.json", public=True)
+    md.save(found, "d.json")
+    assert "can often be computed" in run("show", "d.json", "--public", "p.json")[2]
+    free = md.design(prior, md.utility.Hamming(), md.LDP(1))
+    md.save(free, "free.json", public=True)  # a control: warnings are errors here
+
+
+def test_a_public_form_holds_no_priors_of_its_notions(run, tmp_path):
+    """Parameters of notions may be counts, and so may be found from a hash of them."""
+    sets = [{"a": 1601, "b": 207, "c": 193}, {"a": 1600, "b": 208, "c": 193}]
+    prior = md.Prior([0.6, 0.25, 0.15], LABELS)
+    one, two = (
+        md.design(prior, md.utility.Hamming(), [md.RobustPML.from_counts(9, counts), md.LDP(2)])
+        for counts in sets
+    )
+    assert one.mechanism == two.mechanism
+    for item, name in ((one, "1.json"), (two, "2.json")):
+        with pytest.warns(CountsWarning):
+            md.save(item, name, public=True)
+    text = (tmp_path / "1.json").read_text()
+    assert text == (tmp_path / "2.json").read_text()
+    assert "fraction" not in text
+    public = md.load("1.json")
+    assert (public.notions, public.stated) == ((md.LDP(2),), ("RobustPML(9)",))
+    frame = pd.DataFrame({"x": LABELS * 10})
+    made = [md.privatize(frame, "x", item, rng=1).attrs for item in (one, two, public)]
+    assert made[0] == made[1] == made[2]
+    assert "RobustPML(9)" in str(made[0])
+    code, _, err = run("audit", "1.json")
+    assert code == 2
+    assert "the prior that RobustPML(9) is about" in err
+    assert "LDP(4)" in str(md.compose(public, times=2))
 
 
 def test_receipts_hold_no_hash_of_the_prior(run, tmp_path):
@@ -364,6 +418,7 @@ def test_no_message_quotes_a_value_of_a_file(tmp_path, text):
     for act in (
         lambda: md.privatize_file(source, tmp_path / "b.csv", "x", flip),
         lambda: md.Prior.from_csv(source, "y", weights="x"),
+        lambda: load_kernel(source),
     ):
         with pytest.raises(md.MechdesignError) as caught:
             act()
@@ -379,6 +434,7 @@ def test_no_message_quotes_a_value_of_a_table():
         lambda: md.privatize(frame, "x", flip),
         lambda: md.estimate(frame, flip, "x"),
         lambda: md.estimate(secrets, flip),
+        lambda: md.estimate(frame.assign(x=[["HIV"]] * 60), flip, "x"),
         lambda: md.estimate(frame["x"].value_counts().to_dict(), flip),
         lambda: md.estimate_joint(frame.assign(y=frame["x"]), [flip, flip], ["x", "y"]),
         lambda: md.estimate_joint({"HIV": 3}, [flip, flip]),
@@ -389,6 +445,17 @@ def test_no_message_quotes_a_value_of_a_table():
         found = refused(act)
         assert "HIV" not in str(found)
         assert not any("HIV" in str(part) for part in (found.expected, found.got, found.remedy))
+
+
+def test_what_is_wrong_with_a_lazy_table_is_said_when_it_is_collected():
+    """polars makes an error anew from its message."""
+    pl = pytest.importorskip("polars")
+    flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
+    frame = pl.DataFrame({"id": [1, 2, 3], "x": ["no", "yes", "HIV"]}).lazy()
+    lazy = md.privatize(frame, "x", flip, row="id", key=bytes(32))
+    with pytest.raises(DataError, match="got 1 other value in 1 row") as caught:
+        lazy.collect()
+    assert "HIV" not in str(caught.value)
 
 
 def test_values_are_quoted_where_that_is_asked_for(run):

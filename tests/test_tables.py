@@ -352,8 +352,8 @@ def test_matrix_with_labels(write):
         ("u\na\n", ["label first"]),
         ("u,a,b\nx,1\n", ["3 cells in line 2", "got 2"]),
         ("u,a,b\nx,1,2,3\n", ["3 cells in line 2", "got 4"]),
-        ("u,a,b\nx,1,2\ny,1,two\n", ["numbers in line 3", "'two'"]),
-        ("u,a,b\nx,1,\n", ["numbers in line 2", "''"]),
+        ("u,a,b\nx,1,2\ny,1,two\n", ["numbers in line 3", "other text in cell 3"]),
+        ("u,a,b\nx,1,\n", ["numbers in line 2", "other text in cell 3"]),
     ],
 )
 def test_bad_matrices_name_line_and_cell(write, text, words):

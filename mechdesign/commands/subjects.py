@@ -73,6 +73,7 @@ def read_subject(
     if isinstance(item, PublicDesign):
         notions = notions or item.notions
         needing = [str(notion) for notion in notions if needs_prior(notion)]
+        needing += item.stated if not privacy else ()
         if given is None and any_prior and not needing:
             given = Prior.uniform(mechanism.inputs)
             note(

@@ -183,9 +183,10 @@ def _asked_of(
             for notion, known, _ in found
             if known is not None or not needs_prior(notion)
         ]
-        if pairs and len(pairs) == len(found):
+        stated = any(getattr(item, "stated", ()) for item in items)
+        if pairs and len(pairs) == len(found) and not stated:
             return list(dict.fromkeys(pairs))
-        if pairs or found:
+        if pairs or found or stated:
             free = [(LDP(math.inf), Prior.uniform(inputs))]
             told = any(isinstance(notion, LDP) for notion, _ in pairs)
             return list(dict.fromkeys([*pairs, *([] if told else free)]))

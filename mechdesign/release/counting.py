@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -166,10 +166,13 @@ def count_rows(table: Any, columns: list[str]) -> dict[Any, int]:
             got=f"a {type(table).__name__}",
             remedy="pass the table with the reports",
         ) from None
-    names = lazy.collect_schema().names()
+    schema = lazy.collect_schema()
+    names = schema.names()
     for column in columns:
         if column not in names:
             raise UnknownNameError("column", column, names)
+        if schema[column].is_nested():
+            raise _no_labels(column)
     if type(table).__module__.startswith("polars"):
         from polars import selectors
 
@@ -180,15 +183,29 @@ def count_rows(table: Any, columns: list[str]) -> dict[Any, int]:
             [f"c{i}" for i in range(len(exact))],
         )
     rows = "rows" + "_" * max(map(len, columns))
-    grouped = lazy.select(*columns).group_by(*columns).agg(nw.len().alias(rows))
-    found = grouped.collect().to_dict(as_series=False)
+    try:
+        grouped = lazy.select(*columns).group_by(*columns).agg(nw.len().alias(rows))
+        found = grouped.collect().to_dict(as_series=False)
+    except TypeError:  # pandas keeps lists as objects
+        raise _no_labels(*columns) from None
     keys = (
         found[columns[0]] if len(columns) == 1 else zip(*(found[c] for c in columns), strict=True)
     )
     counts: dict[Any, int] = {}
     for key, count in zip(keys, found[rows], strict=True):
+        if not isinstance(key, Hashable):
+            raise _no_labels(*columns)
         counts[key] = counts.get(key, 0) + int(count)
     return counts
+
+
+def _no_labels(*columns: str) -> DataError:
+    return DataError(
+        f"column {', '.join(map(repr, columns))}",
+        expected="labels, such as text or numbers",
+        got="lists or the like",
+        remedy="pass the column of reports",
+    )
 
 
 def _count_dask(table: Any, columns: list[str]) -> dict[Any, int]:

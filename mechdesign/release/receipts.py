@@ -21,12 +21,15 @@ from .. import __version__
 from ..errors import DataError, StorageError, UnknownNameError, quote
 from ..files import read_text, write_text
 from ..mechanism import Mechanism
+from ..privacy import DP, LDP, ApproximateLDP, MetricPrivacy
 from ..privacy.notion import notion_fields
 from ..reading import parse_json, write_integer
 from .sampler import mechanism_of
 
 KEY = "mechdesign"
 SCHEMA = 1
+#: What these ask of a kernel is the same under every prior of all its symbols.
+FREE = (LDP, DP, MetricPrivacy, ApproximateLDP)
 
 
 def kernel_fingerprint(mechanism: Mechanism) -> str:
@@ -48,17 +51,43 @@ def kernel_fingerprint(mechanism: Mechanism) -> str:
     return digest.hexdigest()
 
 
-def public_fingerprint(mechanism: Mechanism, notions: Iterable[Any]) -> str:
-    """SHA-256 of a kernel and the notions it keeps, which says nothing about a prior.
+def told_in_public(notions: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """Notions whose parameters say nothing about the data, and the names and levels of the others.
+
+    Sets of priors, chances given a side information and the like may be counts of people.
+
+    >>> import mechdesign as md
+    >>> told_in_public([md.PML(1), md.RobustPML.from_counts(0.5, {"a": 3, "b": 2})])
+    ((PML(epsilon=1.0),), ('RobustPML(0.5)',))
+    """
+    whole, named = [], []
+    for notion in notions:
+        values = notion_fields(notion).values()
+        if isinstance(notion, FREE) or all(
+            value is None or isinstance(value, (int, float)) for value in values
+        ):
+            whole.append(notion)
+        else:
+            named.append(str(notion))
+    return tuple(whole), tuple(named)
+
+
+def public_fingerprint(
+    mechanism: Mechanism, notions: Iterable[Any], stated: Iterable[str] = ()
+) -> str:
+    """SHA-256 of a kernel and the notions it keeps, which says nothing else about a prior.
 
     The fingerprint in a certificate covers the prior as well. Where that was counted in data,
     whoever has the fingerprint can try counts until they find those of the people, so it must not
-    go where reports go.
+    go where reports go. Nor must that of a notion that holds priors: ``stated`` is what is told of
+    such, see :func:`told_in_public`.
     """
-    parts = [
+    whole, named = told_in_public(notions)
+    parts: list[Any] = [
         [type(notion).__name__, *(repr(pair) for pair in sorted(notion_fields(notion).items()))]
-        for notion in notions
+        for notion in whole
     ]
+    parts += [*named, *stated]
     return hashlib.sha256(json.dumps([kernel_fingerprint(mechanism), parts]).encode()).hexdigest()
 
 
@@ -132,11 +161,14 @@ def _fitting(name: str, value: Any) -> Any:
 def make_receipt(item: Any, column: str, words: Any, **more: Any) -> Receipt:
     """The receipt of a column drawn from a design or a mechanism."""
     mechanism, notions = mechanism_of(item), getattr(item, "notions", ())
+    # In the order of the public form, so that it does not matter which of the two was applied.
+    whole, named = told_in_public(notions)
+    stated = (*named, *getattr(item, "stated", ()))
     return Receipt(
         str(column),
         kernel_fingerprint(mechanism),
-        public_fingerprint(mechanism, notions) if notions else None,
-        tuple(str(notion) for notion in notions),
+        public_fingerprint(mechanism, whole, stated) if whole or stated else None,
+        (*map(str, whole), *stated),
         words.source,
         words.for_production,
         **more,
