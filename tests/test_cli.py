@@ -589,7 +589,7 @@ BAD_MATRICES = {
     "empty": ("", "0 lines"),
     "header alone": ("u,a,b\n", "1 lines"),
     "ragged": ("u,a,b\n0,1\n1,0,1\n", "3 cells in line 2"),
-    "text": ("u,a,b\n0,1,0\n1,0,one\n", "'one'", "line 3"),
+    "text": ("u,a,b\n0,1,0\n1,0,one\n", "other text in cell 3", "line 3"),
     "nan": ("u,a,b\n0,nan,0\n1,0,1\n", "nan in row 0, column 0"),
     "infinite": ("u,a,b\n0,1,0\n1,inf,1\n", "inf in row 1, column 0"),
     "columns twice": ("u,a,a\n0,1,0\n1,0,1\n", "'a' more than once"),

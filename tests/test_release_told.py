@@ -447,14 +447,13 @@ def test_no_message_quotes_a_value_of_a_table():
         assert not any("HIV" in str(part) for part in (found.expected, found.got, found.remedy))
 
 
-def test_what_is_wrong_with_a_lazy_table_is_said_when_it_is_collected():
-    """polars makes an error anew from its message."""
+def test_what_is_wrong_with_a_lazy_table_is_said_before_anything_is_drawn():
+    """Its identities and symbols are looked at when it is privatised."""
     pl = pytest.importorskip("polars")
     flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
     frame = pl.DataFrame({"id": [1, 2, 3], "x": ["no", "yes", "HIV"]}).lazy()
-    lazy = md.privatize(frame, "x", flip, row="id", key=bytes(32))
     with pytest.raises(DataError, match="got 1 other value in 1 row") as caught:
-        lazy.collect()
+        md.privatize(frame, "x", flip, row="id", key=bytes(32))
     assert "HIV" not in str(caught.value)
 
 
