@@ -185,6 +185,7 @@ def test_the_table_of_samplers():
     assert "on a machine with one core" in text
 
 
+@pytest.mark.slow
 def test_every_point_of_a_comparison_of_regimes_is_certified():
     seconds, found = regimes.measure("epsilon", 1)
     assert seconds > 0

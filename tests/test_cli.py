@@ -808,6 +808,7 @@ def too_large(spec):
     return any(1e4 < number(word) < math.inf for word in re.split("[:,]", spec))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(prior=PRIORS, spec=SPECS)
 @example(prior="1e308,1e308", spec="pml:1")

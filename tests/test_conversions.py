@@ -111,6 +111,7 @@ def cases(count):
         yield prior, name, at
 
 
+@pytest.mark.slow
 def test_implications_lie_between_every_path_and_the_tight_level():
     reached = 0
     for prior, name, at in cases(500):

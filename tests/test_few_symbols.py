@@ -149,6 +149,7 @@ def test_extreme_masses_take_little_work_and_no_time_limit(name, work):
     assert found.value <= found.bound < math.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_random_extreme_masses_take_little_work(part, work):
     for number in range(40):

@@ -478,6 +478,7 @@ CALLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 @given(data=st.data())
 def test_extreme_numbers_have_an_answer_or_an_error_in_words(name, data):

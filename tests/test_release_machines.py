@@ -284,6 +284,7 @@ CONTROL = settings(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 def test_no_report_is_drawn_twice_or_lost(name):
     slow = name == "dask"

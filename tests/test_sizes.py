@@ -216,6 +216,7 @@ def test_long_integers_are_read_in_parts(digits):
     assert read_integer("1" + "0" * digits) == 10**digits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [1, 60, 10_000, 20_000, 1 << 20])
 def test_kernels_of_long_weights_are_saved_and_read(bits, tmp_path):
     weights = np.array([[1 << bits, 0], [(1 << bits - 1) + 1, (1 << bits - 1) - 1]], dtype=object)
