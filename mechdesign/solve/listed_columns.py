@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -21,15 +22,58 @@ from .cones import TwoSided
 Deviations = tuple[Fraction, ...]
 
 
+@dataclass(frozen=True)
+class LiftBox:
+    """Deviations of lifts in [l, h], with mean zero under the prior.
+
+    Attributes
+    ----------
+    masses : of the symbols
+    low, high : ends of the deviation of each symbol, as far as the others leave room for them
+    units : what going from the lower to the upper end takes of the mean, in units of 1/scale
+    capacity : what there is to take with every symbol at its lower end, in the same units
+    scale : a common denominator, so that sums over sets of symbols are of integers
+    """
+
+    masses: tuple[Fraction, ...]
+    low: tuple[Fraction, ...]
+    high: tuple[Fraction, ...]
+    units: tuple[int, ...]
+    capacity: int
+    scale: int
+
+    @classmethod
+    def of(cls, prior: Prior, sides: TwoSided) -> LiftBox:
+        """The box that bounds on the lift leave under a prior."""
+        masses = tuple(prior.mass(x) for x in range(len(prior)))
+        below = 1 - Fraction(sides.lower)
+        above = None if sides.upper == math.inf else Fraction(sides.upper) - 1
+        # What one symbol gains is lost by the others, so the ends may be out of its reach.
+        room = [1 / p - 1 for p in masses]
+        low = tuple(-below if above is None else -min(below, above * r) for r in room)
+        high = tuple(below * r if above is None else min(above, below * r) for r in room)
+        units = [p * (b - a) for p, a, b in zip(masses, low, high, strict=True)]
+        capacity = -sum(p * a for p, a in zip(masses, low, strict=True))
+        scale = math.lcm(capacity.denominator, *(u.denominator for u in units))
+        whole = tuple(int(u * scale) for u in units)
+        return cls(masses, low, high, whole, int(capacity * scale), scale)
+
+    def between(self, symbol: int, left: int) -> Fraction | None:
+        """The deviation of a symbol that takes what is left; ``None`` where it cannot."""
+        if not 0 <= left <= self.units[symbol]:
+            return None
+        return self.low[symbol] + Fraction(left, self.scale) / self.masses[symbol]
+
+
 def listed_columns(prior: Prior, sides: TwoSided) -> Iterator[Deviations] | None:
-    """Every extreme column; ``None`` where a lift bound and a ratio both bite.
+    """Every extreme column; ``None`` where a lift bound and a ratio both bind.
 
     For few symbols: there are up to n 2^(n−1) of them, some twice.
     """
     family = make_family(prior, sides, np.abs)
     if isinstance(family, StaircaseFamily):
         return _staircases(prior, Fraction(min(sides.ratio, LARGEST_RATIO)))
-    return _in_a_box(prior, sides) if isinstance(family, LiftFamily) else None
+    return _in_a_box(LiftBox.of(prior, sides)) if isinstance(family, LiftFamily) else None
 
 
 def _staircases(prior: Prior, ratio: Fraction) -> Iterator[Deviations]:
@@ -44,30 +88,19 @@ def _staircases(prior: Prior, ratio: Fraction) -> Iterator[Deviations]:
         yield tuple(high if up else low for up in raised)
 
 
-def _in_a_box(prior: Prior, sides: TwoSided) -> Iterator[Deviations]:
+def _in_a_box(box: LiftBox) -> Iterator[Deviations]:
     """Lifts at the ends of [l, h] but for one symbol, which carries what is left."""
-    n, masses = len(prior), [prior.mass(x) for x in range(len(prior))]
-    below = 1 - Fraction(sides.lower)
-    above = None if sides.upper == math.inf else Fraction(sides.upper) - 1
-    # What one symbol gains is lost by the others, so the ends may be out of its reach.
-    room = [1 / p - 1 for p in masses]
-    low = [-below if above is None else -min(below, above * r) for r in room]
-    high = [below * r if above is None else min(above, below * r) for r in room]
-    # Positions in units of one common denominator, so that sums over sets are of integers.
-    units = [p * (b - a) for p, a, b in zip(masses, low, high, strict=True)]
-    capacity = -sum(p * a for p, a in zip(masses, low, strict=True))
-    scale = math.lcm(capacity.denominator, *(u.denominator for u in units))
-    whole, room_left = [int(u * scale) for u in units], int(capacity * scale)
+    n = len(box.masses)
     for j in range(n):
         others = [x for x in range(n) if x != j]
         for bits in range(1 << (n - 1)):
-            raised = [x for i, x in enumerate(others) if bits >> i & 1]
-            left = room_left - sum(whole[x] for x in raised)
-            if 0 <= left <= whole[j]:
-                column = list(low)
-                for x in raised:
-                    column[x] = high[x]
-                column[j] += Fraction(left, scale) / masses[j]
+            upper = [x for i, x in enumerate(others) if bits >> i & 1]
+            deviation = box.between(j, box.capacity - sum(box.units[x] for x in upper))
+            if deviation is not None:
+                column = list(box.low)
+                for x in upper:
+                    column[x] = box.high[x]
+                column[j] = deviation
                 yield tuple(column)
 
 

@@ -7,7 +7,6 @@ few symbols all of these can be written down: nothing is left to a search or to 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -20,6 +19,7 @@ from ..utility.sublinear import FInformation
 from .columns import LiftFamily, StaircaseFamily, make_family
 from .cones import TwoSided, two_sided
 from .enclosures import Enclosure, as_ball, enclosed
+from .listed_columns import LiftBox, columns_of_rays
 from .problem import SublinearProblem
 from .vertices import MOST_SYMBOLS_ANY, extreme_rays, inequalities
 
@@ -57,10 +57,7 @@ def _over_rays(
     utility: FInformation, prior: Prior, rays: Sequence[Sequence[int]], prices: _Vector
 ) -> Enclosure | None:
     n, masses = len(prior), [prior.mass(i) for i in range(len(prior))]
-    columns = []
-    for ray in rays:
-        q = sum(w * k for w, k in zip(prior.weights, ray, strict=True))
-        columns.append([Fraction(k * prior.total - q, q) for k in ray])
+    columns = list(columns_of_rays(prior, rays))
     costs = [sum(a * d for a, d in zip(prices, column, strict=True)) for column in columns]
 
     def total(curve: list[Any]) -> Any:
@@ -107,35 +104,22 @@ def _over_staircases(
 def _over_a_box(
     utility: FInformation, prior: Prior, sides: TwoSided, prices: _Vector
 ) -> Enclosure | None:
-    """Lifts in [l, h]: every symbol in turn carries what any set of raised ones leaves it."""
-    n, masses = len(prior), [prior.mass(i) for i in range(len(prior))]
-    below = 1 - Fraction(sides.lower)
-    above = None if sides.upper == math.inf else Fraction(sides.upper) - 1
-    room = [1 / p - 1 for p in masses]
-    low = [-below if above is None else -min(below, above * r) for r in room]
-    high = [below * r if above is None else min(above, below * r) for r in room]
-    units = [p * (b - a) for p, a, b in zip(masses, low, high, strict=True)]
-    capacity = -sum(p * a for p, a in zip(masses, low, strict=True))
-    scale = math.lcm(capacity.denominator, *(u.denominator for u in units))
-    whole_units = [int(u * scale) for u in units]
-    whole_capacity = int(capacity * scale)
+    """Lifts in [l, h]: every symbol in turn carries what the others leave, each at an end."""
+    box, n = LiftBox.of(prior, sides), len(prior)
     partial: list[tuple[int, int, Fraction]] = []
     for j in range(n):
-        left = [whole_capacity]
+        left = [box.capacity]
         for x in range(n):
-            left += [] if x == j else [value - whole_units[x] for value in left]
-        partial += [
-            (j, number, low[j] + Fraction(value, scale) / masses[j])
-            for number, value in enumerate(left)
-            if 0 <= value <= whole_units[j]
-        ]
+            left += [] if x == j else [value - box.units[x] for value in left]
+        ends = (box.between(j, value) for value in left)
+        partial += [(j, number, d) for number, d in enumerate(ends) if d is not None]
 
     def total(curve: list[Any]) -> Any:
         def worth(x: int, deviation: Fraction, f: Any) -> Any:
-            return as_ball(masses[x]) * f - as_ball(prices[x] * deviation)
+            return as_ball(box.masses[x]) * f - as_ball(prices[x] * deviation)
 
-        at_low = [worth(x, low[x], curve[x]) for x in range(n)]
-        at_high = [worth(x, high[x], curve[n + x]) for x in range(n)]
+        at_low = [worth(x, box.low[x], curve[x]) for x in range(n)]
+        at_high = [worth(x, box.high[x], curve[n + x]) for x in range(n)]
         best = None
         sums: list[Any] = []
         of = -1
@@ -146,7 +130,7 @@ def _over_a_box(
             best = ball if best is None else best.max(ball)
         return best
 
-    return enclosed(utility, [*low, *high, *(d for _, _, d in partial)], total)
+    return enclosed(utility, [*box.low, *box.high, *(d for _, _, d in partial)], total)
 
 
 def _all_sums(at_low: list[Any], at_high: list[Any], but: int) -> list[Any]:
