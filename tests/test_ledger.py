@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import random
@@ -22,6 +23,8 @@ from mechdesign.cli import main
 from mechdesign.errors import DataError, LeftoverWarning, RepeatWarning, StorageError
 from mechdesign.files import claimed
 from mechdesign.ledger import Ledger, default_ledger
+from mechdesign.release.batches import ColumnRelease
+from mechdesign.release.encoding import label_text
 from mechdesign.release.fingerprints import Fingerprinter
 from mechdesign.release.receipts import make_receipt
 from mechdesign.release.streams import file_receipts, receipt_path, stream_file
@@ -730,3 +733,29 @@ def test_order_of_releases_does_not_matter_to_fingerprints():
         finger.add(pa.array(values))
         made.add(finger.result().values)
     assert len(made) == 1
+
+
+NASTY_LABELS = {
+    "text": ["a", " b ", "1", "NA", "None", "", "true", "1.0", "007"],
+    "numbers": [0.5, 1.0, 1e22, 1e-7],
+    "missing": [None, "x"],
+    "days": [datetime.date(2024, 1, 2), datetime.date(2024, 1, 3)],
+    "bytes": [b"x", b"y"],
+}
+
+
+@pytest.mark.parametrize("name", NASTY_LABELS)
+@pytest.mark.parametrize("texts", [False, True])
+def test_reports_have_one_fingerprint_whether_drawn_or_read(name, texts):
+    """What the ledger notes of reports as they are drawn is what their file shows later."""
+    labels = NASTY_LABELS[name]
+    n = len(labels)
+    kernel = md.Mechanism(0.5 * np.eye(n)[::-1] + 0.5 / n, labels, labels)
+    values = [label_text(label) for label in labels] if texts else labels
+    drawn, read = Fingerprinter(b"key"), Fingerprinter(b"key")
+    release = ColumnRelease(kernel, "x", 1, texts=texts).fingerprinted_by(drawn)
+    made = release(pa.record_batch({"x": pa.array(values * 40)}))
+    read.add(made.column(0))
+    assert drawn.result() == read.result()
+    read.add(made.column(0))
+    assert drawn.result() != read.result()

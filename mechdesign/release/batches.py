@@ -150,6 +150,10 @@ class ColumnRelease:
         assert self.identity is not None
         return self.identity.words(str(self.column), self._kernel, identities, codes, self._seen)
 
+    def fingerprinted_by(self, reports: Fingerprinter) -> ColumnRelease:
+        """The same release, with the fingerprint of its reports made by another."""
+        return self._with(_reports=reports)
+
     def without_identity(self) -> ColumnRelease:
         """What may be seen: the kernel and policy, no key and no design with its prior."""
         self.table, self._kernel  # noqa: B018 - computed once, for all who get a copy

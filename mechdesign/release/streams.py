@@ -147,16 +147,9 @@ def stream_file(
             recorder.begin(survey_file(source, release, recorder.key), release.receipt())
         try:
             part, reports = claim.part(), Fingerprinter(b"" if recorder is None else recorder.key)
-            _write(
-                source,
-                part,
-                release,
-                reports,
-                stop_if_asked,
-                progress=progress,
-                excel_safe=excel_safe,
-            )
-            # The metadata of a Parquet file come before its rows.
+            release = release.fingerprinted_by(reports)
+            _write(source, part, release, stop_if_asked, progress=progress, excel_safe=excel_safe)
+            # The metadata of a Parquet file come before its rows; the fingerprint is the ledger's.
             receipt = replace(release.receipt(), reports=None)
             files = [(part, Path(target))]
             if texts:
@@ -183,7 +176,6 @@ def _write(
     source: str | Path,
     part: Path,
     release: ColumnRelease,
-    reports: Fingerprinter,
     stop_if_asked: Callable[[], None],
     *,
     progress: bool,
@@ -193,7 +185,6 @@ def _write(
     ending, name = _ending(source), Path(source).name
     with open_batches(source) as (schema, batches, total):
         after = release.schema(schema)
-        place = release.find_among(schema.names)
         if total is not None:
             after = with_receipt(after, replace(release.receipt(rows=False), rows=total))
         with (
@@ -203,7 +194,6 @@ def _write(
             last = None
             for batch in batches:
                 made = release(batch)
-                reports.add(made.column(place))
                 try:
                     write(made)
                 except OSError as problem:
