@@ -26,7 +26,7 @@ from ..exact import (
     sqrt_upper,
 )
 from ..prior import Prior
-from .checking import called, checked, listed, real, reals, shown, whole
+from .checking import at_least, called, checked, listed, real, reals, shown, whole
 from .laws import exactly, positive
 
 Function = Callable[[Any], Any]
@@ -427,15 +427,13 @@ def _exp_lower(level: Fraction) -> Fraction:
 
 def _noise(amount: Fraction, subject: str) -> float:
     """An amount of noise as a float: never less, so that the guarantee that it gives holds."""
-    found = float_at_least(amount)
-    if found == math.inf:
-        raise LevelError(
-            subject,
-            expected="a level that noise up to the largest float reaches",
-            got="a level that needs more",
-            remedy="ask for a larger level, or measure the query in a larger unit",
-        )
-    return found
+    return at_least(
+        amount,
+        subject,
+        expected="a level that noise up to the largest float reaches",
+        got="a level that needs more",
+        remedy="ask for a larger level, or measure the query in a larger unit",
+    )
 
 
 def _deviation(variance: Fraction) -> float:

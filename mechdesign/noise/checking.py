@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, LevelError, quote
-from ..exact import fraction
+from ..exact import float_at_least, fraction
 
 Kind = TypeVar("Kind")
 
@@ -40,6 +40,14 @@ def reals(values: Any) -> NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError):
         found = np.array(None)
     return found.astype(np.float64) if found.dtype.kind in "biuf" else np.array(math.nan)
+
+
+def at_least(amount: Fraction, subject: str, *, expected: str, got: str, remedy: str) -> float:
+    """An amount as a float that is never less; :class:`LevelError` for one beyond all floats."""
+    found = float_at_least(amount)
+    if found == math.inf:
+        raise LevelError(subject, expected=expected, got=got, remedy=remedy)
+    return found
 
 
 def exact_list(values: Any) -> list[Fraction] | None:

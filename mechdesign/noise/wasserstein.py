@@ -10,10 +10,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..errors import LevelError, PriorError
-from ..exact import common_integers, float_at_least
+from ..exact import common_integers
 from ..prior import Prior
 from ..privacy.pufferfish import Pufferfish
-from .checking import called, checked, exact_list, shown
+from .checking import at_least, called, checked, exact_list, shown
 from .laws import exactly
 
 
@@ -81,15 +81,13 @@ def _farthest(x: list[Fraction], first: list[Fraction], second: list[Fraction]) 
 
 
 def _upward(amount: Fraction, subject: str) -> float:
-    found = float_at_least(amount)
-    if found == math.inf:
-        raise LevelError(
-            subject,
-            expected="one that is at most the largest float",
-            got="a larger one",
-            remedy="measure the query in a larger unit",
-        )
-    return found
+    return at_least(
+        amount,
+        subject,
+        expected="one that is at most the largest float",
+        got="a larger one",
+        remedy="measure the query in a larger unit",
+    )
 
 
 def wasserstein_scale(
