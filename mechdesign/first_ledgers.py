@@ -30,7 +30,12 @@ def _is_readable(notion: PrivacyNotion) -> bool:
 
 def is_first(path: Path) -> bool:
     """Whether a file is a ledger of the first kind."""
-    text = read_text(path).lstrip()[:400]
+    return is_first_text(read_text(path))
+
+
+def is_first_text(text: str) -> bool:
+    """Whether a text is that of a ledger of the first kind."""
+    text = text.lstrip()[:400]
     return text.startswith("{") and f'"format": "{FORMAT}"' in text and '"schema": 1' in text
 
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from .errors import DataError, InputError, MechdesignError, RepeatWarning, StorageError, warn
 from .files import check_folder, check_writable, read_text, write_text
-from .first_ledgers import FORMAT, is_first, read_first, specs
+from .first_ledgers import FORMAT, is_first, is_first_text, read_first, specs
 from .mechanism import Mechanism
 from .privacy.notion import PrivacyNotion, parse_notion
 from .release.accounting import compose
@@ -188,10 +188,7 @@ class Ledger:
             if self._is_own or self.path == default_ledger():
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             check_writable(self.path, overwrite=True, subject="ledger")
-            # Nothing is left beside a file that is no ledger.
             self._check_kind()
-            if self.path.exists() and not self._key_file.exists() and not is_first(self.path):
-                raise self._keyless()
             lock = self.path.with_name(self.path.name + ".lock")
             check_folder(lock)
             with FileLock(lock, mode=0o600, timeout=_PATIENCE):
@@ -208,14 +205,18 @@ class Ledger:
             ) from None
 
     def _check_kind(self) -> None:
-        """Leave files alone that were never a ledger."""
-        if self.path.exists() and not self.head_file.exists():
-            text = read_text(self.path)
-            if text and FORMAT not in text[:_START]:
-                raise StorageError(
-                    f"ledger {self.path}: expected a ledger written by mechdesign, got something "
-                    "else; choose another name for the ledger."
-                )
+        """Leave nothing beside a file that was never a ledger, or whose key is gone."""
+        headless, keyless = not self.head_file.exists(), not self._key_file.exists()
+        if not self.path.exists() or not (headless or keyless):
+            return
+        text = read_text(self.path)
+        if headless and text and FORMAT not in text[:_START]:
+            raise StorageError(
+                f"ledger {self.path}: expected a ledger written by mechdesign, got something "
+                "else; choose another name for the ledger."
+            )
+        if keyless and not is_first_text(text):
+            raise self._keyless()
 
     def _make_place(self) -> None:
         """Make the folder where heads are kept."""
@@ -267,9 +268,10 @@ class Ledger:
         self._check_there(head)
         if not self.path.exists():
             return []
-        if is_first(self.path):
+        text = read_text(self.path)
+        if is_first_text(text):
             return self._converted()
-        lines = read_text(self.path).split("\n")
+        lines = text.split("\n")
         # A line that a stopped process did not end was never counted.
         lines.pop()
         previous = ""
