@@ -20,12 +20,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact import Verdict, compare_with_exp, dot, float_at_least, log_upper
+from ..exact import Verdict, ball_ends, compare_with_exp, dot, float_at_least, log_upper
 from ..mechanism import Mechanism
 from .hypotheses import Hypotheses
 
@@ -233,7 +232,9 @@ class Information(Budget):
                     log = arb(fmpq(ratio.numerator, ratio.denominator)).log()
                     shares[y] += arb(fmpq(value.numerator, value.denominator)) * log
                 total = sum(shares, arb(0))
-                low, high = _ends(total)
+                ends = ball_ends(total)
+                assert ends is not None  # logarithms of positive rationals are finite
+                low, high = ends
                 y = max(range(len(shares)), key=lambda i: float(shares[i].mid()))
             low, high = max(low, Fraction(0)) - margin, max(high, Fraction(0)) + margin
             verdict = Verdict.UNDECIDED
@@ -279,15 +280,6 @@ def _margin(mechanism: Mechanism) -> Fraction:
         return Fraction(0)
     n, m = mechanism.shape
     return d * Fraction(8 * (2 + math.log(n * m) + max(0.0, -math.log(float(d)))))
-
-
-def _ends(ball: Any) -> tuple[Fraction, Fraction]:
-    ends = []
-    for end in (ball.lower(), ball.upper()):
-        man, exp = end.man_exp()
-        man, exp = int(man), int(exp)
-        ends.append(Fraction(man << exp) if exp >= 0 else Fraction(man, 1 << -exp))
-    return ends[0], ends[1]
 
 
 def information_of(budget: Information, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
