@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from . import noise as noise
     from . import theory as theory
     from . import utility as utility
-    from .auditing import AuditReport as AuditReport
-    from .auditing import audit as audit
-    from .comparing.frontiers import Comparison as Comparison
-    from .comparing.running import compare as compare
+    from ._audit import AuditReport as AuditReport
+    from ._audit import audit as audit
+    from ._compare.frontiers import Comparison as Comparison
+    from ._compare.running import compare as compare
     from .errors import MechdesignError as MechdesignError
     from .exact import Verdict as Verdict
     from .mechanism import Mechanism as Mechanism
-    from .pages.review import write_report as write_report
     from .plotting.estimates import plot_estimate as plot_estimate
     from .plotting.frontiers import plot_frontiers as plot_frontiers
     from .plotting.kernels import plot_kernel as plot_kernel
@@ -93,6 +92,7 @@ if TYPE_CHECKING:
     from .storage import save as save
     from .theory.conversions import convert as convert
     from .theory.conversions import implications as implications
+    from .views.review import write_report as write_report
 
 _HOMES = {
     "Prior": "prior",
@@ -137,13 +137,13 @@ _HOMES = {
     "window_mechanism": "solve.extremes",
     "PMLRegions": "privacy.ruling_out",
     "pml_regions": "privacy.ruling_out",
-    "audit": "auditing",
-    "AuditReport": "auditing",
-    "compare": "comparing.running",
-    "Comparison": "comparing.frontiers",
+    "audit": "_audit",
+    "AuditReport": "_audit",
+    "compare": "_compare.running",
+    "Comparison": "_compare.frontiers",
     "convert": "theory.conversions",
     "implications": "theory.conversions",
-    "write_report": "pages.review",
+    "write_report": "views.review",
     "plot_frontiers": "plotting.frontiers",
     "plot_estimate": "plotting.estimates",
     "plot_kernel": "plotting.kernels",

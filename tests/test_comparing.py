@@ -15,12 +15,12 @@ import pytest
 
 import mechdesign as md
 from mechdesign import storage
+from mechdesign._compare.crossing import find_crossing
+from mechdesign._compare.frontiers import COLUMNS
 from mechdesign.cli import main
-from mechdesign.comparing.crossing import find_crossing
-from mechdesign.comparing.frontiers import COLUMNS
 from mechdesign.errors import InputError, LevelError
-from mechdesign.pages.comparison import comparison_page
 from mechdesign.privacy.families import as_families
+from mechdesign.views.comparison import comparison_page
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1])
 LEVELS = [0.1, 0.5, 1.0]
@@ -290,7 +290,7 @@ def test_equal_notions_lead_together():
 
 def test_a_false_lead_would_show(found):
     """A control: with bounds that reach further, nothing is proved, and nobody leads alone."""
-    from mechdesign.comparing.verdicts import rank
+    from mechdesign._compare.verdicts import rank
 
     loose = [replace(p, kept_bound=p.kept + 1) for p in found]
     assert all(len(r.leaders) == 3 and r.lead == 0 for r in rank(loose, "epsilon"))
@@ -308,7 +308,7 @@ def test_gaps_are_warned_of_once():
 
 
 def test_a_stopped_comparison_goes_on(found, tmp_path, monkeypatch):
-    from mechdesign.comparing import paths
+    from mechdesign._compare import paths
 
     asked = (PRIOR, md.utility.Hamming(), [md.PML, md.LIP, md.LDP])
     half = md.compare(*asked, LEVELS[:2], resume=tmp_path / "kept")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.comparing.verdicts import rank
+from mechdesign._compare.verdicts import rank
 from mechdesign.errors import LevelError, NoMethodError, StorageError
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1])
@@ -115,7 +115,7 @@ def test_a_sound_design_for_another_utility_is_not_taken(tmp_path):
     ids=repr,
 )
 def test_designs_of_any_utility_are_found_again(utility, tmp_path, monkeypatch):
-    from mechdesign.comparing import paths
+    from mechdesign._compare import paths
 
     first = md.compare(PRIOR, utility, md.LDP, [0.5], resume=tmp_path)
     monkeypatch.setattr(paths.Walk, "step", lambda *_: pytest.fail("designed again"))
@@ -141,8 +141,8 @@ def test_messages_about_losses_speak_of_losses():
 
 
 def test_an_interrupted_command_says_where_it_goes_on(tmp_path, monkeypatch, capsys):
+    from mechdesign._compare import paths
     from mechdesign.cli import main
-    from mechdesign.comparing import paths
 
     words = ["compare", "--prior", ".5,.3,.2", "-n", "pml", "--levels", ".1,.5,1"]
     words += ["--resume", str(tmp_path / "kept"), "-o", str(tmp_path / "found.csv")]
@@ -188,7 +188,7 @@ def test_even_information_at_high_levels_needs_no_search():
 
 
 def test_what_no_file_can_hold_is_refused_before_anything_is_designed(tmp_path, monkeypatch):
-    from mechdesign.comparing import paths
+    from mechdesign._compare import paths
 
     monkeypatch.setattr(paths.Walk, "step", lambda self, problem: pytest.fail("designed"))
     mine = md.utility.FInformation(lambda t: t * t - 1, "mine")

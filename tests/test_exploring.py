@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import LevelError, PriorError, UnknownNameError
-from mechdesign.exploring import frontiers
-from mechdesign.exploring.answering import answer
-from mechdesign.exploring.recipes import FILE, python_lines, shell_lines
-from mechdesign.exploring.settings import (
+from mechdesign.explorer import frontiers
+from mechdesign.explorer.answering import answer
+from mechdesign.explorer.recipes import FILE, python_lines, shell_lines
+from mechdesign.explorer.settings import (
     LARGEST_SHARE,
     MOST_SYMBOLS,
     OFFERED,

@@ -14,12 +14,12 @@ from checks import refused
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import SolverError
-from mechdesign.exploring import desk as desk_module
-from mechdesign.exploring import serving, working
-from mechdesign.exploring.answering import answer
-from mechdesign.exploring.desk import HASTE, PATIENCE, Desk
-from mechdesign.exploring.frontiers import GRID, frontier_key, points, span
-from mechdesign.exploring.settings import Settings
+from mechdesign.explorer import desk as desk_module
+from mechdesign.explorer import serving, working
+from mechdesign.explorer.answering import answer
+from mechdesign.explorer.desk import HASTE, PATIENCE, Desk
+from mechdesign.explorer.frontiers import GRID, frontier_key, points, span
+from mechdesign.explorer.settings import Settings
 
 START = Settings.of_prior(md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"]))
 
@@ -415,7 +415,7 @@ def test_other_processes_are_polite_only_where_they_are_other():
 ORPHAN = """
 import multiprocessing, os, time
 from concurrent.futures import ProcessPoolExecutor
-from mechdesign.exploring.working import politely
+from mechdesign.explorer.working import politely
 
 if __name__ == "__main__":
     pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))

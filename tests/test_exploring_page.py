@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.exploring.settings import Column, Settings
+from mechdesign.explorer.settings import Column, Settings
 from mechdesign.storage import load_kernel
 
 pytest.importorskip("nicegui", reason="the page needs mechdesign[explore]")
@@ -18,10 +18,10 @@ pytest.importorskip("nicegui", reason="the page needs mechdesign[explore]")
 from nicegui import run, ui
 from nicegui.testing.user_simulation import user_simulation
 
-from mechdesign.exploring import loading
-from mechdesign.exploring import page as page_module
-from mechdesign.exploring.bar import Bar
-from mechdesign.exploring.page import Page
+from mechdesign.explorer import loading
+from mechdesign.explorer import page as page_module
+from mechdesign.explorer.bar import Bar
+from mechdesign.explorer.page import Page
 
 # The server leaves these to the page, which says the same itself.
 pytestmark = pytest.mark.filterwarnings("ignore::mechdesign.errors.MechdesignWarning")

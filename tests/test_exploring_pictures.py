@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.exploring import charts, frontiers, markup, words
-from mechdesign.exploring.answering import answer
-from mechdesign.exploring.settings import OFFERED, UTILITIES, Column, Demand, Settings
+from mechdesign.explorer import charts, frontiers, markup, words
+from mechdesign.explorer.answering import answer
+from mechdesign.explorer.settings import OFFERED, UTILITIES, Column, Demand, Settings
 from mechdesign.privacy.notion import NOTIONS
 
 ABC = Settings.of_prior(md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"]))

@@ -16,18 +16,18 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.auditing import audit
-from mechdesign.comparing.store import Store
+from mechdesign._audit import audit
+from mechdesign._compare.store import Store
 from mechdesign.errors import DataError, StorageError
 from mechdesign.release.entropy import SystemWords
 from mechdesign.release.receipts import make_receipt, receipts_from_text, receipts_to_text
-from mechdesign.reporting import print_design
 from mechdesign.solve.certificate import examine
 from mechdesign.solve.designing import UNKNOWN_METHOD, confirmed_solver
 from mechdesign.solve.methods import Duals
 from mechdesign.solve.problem import state_problem
 from mechdesign.solve.repair import Repair
 from mechdesign.storage import from_json, to_json
+from mechdesign.views.text import print_design
 
 ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
 TWO = md.Prior([0.6, 0.4], ["no", "yes"])

@@ -88,9 +88,9 @@ main(["--version"])
 
 def test_the_model_of_the_page_needs_no_page():
     script = """
-from mechdesign import exploring
-from mechdesign.exploring import answering, charts, desk, frontiers, markup, recipes, serving
-from mechdesign.exploring import settings, words, working
+from mechdesign import explorer
+from mechdesign.explorer import answering, charts, desk, frontiers, markup, recipes, serving
+from mechdesign.explorer import settings, words, working
 """
     assert not loaded(script).intersection({*HEAVY} - {"highspy"})
 
@@ -110,8 +110,8 @@ md.save(md.design(md.Prior([.5, .3, .2]), md.utility.Hamming(), md.PML(.5)), {st
 """
     output(script)
     found = modules_of(f"from mechdesign.cli import main; main(['show', {str(path)!r}])")
-    assert "mechdesign.reporting" in found
-    unneeded = ("mechdesign.comparing", "mechdesign.theory", "mechdesign.plotting", "joblib")
+    assert "mechdesign.views.text" in found
+    unneeded = ("mechdesign._compare", "mechdesign.theory", "mechdesign.plotting", "joblib")
     assert not [name for name in found if name.startswith(unneeded)]
 
 

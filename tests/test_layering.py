@@ -32,17 +32,16 @@ LAYERS = (
     ("privacy", "utility"),
     ("solve",),
     ("theory", "noise"),
-    ("auditing", "release"),
+    ("_audit", "release"),
     ("serialising", "arguments"),
     ("storage",),
     ("first_ledgers",),
     ("ledger",),
     ("releasing",),
-    ("comparing",),
+    ("_compare",),
     ("plotting",),
-    ("reporting", "theory_reporting"),
-    ("pages", "exploring"),
-    ("commands",),
+    ("views",),
+    ("explorer",),
     ("cli",),
     ("__main__",),
 )
@@ -62,11 +61,10 @@ NEIGHBOURS = {
     ("tables", "labels"),
     ("tables", "data"),
     ("mechanism", "prior"),
-    ("theory_reporting", "reporting"),  # one console
 }
 # Base files that the other files of their folder build on.
 BASES = {
-    "commands": {"options", "subjects"},
+    "cli": {"options", "subjects"},
     "plotting": {"style", "ticks", "items"},
     "privacy": {
         "hypotheses",
@@ -133,8 +131,8 @@ def test_the_reader_of_imports_sees_imports():
     assert ("prior", "Prior") in IMPORTS["mechanism"]
     assert ("privacy.notion", "LikelihoodBound") in IMPORTS["privacy.pointwise"]
     assert ("tables", "count_csv") in IMPORTS["prior"]  # inside a function
-    assert ("solve.designing", "design") in IMPORTS["commands.designs"]  # inside a function
-    assert ("reporting", None) in IMPORTS["commands.designs"]
+    assert ("solve.designing", "design") in IMPORTS["cli.designs"]  # inside a function
+    assert ("views.text", None) in IMPORTS["cli.designs"]
     assert ("", "__version__") in IMPORTS["storage"]
     assert ("cli", "main") in IMPORTS["__main__"]
     assert sum(map(len, IMPORTS.values())) > 100
@@ -177,7 +175,7 @@ def test_no_module_imports_itself_in_a_circle():
         if name and FILES[name].name != "__init__.py"
     }
     order = list(TopologicalSorter(graph).static_order())
-    assert order.index("errors") < order.index("prior") < order.index("cli")
+    assert order.index("errors") < order.index("prior") < order.index("cli.designs")
 
 
 def test_the_package_imports_nothing_of_itself_when_it_is_imported():

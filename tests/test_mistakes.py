@@ -12,12 +12,7 @@ from scipy import integrate, stats
 
 import mechdesign as md
 from mechdesign.errors import UnknownNameError
-from mechdesign.theory import (
-    mistakes,
-    mistakes_density,
-    mistakes_disclosure,
-    mistakes_pufferfish,
-)
+from mechdesign.theory import mistakes, mistakes_density, mistakes_disclosure, mistakes_pufferfish
 from mechdesign.theory.mistakes import Counterexample
 from mechdesign.theory.theorems import at_most
 

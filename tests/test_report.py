@@ -14,11 +14,11 @@ import pytest
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import InputError, MechdesignError, PriorError, StorageError
-from mechdesign.pages.facts import beliefs, disclosure_lines, implied_rows, versions
-from mechdesign.pages.review import report_page
 from mechdesign.solve.certificate import examine
 from mechdesign.solve.methods import Duals
 from mechdesign.solve.problem import state_problem
+from mechdesign.views.facts import beliefs, disclosure_lines, implied_rows, versions
+from mechdesign.views.review import report_page
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1], ["a", "b", "c", "d"])
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..comparing.frontiers import Comparison
-from ..comparing.paths import MATCHED_BY, FrontierPoint
+from .._compare.frontiers import Comparison
+from .._compare.paths import MATCHED_BY, FrontierPoint
 from ..errors import InputError, UnknownNameError
 from .style import (
     NORMAL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..auditing import matched
+from .._audit import matched
 from ..errors import PriorError
 from ..mechanism import Mechanism
 from ..prior import Prior

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..auditing import AuditReport
+from .._audit import AuditReport
 from ..errors import InputError, UnknownNameError, is_iterable
 from ..privacy.averaging import AverageNotion
 from ..privacy.notion import PrivacyNotion

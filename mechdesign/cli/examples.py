@@ -7,8 +7,8 @@ from .options import AsJson, print_json
 
 def data(as_json: AsJson = False) -> None:
     """List the shipped tables, with their sources."""
-    from .. import reporting
     from ..data import EXAMPLES
+    from ..views import text as reporting
 
     if as_json:
         print_json({name: vars(table) for name, table in EXAMPLES.items()})

@@ -9,18 +9,11 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from .labels import shorten
-from .reporting import console
-from .serialising import label_to_json, mechanism_to_json
-from .theory import (
-    Erratum,
-    Implication,
-    Implications,
-    Outcome,
-    Theorem,
-    TightConversion,
-)
-from .theory.conversions import rounded_up
+from ..labels import shorten
+from ..serialising import label_to_json, mechanism_to_json
+from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
+from ..theory.conversions import rounded_up
+from .text import console
 
 
 def print_theorems(results: Iterable[Theorem]) -> None:

@@ -15,22 +15,22 @@ from typing import Annotated, Any
 
 import typer
 
-from . import __version__
-from .commands.audits import audit
-from .commands.comparisons import compare
-from .commands.compositions import compose
-from .commands.conversions import convert
-from .commands.designs import design, show
-from .commands.estimates import estimate
-from .commands.examples import data
-from .commands.explorations import explore
-from .commands.options import BAD_INPUT, FAILED, OK
-from .commands.pictures import plot
-from .commands.plans import plan
-from .commands.releases import apply
-from .commands.results import theorems
-from .commands.reviews import report
-from .errors import InputError, MechdesignError, NoMethodError, StorageError, visible
+from .. import __version__
+from ..errors import InputError, MechdesignError, NoMethodError, StorageError, visible
+from .audits import audit
+from .comparisons import compare
+from .compositions import compose
+from .conversions import convert
+from .designs import design, show
+from .estimates import estimate
+from .examples import data
+from .explorations import explore
+from .options import BAD_INPUT, FAILED, OK
+from .pictures import plot
+from .plans import plan
+from .releases import apply
+from .results import theorems
+from .reviews import report
 
 app = typer.Typer(
     add_completion=False,

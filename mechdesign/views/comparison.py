@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..comparing.frontiers import Comparison
-from ..comparing.paths import MATCHED_BY
+from .._compare.frontiers import Comparison
+from .._compare.paths import MATCHED_BY
 from ..plotting.frontiers import plot_frontiers
 from .rendering import Figures, render
 

@@ -80,14 +80,14 @@ def design(
     force: Force = False,
 ) -> None:
     """Design the best mechanism for a column, certify it, and say what it leaks."""
-    from .. import reporting
-    from ..auditing import audit as run_audit
+    from .._audit import audit as run_audit
     from ..files import check_writable
     from ..privacy.notion import parse_notion
     from ..release.identify import identifiability
     from ..solve.designing import design as run_design
     from ..solve.designing import explain as run_explain
     from ..storage import save, seal, to_json, write_csv
+    from ..views import text as reporting
 
     if not privacy:
         raise InputError(
@@ -160,11 +160,11 @@ def show(
     force: Force = False,
 ) -> None:
     """Check a saved design again and print it."""
-    from .. import reporting
-    from ..auditing import audit as run_audit
+    from .._audit import audit as run_audit
     from ..release.identify import identifiability
     from ..solve.designing import Design
     from ..storage import load, save, to_json
+    from ..views import text as reporting
 
     item = load(file)
     if public is not None:

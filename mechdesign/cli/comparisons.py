@@ -29,7 +29,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..comparing.frontiers import Comparison
+    from .._compare.frontiers import Comparison
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -90,11 +90,11 @@ def compare(
     force: Force = False,
 ) -> None:
     """Compare how much utility several notions allow, and say which gives the most."""
-    from .. import reporting
-    from ..comparing.running import compare as run_compare
+    from .._compare.running import compare as run_compare
     from ..files import check_writable
     from ..serialising import prior_to_json
     from ..storage import SCHEMA
+    from ..views import text as reporting
 
     known = read_prior(table, column, weights, missing, prior, max_symbols)
     goals = {text: read_utility(text, known) for text in utility or ["hamming"]}
@@ -149,7 +149,7 @@ def _writer(path: Path, force: bool, *, excel_safe: bool) -> Callable[[Compariso
         draw_nowhere()
         return partial(_write_picture, force)
     if ending == ".html":
-        from ..pages.rendering import check_pages
+        from ..views.rendering import check_pages
 
         check_pages()
         draw_nowhere()
@@ -169,6 +169,6 @@ def _write_picture(force: bool, found: Comparison, path: Path) -> None:
 
 def _write_page(force: bool, found: Comparison, path: Path) -> None:
     from ..files import write_text
-    from ..pages.comparison import comparison_page
+    from ..views.comparison import comparison_page
 
     write_text(comparison_page(found), path, overwrite=force)

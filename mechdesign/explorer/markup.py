@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ..auditing import AuditReport
+from .._audit import AuditReport
 from ..errors import visible_lines
 from ..labels import listing, shorten
 from ..solve.designing import Design

@@ -41,8 +41,9 @@ def convert(
     Levels are rounded up, so what is printed holds. With --tight it is also the smallest level that
     does, proved, and a mechanism that attains it is part of the --json output.
     """
-    from .. import theory, theory_reporting
+    from .. import theory
     from ..privacy.notion import NOTIONS, LikelihoodBound, find_notion, parse_notion
+    from ..views import theory as theory_reporting
 
     given = [parse_notion(text) for text in notions]
     known = read_prior(table, column, weights, missing, prior, max_symbols)

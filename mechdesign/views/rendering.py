@@ -24,7 +24,7 @@ def render(template: str, **values: Any) -> str:
     """
     jinja2 = _load_jinja()
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("mechdesign.pages"),
+        loader=jinja2.PackageLoader("mechdesign.views"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -34,8 +34,8 @@ def audit(
 
     A saved design brings its own prior and notions; --privacy asks for others.
     """
-    from .. import reporting
-    from ..auditing import audit as run_audit
+    from .._audit import audit as run_audit
+    from ..views import text as reporting
 
     asked = read_subject(
         kernel,

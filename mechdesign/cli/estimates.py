@@ -173,7 +173,7 @@ def estimate(
         return
     from rich.table import Table
 
-    from ..reporting import console
+    from ..views.text import console
 
     out = console()
     table = Table("label", *(["estimate", "error", "lower", "upper"]))

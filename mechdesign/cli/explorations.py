@@ -28,7 +28,7 @@ def explore(
 
     Without a table or a prior it begins with the passenger class of the Titanic.
     """
-    from ..exploring import serving, settings
+    from ..explorer import serving, settings
 
     serving.check_framework()
     if table is None and prior is None:

@@ -11,19 +11,19 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from .auditing import AuditReport
-from .data import EXAMPLES
-from .errors import visible_lines
-from .labels import shorten
-from .mechanism import Mechanism
-from .prior import Prior
-from .serialising import label_to_json, mechanism_to_json
-from .solve.certificate import gap_in_words, gap_out_of
-from .solve.designing import Design, agreement_lines
-from .storage import SCHEMA
+from .._audit import AuditReport
+from ..data import EXAMPLES
+from ..errors import visible_lines
+from ..labels import shorten
+from ..mechanism import Mechanism
+from ..prior import Prior
+from ..serialising import label_to_json, mechanism_to_json
+from ..solve.certificate import gap_in_words, gap_out_of
+from ..solve.designing import Design, agreement_lines
+from ..storage import SCHEMA
 
 if TYPE_CHECKING:
-    from .comparing.frontiers import Comparison
+    from .._compare.frontiers import Comparison
 
 MOST_ROWS = 30
 MOST_COLUMNS = 10
@@ -80,8 +80,8 @@ def print_audit(report: AuditReport) -> None:
 
 def print_comparison(found: Comparison) -> None:
     """Value by level, one column per notion, for each utility; then the verdict."""
-    from .comparing.frontiers import cell
-    from .comparing.paths import MATCHED_BY
+    from .._compare.frontiers import cell
+    from .._compare.paths import MATCHED_BY
 
     out = console()
     for prior, utility in found.panels:

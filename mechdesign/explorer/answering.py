@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..auditing import AuditReport, audit
+from .._audit import AuditReport, audit
 from ..labels import listing
 from ..release.identify import identifiability
 from ..solve.designing import Design, design

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..auditing import AuditReport, audit
+from .._audit import AuditReport, audit
 from ..errors import PriorError
 from ..exact import Verdict
 from ..files import check_writable, write_text

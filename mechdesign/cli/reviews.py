@@ -43,8 +43,8 @@ def report(
     A saved design brings its own prior and notions, and its proof; a kernel of any tool needs a
     prior, and is audited against the notions asked.
     """
-    from ..pages.rendering import check_pages
-    from ..pages.review import write_report
+    from ..views.rendering import check_pages
+    from ..views.review import write_report
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise StorageError(

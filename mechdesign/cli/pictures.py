@@ -97,7 +97,7 @@ def _lifts(asked: Subject) -> Any:
 
 
 def _leakage(asked: Subject) -> Any:
-    from ..auditing import audit
+    from .._audit import audit
     from ..plotting.leakages import plot_leakage
 
     return plot_leakage(audit(asked.mechanism, asked.prior, list(asked.notions) or None))

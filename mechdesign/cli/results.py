@@ -57,7 +57,7 @@ def theorems(
 
 
 def _list(results: Any, as_json: bool) -> None:
-    from ..theory_reporting import print_theorems, theorem_json
+    from ..views.theory import print_theorems, theorem_json
 
     if as_json:
         print_json([theorem_json(result) for result in results])
@@ -66,7 +66,7 @@ def _list(results: Any, as_json: bool) -> None:
 
 
 def _errata(entries: Any, as_json: bool) -> None:
-    from ..theory_reporting import erratum_json, print_errata
+    from ..views.theory import erratum_json, print_errata
 
     if as_json:
         print_json([erratum_json(entry) for entry in entries])
@@ -78,7 +78,7 @@ def _errata(entries: Any, as_json: bool) -> None:
 
 def _show(names: list[str], as_json: bool) -> None:
     from ..theory import errata, find_erratum, find_theorem
-    from ..theory_reporting import erratum_json, print_erratum, print_theorem, theorem_json
+    from ..views.theory import erratum_json, print_erratum, print_theorem, theorem_json
 
     mistakes = {entry.id.lower() for entry in errata()}
     shown = []
@@ -103,7 +103,7 @@ def _check(names: list[str], everything: bool, number: int, seed: int, as_json: 
 
     from ..progress import track
     from ..theory import find_theorem, known_theorems
-    from ..theory_reporting import outcome_json, print_outcomes
+    from ..views.theory import outcome_json, print_outcomes
 
     if everything == bool(names):
         raise InputError(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..auditing import mutual_information
+from .._audit import mutual_information
 from ..errors import LevelError, quote
 from ..prior import Prior
 from ..privacy.differential import LDP

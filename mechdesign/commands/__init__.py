@@ -1,1 +1,0 @@
-"""One function for each command of the command line; ``cli`` puts them together."""
