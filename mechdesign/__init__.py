@@ -77,17 +77,17 @@ if TYPE_CHECKING:
     from .release.receipts import save_receipt as save_receipt
     from .release.sampler import Sampler as Sampler
     from .releasing import privatize_file as privatize_file
-    from .solve.designing import Design as Design
-    from .solve.designing import design as design
-    from .solve.designing import explain as explain
+    from .solve._design import Design as Design
+    from .solve._design import design as design
+    from .solve._design import explain as explain
+    from .solve._sweep import sweep as sweep
     from .solve.extremes import Extremal as Extremal
     from .solve.extremes import binary_mechanism as binary_mechanism
     from .solve.extremes import extremal as extremal
     from .solve.extremes import randomised_response as randomised_response
     from .solve.extremes import window_mechanism as window_mechanism
-    from .solve.shadow_prices import Binding as Binding
-    from .solve.shadow_prices import binding as binding
-    from .solve.sweeping import sweep as sweep
+    from .solve.sensitivity import Binding as Binding
+    from .solve.sensitivity import binding as binding
     from .storage import load as load
     from .storage import save as save
     from .theory.conversions import convert as convert
@@ -124,12 +124,12 @@ _HOMES = {
     "Hypotheses": "privacy",
     "LikelihoodBound": "privacy",
     "PrivacyNotion": "privacy",
-    "Design": "solve.designing",
-    "design": "solve.designing",
-    "explain": "solve.designing",
-    "sweep": "solve.sweeping",
-    "binding": "solve.shadow_prices",
-    "Binding": "solve.shadow_prices",
+    "Design": "solve._design",
+    "design": "solve._design",
+    "explain": "solve._design",
+    "sweep": "solve._sweep",
+    "binding": "solve.sensitivity",
+    "Binding": "solve.sensitivity",
     "Extremal": "solve.extremes",
     "extremal": "solve.extremes",
     "randomised_response": "solve.extremes",

@@ -16,9 +16,9 @@ from .exact import Verdict
 from .labels import Label, shorten
 from .mechanism import Mechanism
 from .prior import Prior
-from .privacy.budgets import Peak, Trough
-from .privacy.hypotheses import Hypotheses
+from .privacy.constraint import Hypotheses
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, Worst, as_notions
+from .privacy.sums import ColumnMaxima, ColumnMinima
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +207,8 @@ def audit(
         known,
         leakages,
         tuple(notion.check(mechanism, known) for notion in asked),
-        Peak(supported, math.inf).spent(mechanism).level,
-        Trough(supported, math.inf).spent(mechanism).level,
+        ColumnMaxima(supported, math.inf).evaluate(mechanism).level,
+        ColumnMinima(supported, math.inf).evaluate(mechanism).level,
         mutual_information(inner, p),
         float(p.max()),
         math.fsum((p[:, None] * inner).max(axis=0)),

@@ -15,8 +15,8 @@ from .mechanism import Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
 from .reading import read_fraction, read_integer, write_fraction, write_integer
-from .solve.methods import Duals
-from .solve.problem import AnyProblem, Problem
+from .solve.method import Duals
+from .solve.problem import Problem
 from .utility import UTILITIES, Distance, Hamming, LinearUtility, Matrix, Utility
 
 # Dual numbers of small problems may take this many entries.
@@ -27,9 +27,9 @@ _MATRICES = 8
 _LONGEST_LABEL = 10_000
 
 
-def problem_to_json(problem: AnyProblem) -> dict[str, Any]:
+def problem_to_json(problem: Problem) -> dict[str, Any]:
     """What a design is asked for, as plain values; raises :class:`StorageError` as :func:`save`."""
-    outputs = problem.outputs if isinstance(problem, Problem) else ()
+    outputs = problem.outputs
     return {
         **asked_to_json(problem.prior, problem.notions, problem.utility, outputs),
         "outputs": [label_to_json(label) for label in outputs],
@@ -107,8 +107,8 @@ def duals_to_json(duals: Duals) -> dict[str, Any]:
     if duals.multipliers is not None:
         multipliers = [[_sparse_out(part) for part in parts] for parts in duals.multipliers]
     found: dict[str, Any] = {"prices": prices, "multipliers": multipliers}
-    if duals.averages is not None:
-        found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.averages]
+    if duals.sums is not None:
+        found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.sums]
     if duals.offset or duals.power:
         found |= {"offset": duals.offset, "power": duals.power}
     return found
@@ -233,31 +233,29 @@ def utility_from_json(
     return Matrix(gains, outputs)
 
 
-def duals_from_json(part: dict[str, Any], problem: AnyProblem) -> Duals:
+def duals_from_json(part: dict[str, Any], problem: Problem) -> Duals:
     """The dual numbers that :func:`duals_to_json` wrote, for the problem they are of.
 
     Raises ``ValueError`` for matrices larger than any dual numbers of the problem, each alone or
     all together, before they are made.
     """
-    hypotheses = [max(len(bound.over), len(bound.under)) for bound in problem.bounds]
-    outputs = problem.shape[1] if isinstance(problem, Problem) else 0
-    side = max(len(problem.prior), outputs)
+    prior, parts = problem.program.prior, problem.program.cone.parts
+    hypotheses = [part.width for part in parts]
+    side = max(len(problem.prior), len(problem.outputs))
     most = max(_SMALL_MATRIX, 4 * side * max([side, *hypotheses]))
     prices = None if part["prices"] is None else np.array(part["prices"], dtype=float)
-    if prices is not None and (
-        prices.shape != (len(problem.inner),) or not np.isfinite(prices).all()
-    ):
-        raise ValueError(f"prices of shape {prices.shape} for {len(problem.inner)} symbols")
+    if prices is not None and (prices.shape != (len(prior),) or not np.isfinite(prices).all()):
+        raise ValueError(f"prices of shape {prices.shape} for {len(prior)} symbols")
     lists = [part["multipliers"], part.get("averages")]
     total = sum(_entries(matrix) for parts in lists for row in parts or () for matrix in row)
-    if total > _MATRICES * most * max(1, len(problem.notions), len(problem.bounds)):
+    if total > _MATRICES * most * max(1, len(problem.notions), len(parts)):
         raise ValueError(f"dual numbers of {total} entries together")
-    multipliers, averages = (
+    multipliers, sums = (
         None if parts is None else tuple(tuple(_sparse_in(m, most) for m in row) for row in parts)
         for parts in lists
     )
     offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
-    return Duals(prices, multipliers, averages, offset, power)
+    return Duals(prices, multipliers, sums, offset, power)
 
 
 def _entries(part: dict[str, Any]) -> int:

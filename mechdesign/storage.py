@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
+from .certificate.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
+from .certificate.repair import Repair
 from .errors import (
     CertificateError,
     CountsWarning,
@@ -49,10 +51,8 @@ from .serialising import (
     prior_from_json,
     utility_from_json,
 )
-from .solve.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
-from .solve.designing import Agreement, Design, confirmed_method, confirmed_solver
+from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.problem import state_problem
-from .solve.repair import Repair
 from .tables import read_matrix
 from .utility import LinearUtility
 
@@ -331,7 +331,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         )
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
-    _compare_claims(content, certificate, prior, problem.width(certificate.value), name)
+    _compare_claims(content, certificate, prior, problem.program.width(certificate.value), name)
     if certificate.fingerprint != saved["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
     if not isinstance(content["agreement"], list):

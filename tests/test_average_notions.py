@@ -21,8 +21,8 @@ import mechdesign as md
 from mechdesign.errors import GapWarning, LevelError
 from mechdesign.exact import Verdict
 from mechdesign.privacy import NOTIONS, databases
-from mechdesign.privacy.averaging import AverageNotion
-from mechdesign.privacy.budgets import least_factor
+from mechdesign.privacy.notion import AverageNotion
+from mechdesign.privacy.sums import least_factor
 from mechdesign.solve.average import average_bound
 from mechdesign.solve.problem import state_problem
 

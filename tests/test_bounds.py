@@ -14,14 +14,14 @@ from scipy.optimize import linprog
 from strategies import kernels, levels, notions, problems, random_gains, random_level, random_masses
 
 import mechdesign as md
+from mechdesign.certificate.bounds import multiplier_bound, price_bound, trivial_bound, upper_bound
+from mechdesign.certificate.repair import repair_kernel
 from mechdesign.exact import exp_bounds
 from mechdesign.privacy import Bound, Hypotheses
-from mechdesign.solve.bounds import multiplier_bound, price_bound, trivial_bound, upper_bound
 from mechdesign.solve.choice import choose
-from mechdesign.solve.cones import TwoSided, inner_factor, inner_factors, outer_factors, two_sided
-from mechdesign.solve.methods import Duals
+from mechdesign.solve.method import Duals
 from mechdesign.solve.problem import state_problem
-from mechdesign.solve.repair import repair_kernel
+from mechdesign.solve.program import TwoSided, inner_factor, inner_factors, outer_factors, two_sided
 
 HUGE = Fraction(10) ** 9
 

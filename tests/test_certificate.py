@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from strategies import gain_matrices, kernels, notions, plain_notions, priors, sizes
 
 import mechdesign as md
+from mechdesign.certificate import certificate as certificates
+from mechdesign.certificate.certificate import certify, fingerprint, kernel_value
+from mechdesign.certificate.repair import Repair, to_weights
 from mechdesign.errors import CertificateError, GapWarning, InputError, ZeroMassWarning
 from mechdesign.exact import DENOMINATOR, Verdict, exp_bounds, float_at_least
 from mechdesign.privacy import Bound, Hypotheses
-from mechdesign.solve import certificate as certificates
 from mechdesign.solve import closed_form
-from mechdesign.solve.certificate import certify, fingerprint, kernel_value
 from mechdesign.solve.choice import choose
 from mechdesign.solve.linear_program import HighsSimplex
-from mechdesign.solve.methods import Candidate, Duals
+from mechdesign.solve.method import Candidate, Duals
 from mechdesign.solve.problem import state_problem
-from mechdesign.solve.repair import Repair, to_weights
 
 PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
 HAMMING = md.utility.Hamming()
@@ -225,7 +225,7 @@ def test_the_best_value_and_the_best_bound_are_put_together(monkeypatch):
 
 
 def test_duals_are_kept_so_that_the_bound_can_be_recomputed():
-    from mechdesign.solve.bounds import upper_bound
+    from mechdesign.certificate.bounds import upper_bound
 
     for privacy in (md.PML(0.3), md.PMC(1.0), md.LDP(0.4), [md.LIP(0.3), md.LDP(0.4)]):
         found = md.design(PRIOR, HAMMING, privacy)

@@ -273,7 +273,7 @@ def test_all_solvers_agree(run):
 
 
 def test_explain_says_the_method_that_design_uses_and_the_reasons(run, monkeypatch):
-    import mechdesign.solve.designing as designing
+    import mechdesign.solve._design as designing
 
     arguments = ("design", "titanic", "--column", "class", "-p", "pml:0.5")
     used = run(*arguments, "--json").json["method"]
@@ -685,7 +685,7 @@ def test_a_method_that_does_not_apply_is_bad_input(run):
 def test_failed_solvers_and_checks_are_exit_code_3_and_write_nothing(
     run, tmp_path, monkeypatch, error
 ):
-    import mechdesign.solve.designing as designing
+    import mechdesign.solve._design as designing
 
     def fail(*_):
         raise error
@@ -696,7 +696,7 @@ def test_failed_solvers_and_checks_are_exit_code_3_and_write_nothing(
 
 
 def test_an_interrupt_is_one_line_and_no_traceback(run, tmp_path, monkeypatch):
-    import mechdesign.solve.designing as designing
+    import mechdesign.solve._design as designing
 
     def stop(*_):
         raise KeyboardInterrupt

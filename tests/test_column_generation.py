@@ -23,9 +23,9 @@ from mechdesign.solve import clock
 from mechdesign.solve.branching import Budget
 from mechdesign.solve.column_generation import generate
 from mechdesign.solve.columns import Columns, Groups, make_family
-from mechdesign.solve.cones import two_sided
 from mechdesign.solve.pricing import make_pricer
 from mechdesign.solve.problem import state_problem
+from mechdesign.solve.program import two_sided
 
 # Before any test puts another clock in its place.
 REAL_CLOCK = clock.now

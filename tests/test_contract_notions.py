@@ -28,7 +28,7 @@ from mechdesign.errors import CertificateError, LevelError, UnknownNameError
 from mechdesign.exact import Verdict
 from mechdesign.privacy import NOTIONS, Bound, Hypotheses, as_notions, parse_notion
 from mechdesign.solve import closed_form
-from mechdesign.solve.methods import Candidate
+from mechdesign.solve.method import Candidate
 
 
 @pytest.mark.parametrize("part", CONTRACT, ids=lambda part: part.__name__)

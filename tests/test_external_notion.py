@@ -25,10 +25,10 @@ from notion_contract import (
 from strategies import random_gains, random_level, random_mechanism
 
 import mechdesign as md
+from mechdesign.certificate.certificate import fingerprint
 from mechdesign.errors import CertificateError, LevelError
 from mechdesign.exact import Verdict
 from mechdesign.privacy import NOTIONS, Bound, Hypotheses, parse_notion
-from mechdesign.solve.certificate import fingerprint
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,14 @@ import pytest
 import mechdesign as md
 from mechdesign._audit import audit
 from mechdesign._compare.store import Store
+from mechdesign.certificate.certificate import examine
+from mechdesign.certificate.repair import Repair
 from mechdesign.errors import DataError, StorageError
 from mechdesign.release.entropy import SystemWords
 from mechdesign.release.receipts import make_receipt, receipts_from_text, receipts_to_text
-from mechdesign.solve.certificate import examine
-from mechdesign.solve.designing import UNKNOWN_METHOD, confirmed_solver
-from mechdesign.solve.methods import Duals
+from mechdesign.solve._design import UNKNOWN_METHOD, confirmed_solver
+from mechdesign.solve.method import Duals
 from mechdesign.solve.problem import state_problem
-from mechdesign.solve.repair import Repair
 from mechdesign.storage import from_json, to_json
 from mechdesign.views.text import print_design
 

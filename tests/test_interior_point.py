@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mechdesign as md
-from mechdesign.solve import bounds, interior_point, newton
-from mechdesign.solve.cones import TwoSided
+from mechdesign.certificate import bounds
+from mechdesign.solve import interior_point, newton
 from mechdesign.solve.interior_point import solve_columns
 from mechdesign.solve.newton import Newton
 from mechdesign.solve.problem import state_problem
+from mechdesign.solve.program import TwoSided
 from mechdesign.solve.structured import Structured
 
 SIDES = {

@@ -19,10 +19,10 @@ from scipy.optimize import linprog
 from strategies import exact_mechanism, random_gains, random_level, random_mechanism
 
 import mechdesign as md
+from mechdesign.certificate.certificate import fingerprint
 from mechdesign.errors import LevelError, PriorError, UnknownNameError
 from mechdesign.exact import Verdict
 from mechdesign.privacy import NOTIONS, databases, relations, robust
-from mechdesign.solve.certificate import fingerprint
 
 N = 4
 FEATURE = {0: "a", 1: {"a": Fraction(1, 3), "b": Fraction(2, 3)}, 2: {"a": 0.25, "b": 0.75}, 3: "c"}
@@ -569,7 +569,7 @@ def test_a_floor_of_zero_is_ldp_and_full_is_pml():
 def test_bounds_of_sets_hold_for_duals_of_any_quality(seed):
     """Weights that name no prior of the set are moved into it, so the bound stays one."""
     rng = np.random.default_rng(seed)
-    from mechdesign.solve.bounds import multiplier_bound
+    from mechdesign.certificate.bounds import multiplier_bound
     from mechdesign.solve.problem import state_problem
 
     notion = MAKERS[["robust floor", "robust box", "robust ball"][seed % 3]](0.5)

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mechdesign as md
+from mechdesign.certificate.certificate import UNKNOWN, gap_in_words, gap_out_of
 from mechdesign.errors import GapWarning, UtilityError
-from mechdesign.solve.certificate import UNKNOWN, gap_in_words, gap_out_of
 from mechdesign.solve.problem import state_problem
 
 MI, TV, CHI = md.utility.MutualInformation, md.utility.TotalVariation, md.utility.ChiSquare
@@ -535,9 +535,9 @@ def test_a_search_is_not_misled_by_prices_of_symbols_that_floats_cannot_add():
     """A price of 1e23 per mass, a solver's noise on a mass of 1e-30, and the columns that need not
     pay it were never looked at: the bound was 1e-6 below one of them.
     """
-    from mechdesign.solve import sublinear_bounds
+    from mechdesign.certificate import information as sublinear_bounds
     from mechdesign.solve.columns import make_family
-    from mechdesign.solve.cones import two_sided
+    from mechdesign.solve.program import two_sided
 
     weights = [0.99893, 2.6e-31, 4.6e-8, 1.1e-29, 1.07e-3, 1.0e-30, 1.8e-7, 3.7e-23]
     prior = md.Prior.from_counts(weights)
@@ -561,7 +561,7 @@ def test_a_search_is_not_misled_by_prices_of_symbols_that_floats_cannot_add():
 @pytest.mark.parametrize("seed", range(12))
 def test_searches_and_lists_of_columns_bound_alike(seed, monkeypatch):
     """The search of many symbols, on few: never below the list, and near it."""
-    from mechdesign.solve import sublinear_bounds
+    from mechdesign.certificate import information as sublinear_bounds
 
     rng = np.random.default_rng([17, seed])
     n = int(rng.integers(3, 8))

@@ -10,7 +10,8 @@ import pytest
 
 import mechdesign
 from mechdesign.privacy import NOTIONS
-from mechdesign.solve import choice, closed_form, linear_program, methods
+from mechdesign.solve import choice, closed_form, linear_program
+from mechdesign.solve import method as methods
 from mechdesign.theory import errata, known_theorems
 from mechdesign.utility import UTILITIES
 

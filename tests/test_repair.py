@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from strategies import kernels, levels, notions, priors, random_kernel, random_level, sizes
 
 import mechdesign as md
-from mechdesign.errors import CertificateError
-from mechdesign.exact import DENOMINATOR, DENOMINATOR_BITS, Verdict
-from mechdesign.privacy import Bound, Hypotheses
-from mechdesign.privacy.hypotheses import check_bound
-from mechdesign.solve.repair import (
+from mechdesign.certificate.repair import (
     Repair,
     clean_kernel,
     corrections,
     repair_kernel,
     to_weights,
 )
+from mechdesign.errors import CertificateError
+from mechdesign.exact import DENOMINATOR, DENOMINATOR_BITS, Verdict
+from mechdesign.privacy import Bound, Hypotheses
+from mechdesign.privacy.constraint import check_bound
 
 
 def bounds_of(privacy, prior):

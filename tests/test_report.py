@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.certificate.certificate import examine
 from mechdesign.cli import main
 from mechdesign.errors import InputError, MechdesignError, PriorError, StorageError
-from mechdesign.solve.certificate import examine
-from mechdesign.solve.methods import Duals
+from mechdesign.solve.method import Duals
 from mechdesign.solve.problem import state_problem
 from mechdesign.views.facts import beliefs, disclosure_lines, implied_rows, versions
 from mechdesign.views.review import report_page

@@ -11,9 +11,9 @@ from checks import refused
 from scipy.optimize import linprog
 
 import mechdesign as md
+from mechdesign.certificate.certificate import examine
 from mechdesign.errors import ZeroMassWarning
-from mechdesign.solve.certificate import examine
-from mechdesign.solve.methods import Duals
+from mechdesign.solve.method import Duals
 from mechdesign.solve.problem import state_problem
 
 STEP = 1e-5

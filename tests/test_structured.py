@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mechdesign as md
+from mechdesign.certificate.bounds import supports
 from mechdesign.solve import interior_point, structured
-from mechdesign.solve.bounds import supports
 from mechdesign.solve.choice import choose
-from mechdesign.solve.cones import two_sided
 from mechdesign.solve.interior_point import solve_columns
 from mechdesign.solve.problem import state_problem
+from mechdesign.solve.program import two_sided
 from mechdesign.solve.structured import Structured
 
 NOTIONS = {

@@ -73,7 +73,7 @@ def test_what_is_no_path_or_no_number_of_processes():
 
 
 def test_points_share_one_array_of_gains(monkeypatch):
-    from mechdesign.solve import sweeping
+    from mechdesign.solve import _sweep as sweeping
 
     seen = []
     original = sweeping.run_solver

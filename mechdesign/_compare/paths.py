@@ -14,9 +14,10 @@ from ..privacy.differential import LDP
 from ..privacy.families import Family
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion
 from ..privacy.pointwise import PML
-from ..solve.designing import Design
-from ..solve.problem import AnyProblem, Problem, state_problem
-from ..solve.sweeping import Walk
+from ..solve._design import Design
+from ..solve._sweep import Walk
+from ..solve.problem import Problem, state_problem
+from ..solve.program import LinearProgram
 from ..theory.conversions import implications
 from ..theory.rules import QUANTITIES
 from ..theory.tight import tight_conversion
@@ -134,22 +135,24 @@ class _Path:
         self.task = task
         self.store = None if task.folder is None else Store(task.folder)
         self.walk = Walk(task.solver)
-        self.first: AnyProblem | None = None
-        self.designs: dict[float, tuple[AnyProblem, Design]] = {}
+        self.first: Problem | None = None
+        self.designs: dict[float, tuple[Problem, Design]] = {}
         self.implied_levels: dict[float, dict[str, tuple[float, ...]]] = {}
         self.leaked: dict[float, float] = {}
 
-    def design(self, level: float) -> tuple[AnyProblem, Design]:
+    def design(self, level: float) -> tuple[Problem, Design]:
         if level not in self.designs:
             self.designs[level] = self._designed(level)
         return self.designs[level]
 
-    def _designed(self, level: float) -> tuple[AnyProblem, Design]:
+    def _designed(self, level: float) -> tuple[Problem, Design]:
         task = self.task
         notions = task.family.at(level)
-        problem: AnyProblem = state_problem(task.prior, task.utility, notions, task.outputs)
-        if isinstance(problem, Problem) and isinstance(self.first, Problem):
-            problem = replace(problem, gains=self.first.gains)  # one array serves all
+        problem = state_problem(task.prior, task.utility, notions, task.outputs)
+        mine, its = problem.program, None if self.first is None else self.first.program
+        if isinstance(mine, LinearProgram) and isinstance(its, LinearProgram):
+            # One array of gains serves all.
+            problem = replace(problem, program=replace(mine, gains=its.gains))
         self.first = self.first or problem
         kept = None if self.store is None else self.store.get(problem, task.solver)
         found = self.walk.step(problem) if kept is None else kept
@@ -173,12 +176,13 @@ class _Path:
 
     def loss(self, level: float) -> float:
         problem, found = self.design(level)
-        return max(problem.revealed_value - found.value, 0.0)
+        return max(problem.program.revealed_value - found.value, 0.0)
 
     def point(self, target: float, level: float) -> FrontierPoint:
         problem, found = self.design(level)
         task = self.task
-        nothing, room = problem.constant_value, problem.revealed_value - problem.constant_value
+        nothing = problem.program.constant_value
+        room = problem.program.revealed_value - nothing
         attained = {
             "epsilon": lambda: level,
             "ldp": lambda: self.implied_ldp(level),
@@ -272,7 +276,7 @@ def _share(gain: float, room: float) -> float:
 
 def _by_loss(path: _Path, target: float) -> tuple[float, str]:
     problem, _ = path.design(0.0)
-    width = problem.revealed_value - problem.constant_value
+    width = problem.program.revealed_value - problem.program.constant_value
 
     def excess(level: float) -> float:
         # What meets the target to rounding meets it.

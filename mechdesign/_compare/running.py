@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..certificate.certificate import gap_out_of
 from ..errors import GapWarning, InputError, LevelError, StorageError, is_iterable, quote, warn
 from ..prior import Prior, as_prior
 from ..privacy.families import as_families
@@ -16,10 +17,9 @@ from ..privacy.notion import check_level
 from ..privacy.pointwise import PML
 from ..progress import counter
 from ..serialising import problem_to_json
-from ..solve.certificate import gap_out_of
+from ..solve._sweep import check_jobs
 from ..solve.choice import choose
-from ..solve.problem import AnyProblem, state_problem
-from ..solve.sweeping import check_jobs
+from ..solve.problem import Problem, state_problem
 from ..utility.base import Utility
 from .frontiers import Comparison
 from .paths import FrontierPoint, Missing, Task, check_match
@@ -136,7 +136,7 @@ def compare(
     return Comparison(priors, utilities, names, match, points, missing)
 
 
-def _check_storable(problem: AnyProblem) -> None:
+def _check_storable(problem: Problem) -> None:
     """Raise before any work when a design for a problem could not be kept in a file."""
     try:
         problem_to_json(problem)
@@ -243,7 +243,7 @@ def _default_levels(prior: Prior, utility: Utility, outputs: Any, match: str) ->
     if match != "loss":
         return tuple(map(float, _LEVELS))
     problem = state_problem(prior, utility, PML(0.0), outputs)
-    width = problem.revealed_value - problem.constant_value
+    width = problem.program.revealed_value - problem.program.constant_value
     shares = (np.arange(_LOSSES) + 0.5) / _LOSSES
     losses = tuple(float(share * width) for share in shares)
     return losses if width > 0 else (0.0,)

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..errors import StorageError, quote
 from ..serialising import asked_to_json, label_to_json, problem_to_json
-from ..solve.designing import Design
-from ..solve.problem import AnyProblem, Problem
+from ..solve._design import Design
+from ..solve.problem import Problem
 from ..storage import load, save
 
 
@@ -31,16 +31,16 @@ class Store:
                 f"folder {folder}: cannot be made ({why}); choose another name."
             ) from None
 
-    def _file(self, problem: AnyProblem, solver: str) -> Path:
+    def _file(self, problem: Problem, solver: str) -> Path:
         asked: dict[str, Any] = {
             "problem": problem_to_json(problem),
             "solver": solver,
-            "time_limit": problem.time_limit,
+            "time_limit": problem.program.time_limit,
         }
         text = json.dumps(asked, sort_keys=True)
         return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 
-    def get(self, problem: AnyProblem, solver: str) -> Design | None:
+    def get(self, problem: Problem, solver: str) -> Design | None:
         """The design kept for a problem, if there is one; raises :class:`StorageError`."""
         path = self._file(problem, solver)
         if not path.exists():
@@ -57,7 +57,7 @@ class Store:
             )
         return found
 
-    def put(self, problem: AnyProblem, solver: str, found: Design) -> None:
+    def put(self, problem: Problem, solver: str, found: Design) -> None:
         """Keep a design; the file appears only when it is complete."""
         save(found, self._file(problem, solver), overwrite=True)
 
@@ -71,8 +71,8 @@ def folder_name(folder: Any) -> str:
     return str(folder)
 
 
-def _answers(found: Design, problem: AnyProblem) -> bool:
-    outputs = found.mechanism.outputs if isinstance(problem, Problem) else ()
+def _answers(found: Design, problem: Problem) -> bool:
+    outputs = found.mechanism.outputs if problem.outputs else ()
     asked = asked_to_json(found.prior, found.notions, found.utility, outputs)
     wanted = problem_to_json(problem)
     # A matrix may be read back under another name; what it pays is the same.

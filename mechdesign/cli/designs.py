@@ -84,8 +84,8 @@ def design(
     from ..files import check_writable
     from ..privacy.notion import parse_notion
     from ..release.identify import identifiability
-    from ..solve.designing import design as run_design
-    from ..solve.designing import explain as run_explain
+    from ..solve._design import design as run_design
+    from ..solve._design import explain as run_explain
     from ..storage import save, seal, to_json, write_csv
     from ..views import text as reporting
 
@@ -162,7 +162,7 @@ def show(
     """Check a saved design again and print it."""
     from .._audit import audit as run_audit
     from ..release.identify import identifiability
-    from ..solve.designing import Design
+    from ..solve._design import Design
     from ..storage import load, save, to_json
     from ..views import text as reporting
 

@@ -105,7 +105,7 @@ def _leakage(asked: Subject) -> Any:
 
 def _binding(asked: Subject) -> Any:
     from ..plotting.prices import plot_binding
-    from ..solve.designing import Design
+    from ..solve._design import Design
 
     design = asked.item
     if not isinstance(design, Design) or asked.prior != design.prior:

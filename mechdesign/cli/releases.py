@@ -77,7 +77,7 @@ def apply(
     from ..release.keys import release_key
     from ..release.streams import receipt_path
     from ..releasing import privatize_file
-    from ..solve.designing import Design
+    from ..solve._design import Design
     from ..storage import load_kernel
 
     item = load_kernel(kernel)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
     from ..prior import Prior
     from ..privacy.notion import PrivacyNotion
-    from ..solve.designing import Design
+    from ..solve._design import Design
 
 KernelFile = Annotated[
     str, typer.Argument(help="A saved design, or a kernel as CSV with labels or as JSON rows.")
@@ -58,7 +58,7 @@ def read_subject(
     from ..prior import Prior
     from ..privacy.notion import parse_notion
     from ..release.published import PublicDesign, needs_prior
-    from ..solve.designing import Design
+    from ..solve._design import Design
     from ..storage import load_kernel
 
     notions = tuple(parse_notion(spec) for spec in privacy or [])

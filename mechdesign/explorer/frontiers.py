@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import MechdesignError
 from ..privacy.notion import NOTIONS, PrivacyNotion
-from ..solve.designing import Design, design
+from ..solve._design import Design, design
+from ..solve._sweep import sweep
 from ..solve.problem import state_problem
-from ..solve.sweeping import sweep
 from ..utility.base import LinearUtility
 from .settings import Demand, Settings
 
@@ -123,7 +123,7 @@ class Span:
 def span(settings: Settings) -> Span:
     """Utilities without any release and without any privacy."""
     problem = state_problem(settings.prior(), settings.goal(), NOTIONS["pml"].at(math.inf))
-    return Span(problem.constant_value, problem.revealed_value)
+    return Span(problem.program.constant_value, problem.program.revealed_value)
 
 
 @dataclass(frozen=True)

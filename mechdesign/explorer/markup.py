@@ -11,7 +11,7 @@ import numpy as np
 from .._audit import AuditReport
 from ..errors import visible_lines
 from ..labels import listing, shorten
-from ..solve.designing import Design
+from ..solve._design import Design
 from ..theory.conversions import Implication
 from ..theory.rules import STATEMENTS
 from . import words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..labels import shorten
-from ..solve.designing import Design
+from ..solve._design import Design
 from ..theory.conversions import Implication, rounded_up
 
 #: What the names of notions stand for.

@@ -8,7 +8,7 @@ from .._audit import matched
 from ..errors import PriorError
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..solve.designing import Design
+from ..solve._design import Design
 
 
 def kernel_of(item: Any, prior: Any) -> tuple[Mechanism, Prior | None]:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from .._audit import AuditReport
 from ..errors import InputError, UnknownNameError, is_iterable
-from ..privacy.averaging import AverageNotion
-from ..privacy.notion import PrivacyNotion
+from ..privacy.notion import AverageNotion, PrivacyNotion
 from .style import DASHES, MARKERS, NORMAL, PALETTE, fit_figure, legend_beside, new_axes
 from .ticks import brief, mark_edge, name_ticks
 

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..privacy.differential import LDP
-from ..privacy.hypotheses import Bound, Hypotheses
-from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
-from ..privacy.pointwise import ALIP, LIP, PMC, PML
-from ..solve.designing import Design
+from ..privacy.constraint import Rounding
+from ..privacy.notion import PrivacyNotion, as_notions
+from ..privacy.pointwise import ALIP
+from ..privacy.rows import ConeRows
+from ..solve._design import Design
+from ..solve.program import Cone
 from ..theory.conversions import implications
 from .items import kernel_and_prior
 from .style import DASHES, INK, MARKERS, NORMAL, PALETTE, fit_figure, legend_beside, new_axes
@@ -116,18 +117,18 @@ def _bounds_of(
     notion: PrivacyNotion, mechanism: Mechanism, prior: Prior, lifts: Array, used: NDArray[np.intp]
 ) -> _Bounds:
     name = str(notion)
-    if isinstance(notion, (PML, PMC, LIP, ALIP)):
-        low = math.inf if isinstance(notion, PML) else notion.levels[0]
-        high = math.inf if isinstance(notion, PMC) else notion.levels[-1]
-        return _Bounds(name, _lines(low, high, name))
-    if isinstance(notion, LDP):
-        least = enumerate(lifts.min(axis=0).tolist())
-        spans = tuple((y, v, v + notion.epsilon) for y, v in least if math.isfinite(v))
-        finite = notion.epsilon < math.inf
-        return _Bounds(f"{name}: all lifts within a band", (), spans if finite else (), True)
-    if isinstance(notion, LikelihoodBound):
-        bounds = [b for b in notion.checked_bounds(prior) if not b.is_vacuous]
-        found = [span for b in bounds for span in _brackets(b, mechanism, prior, used)]
+    asked = notion.constraints(prior)
+    if asked is not None and not asked.sums:
+        sides = Cone(prior, asked.cone).two_sided(Rounding.OUTSIDE)
+        if sides is not None and sides.shape in ("upper lift", "lower lift", "lift", "free"):
+            low = -math.log(sides.lower) if sides.lower > 0 else math.inf
+            return _Bounds(name, _lines(low, math.log(sides.upper), name))
+        if sides is not None and sides.shape == "ratio":
+            least = enumerate(lifts.min(axis=0).tolist())
+            width = math.log(sides.ratio)
+            spans = tuple((y, v, v + width) for y, v in least if math.isfinite(v))
+            return _Bounds(f"{name}: all lifts within a band", (), spans, True)
+        found = [span for part in asked.cone for span in _brackets(part, mechanism, prior, used)]
         return _Bounds(f"{name}: reach of the nearest pair", (), tuple(found))
     low, high = implications(notion, prior)[ALIP].levels
     return _Bounds(name, _lines(low, high, f"implied by {name}"))
@@ -145,34 +146,16 @@ def _lines(low: float, high: float, name: str) -> tuple[tuple[float, str], ...]:
 
 
 def _brackets(
-    bound: Bound, mechanism: Mechanism, prior: Prior, used: NDArray[np.intp]
+    part: ConeRows, mechanism: Mechanism, prior: Prior, used: NDArray[np.intp]
 ) -> Iterator[tuple[int, float, float]]:
     """At each outcome the pair nearest to its bound: from ν to as far as μ may go."""
-    over, under = (_floats(side, mechanism)[:, used] for side in (bound.over, bound.under))
-    q = mechanism.output_distribution(prior)[used]
-    levels = np.full(len(bound.over), bound.epsilon)
-    if bound.scales is not None:
-        levels = bound.epsilon * np.array([float(scale) for scale in bound.scales])
-    for y in range(len(used)):
-        nearest, level = float(under[:, y].min()), bound.epsilon
-        if bound.pairing == "matched":
-            live = (over[:, y] > 0) & (under[:, y] > 0)
-            if not live.any():
-                continue
-            excess = np.full(len(live), -math.inf)
-            excess[live] = np.log(over[live, y] / under[live, y]) - levels[live]
-            pair = int(excess.argmax())
-            nearest, level = float(under[pair, y]), float(levels[pair])
-        if nearest > 0:
-            start = math.log(nearest / float(q[y]))
-            yield y, start, start + level
-
-
-def _floats(side: Hypotheses, mechanism: Mechanism) -> Array:
-    """Likelihoods of hypotheses at each outcome; of a set of priors the least."""
-    unit = side.total << mechanism.bits
-    rows = side.likelihoods(mechanism)
-    return np.array([[int(v) / unit for v in row] for row in rows])
+    ratios = part.at(mechanism)
+    q = mechanism.output_distribution(prior)
+    for place, y in enumerate(used.tolist()):
+        nearest = ratios.nearest(y)
+        if nearest is not None and nearest[0] > 0:
+            start = math.log(nearest[0] / float(q[y]))
+            yield place, start, start + nearest[1]
 
 
 def _span(lifts: Array, heights: list[float]) -> tuple[float, float]:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, quote
-from ..solve.designing import Design
-from ..solve.priced_pairs import PricedConstraint
-from ..solve.shadow_prices import Binding, binding
+from ..solve._design import Design
+from ..solve.sensitivity import Binding, PricedConstraint, binding
 from .style import NORMAL, PALETTE, SMALL, fit_figure, legend_beside, new_axes
 from .ticks import plain, plain_names
 

@@ -2,8 +2,17 @@
 
 # isort: off
 # The order of import is the order in which audits list the notions.
-from .hypotheses import Bound, Hypotheses
-from .notion import NOTIONS, Check, LikelihoodBound, PrivacyNotion, as_notions, parse_notion
+from .constraint import Bound, Hypotheses
+from .sums import Epigraph, Evaluation, Minorants, SumConstraint, SumPrice
+from .notion import (
+    NOTIONS,
+    AverageNotion,
+    Check,
+    LikelihoodBound,
+    PrivacyNotion,
+    as_notions,
+    parse_notion,
+)
 from .pointwise import ALIP, LIP, PMC, PML
 from .differential import DP, LDP, FreeLunch, MetricPrivacy
 from .feature import ConditionalPMC, ConditionalPML, FeaturePMC, FeaturePML
@@ -23,11 +32,14 @@ __all__ = [
     "PML",
     "ApproximateLDP",
     "ApproximatePufferfish",
+    "AverageNotion",
     "Bound",
     "Check",
     "ConditionalPMC",
     "ConditionalPML",
     "EntryPML",
+    "Epigraph",
+    "Evaluation",
     "FeaturePMC",
     "FeaturePML",
     "FreeLunch",
@@ -38,9 +50,12 @@ __all__ = [
     "MaximalCostLeakage",
     "MaximalLeakage",
     "MetricPrivacy",
+    "Minorants",
     "PrivacyNotion",
     "Pufferfish",
     "RobustPML",
+    "SumConstraint",
+    "SumPrice",
     "as_notions",
     "parse_notion",
 ]

@@ -20,11 +20,17 @@ from ..errors import LevelError, quote
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .averaging import AverageNotion, DeltaNotion, least_level
-from .budgets import Budget, Excess, Information, Peak, Trough, information_of
-from .hypotheses import Hypotheses
-from .notion import factor
-from .theta import checked_priors, thetas_over
+from .constraint import Hypotheses
+from .notion import AverageNotion, DeltaNotion, factor
+from .prior_sets import checked_priors, masses_over
+from .sums import (
+    ColumnMaxima,
+    ColumnMinima,
+    HockeyStick,
+    InformationLimit,
+    SumConstraint,
+    least_level,
+)
 
 Function = Callable[[Any], Any]
 
@@ -57,9 +63,9 @@ class MaximalLeakage(AverageNotion):
             "values. A single report may tell more."
         )
 
-    def budgets(self, prior: Prior) -> list[Budget]:
+    def sums(self, prior: Prior) -> list[SumConstraint]:
         """One sum of column maxima."""
-        return [Peak(Hypotheses.points(prior, prior.support), self.epsilon)]
+        return [ColumnMaxima(Hypotheses.points(prior, prior.support), self.epsilon)]
 
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
         """Share of each outcome: its column maximum over the sum of them, times the level."""
@@ -91,9 +97,9 @@ class MaximalCostLeakage(AverageNotion):
             f"cost is divided by at most {factor(self.epsilon)}. A single report may tell more."
         )
 
-    def budgets(self, prior: Prior) -> list[Budget]:
+    def sums(self, prior: Prior) -> list[SumConstraint]:
         """One sum of column minima."""
-        return [Trough(Hypotheses.points(prior, prior.support), self.epsilon)]
+        return [ColumnMinima(Hypotheses.points(prior, prior.support), self.epsilon)]
 
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
         """What each outcome lacks: its mean entry less its least one."""
@@ -111,9 +117,7 @@ class _InformationNotion(AverageNotion, register=False):
 
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
         """Share of each outcome in the largest of the informations, ``(M,)`` in nats."""
-        shares = [
-            information_of(b, kernel) for b in self.budgets(prior) if isinstance(b, Information)
-        ]
+        shares = [c.shares(kernel) for c in self.sums(prior) if isinstance(c, InformationLimit)]
         return np.maximum(max(shares, key=lambda s: float(s.sum())), 0.0)
 
     def measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
@@ -137,14 +141,14 @@ class MIPrivacy(_InformationNotion):
             "much more."
         )
 
-    def budgets(self, prior: Prior) -> list[Budget]:
+    def sums(self, prior: Prior) -> list[SumConstraint]:
         """One row per symbol, one group."""
         n = len(prior)
         rows = tuple(
             tuple(prior.mass(x) if i == x else Fraction(0) for i in range(n))
             for x in prior.support.tolist()
         )
-        return [Information(rows, (0,) * len(rows), self.epsilon)]
+        return [InformationLimit(rows, (0,) * len(rows), self.epsilon)]
 
 
 @dataclass(frozen=True)
@@ -217,10 +221,10 @@ class MIPufferfish(_InformationNotion):
         """Other priors than that of the design give mass to other symbols."""
         return self.priors is not None
 
-    def budgets(self, prior: Prior) -> list[Budget]:
+    def sums(self, prior: Prior) -> list[SumConstraint]:
         """One for every pair of functions and every prior."""
-        found: list[Budget] = []
-        for theta in thetas_over(self.priors, prior):
+        found: list[SumConstraint] = []
+        for theta in masses_over(self.priors, prior):
             for number, table in enumerate(self.features):
                 values = dict(table)
                 rows: dict[Any, list[Fraction]] = {}
@@ -237,7 +241,7 @@ class MIPufferfish(_InformationNotion):
                         rows.setdefault(values[label], [Fraction(0)] * len(prior))[x] += theta[x]
                 publics = list(dict.fromkeys(c for _, c in rows))
                 found.append(
-                    Information(
+                    InformationLimit(
                         tuple(map(tuple, rows.values())),
                         tuple(publics.index(c) for _, c in rows),
                         self.epsilon,
@@ -300,13 +304,13 @@ class ApproximateLDP(DeltaNotion):
             "the added chance may tell all."
         )
 
-    def budgets(self, prior: Prior) -> list[Budget]:
+    def sums(self, prior: Prior) -> list[SumConstraint]:
         """Every ordered pair of symbols."""
         n = len(prior)
         pairs = [(x, z) for x in range(n) for z in range(n) if x != z] or [(0, 0)]
         over = Hypotheses.points(prior, [x for x, _ in pairs])
         under = Hypotheses.points(prior, [z for _, z in pairs])
-        return [Excess(over, under, self.epsilon, self.delta)]
+        return [HockeyStick(over, under, self.epsilon, self.delta)]
 
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
         """Largest P(y|x) − e^ε P(y|x') of each outcome, at the asked ε (at 0 when infinite)."""

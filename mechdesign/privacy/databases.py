@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..errors import LevelError, PriorError, is_iterable, quote
 from ..exact import fraction
 from ..prior import Prior
-from .hypotheses import Bound, Hypotheses
+from .constraint import Bound, Hypotheses
 from .notion import LikelihoodBound, factor
 
 #: Counts of a database that are told apart.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..labels import Label
 from ..prior import Prior
-from .hypotheses import Bound, Hypotheses
+from .constraint import Bound, Hypotheses
 from .notion import LikelihoodBound, factor
 from .relations import (
     checked_distances,

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from ..errors import quote
 from ..labels import Label
 from ..prior import Prior
+from .constraint import Bound, Hypotheses
 from .features import checked_feature, joint_masses, tabulated
-from .hypotheses import Bound, Hypotheses
 from .notion import LikelihoodBound, factor
 
 

@@ -20,12 +20,28 @@ from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..registry import register as register_class
-from .hypotheses import Bound, BoundCheck, check_bound
+from .constraint import Bound, BoundCheck, check_bound
+from .rows import ConeRows, cone_rows
+from .sums import Evaluation, SumConstraint
 
 # Ratios above e to this are shown as powers of e.
 _LARGEST_SHOWN = 200
 
 NOTIONS: dict[str, type[PrivacyNotion]] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """What a notion asks of a kernel on given symbols, in the form that everything else reads.
+
+    Attributes
+    ----------
+    cone : rows that every column satisfies, one part for each bound with a finite level
+    sums : constraints on sums over outcomes with a finite level
+    """
+
+    cone: tuple[ConeRows, ...] = ()
+    sums: tuple[SumConstraint, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,6 +164,13 @@ class PrivacyNotion(ABC):
     def check(self, mechanism: Mechanism, prior: Prior) -> Check:
         """Decide exactly whether a kernel satisfies the notion at its level."""
 
+    def constraints(self, prior: Prior) -> Constraints | None:
+        """What the notion asks, for a prior over the kernel's inputs; infinite levels ask nothing.
+
+        ``None`` for a notion that can be audited only, as nothing is known that implies it.
+        """
+        return None
+
     def measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
         """The levels a kernel has, in floating point (see :meth:`check` for exact ones)."""
         per_outcome = np.atleast_2d(self.leakage(mechanism.kernel, prior))
@@ -207,6 +230,12 @@ class LikelihoodBound(PrivacyNotion):
             )
         return list(found)
 
+    def constraints(self, prior: Prior) -> Constraints:
+        """Rows of the cone for every bound."""
+        return Constraints(
+            tuple(cone_rows(b) for b in self.checked_bounds(prior) if not b.is_vacuous)
+        )
+
     def check(self, mechanism: Mechanism, prior: Prior) -> Check:
         """Decide every bound in integers and rationals.
 
@@ -250,6 +279,94 @@ class LikelihoodBound(PrivacyNotion):
                 "does not settle it)"
             )
         return text
+
+
+class AverageNotion(PrivacyNotion, register=False):
+    """A notion that constrains sums over outcomes.
+
+    A subclass gives :meth:`sums`, which are compiled and exactly checked, and a measurement of its
+    own: :meth:`leakage`, the share of each outcome, and :meth:`measure`, the level.
+    """
+
+    by_default: ClassVar[bool] = False
+
+    @abstractmethod
+    def sums(self, prior: Prior) -> list[SumConstraint]:
+        """The constraints and their levels, for a prior over the kernel's inputs."""
+
+    def checked_sums(self, prior: Prior) -> list[SumConstraint]:
+        """:meth:`sums`, or a :class:`LevelError` when it does not give what it should."""
+        found = self.sums(prior)
+        if not isinstance(found, (list, tuple)) or not found:
+            raise self._no_sums(found)
+        if not all(isinstance(constraint, SumConstraint) for constraint in found):
+            raise self._no_sums(found)
+        return list(found)
+
+    def _no_sums(self, found: Any) -> LevelError:
+        return LevelError(
+            f"sums of {type(self).__name__}",
+            expected="a list of at least one SumConstraint",
+            got=quote(found),
+            remedy="return what mechdesign.privacy.SumConstraint is derived from in sums()",
+        )
+
+    def constraints(self, prior: Prior) -> Constraints:
+        """The constraints on sums over outcomes."""
+        return Constraints(sums=tuple(c for c in self.checked_sums(prior) if not c.is_vacuous))
+
+    def check(self, mechanism: Mechanism, prior: Prior) -> Check:
+        """Decide every constraint in integers, rationals and enclosures of logarithms.
+
+        Raises :class:`KernelError` when the prior is not over the kernel's inputs.
+        """
+        mechanism.check_prior(prior)
+        found = [constraint.evaluate(mechanism) for constraint in self.checked_sums(prior)]
+        worst = max(found, key=lambda evaluated: evaluated.level)
+        order = (Verdict.NO, Verdict.UNDECIDED, Verdict.YES)
+        verdict = next(v for v in order if any(evaluated.verdict is v for evaluated in found))
+        output = mechanism.outputs[worst.output]
+        return Check(
+            self,
+            verdict,
+            (Worst(worst.level, output, worst.over, worst.under),),
+            output,
+            None,
+            self._evidence(worst, output, verdict),
+        )
+
+    def _evidence(self, worst: Evaluation, output: Label, verdict: Verdict) -> str:
+        text = f"{worst.over} against {worst.under}: level {worst.level:.12g}"
+        if self.levels[0] < math.inf:
+            text += f" against {self.levels[0]:.12g}"
+        text += f", most of it at outcome {quote(output)}"
+        return text + (" (rounding does not settle it)" if verdict is Verdict.UNDECIDED else "")
+
+
+class DeltaNotion(AverageNotion, register=False):
+    """An average notion up to a δ, which a subclass has as a field."""
+
+    delta: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "delta", checked_delta(self.delta))
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.levels[0]:.6g}, delta={self.delta:.6g})"
+
+
+def checked_delta(value: Any) -> float:
+    """A δ from 0 to 1, or a :class:`LevelError`."""
+    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not good or not 0 <= value <= 1:
+        raise LevelError(
+            "delta",
+            expected="a number from 0 to 1",
+            got=quote(value),
+            remedy="give for example 1e-5",
+        )
+    return float(value)
 
 
 def _excess(bound: Bound, check: BoundCheck) -> float:

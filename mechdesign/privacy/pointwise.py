@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..prior import Prior
-from .hypotheses import Bound, Hypotheses
+from .constraint import Bound, Hypotheses
 from .notion import LikelihoodBound, factor
 
 

@@ -1,4 +1,4 @@
-"""Sets of priors with too many vertices to list: what is smallest over them, exactly.
+"""Sets of priors: lists of them as data, and polytopes with too many vertices to list.
 
 A set P of distributions stands in a :class:`Bound` where a list of hypotheses ν could stand:
 (μᵀK)(y) ≤ e^ε (pᵀK)(y) for every p in P is (μᵀK)(y) ≤ e^ε min_P (pᵀK)(y). The minimum over a box or
@@ -16,15 +16,67 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact import common_integers
+from ..errors import PriorError, quote
+from ..exact import common_integers, fraction
+from ..labels import tidy
 from ..mechanism import Mechanism
-from .hypotheses import Hypotheses
+from ..prior import Prior
+from .constraint import Distribution, Hypotheses
 
 # Steps of the search for corners before it gives up.
 _MOST_STEPS = 20_000
 
 # Dual weights are moved this share into the set, so that rounding leaves them inside.
 _INSIDE = 4e-16
+
+
+def checked_priors(priors: Any) -> Any:
+    """A set of priors as data, ``((label, mass), ...)`` each; ``None`` for the design's own."""
+    if priors is None:
+        return None
+    found = []
+    try:
+        for prior in [priors] if isinstance(priors, Prior) else list(priors):
+            if isinstance(prior, Prior):
+                masses = ((label, prior.mass(i)) for i, label in enumerate(prior.labels))
+                found.append(tuple((label, mass) for label, mass in masses if mass))
+            else:
+                found.append(tuple((tidy(label), mass) for label, mass in prior))
+    except (TypeError, ValueError, OverflowError):
+        raise PriorError(
+            "priors of a notion",
+            expected="a Prior, or a list of them",
+            got=quote(priors),
+            remedy="write md.Prior([...], labels) for each",
+        ) from None
+    if not found:
+        raise PriorError(
+            "priors of a notion",
+            expected="at least one Prior",
+            got="none",
+            remedy="leave it out to use the prior of the design",
+        )
+    return tuple(found)
+
+
+def masses_over(priors: Any, prior: Prior) -> list[list[Fraction]]:
+    """Exact masses of each prior of a set, in the order of the design's symbols.
+
+    Raises :class:`PriorError` for a prior that has mass on other symbols.
+    """
+    if priors is None:
+        return [[prior.mass(i) for i in range(len(prior))]]
+    known = set(prior.labels)
+    for theta in priors:
+        strange = [label for label, mass in theta if mass and label not in known]
+        if strange:
+            raise PriorError(
+                "prior of a notion",
+                expected="a prior over symbols of the design",
+                got=f"mass on {quote(strange[0])}",
+                remedy="give both the same labels",
+            )
+    return [[fraction(dict(theta).get(label, 0)) for label in prior.labels] for theta in priors]
 
 
 class PriorSet(Hypotheses):
@@ -40,8 +92,23 @@ class PriorSet(Hypotheses):
         return 1
 
     @property
+    def entries(self) -> int:
+        """Counted as one, as rows of the dual are sparse."""
+        return 1
+
+    def kind(self, prior: Prior) -> str | None:
+        """A set is neither all point masses nor the prior alone."""
+        return None
+
+    def listed(self) -> tuple[Distribution, ...] | None:
+        """The vertices as distributions; ``None`` when there are too many."""
+        found = self.vertices()
+        name = f"a vertex of {self.names[0]}"
+        return None if found is None else tuple(self._distribution(row, name) for row in found)
+
+    @property
     def matrix(self) -> Any:
-        """Sets have no matrix of hypotheses."""
+        """A set has no matrix of hypotheses."""
         raise TypeError("a set of priors has no matrix; use rows()")
 
     def likelihoods(self, mechanism: Mechanism) -> NDArray[Any]:

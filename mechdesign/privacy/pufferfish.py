@@ -17,12 +17,11 @@ from ..exact import fraction
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .averaging import DeltaNotion, least_level
-from .budgets import Budget, Excess
+from .constraint import Bound, Hypotheses
 from .features import checked_feature
-from .hypotheses import Bound, Hypotheses
-from .notion import Check, LikelihoodBound, factor
-from .theta import checked_priors, thetas_over
+from .notion import Check, DeltaNotion, LikelihoodBound, factor
+from .prior_sets import checked_priors, masses_over
+from .sums import HockeyStick, SumConstraint, least_level
 
 Function = Callable[[Any], Any]
 
@@ -158,7 +157,7 @@ class Pufferfish(LikelihoodBound):
     def hypotheses(self, prior: Prior) -> Iterator[tuple[str, str, list[Fraction], list[Fraction]]]:
         """Names and masses of each pair P_θ(X, s), P_θ(X, s') of positive probability."""
         chances = {name: dict(content) for name, content in self.secrets}
-        thetas = thetas_over(self.priors, prior)
+        thetas = masses_over(self.priors, prior)
         for number, theta in enumerate(thetas):
             tail = "" if len(thetas) == 1 else f" under prior {number}"
             for a, b in self.pairs:
@@ -262,10 +261,10 @@ class ApproximatePufferfish(DeltaNotion):
         """Other priors than that of the design give mass to other symbols."""
         return self.priors is not None
 
-    def budgets(self, prior: Prior) -> list[Budget]:
+    def sums(self, prior: Prior) -> list[SumConstraint]:
         """Every pair of secrets and every prior, both ways."""
         (bound,) = self.framework.bounds(prior)
-        return [Excess(bound.over, bound.under, self.epsilon, self.delta)]
+        return [HockeyStick(bound.over, bound.under, self.epsilon, self.delta)]
 
     def check(self, mechanism: Mechanism, prior: Prior) -> Check:
         """As for every notion, once each secret is known to name symbols of the prior."""

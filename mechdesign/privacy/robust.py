@@ -15,10 +15,9 @@ from ..errors import LevelError, PriorError, is_iterable, quote
 from ..exact import fraction
 from ..labels import Label, tidy
 from ..prior import Prior
-from .hypotheses import Bound, Hypotheses
+from .constraint import Bound, Hypotheses
 from .notion import LikelihoodBound, factor
-from .prior_sets import Ball, Box
-from .theta import checked_priors, thetas_over
+from .prior_sets import Ball, Box, checked_priors, masses_over
 
 
 @dataclass(frozen=True)
@@ -134,12 +133,12 @@ class RobustPML(LikelihoodBound):
         kind = self.priors[0]
         n = len(prior)
         if kind == "vertices":
-            rows = thetas_over(self.priors[1], prior)
+            rows = masses_over(self.priors[1], prior)
             counting = [x for x in range(n) if any(row[x] for row in rows)]
             names = [f"vertex {i}" for i in range(len(rows))]
             return Hypotheses.mixtures(rows, names), counting
         if kind == "ball":
-            (centre,) = thetas_over((self.priors[1],), prior)
+            (centre,) = masses_over((self.priors[1],), prior)
             distance = fraction(self.priors[2]) / 2
             low = [max(c - distance, Fraction(0)) for c in centre]
             high = [min(c + distance, Fraction(1)) for c in centre]
@@ -198,10 +197,10 @@ class RobustPML(LikelihoodBound):
         """Min pᵀK over the set by its dual, whose optimum is at one of the entries, ``(M,)``."""
         kind = self.priors[0]
         if kind == "vertices":
-            rows = np.array(thetas_over(self.priors[1], prior), dtype=float)
+            rows = np.array(masses_over(self.priors[1], prior), dtype=float)
             return np.asarray((rows @ kernel).min(axis=0))
         if kind == "ball":
-            centre = np.array(thetas_over((self.priors[1],), prior)[0], dtype=float)
+            centre = np.array(masses_over((self.priors[1],), prior)[0], dtype=float)
             distance = min(float(self.priors[2]) / 2, 1.0)
             rise = kernel - kernel.min(axis=0)
             taken = np.min(

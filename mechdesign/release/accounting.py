@@ -25,7 +25,6 @@ from ..privacy import (
     PML,
     ApproximateLDP,
     ApproximatePufferfish,
-    Bound,
     LikelihoodBound,
     MaximalCostLeakage,
     MaximalLeakage,
@@ -34,6 +33,7 @@ from ..privacy import (
     PrivacyNotion,
 )
 from ..privacy.notion import as_notions
+from ..privacy.rows import cone_rows
 from ..tables import is_missing
 from .counting import count_rows
 from .published import needs_prior
@@ -252,7 +252,7 @@ def _bounded(notion: LikelihoodBound, kernels: list[_Repeated], prior: Prior) ->
     logs = _log_ratios(kernels)
     levels = [0.0] * len(notion.levels)
     for bound in notion.checked_bounds(prior):
-        level = _bound_level(bound, logs)
+        level = cone_rows(bound).implied_level(logs)
         levels[bound.parameter] = max(levels[bound.parameter], level)
     return tuple(levels)
 
@@ -285,28 +285,6 @@ def _sum_bounded(notion: PrivacyNotion, kernels: list[_Repeated], prior: Prior) 
     if isinstance(notion, (MaximalLeakage, MIPrivacy, MIPufferfish)):
         found = min(found, math.log(len(prior)))
     return found * (1 + _SLACK) + _SLACK
-
-
-def _bound_level(bound: Bound, logs: NDArray[np.float64]) -> float:
-    from scipy.special import logsumexp
-
-    over, under = bound.over.matrix.toarray() > 0, bound.under.matrix.toarray()
-    with np.errstate(divide="ignore"):
-        masses = np.log(under)
-    # against[x, j]: log of the largest likelihood ratio of the symbol x against hypothesis j.
-    against = np.stack([-logsumexp(masses - row, axis=1) for row in logs])
-    worst = np.stack([against[part].max(axis=0) for part in over])
-    if bound.pairing == "matched":
-        found = np.diagonal(worst).copy()
-        scales = np.ones(len(found)) if bound.scales is None else np.array(bound.scales)
-    else:
-        found, scales = np.array([worst.max()]), np.ones(1)
-    found = np.maximum(found, 0)
-    found = np.where(found > _SLACK, found * (1 + _SLACK) + _SLACK, found + 2 * _SLACK)
-    free = scales == 0
-    each = found / np.where(free, 1, scales)
-    each[free & (found > 4 * _SLACK)] = math.inf
-    return float(each.max())
 
 
 def largest_ratios(mechanism: Mechanism) -> NDArray[np.float64]:

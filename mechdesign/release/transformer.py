@@ -16,7 +16,7 @@ from ..errors import DataError, InputError, MechdesignError, RepeatWarning, warn
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy import LDP
-from ..solve.designing import design
+from ..solve._design import design
 from ..tables import is_missing
 from ..utility import Hamming
 from .accounting import largest_ratios

@@ -13,16 +13,16 @@ in the N prices. Dense bounds, which mixtures of many symbols give, cost no more
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SolverError
+from .backends.highs import SIMPLEX_ENTRIES
 from .interior_point import one_thread
-from .linear_program import SIMPLEX_ENTRIES, LinearMethod, compile_program
-from .methods import Candidate, Duals
-from .problem import Problem
+from .linear_program import compile_program
+from .method import Candidate, Method, handles_linear
+from .program import LinearProgram
 
 Array = NDArray[np.float64]
 
@@ -179,10 +179,11 @@ def interior_point(cost: Array, rows: Array, n: int) -> tuple[_Point, int, bool]
     return best, count, least < ACCEPTED
 
 
-class Blockwise(LinearMethod):
+class Blockwise(Method):
     """Interior point on the general program, one factorisation per output and step."""
 
     name = "blockwise"
+    handles = handles_linear()
     reason = (
         "the bounds compare mixtures of many symbols: an interior-point method factorises one "
         "dense system per output, where a sparse method would fill up"
@@ -190,14 +191,11 @@ class Blockwise(LinearMethod):
     source = "Mehrotra1992"
     is_sharpened = False  # the others take far longer on dense bounds
 
-    def refusal(self, problem: Problem) -> str | None:
+    def condition(self, problem: LinearProgram) -> str | None:
         """Applies where one output's inequalities are dense and fit in memory."""
-        why = super().refusal(problem)
-        if why is not None:
-            return why
         if problem.sides is not None:
             return "the bounds form one two-sided cone, which the structured method exploits"
-        rows, entries = _size(problem)
+        rows, entries = problem.cone.terms, problem.cone.entries
         n, m = problem.shape
         if n * m <= SIMPLEX_ENTRIES:
             return "the problem is small, and the simplex method ends at a vertex"
@@ -207,7 +205,7 @@ class Blockwise(LinearMethod):
             return f"{rows} inequalities for each of {m} outputs are too many for dense systems"
         return None
 
-    def solve(self, problem: Problem) -> Candidate:
+    def solve(self, problem: LinearProgram) -> Candidate:
         """Solve the program of :func:`compile_program` block by block.
 
         Raises :class:`SolverError` when no point near the optimum was found.
@@ -222,22 +220,6 @@ class Blockwise(LinearMethod):
             point, steps, converged = interior_point(cost, rows / scale[:, None], n)
         if not np.isfinite(point.v).all():
             raise SolverError(f"the blockwise method broke down on {problem}; try 'clarabel'")
-        kernel, prices, multipliers = program.invert(
-            point.v.ravel(), point.prices, (point.w / scale).ravel()
-        )
+        kernel, duals = program.invert(point.v.ravel(), point.prices, (point.w / scale).ravel())
         facts = {"iterations": str(steps), "converged": str(converged)}
-        return Candidate(kernel, Duals(prices, multipliers), "blockwise interior point", facts)
-
-
-def _size(problem: Problem) -> tuple[int, int]:
-    """Inequalities of one output, and how many of their coefficients are not zero."""
-    rows = entries = 0
-    for bound in problem.bounds:
-        for part in (bound.over, bound.under):
-            listed: Any = part.indices
-            if listed is not None or not part.masses:
-                rows, entries = rows + len(part), entries + len(part)
-            else:
-                rows += len(part)
-                entries += sum(1 for row in part.masses for v in row if v)
-    return rows, entries
+        return Candidate(kernel, duals, "blockwise interior point", facts)

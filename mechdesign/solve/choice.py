@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import NoMethodError, SolverError, UnknownNameError, quote
+from .backends.clarabel import Clarabel, EpigraphClarabel
+from .backends.cvxpy import Cvxpy, installed_solvers
+from .backends.highs import SIMPLEX_ENTRIES, EpigraphHighs, HighsInteriorPoint, HighsSimplex
 from .blockwise import Blockwise
-from .closed_form import CLOSED_FORMS
+from .closed_form import CLOSED_FORMS, SIMPLICES
 from .column_generation import ColumnGeneration
-from .conic import Clarabel
-from .epigraphs import EpigraphClarabel, EpigraphHighs
-from .linear_program import SIMPLEX_ENTRIES, Cvxpy, HighsInteriorPoint, HighsSimplex
-from .methods import Method
-from .problem import AnyProblem, Problem
-from .simplex import SIMPLICES
+from .method import Method
+from .problem import Problem
+from .program import LinearProgram, Program
 from .structured import Structured
 from .vertices import Vertices
 from .window import Window
@@ -26,40 +27,10 @@ COLUMNS, WINDOW, VERTICES = ColumnGeneration(), Window(), Vertices()
 MANY_MASSES = 300
 #: Methods for sub-convex utilities, in the order of preference.
 SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, COLUMNS, WINDOW, VERTICES)
-#: For notions that limit a sum over outcomes.
-BUDGETS: tuple[Method, ...] = (EpigraphHighs(), EpigraphClarabel())
-#: Solvers that cvxpy may have.
-CVXPY_SOLVERS = frozenset(
-    {
-        "CBC",
-        "CLARABEL",
-        "COPT",
-        "CPLEX",
-        "CUCLARABEL",
-        "CUOPT",
-        "CVXOPT",
-        "DAQP",
-        "ECOS",
-        "GLOP",
-        "GLPK",
-        "GUROBI",
-        "HIGHS",
-        "MOSEK",
-        "MPAX",
-        "NAG",
-        "OSQP",
-        "PDLP",
-        "PIQP",
-        "PROXQP",
-        "QOCO",
-        "QPALM",
-        "SCIP",
-        "SCIPY",
-        "SCS",
-        "SDPA",
-        "XPRESS",
-    }
-)
+#: For constraints on sums over outcomes.
+EPIGRAPHS: tuple[Method, ...] = (EpigraphHighs(), EpigraphClarabel())
+# What a solver of cvxpy can be called; which of them there are is asked of cvxpy.
+_CVXPY_NAME = re.compile(r"[A-Z][A-Z0-9_]{1,19}")
 
 
 @dataclass(frozen=True)
@@ -87,25 +58,25 @@ class Choice:
         return "\n".join(lines)
 
 
-def ordered_methods(problem: AnyProblem) -> tuple[Method, ...]:
-    """Every method in the order of preference for a problem of this kind and size."""
-    if not isinstance(problem, Problem):
-        many = len(set(problem.inner.weights)) > MANY_MASSES
+def ordered_methods(program: Program) -> tuple[Method, ...]:
+    """Every method in the order of preference for a program of this kind and size."""
+    if not isinstance(program, LinearProgram):
+        many = len(set(program.prior.weights)) > MANY_MASSES
         return (*SIMPLICES, WINDOW, COLUMNS, VERTICES) if many else SUBLINEAR_METHODS
-    n, m = problem.shape
-    budgets = BUDGETS if problem.others else ()
+    n, m = program.shape
+    sums = EPIGRAPHS if program.sums else ()
     if n * m <= SIMPLEX_ENTRIES:
-        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, *budgets)
-    return (*CLOSED_FORMS, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, SIMPLEX, *budgets)
+        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, *sums)
+    return (*CLOSED_FORMS, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, SIMPLEX, *sums)
 
 
-def choose(problem: AnyProblem, solver: str = "auto") -> Choice:
-    """What :func:`design` would do with a problem, and why.
+def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
+    """What :func:`design` would do with a problem, and why. Nothing is solved, no kernel built.
 
     Parameters
     ----------
     problem : from :func:`state_problem`
-    solver : ``"auto"``, the name of a method, or the name of a cvxpy solver
+    solver : ``"auto"``, the name of a method or of a cvxpy solver, or a :class:`Method`
 
     Raises
     ------
@@ -113,25 +84,17 @@ def choose(problem: AnyProblem, solver: str = "auto") -> Choice:
         When the method asked for, or every method, refuses.
     """
     check_solver(solver)
-    methods = ordered_methods(problem)
-    if solver in ("auto", "all"):
-        candidates: tuple[Method, ...] = methods
-    else:
-        candidates = (find_method(solver),)
-        linear = isinstance(problem, Problem)
-        if linear == (candidates[0] in SUBLINEAR_METHODS):
-            kind = "linear" if linear else "sub-convex"
-            raise NoMethodError(
-                str(problem), {candidates[0].name: f"it does not solve {kind} utilities"}
-            )
+    program = problem.program
+    methods = ordered_methods(program)
+    candidates = methods if solver in ("auto", "all") else (find_method(solver),)
     refusals: dict[str, str] = {}
     for method in candidates:
-        why = method.refusal(problem)
+        why = method.refusal(program)
         if why is None:
             also = tuple(
                 m.name
                 for m in methods
-                if m.name != method.name and m.name not in refusals and m.refusal(problem) is None
+                if m.name != method.name and m.name not in refusals and m.refusal(program) is None
             )
             return Choice(method, refusals, also)
         refusals[method.name] = why
@@ -139,42 +102,46 @@ def choose(problem: AnyProblem, solver: str = "auto") -> Choice:
 
 
 def check_solver(solver: Any) -> None:
-    """Raise :class:`UnknownNameError` for what is no name."""
-    if not isinstance(solver, str):
+    """Raise :class:`UnknownNameError` for what is neither a name nor a method."""
+    if isinstance(solver, type) and issubclass(solver, Method):
+        raise UnknownNameError("solver", f"the class {solver.__name__}", [f"{solver.__name__}()"])
+    if not isinstance(solver, (str, Method)):
         raise UnknownNameError("solver", solver, [*own_methods(), "auto", "all"])
 
 
-def find_method(name: str) -> Method:
-    """A method by name, else a solver that the installed cvxpy has.
+def find_method(solver: str | Method) -> Method:
+    """A method by name, else a solver that the installed cvxpy has; an instance is itself.
 
-    Raises :class:`UnknownNameError`, and :class:`SolverError` for a solver that needs cvxpy where
-    it is not installed.
+    Raises :class:`UnknownNameError`, and :class:`SolverError` for what may be a solver of cvxpy
+    where that is not installed.
     """
-    check_solver(name)
+    check_solver(solver)
+    if isinstance(solver, Method):
+        return solver
     known = own_methods()
-    if name.lower() in known:
-        return known[name.lower()]
-    solvers = cvxpy_solvers()
-    if name.upper() in solvers:
-        return Cvxpy(name)
-    if not solvers and name.upper() in CVXPY_SOLVERS:
+    if solver.lower() in known:
+        return known[solver.lower()]
+    solvers = installed_solvers()
+    if solver.upper() in solvers:
+        return Cvxpy(solver)
+    if not solvers and solver.isupper() and _CVXPY_NAME.fullmatch(solver):
         raise SolverError(
-            f"solver {quote(name)} is used through cvxpy, which is not installed; install it with: "
-            "pip install 'mechdesign[cvxpy]'"
+            f"solver {quote(solver)} is none of {', '.join(known)}; solvers of cvxpy can be used "
+            "once it is installed: pip install 'mechdesign[cvxpy]'"
         )
-    raise UnknownNameError("solver", name, [*known, "auto", "all", *solvers])
+    raise UnknownNameError("solver", solver, [*known, "auto", "all", *solvers])
+
+
+def named_method(name: str) -> Method | None:
+    """The method that a design may name in a file, whatever cvxpy has here; ``None`` for none."""
+    found = own_methods().get(name)
+    asked = name.removeprefix("cvxpy-")
+    if found is None and asked != name and _CVXPY_NAME.fullmatch(asked):
+        return Cvxpy(asked)
+    return found
 
 
 def own_methods() -> dict[str, Method]:
     """Every method that is no solver of cvxpy, by name."""
-    linear = (*CLOSED_FORMS, STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *BUDGETS)
+    linear = (*CLOSED_FORMS, STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *EPIGRAPHS)
     return {m.name: m for m in (*linear, *SUBLINEAR_METHODS)}
-
-
-def cvxpy_solvers() -> list[str]:
-    """Names of the solvers that an installed cvxpy has; empty without cvxpy."""
-    try:
-        import cvxpy
-    except ImportError:
-        return []
-    return list(cvxpy.installed_solvers())

@@ -21,9 +21,9 @@ from ..utility.sublinear import FInformation
 from . import clock
 from .branching import Budget
 from .columns import Columns, Family, make_family
-from .methods import Candidate, Duals, Method
+from .method import Candidate, Duals, Method, handles_information
 from .pricing import Pricer, make_pricer
-from .problem import SublinearProblem
+from .program import SublinearProgram
 from .restricted import add_columns, exact_shares, merged, new_model, row_scales, run_model
 from .seeding import first_columns
 
@@ -200,30 +200,29 @@ class ColumnGeneration(Method):
     """Separable sub-convex utilities, columns in one two-sided cone."""
 
     name = "column-generation"
+    handles = handles_information()
     reason = (
         "extreme columns are generated as prices ask for them, and an exact search proves that "
         "none is missing"
     )
     source = "Kairouz2016 for the extreme columns of LDP"
 
-    def refusal(self, problem: SublinearProblem) -> str | None:
+    def condition(self, problem: SublinearProgram) -> str | None:
         """Applies to f-informations under one lift box or one ratio."""
-        if problem.others:
-            return problem.not_a_bound
         if not isinstance(problem.utility, FInformation):
             return f"{problem.utility!r} is not an f-information, so columns cannot be priced"
         sides = problem.sides
         if sides is None:
             return "the bounds are of another kind than PML, PMC, LIP, ALIP and LDP"
-        if make_family(problem.inner, sides, problem.utility.excess) is None:
+        if make_family(problem.prior, sides, problem.utility.excess) is None:
             return "a bound on lifts and an LDP level both bite, which has other extreme columns"
         return None
 
-    def solve(self, problem: SublinearProblem) -> Candidate:
+    def solve(self, problem: SublinearProgram) -> Candidate:
         """Generate columns until the bound meets the value."""
         assert isinstance(problem.utility, FInformation)
         assert problem.sides is not None
-        family = make_family(problem.inner, problem.sides, problem.utility.excess)
+        family = make_family(problem.prior, problem.sides, problem.utility.excess)
         assert family is not None
         if not np.isfinite(family.size):
             raise SolverError(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..prior import Prior
-from .cones import TwoSided
+from .program import TwoSided
 
 Vector = NDArray[np.float64]
 Curve = Callable[[Vector], Vector]

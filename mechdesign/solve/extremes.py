@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..certificate.certificate import repaired, serves_all
 from ..errors import NoMethodError, PriorError
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy import LDP
+from ..privacy.constraint import Rounding
 from ..privacy.notion import PrivacyNotion
 from ..utility.sublinear import FInformation, MutualInformation, SublinearUtility
-from .certificate import repaired, serves_all
+from ._design import design
+from .closed_form import ALMOST, EVERY, SIMPLICES, simplex_case, simplex_kernel
 from .columns import Columns, LiftFamily, StaircaseFamily, make_family
-from .designing import design
-from .problem import SublinearProblem, state_problem
-from .simplex import ALMOST, EVERY, SIMPLICES, simplex_kernel
+from .problem import Problem, state_problem
+from .program import SublinearProgram
 from .window import Window
 
 Vector = NDArray[np.float64]
@@ -82,19 +84,19 @@ def extremal(prior: Prior, privacy: Any, utility: SublinearUtility | None = None
     ('extremal-pmc', 'optimal for every sub-convex utility at once')
     """
     problem = state_problem(prior, utility or MutualInformation(), privacy)
-    if not isinstance(problem, SublinearProblem):
+    program = problem.program
+    if not isinstance(program, SublinearProgram):
         raise NoMethodError(str(problem), {"extremal": "it is for sub-convex utilities"})
-    simplex = simplex_kernel(problem, inner=True)
-    if simplex is not None:
-        kernel, name = simplex
+    kernel, name = simplex_kernel(program, Rounding.INSIDE), simplex_case(program, Rounding.INSIDE)
+    if kernel is not None and name is not None:
         method = next(m for m in SIMPLICES if m.name == name)
         mechanism = _exact(problem, kernel)
         scope = EVERY if serves_all(prior, problem.notions, mechanism) else ALMOST
         return Extremal(mechanism, name, scope, method.reason, method.source)
-    reasons = {method.name: method.refusal(problem) or "" for method in SIMPLICES}
+    reasons = {method.name: method.refusal(program) or "" for method in SIMPLICES}
     family = None
-    if problem.sides is not None and isinstance(problem.utility, FInformation):
-        family = make_family(problem.inner, problem.sides, problem.utility.excess)
+    if program.sides is not None and isinstance(program.utility, FInformation):
+        family = make_family(program.prior, program.sides, program.utility.excess)
     if family is None:
         reasons["uniform"] = "the bounds are not one box of lifts or one LDP level"
         raise NoMethodError(str(problem), reasons)
@@ -106,8 +108,8 @@ def extremal(prior: Prior, privacy: Any, utility: SublinearUtility | None = None
     raise NoMethodError(str(problem), reasons)
 
 
-def _uniform(problem: SublinearProblem, family: Any) -> Extremal:
-    n = len(problem.inner)
+def _uniform(problem: Problem, family: Any) -> Extremal:
+    n = len(problem.program.prior)
     if isinstance(family, LiftFamily):
         whole = np.floor(family.capacity / family.units[0] + 1e-12)
         rest = max(family.capacity - whole * family.units[0], 0.0)
@@ -127,7 +129,7 @@ def _uniform(problem: SublinearProblem, family: Any) -> Extremal:
     return Extremal(_exact(problem, kernel), name, scope, condition, source)
 
 
-def _ldp(problem: SublinearProblem, family: StaircaseFamily, reasons: dict[str, str]) -> Extremal:
+def _ldp(problem: Problem, family: StaircaseFamily, reasons: dict[str, str]) -> Extremal:
     """Randomised response or a binary mechanism, where it reaches the bound of a design."""
     found = design(problem.prior, problem.utility, problem.notions)
     candidates = {
@@ -135,7 +137,7 @@ def _ldp(problem: SublinearProblem, family: StaircaseFamily, reasons: dict[str, 
         "binary mechanism": _best_binary(problem, family),
     }
     for name, mechanism in candidates.items():
-        value = problem.worth(mechanism.kernel[problem.prior.support])
+        value = problem.program.value(mechanism.kernel[problem.prior.support])
         if value >= found.value - _AGREE * abs(found.value) and found.certificate.is_optimal:
             condition = (
                 f"its value {value:.9g} reaches what a certified design has ({found.bound:.9g})"
@@ -147,17 +149,17 @@ def _ldp(problem: SublinearProblem, family: StaircaseFamily, reasons: dict[str, 
     raise NoMethodError(str(problem), reasons)
 
 
-def _responses(problem: SublinearProblem, excess: float) -> Mechanism:
-    n = len(problem.inner)
+def _responses(problem: Problem, excess: float) -> Mechanism:
+    n = len(problem.program.prior)
     kernel = np.full((n, n), 1 / (n + excess))
     kernel[np.diag_indices(n)] *= 1 + excess
     return _exact(problem, kernel)
 
 
-def _best_binary(problem: SublinearProblem, family: StaircaseFamily) -> Mechanism:
+def _best_binary(problem: Problem, family: StaircaseFamily) -> Mechanism:
     """Two outputs, for a set of symbols and the rest, with the set worth most."""
-    n = len(problem.inner)
-    p = problem.inner.probabilities
+    n = len(problem.program.prior)
+    p = problem.program.prior.probabilities
     order = np.argsort(-p, kind="stable")
     listed = order[: min(n, _SUBSETS)]
     sets = ((np.arange(1 << len(listed))[:, None] >> np.arange(len(listed))) & 1).astype(bool)
@@ -167,7 +169,7 @@ def _best_binary(problem: SublinearProblem, family: StaircaseFamily) -> Mechanis
         table[:, i] = table @ p < 0.5
     high = (1 + family.excess) / (2 + family.excess)
     kernels = (_flipped(raised, high) for raised in table[: len(table) // 2])
-    return _exact(problem, max(kernels, key=problem.worth))
+    return _exact(problem, max(kernels, key=problem.program.value))
 
 
 def _flipped(inside: NDArray[np.bool_], high: float) -> Vector:
@@ -175,7 +177,7 @@ def _flipped(inside: NDArray[np.bool_], high: float) -> Vector:
     return np.where(inside[:, None], [high, 1 - high], [1 - high, high])
 
 
-def _exact(problem: SublinearProblem, kernel: Vector) -> Mechanism:
+def _exact(problem: Problem, kernel: Vector) -> Mechanism:
     weights, _ = repaired(problem, kernel)
     return problem.mechanism(weights)
 
@@ -189,7 +191,7 @@ def randomised_response(prior: Prior, epsilon: float) -> Mechanism:
            [0.2689, 0.7311]])
     """
     problem = _stated(prior, LDP(epsilon))
-    sides, n = problem.sides, len(problem.inner)
+    sides, n = problem.program.sides, len(problem.program.prior)
     if n == 1 or sides is None or np.isinf(sides.ratio):
         return _exact(problem, np.eye(n))
     return _responses(problem, sides.ratio - 1)
@@ -212,9 +214,10 @@ def binary_mechanism(prior: Prior, epsilon: float, raised: Iterable[Any]) -> Mec
             remedy=f"name some of {list(prior.labels)[:6]}",
         )
     problem = _stated(prior, LDP(epsilon))
-    ratio = np.inf if problem.sides is None else problem.sides.ratio
+    sides = problem.program.sides
+    ratio = np.inf if sides is None else sides.ratio
     high = 1.0 if np.isinf(ratio) else ratio / (1 + ratio)
-    inside = np.array([label in labels for label in problem.inner.labels])
+    inside = np.array([label in labels for label in problem.program.prior.labels])
     return _exact(problem, _flipped(inside, high))
 
 
@@ -225,13 +228,12 @@ def window_mechanism(prior: Prior, privacy: PrivacyNotion) -> Mechanism:
     """
     problem = _stated(prior, privacy)
     method = Window()
-    refusal = method.refusal(problem)
+    refusal = method.refusal(problem.program)
     if refusal is not None:
         raise NoMethodError(str(problem), {method.name: refusal})
-    return _exact(problem, method.solve(problem).kernel)
+    assert isinstance(problem.program, SublinearProgram)
+    return _exact(problem, method.solve(problem.program).kernel)
 
 
-def _stated(prior: Prior, privacy: Any) -> SublinearProblem:
-    problem = state_problem(prior, MutualInformation(), privacy)
-    assert isinstance(problem, SublinearProblem)
-    return problem
+def _stated(prior: Prior, privacy: Any) -> Problem:
+    return state_problem(prior, MutualInformation(), privacy)

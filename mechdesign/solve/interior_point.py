@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .cones import TwoSided
 from .newton import Newton, Point
+from .program import TwoSided
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]

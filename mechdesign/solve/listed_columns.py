@@ -16,7 +16,7 @@ import numpy as np
 
 from ..prior import Prior
 from .columns import LARGEST_RATIO, LiftFamily, StaircaseFamily, make_family
-from .cones import TwoSided
+from .program import TwoSided
 
 #: Deviations of one column from the constant one.
 Deviations = tuple[Fraction, ...]

@@ -7,12 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ..certificate.bounds import supports
 from ..errors import SolverError
-from .bounds import supports
-from .cones import TwoSided
 from .interior_point import Memory, one_thread, solve_columns
-from .methods import Candidate, Duals, Method
-from .problem import Problem
+from .method import Candidate, Duals, Method, handles_linear
+from .program import LinearProgram, TwoSided
 
 #: Complementarity at which the interior point stops, as a share of the utility range.
 TOLERANCE = 3e-9
@@ -28,16 +27,15 @@ class Structured(Method):
     """Interior point for one two-sided cone, eliminating columns; see :mod:`.interior_point`."""
 
     name = "structured"
+    handles = handles_linear("upper lift", "lift", "ratio", "lower lift", "free", "lift and ratio")
     reason = (
         "the bounds form one two-sided cone: a structured interior-point method eliminates every "
         "column and factorises one N×N matrix per iteration"
     )
     source = "Mehrotra1992"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def condition(self, problem: LinearProgram) -> str | None:
         """Applies to a finite upper lift bound with or without a lower one, or to a ratio."""
-        if problem.others:
-            return problem.not_a_bound
         if problem.shape[0] < 2:
             return "there is only one symbol"
         sides = problem.sides
@@ -55,20 +53,20 @@ class Structured(Method):
             return f"e^ε is above {LARGEST_FACTOR:g}, too wide for this method's arithmetic"
         return None
 
-    def solve(self, problem: Problem) -> Candidate:
+    def solve(self, problem: LinearProgram) -> Candidate:
         """Solve, price the outputs that were left out, and repeat with those that would pay.
 
         The objective is shifted row by row and divided by the utility range.
         """
         return _Run(problem).solve(None)
 
-    def solve_near(self, problem: Problem, neighbour: Candidate) -> Candidate:
+    def solve_near(self, problem: LinearProgram, neighbour: Candidate) -> Candidate:
         """Start from a point that a neighbour passed early on its way.
 
         Where it kept none: from the outputs that it used and those that nearly paid at its prices.
         """
         run = _Run(problem)
-        memory = neighbour.memory
+        memory = neighbour.warm_start
         if isinstance(memory, Memory) and run.fits(memory):
             found = run.solve(memory.outputs, memory)
             if found.details["converged"] == str(True):
@@ -86,11 +84,11 @@ class Structured(Method):
 class _Run:
     """One problem in the units of the interior point: worth per unit of kernel over the range."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: LinearProgram) -> None:
         sides = problem.sides
         assert sides is not None
         self.problem, self.sides = problem, sides
-        self.p = problem.inner.probabilities
+        self.p = problem.prior.probabilities
         self.width = problem.gain_range or 1.0
         self.shift = problem.objective.max(axis=1)
         self.worth = np.ascontiguousarray((problem.objective - self.shift[:, None]).T) / self.width

@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SolverError
-from ..privacy.hypotheses import Hypotheses
-from ..privacy.prior_sets import PriorSet
+from ..privacy.constraint import Rounding
 from .columns import LiftFamily, StaircaseFamily, make_family
-from .cones import TwoSided, inner_factors, outer_factors, two_sided
 from .exact_simplex import Mixture, best_mixture
 from .listed_columns import columns_of_rays, listed_columns
-from .methods import Candidate, Duals, Method
-from .problem import SublinearProblem
+from .method import Candidate, Duals, Method, handles_sublinear
+from .program import SublinearProgram, TwoSided
 from .restricted import add_columns, exact_shares, merged, new_model, row_scales, run_model
 
 Vector = NDArray[np.float64]
@@ -34,12 +32,10 @@ MOST_SYMBOLS_EXACT = 10
 _ROOM = 2e-15
 
 
-def too_large(problem: SublinearProblem) -> str | None:
+def too_large(problem: SublinearProgram) -> str | None:
     """Why the extreme columns of a problem are not listed, or ``None``."""
-    n = len(problem.inner)
-    if problem.others:
-        return problem.not_a_bound
-    two = problem.sides is not None and _family(problem, inner=True) is not None
+    n = len(problem.prior)
+    two = problem.sides is not None and _family(problem, rounding=Rounding.INSIDE) is not None
     most = MOST_SYMBOLS if two else MOST_SYMBOLS_ANY
     if n <= most:
         return None
@@ -50,21 +46,21 @@ def too_large(problem: SublinearProblem) -> str | None:
     )
 
 
-def extreme_columns(problem: SublinearProblem, *, inner: bool) -> Vector:
+def extreme_columns(problem: SublinearProgram, *, rounding: Rounding) -> Vector:
     """Deviations of every extreme column, ``(V, n)``; the constant column is among them.
 
-    ``inner`` chooses factors for design or, slightly larger, for bounds.
+    ``rounding`` chooses factors for design or, slightly larger, for bounds.
     """
-    n = len(problem.inner)
-    family = _family(problem, inner=inner)
+    n = len(problem.prior)
+    family = _family(problem, rounding=rounding)
     if isinstance(family, LiftFamily):
         found = _in_a_box(family)
     elif isinstance(family, StaircaseFamily):
         found = _staircases(family)
     else:
-        rays = extreme_rays(inequalities(problem, inner=inner), n)
-        masses = problem.inner.weights
-        total = problem.inner.total
+        rays = extreme_rays(problem.cone.inequalities(rounding), n)
+        masses = problem.prior.weights
+        total = problem.prior.total
         rows = []
         for ray in rays:
             q = sum(m * r for m, r in zip(masses, ray, strict=True))
@@ -73,11 +69,13 @@ def extreme_columns(problem: SublinearProblem, *, inner: bool) -> Vector:
     return np.vstack([np.zeros((1, n)), found])
 
 
-def _family(problem: SublinearProblem, *, inner: bool) -> LiftFamily | StaircaseFamily | None:
-    sides = two_sided(problem.bounds, problem.inner, inner=inner)
+def _family(
+    problem: SublinearProgram, *, rounding: Rounding
+) -> LiftFamily | StaircaseFamily | None:
+    sides = problem.cone.two_sided(rounding)
     if sides is None:
         return None
-    family = make_family(problem.inner, sides, np.abs)
+    family = make_family(problem.prior, sides, np.abs)
     assert family is None or isinstance(family, (LiftFamily, StaircaseFamily))
     return family
 
@@ -107,46 +105,6 @@ def _staircases(family: StaircaseFamily) -> Vector:
     sets = ((np.arange(1, (1 << n) - 1)[:, None] >> np.arange(n)) & 1).astype(bool)
     up, down = family.deviation(sets @ p, ~sets @ p)
     return np.where(sets, up[:, None], down[:, None])
-
-
-def inequalities(problem: SublinearProblem, *, inner: bool) -> list[tuple[int, ...]]:
-    """Integer rows a with a·k ≥ 0 for each pair of hypotheses, exactly at the float factors."""
-    rows: dict[tuple[int, ...], None] = {}
-    n = len(problem.inner)
-    for bound in problem.bounds:
-        factors = inner_factors(bound) if inner else outer_factors(bound)
-        over, under = (_masses(h, n) for h in (bound.over, bound.under))
-        pairs = (
-            product(range(len(over)), range(len(under)))
-            if bound.pairing == "all"
-            else ((i, i) for i in range(len(over)))
-        )
-        for i, j in pairs:
-            factor = factors[min(i, len(factors) - 1)] if bound.pairing == "matched" else factors[0]
-            if math.isinf(factor):
-                continue
-            ratio = Fraction(float(factor))
-            # ratio·ν/total_ν − μ/total_μ, multiplied out
-            left = ratio.numerator * bound.over.total
-            right = ratio.denominator * bound.under.total
-            row = [left * b - right * a for a, b in zip(over[i], under[j], strict=True)]
-            divisor = math.gcd(*row) or 1
-            rows[tuple(v // divisor for v in row)] = None
-    return list(rows)
-
-
-def _masses(hypotheses: Hypotheses, n: int) -> list[tuple[int, ...]]:
-    if isinstance(hypotheses, PriorSet):
-        listed = hypotheses.vertices()
-        if listed is None:
-            raise SolverError(
-                f"{hypotheses.names[0]} has too many vertices to list; use a linear utility, or a "
-                "smaller set of priors"
-            )
-        return listed
-    if hypotheses.indices is None:
-        return list(hypotheses.masses)
-    return [tuple(int(k == i) for k in range(n)) for i in hypotheses.indices]
 
 
 def extreme_rays(rows: list[tuple[int, ...]], n: int) -> list[tuple[int, ...]]:
@@ -181,10 +139,10 @@ def extreme_rays(rows: list[tuple[int, ...]], n: int) -> list[tuple[int, ...]]:
     return rays
 
 
-def vertex_bound(problem: SublinearProblem, prices: Vector) -> tuple[float, float]:
+def vertex_bound(problem: SublinearProgram, prices: Vector) -> tuple[float, float]:
     """Max μ(v) − ⟨prices, v − 1⟩ over all extreme columns, and the size of the numbers in it."""
-    deviations = extreme_columns(problem, inner=False)
-    worths = problem.lifted_worths(deviations)
+    deviations = extreme_columns(problem, rounding=Rounding.OUTSIDE)
+    worths = problem.lifted_values(deviations)
     reduced = worths - deviations @ prices
     size = np.abs(worths) + np.abs(deviations) @ np.abs(prices)
     return float(reduced.max()), float(size.max())
@@ -194,18 +152,19 @@ class Vertices(Method):
     """Any sublinear utility, any bounds, few symbols."""
 
     name = "vertices"
+    handles = handles_sublinear()
     reason = "few symbols: every extreme column is listed and a linear program mixes the best"
     source = "Kairouz2016"
 
-    def refusal(self, problem: SublinearProblem) -> str | None:
+    def condition(self, problem: SublinearProgram) -> str | None:
         """Applies up to a stated number of symbols."""
         return too_large(problem)
 
-    def solve(self, problem: SublinearProblem) -> Candidate:
+    def solve(self, problem: SublinearProgram) -> Candidate:
         """One linear program over all extreme columns, exact where they are few."""
-        if len(problem.inner) <= MOST_SYMBOLS_EXACT:
+        if len(problem.prior) <= MOST_SYMBOLS_EXACT:
             return _exactly(problem)
-        deviations = extreme_columns(problem, inner=True)
+        deviations = extreme_columns(problem, rounding=Rounding.INSIDE)
         worths = _finite_worths(problem, deviations)
         duals, shares = _roughly(deviations, worths)
         used = np.flatnonzero(shares > 1e-14)
@@ -216,29 +175,29 @@ class Vertices(Method):
         return Candidate(kernel, Duals(duals), "vertex enumeration and HiGHS", facts)
 
 
-def _exactly(problem: SublinearProblem) -> Candidate:
+def _exactly(problem: SublinearProgram) -> Candidate:
     """The best mixture of all extreme columns, with as many digits as the masses need.
 
     Prices are those of the cone that bounds are for: where levels are tiny and some masses are
     tinier, those of the cone for design prove little for it.
     """
-    inner = _best_of(problem, inner=True)
-    outer = _best_of(problem, inner=False)
+    inner = _best_of(problem, rounding=Rounding.INSIDE)
+    outer = _best_of(problem, rounding=Rounding.OUTSIDE)
     facts = {"pivots": str(inner.pivots + outer.pivots)}
     solver = "vertex enumeration, exact simplex"
     return Candidate(inner.kernel, Duals(outer.prices), solver, facts)
 
 
-def _best_of(problem: SublinearProblem, *, inner: bool) -> Mixture:
-    prior, n = problem.inner, len(problem.inner)
-    sides = two_sided(problem.bounds, prior, inner=inner)
-    if inner and sides is not None:
-        wider = two_sided(problem.bounds, prior, inner=False)
+def _best_of(problem: SublinearProgram, *, rounding: Rounding) -> Mixture:
+    prior, n = problem.prior, len(problem.prior)
+    sides = problem.cone.two_sided(rounding)
+    if rounding is Rounding.INSIDE and sides is not None:
+        wider = problem.cone.two_sided(Rounding.OUTSIDE)
         assert wider is not None
         sides = _nearer(sides, wider)
     found = None if sides is None else listed_columns(prior, sides)
     if found is None:
-        found = columns_of_rays(prior, extreme_rays(inequalities(problem, inner=inner), n))
+        found = columns_of_rays(prior, extreme_rays(problem.cone.inequalities(rounding), n))
     columns = list(dict.fromkeys([(Fraction(0),) * n, *found]))
     deviations = np.array(columns, dtype=float)
     worths = _finite_worths(problem, deviations)
@@ -269,8 +228,8 @@ def _nearer(inner: TwoSided, outer: TwoSided) -> TwoSided:
     )
 
 
-def _finite_worths(problem: SublinearProblem, deviations: Vector) -> Vector:
-    worths = problem.lifted_worths(deviations)
+def _finite_worths(problem: SublinearProgram, deviations: Vector) -> Vector:
+    worths = problem.lifted_values(deviations)
     if not np.isfinite(worths).all():
         raise SolverError(
             f"{problem}: an extreme column is worth more than the largest float; merge the "

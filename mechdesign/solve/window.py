@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..utility.sublinear import FInformation
 from .columns import Family, LiftFamily, StaircaseFamily, make_family
-from .methods import Candidate, Duals, Method
-from .problem import SublinearProblem
+from .method import Candidate, Duals, Method, handles_information
+from .program import SublinearProgram
 from .restricted import merged
 
 Vector = NDArray[np.float64]
@@ -96,32 +96,31 @@ class Window(Method):
     """f-informations under one lift box or one ratio, at any size."""
 
     name = "window"
+    handles = handles_information()
     is_exact = False
     reason = (
         "many symbols of different mass: a window of high lifts moves around the symbols and comes "
         "close to the universal bound without any search"
     )
 
-    def refusal(self, problem: SublinearProblem) -> str | None:
+    def condition(self, problem: SublinearProgram) -> str | None:
         """Applies to f-informations under one lift box or one ratio."""
-        if problem.others:
-            return problem.not_a_bound
         if not isinstance(problem.utility, FInformation):
             return f"{problem.utility!r} is not an f-information"
         family = None
         if problem.sides is not None:
-            family = make_family(problem.inner, problem.sides, problem.utility.excess)
+            family = make_family(problem.prior, problem.sides, problem.utility.excess)
         if family is None:
             return "the bounds are not one box of lifts or one LDP level"
         if isinstance(family, LiftFamily) and not np.isfinite(family.above):
             return "there is no upper bound on the lift, and then posteriors fill a simplex"
         return None
 
-    def solve(self, problem: SublinearProblem) -> Candidate:
+    def solve(self, problem: SublinearProgram) -> Candidate:
         """At most 2n windows; the bound is the universal one."""
         assert problem.sides is not None
         assert isinstance(problem.utility, FInformation)
-        family = make_family(problem.inner, problem.sides, problem.utility.excess)
+        family = make_family(problem.prior, problem.sides, problem.utility.excess)
         assert family is not None
         deviations, shares = window_columns(family)
         kernel = (shares[:, None] * (1 + deviations)).T

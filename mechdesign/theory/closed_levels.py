@@ -20,8 +20,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ..certificate.shape import Sides
 from ..exact import log_bounds
-from .columns import Hypothesis, Sides
+from ..privacy.constraint import Distribution
 
 Column = list[Fraction]
 
@@ -33,22 +34,22 @@ class ClosedForm:
     sides: Sides
     name = "closed form"
 
-    def knows(self, hypothesis: Hypothesis) -> bool:
+    def knows(self, hypothesis: Distribution) -> bool:
         """Whether a hypothesis is a symbol or the prior."""
         return hypothesis.point is not None or hypothesis.masses == self.sides.masses
 
-    def shortlist(self, hypotheses: tuple[Hypothesis, ...]) -> tuple[Hypothesis, ...]:
+    def shortlist(self, hypotheses: tuple[Distribution, ...]) -> tuple[Distribution, ...]:
         """The hypotheses that can be extreme: the two rarest symbols, and the prior."""
         points = [h for h in hypotheses if h.point is not None and len(self.sides.masses) > 1]
         rest = [h for h in hypotheses if h not in points] if len(points) < len(hypotheses) else []
-        rare: dict[int, Hypothesis] = {}
+        rare: dict[int, Distribution] = {}
         for h in sorted(points, key=lambda h: self.sides.masses[h.support[0]]):
             rare.setdefault(h.support[0], h)
             if len(rare) == 2:
                 break
         return (*rare.values(), *rest)
 
-    def level(self, mu: Hypothesis, nu: Hypothesis) -> Fraction | None:
+    def level(self, mu: Distribution, nu: Distribution) -> Fraction | None:
         """An upper bound on sup log μᵀk/νᵀk, tight up to 192 bits; ``None`` when infinite."""
         if mu.key == nu.key or len(self.sides.masses) == 1:
             return Fraction(0)
@@ -84,7 +85,7 @@ class ClosedForm:
             found.append(_log(p + (1 - p) * spread))
         return min(found, default=None)
 
-    def column(self, mu: Hypothesis, nu: Hypothesis) -> Column:
+    def column(self, mu: Distribution, nu: Distribution) -> Column:
         """A column just inside the cone at which the supremum is attained, up to the slack."""
         low, high, spread = self.sides.factors(inner=True)
         masses = self.sides.masses
@@ -122,7 +123,7 @@ class ClosedForm:
         column[x] = value
         return column
 
-    def _symbol(self, hypothesis: Hypothesis) -> int | None:
+    def _symbol(self, hypothesis: Distribution) -> int | None:
         return None if hypothesis.masses == self.sides.masses else hypothesis.point
 
 
@@ -163,17 +164,17 @@ class Knapsack:
         lift = self.sides.lower is not None or self.sides.upper is not None
         return not (lift and self.sides.ratio is not None)
 
-    def level(self, mu: Hypothesis, nu: Hypothesis) -> Fraction | None:
+    def level(self, mu: Distribution, nu: Distribution) -> Fraction | None:
         """An upper bound on sup log μᵀk/νᵀk, tight up to 192 bits; ``None`` when infinite."""
         ratio, _ = self._supremum(mu, nu, inner=False)
         return None if ratio is None else _log(ratio)
 
-    def column(self, mu: Hypothesis, nu: Hypothesis) -> Column:
+    def column(self, mu: Distribution, nu: Distribution) -> Column:
         """A column just inside the cone at which the supremum is attained, up to the slack."""
         return self._supremum(mu, nu, inner=True)[1]
 
     def _supremum(
-        self, mu: Hypothesis, nu: Hypothesis, *, inner: bool
+        self, mu: Distribution, nu: Distribution, *, inner: bool
     ) -> tuple[Fraction | None, Column]:
         low, high, spread = self.sides.factors(inner=inner)
         best: Callable[[Column], Column]

@@ -20,15 +20,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..certificate.shape import outer_factor
 from ..exact import log_bounds
-from .columns import Cone, Group, Hypothesis, outer_factor
+from ..privacy.constraint import Distribution, Group
+from ..solve.backends.highs import Model
+from .exact_cone import ExactCone
 
 Column = list[Fraction]
 
 _STEPS_PER_ROW = 20
 _STEPS_OF_IPM = 200
 
-_UNBOUNDED = ("Unbounded", "Primal infeasible or unbounded", "Infeasible")
 Multipliers = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 
@@ -44,12 +46,12 @@ class _Answer:
 class ConeProgram:
     """The programs of one cone, on HiGHS; one model for each ν."""
 
-    cone: Cone
+    cone: ExactCone
     name = "linear program"
     _models: dict[object, Any] = field(default_factory=dict)
     _gauges: dict[object, Fraction | None] = field(default_factory=dict)
 
-    def level(self, mu: Hypothesis, nu: Hypothesis) -> Fraction | None:
+    def level(self, mu: Distribution, nu: Distribution) -> Fraction | None:
         """A proved upper bound on sup log μᵀk/νᵀk; ``None`` when infinite (or not proved)."""
         if mu.key == nu.key:
             return Fraction(0)
@@ -60,14 +62,14 @@ class ConeProgram:
         ratio = self._prove(target, nu, answer.multipliers)
         return None if ratio is None else max(Fraction(0), log_bounds(ratio)[1])
 
-    def column(self, mu: Hypothesis, nu: Hypothesis) -> Column:
+    def column(self, mu: Distribution, nu: Distribution) -> Column:
         """A column in the cone, up to the solver's rounding, that attains the supremum."""
         answer = self._solve(self._dense(mu), nu)
         if answer.column is None:
             return self._ray(mu, nu)
         return [Fraction(float(v)) for v in np.maximum(answer.column, 0.0)]
 
-    def _ray(self, mu: Hypothesis, nu: Hypothesis) -> Column:
+    def _ray(self, mu: Distribution, nu: Distribution) -> Column:
         """A column with νᵀk = 0 < μᵀk, from levels a little smaller so that rounding is harmless.
 
         The constant column stands in when there is none.
@@ -79,49 +81,41 @@ class ConeProgram:
         column[list(nu.support)] = 0.0
         return [Fraction(float(v)) for v in column]
 
-    def _dense(self, hypothesis: Hypothesis) -> Column:
+    def _dense(self, hypothesis: Distribution) -> Column:
         row = [Fraction(0)] * self.cone.size
         for x, m in zip(hypothesis.support, hypothesis.masses, strict=True):
             row[x] = m
         return row
 
-    def _floats(self, hypothesis: Hypothesis) -> NDArray[np.float64]:
+    def _floats(self, hypothesis: Distribution) -> NDArray[np.float64]:
         return np.array([float(v) for v in self._dense(hypothesis)])
 
-    def _solve(self, target: Column, nu: Hypothesis) -> _Answer:
+    def _solve(self, target: Column, nu: Distribution) -> _Answer:
         return self._run([*target], self._floats(nu), (), 1.0)
 
     def _run(
         self, target: Column, norm: NDArray[np.float64], zeros: tuple[int, ...], share: float
     ) -> _Answer:
         """Maximise target·k with norm·k = 1 and k zero where asked, levels scaled by ``share``."""
-        import highspy
-
         key = (norm.tobytes(), zeros, share)
         if key not in self._models:
             self._models[key] = self._model(norm, zeros, share)
-        highs, columns = self._models[key]
+        model, columns = self._models[key]
         cost = np.zeros(columns)
         cost[: len(target)] = [float(v) for v in target]
-        highs.changeColsCost(columns, np.arange(columns, dtype=np.int32), cost)
+        model.set_cost(cost)
         for solver in ("simplex", "ipm"):
-            highs.setOptionValue("solver", solver)
-            highs.run()
-            status = highs.getModelStatus()
-            if status == highspy.HighsModelStatus.kOptimal:
-                solution = highs.getSolution()
-                duals = np.array(solution.row_dual)[1:]
-                point = np.array(solution.col_value)[: self.cone.size]
-                return _Answer(self._split(duals, share), point)
-            if highs.modelStatusToString(status) in _UNBOUNDED:
+            found = model.run(solver)
+            if found.point is not None and found.duals is not None:
+                return _Answer(self._split(found.duals[1:], share), found.point[: self.cone.size])
+            if found.is_unbounded:
                 break
         # Numbers too extreme for the solver: no answer, so no bound.
         return _Answer([], None)
 
     def _model(
         self, norm: NDArray[np.float64], zeros: tuple[int, ...], share: float
-    ) -> tuple[Any, int]:
-        import highspy
+    ) -> tuple[Model, int]:
         from scipy import sparse
 
         n = self.cone.size
@@ -139,35 +133,18 @@ class ConeProgram:
             blocks += [over * half + top, low - under]
             place += 1
         matrix = sparse.vstack(blocks).tocsc()
-        model = highspy.HighsLp()
-        model.num_row_, model.num_col_ = matrix.shape
-        model.sense_ = highspy.ObjSense.kMaximize
-        model.col_cost_ = np.zeros(matrix.shape[1])
-        model.col_lower_ = np.zeros(matrix.shape[1])
-        most = np.full(matrix.shape[1], highspy.kHighsInf)
+        most = np.full(matrix.shape[1], np.inf)
         most[list(zeros)] = 0.0
-        model.col_upper_ = most
-        lower = np.full(matrix.shape[0], -highspy.kHighsInf)
+        lower = np.full(matrix.shape[0], -np.inf)
         upper = np.zeros(matrix.shape[0])
         lower[0] = upper[0] = 1.0
-        model.row_lower_, model.row_upper_ = lower, upper
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_ = matrix.indptr.astype(np.int32)
-        model.a_matrix_.index_ = matrix.indices.astype(np.int32)
-        model.a_matrix_.value_ = matrix.data
-        highs = highspy.Highs()
-        highs.setOptionValue("output_flag", False)
-        highs.setOptionValue("small_matrix_value", 1e-12)
         # Numbers too extreme for floats can make a solver go round in circles.
         limit = _STEPS_PER_ROW * sum(matrix.shape) + 1000
-        highs.setOptionValue("simplex_iteration_limit", limit)
-        highs.setOptionValue("ipm_iteration_limit", _STEPS_OF_IPM)
-        for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
-            highs.setOptionValue(option, 1e-10)
-        highs.passModel(model)
-        return highs, matrix.shape[1]
+        model = Model(simplex_iteration_limit=limit, ipm_iteration_limit=_STEPS_OF_IPM)
+        model.load(np.zeros(matrix.shape[1]), matrix, lower, upper, most=most)
+        return model, matrix.shape[1]
 
-    def _rows(self, hypotheses: tuple[Hypothesis, ...], auxiliaries: int) -> Any:
+    def _rows(self, hypotheses: tuple[Distribution, ...], auxiliaries: int) -> Any:
         from scipy import sparse
 
         rows = [i for i, h in enumerate(hypotheses) for _ in h.support]
@@ -192,7 +169,7 @@ class ConeProgram:
             start += a + b
         return found
 
-    def _prove(self, target: Column, nu: Hypothesis, multipliers: Multipliers) -> Fraction | None:
+    def _prove(self, target: Column, nu: Distribution, multipliers: Multipliers) -> Fraction | None:
         """A rational r with target·k ≤ r νᵀk on the cone, ``None`` when the numbers give none."""
         combined = self._combine(target, multipliers)
         ratio, excess = _cover(combined, nu)
@@ -227,13 +204,13 @@ class ConeProgram:
                         combined[x] += scale * part * m
         return combined
 
-    def _gauge(self, nu: Hypothesis) -> Fraction | None:
+    def _gauge(self, nu: Distribution) -> Fraction | None:
         """A number R with Σ_x k_x ≤ R νᵀk on the cone, ``None`` when there is none."""
         if nu.key not in self._gauges:
             self._gauges[nu.key] = self._find_gauge(nu)
         return self._gauges[nu.key]
 
-    def _find_gauge(self, nu: Hypothesis) -> Fraction | None:
+    def _find_gauge(self, nu: Distribution) -> Fraction | None:
         if len(nu.support) == self.cone.size:
             return 1 / min(nu.masses)
         ones = [Fraction(1)] * self.cone.size
@@ -245,7 +222,7 @@ class ConeProgram:
         return ratio / (1 - excess) if excess < 1 else None
 
 
-def _cover(combined: Column, nu: Hypothesis) -> tuple[Fraction, Fraction]:
+def _cover(combined: Column, nu: Distribution) -> tuple[Fraction, Fraction]:
     """The smallest r that covers c on the symbols of ν, and the largest entry of c elsewhere."""
     inside = dict(zip(nu.support, nu.masses, strict=True))
     ratio = max(max(combined[x] / m for x, m in inside.items()), Fraction(0))

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.pointwise import ALIP, LIP, PMC, PML
-from ..solve.designing import design
+from ..solve._design import design
 from ..utility.linear import Matrix
 from . import instances
 from .conversions import convert

@@ -16,14 +16,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ..certificate.shape import Sides
 from ..errors import LevelError, quote
 from ..exact import float_at_least
 from ..mechanism import Mechanism
 from ..prior import Prior
+from ..privacy.constraint import Distribution, Group
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from .closed_levels import ClosedForm, Knapsack
-from .columns import Cone, Group, Hypothesis, Sides, groups, make_cone
 from .cone_programs import ConeProgram
+from .exact_cone import ExactCone, make_cone
 from .formulas import check_prior
 from .witnesses import complete
 
@@ -121,7 +123,9 @@ def tight_conversion(privacy: Any, to: Any, prior: Prior) -> TightConversion:
     check_prior(prior)
     source = as_notions(privacy)
     template = as_template(to)
-    cone, questions = make_cone(source, prior, groups(template.checked_bounds(prior)))
+    cone, questions = make_cone(
+        source, prior, (g for part in template.constraints(prior).cone for g in part.groups())
+    )
     found = tuple(
         _answer(cone, template, [q for q in questions if q.parameter == k], k)
         for k in range(len(template.level_fields))
@@ -152,9 +156,9 @@ def as_template(to: Any) -> LikelihoodBound:
 
 
 def _answer(
-    cone: Cone, template: LikelihoodBound, questions: Iterable[Group], parameter: int
+    cone: ExactCone, template: LikelihoodBound, questions: Iterable[Group], parameter: int
 ) -> TightLevel:
-    best: tuple[Fraction | None, Hypothesis, Hypothesis, Any] | None = None
+    best: tuple[Fraction | None, Distribution, Distribution, Any] | None = None
     closed = None if cone.sides is None else ClosedForm(cone.sides)
     knapsack = None if cone.sides is None else Knapsack(cone.sides)
     general = _General(ConeProgram(cone), cone.part)
@@ -191,13 +195,13 @@ class _General:
     part: Sides | None
     name = "linear program"
 
-    def level(self, mu: Hypothesis, nu: Hypothesis) -> Fraction | None:
+    def level(self, mu: Distribution, nu: Distribution) -> Fraction | None:
         """The smaller of the two bounds."""
         around = self._around(mu, nu)
         found = [self.program.level(mu, nu), None if around is None else around.level(mu, nu)]
         return min((v for v in found if v is not None), default=None)
 
-    def column(self, mu: Hypothesis, nu: Hypothesis) -> list[Fraction]:
+    def column(self, mu: Distribution, nu: Distribution) -> list[Fraction]:
         """The program's column; that of the cone around where the program has none."""
         around = self._around(mu, nu)
         known = around is not None and around.level(mu, nu) is not None
@@ -205,7 +209,7 @@ class _General:
             return around.column(mu, nu)
         return self.program.column(mu, nu)
 
-    def _around(self, mu: Hypothesis, nu: Hypothesis) -> ClosedForm | Knapsack | None:
+    def _around(self, mu: Distribution, nu: Distribution) -> ClosedForm | Knapsack | None:
         if self.part is None:
             return None
         closed, knapsack = ClosedForm(self.part), Knapsack(self.part)
@@ -214,7 +218,7 @@ class _General:
         return knapsack if knapsack.applies else None
 
 
-def _level(cone: Cone, method: Any, mu: Hypothesis, nu: Hypothesis) -> Fraction | None:
+def _level(cone: ExactCone, method: Any, mu: Distribution, nu: Distribution) -> Fraction | None:
     """The level of a pair, and no more than what chains of the source's own pairs give."""
     level: Fraction | None = method.level(mu, nu)
     if isinstance(method, ClosedForm):

@@ -10,9 +10,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..certificate.shape import inner_factor
 from ..exact import Verdict
 from ..mechanism import Mechanism
-from .columns import Cone, inner_factor
+from .exact_cone import ExactCone
 
 Column = list[Fraction]
 
@@ -20,7 +21,7 @@ Column = list[Fraction]
 _BITS = 160
 
 
-def complete(column: Column, cone: Cone) -> Mechanism | None:
+def complete(column: Column, cone: ExactCone) -> Mechanism | None:
     """A mechanism that satisfies the notions of the cone exactly and has nearly this column.
 
     Its outputs are ``"witness"`` and ``"else"``. A column that a solver left a trace outside the
@@ -41,7 +42,7 @@ def complete(column: Column, cone: Cone) -> Mechanism | None:
     return _mechanism(weights, bits, cone)
 
 
-def _missing(column: Column, cone: Cone) -> Fraction | None:
+def _missing(column: Column, cone: ExactCone) -> Fraction | None:
     """The constant c for which column + c lies a little inside the cone."""
     added = Fraction(0)
     for group in cone.demands:
@@ -55,7 +56,7 @@ def _missing(column: Column, cone: Cone) -> Fraction | None:
     return added
 
 
-def _mechanism(weights: list[int], bits: int, cone: Cone) -> Mechanism | None:
+def _mechanism(weights: list[int], bits: int, cone: ExactCone) -> Mechanism | None:
     one = 1 << bits
     # Symbols that no hypothesis names get the row of the first one that matters.
     place = dict(zip(cone.symbols, weights, strict=True))
@@ -66,7 +67,7 @@ def _mechanism(weights: list[int], bits: int, cone: Cone) -> Mechanism | None:
     return found if all(verdict is Verdict.YES for verdict in checks) else None
 
 
-def _room(column: Column, cone: Cone) -> Fraction:
+def _room(column: Column, cone: ExactCone) -> Fraction:
     """A size c such that 1 − c·k lies well inside the cone, at most a half."""
     size = Fraction(1, 2)
     for group in cone.demands:

@@ -8,9 +8,9 @@ import re
 from typing import Any
 
 from .. import __version__
+from ..certificate.certificate import gap_in_words
 from ..errors import MechdesignError, visible_lines
 from ..plotting.style import figure_of, load_pyplot, save_figure
-from ..solve.certificate import gap_in_words
 from ..theory.conversions import rounded_up
 
 _HEADER = re.compile(r"^.*?(?=<svg)", re.DOTALL)

@@ -17,8 +17,8 @@ from ..plotting.lifts import plot_lifts
 from ..plotting.prices import plot_binding
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion, as_notions
-from ..solve.designing import Design, agreement_lines
-from ..solve.shadow_prices import Binding, binding, has_prices
+from ..solve._design import Design, agreement_lines
+from ..solve.sensitivity import Binding, binding, has_prices
 from .facts import beliefs, disclosure_lines, implied_rows, told_lines, versions
 from .rendering import Figures, check_pages, number, render, upward
 

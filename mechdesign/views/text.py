@@ -12,14 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from .._audit import AuditReport
+from ..certificate.certificate import gap_in_words, gap_out_of
 from ..data import EXAMPLES
 from ..errors import visible_lines
 from ..labels import shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..serialising import label_to_json, mechanism_to_json
-from ..solve.certificate import gap_in_words, gap_out_of
-from ..solve.designing import Design, agreement_lines
+from ..solve._design import Design, agreement_lines
 from ..storage import SCHEMA
 
 if TYPE_CHECKING:

@@ -14,12 +14,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ..privacy.constraint import Rounding
+from ..solve import clock
+from ..solve.branching import Budget
+from ..solve.closed_form import kernel_of_sides, simplex_of_sides
+from ..solve.column_generation import SEARCHING
+from ..solve.columns import LARGEST_RATIO, Curve, Family, make_family
+from ..solve.method import Duals
+from ..solve.pricing import make_pricer
+from ..solve.program import SublinearProgram, TwoSided
+from ..solve.vertices import extreme_rays, too_large, vertex_bound
 from ..utility.sublinear import FInformation
-from . import clock
-from .branching import Budget
-from .column_generation import SEARCHING
-from .columns import LARGEST_RATIO, Curve, Family, make_family
-from .cones import TwoSided, two_sided
 from .enclosures import (
     Enclosure,
     edges_enclosure,
@@ -29,11 +34,7 @@ from .enclosures import (
     sums_up,
 )
 from .listing import listed_bound
-from .methods import Duals
-from .pricing import make_pricer
-from .problem import SublinearProblem
-from .simplex import simplex_kernel
-from .vertices import extreme_rays, inequalities, too_large, vertex_bound
+from .shape import sides_outside
 
 _UNIT = 2.0**-52
 # Gaps to prove, the finest that succeeds counts; nodes spent on each.
@@ -46,13 +47,13 @@ _IN_FLOATS = "in floats with an allowance for their rounding"
 Found = tuple[Fraction, str]
 
 
-def sublinear_bound(problem: SublinearProblem, duals: Duals, value: float) -> Found | None:
+def sublinear_bound(program: SublinearProgram, duals: Duals, value: float) -> Found | None:
     """The smallest of what can be proved, and how; ``None`` where nothing finite can be."""
-    found = _enclosed([revealed_enclosure(problem.utility, problem.inner)], "every symbol revealed")
-    closed = _closed_bounds(problem)
+    found = _enclosed([revealed_enclosure(program.utility, program.prior)], "every symbol revealed")
+    closed = _closed_bounds(program)
     if closed is None:
         # A closed form is the optimum; a search has nothing to gain there.
-        found += _priced_bounds(problem, duals, value)
+        found += _priced_bounds(program, duals, value)
     return min([*found, *(closed or [])], default=None)
 
 
@@ -60,83 +61,84 @@ def _enclosed(parts: list[Enclosure | None], source: str) -> list[Found]:
     return [(part.high, source) for part in parts if part is not None]
 
 
-def _closed_bounds(problem: SublinearProblem) -> list[Found] | None:
+def _closed_bounds(program: SublinearProgram) -> list[Found] | None:
     """Bounds of cones whose posteriors fill a simplex; ``None`` where that is not what they do.
 
     Nothing beside what revealing every symbol is worth, where that is allowed.
     """
     source = "vertices of a simplex"
-    prior, utility = problem.inner, problem.utility
-    if problem.others:
+    prior, utility = program.prior, program.utility
+    if program.sums or program.unexpressed:
         return None
+    sides = sides_outside(program.cone)
     if len(prior) == 2:
         # In rationals, as floats lose the shares of two edges that nearly coincide.
-        rays = extreme_rays(inequalities(problem, inner=False), 2)
+        rays = extreme_rays(program.cone.inequalities(Rounding.OUTSIDE), 2)
         return _enclosed([edges_enclosure(utility, prior, rays)], source)
     if not sums_up(utility):
-        simplex = simplex_kernel(problem, inner=False)
-        if simplex is None:
+        kernel = None if sides is None else kernel_of_sides(sides, prior)
+        if kernel is None:
             return None
-        return _enclosed([enclosed_floats(problem.worths(simplex[0]), len(prior))], source)
+        return _enclosed([enclosed_floats(program.column_values(kernel), len(prior))], source)
     if len(prior) == 1:
         return [(Fraction(0), source)]
-    sides = two_sided(problem.bounds, prior, inner=False)
-    if sides is None or simplex_kernel(problem, inner=False) is None:
+    if sides is None or simplex_of_sides(sides, prior) is None:
         return None
-    if min(sides.upper, sides.ratio) == 1 or sides.lower == 1:
+    if sides.is_constant:
         return [(Fraction(0), source)]  # lifts of one alone, and F(0) = 0
     return _enclosed(simplex_enclosures(utility, prior, sides.lower, sides.upper), source)
 
 
-def _priced_bounds(problem: SublinearProblem, duals: Duals, value: float) -> list[Found]:
+def _priced_bounds(program: SublinearProgram, duals: Duals, value: float) -> list[Found]:
     prices = duals.prices
     if prices is not None and not np.isfinite(prices).all():
         prices = None
-    if sums_up(problem.utility):
-        listed = [] if prices is None else _listed(problem, prices)
+    if sums_up(program.utility):
+        listed = [] if prices is None else _listed(program, prices)
         if listed:
             return _enclosed(listed, "prices, over all extreme columns")
-        sides = two_sided(problem.bounds, problem.inner, inner=False)
+        sides = sides_outside(program.cone)
         if sides is not None and not LARGEST_RATIO < sides.ratio < math.inf:
-            searched = _searched_bounds(problem, problem.utility, sides, prices, value)
+            searched = _searched_bounds(program, program.utility, sides, prices, value)
             if searched:
                 return searched
-    if prices is None or too_large(problem) is not None:
+    if prices is None or too_large(program) is not None:
         return []
-    bound, size = vertex_bound(problem, prices)
-    rounding = 8 * _UNIT * (len(problem.inner) + 8) * size + _curve_rounding(problem)
+    bound, size = vertex_bound(program, prices)
+    rounding = 8 * _UNIT * (len(program.prior) + 8) * size + _curve_rounding(program)
     return _finite([(bound + rounding, f"prices, over all extreme columns {_IN_FLOATS}")])
 
 
-def _listed(problem: SublinearProblem, prices: NDArray[np.float64]) -> list[Enclosure | None]:
+def _listed(program: SublinearProgram, prices: NDArray[np.float64]) -> list[Enclosure | None]:
     """Bounds over all extreme columns at the prices, and at moderate ones where these differ."""
-    found = [listed_bound(problem, prices)]
-    sides = two_sided(problem.bounds, problem.inner, inner=False)
-    family = None if sides is None else make_family(problem.inner, sides, _curve_of(problem))
+    found = [listed_bound(program, prices)]
+    sides = sides_outside(program.cone)
+    family = None if sides is None else make_family(program.prior, sides, _curve_of(program))
     if found[0] is not None and family is not None and math.isfinite(family.steepest):
         groups = family.groups
         near = groups.spread(moderate_prices(family, groups.average(prices))[0])
         if not np.allclose(near, prices, rtol=1e-9, atol=0):
-            found.append(listed_bound(problem, near))
+            found.append(listed_bound(program, near))
     return found if any(part is not None for part in found) else []
 
 
-def _curve_of(problem: SublinearProblem) -> Curve:
-    assert isinstance(problem.utility, FInformation)
-    return problem.utility.finite_or_more
+def _curve_of(program: SublinearProgram) -> Curve:
+    assert isinstance(program.utility, FInformation)
+    return program.utility.finite_or_more
 
 
 def _finite(found: list[tuple[float, str]]) -> list[Found]:
     return [(Fraction(bound), source) for bound, source in found if math.isfinite(bound)]
 
 
-def _curve_rounding(problem: SublinearProblem) -> float:
+def _curve_rounding(program: SublinearProgram) -> float:
     """Rounding of a curve given as a function: its offset and slope at one are taken off, which
     leaves few digits where lifts stay near one.
     """
-    if not sums_up(problem.utility):
+    if not sums_up(program.utility):
         return 0.0
-    p, sides = problem.inner.probabilities, problem.sides or TwoSided(0.0, math.inf, math.inf)
+    p = program.prior.probabilities
+    sides = sides_outside(program.cone) or TwoSided(0.0, math.inf, math.inf)
     if len(p) == 1 or sides.lower == 1 or min(sides.upper, sides.ratio) == 1:
         return 0.0  # constant kernels alone, and f(1) is taken off exactly
     above = np.minimum(sides.upper, 1 / (p + (1 - p) / sides.ratio)) - 1
@@ -146,23 +148,23 @@ def _curve_rounding(problem: SublinearProblem) -> float:
     room = 1 / p - 1  # what one symbol gains or loses is lost or gained by the others
     with np.errstate(over="ignore"):  # beyond all floats is as good as no bound
         above, below = np.minimum(above, below * room), np.minimum(below, above * room)
-    sizes = [problem.utility.cancelled(d) for d in (-below, above)]
+    sizes = [program.utility.cancelled(d) for d in (-below, above)]
     return 16 * _UNIT * float(p @ np.maximum(*sizes))
 
 
 def _searched_bounds(
-    problem: SublinearProblem,
+    program: SublinearProgram,
     utility: FInformation,
     sides: TwoSided,
     prices: NDArray[np.float64] | None,
     value: float,
 ) -> list[Found]:
-    family = make_family(problem.inner, sides, utility.finite_or_more)
+    family = make_family(program.prior, sides, utility.finite_or_more)
     if family is None or not (math.isfinite(family.size) and math.isfinite(family.steepest)):
         return []
     pricer = make_pricer(family)
     groups = family.groups
-    curve = _curve_rounding(problem)
+    curve = _curve_rounding(program)
     flat = pricer.flat_bound() + _rounding(family, utility, 0.0) + curve
     found = [(flat, f"universal bound (equal prices), {_IN_FLOATS}")]
     if prices is None:
@@ -170,7 +172,7 @@ def _searched_bounds(
     prices, steepest = moderate_prices(family, groups.average(prices))
     priced = float(groups.sizes @ (np.abs(prices) * family.reach))
     slack = _rounding(family, utility, priced + family.room * steepest) + curve
-    deadline = clock.now() + (1 - SEARCHING) * problem.time_limit
+    deadline = clock.now() + (1 - SEARCHING) * program.time_limit
     for step, nodes in _STEPS:
         if flat <= value + step * abs(value):
             break

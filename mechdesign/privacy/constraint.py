@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -18,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LevelError, UnknownNameError, quote
-from ..exact import Verdict, common_integers, compare_with_exp, dot, fraction, log_upper
+from ..exact import (
+    Verdict,
+    common_integers,
+    compare_with_exp,
+    dot,
+    exp_upper,
+    fraction,
+    log_upper,
+)
 from ..mechanism import Mechanism
 from ..prior import Prior
 
@@ -26,6 +35,71 @@ from ..prior import Prior
 _CLEAR = 1e-9
 # Bits of masses from which their products are left to a library for large integers.
 _MANY_BITS = 1_000_000
+# Relative room left below e^ε when designing: a few hundred units in the last place.
+_ROOM = 1e-13
+_LARGEST_FACTOR = 1e300
+
+Array = NDArray[np.float64]
+
+
+class Rounding(Enum):
+    """Which float stands for e^ε.
+
+    ``INSIDE`` is slightly below, so that rounding a kernel to integer weights leaves it private;
+    ``OUTSIDE`` is at or above, so that what is proved holds for the true level.
+    """
+
+    INSIDE = "inside"
+    OUTSIDE = "outside"
+
+
+def inner_factor(level: float) -> float:
+    """A float slightly below e^level, at least 1; solvers design against it."""
+    excess = math.expm1(min(level, math.log(_LARGEST_FACTOR)))
+    if excess == 0:
+        return 1.0
+    room = min(_ROOM * (1 + excess) / excess, 1e-3)
+    # Down by one float, in case the sum was rounded up.
+    return max(1.0, math.nextafter(1 + excess * (1 - room), 0.0))
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """One hypothesis: positions, positive exact masses, and its name."""
+
+    support: tuple[int, ...]
+    masses: tuple[Fraction, ...]
+    name: str
+
+    @property
+    def key(self) -> tuple[tuple[int, ...], tuple[Fraction, ...]]:
+        """What two equal distributions share."""
+        return self.support, self.masses
+
+    @property
+    def point(self) -> int | None:
+        """The position of a point mass, ``None`` for a mixture."""
+        return self.support[0] if len(self.support) == 1 else None
+
+    def dot(self, column: Sequence[Fraction]) -> Fraction:
+        """The likelihood μᵀk."""
+        return sum(
+            (m * column[x] for x, m in zip(self.support, self.masses, strict=True)), Fraction(0)
+        )
+
+
+@dataclass(frozen=True)
+class Group:
+    """μᵀk ≤ e^level νᵀk for every μ in ``over`` and ν in ``under``, in exact numbers.
+
+    ``scale`` is what the level of the notion was multiplied by, ``parameter`` says which level.
+    """
+
+    over: tuple[Distribution, ...]
+    under: tuple[Distribution, ...]
+    level: Fraction
+    scale: Fraction
+    parameter: int
 
 
 class Hypotheses:
@@ -125,6 +199,38 @@ class Hypotheses:
             )
         return csr_array(np.array([[m / self.total for m in row] for row in self.masses]))
 
+    def distributions(self) -> tuple[Distribution, ...]:
+        """The hypotheses one by one, exact."""
+        if self.indices is not None:
+            one = (Fraction(1),)
+            return tuple(
+                Distribution((x,), one, name)
+                for x, name in zip(self.indices.tolist(), self.names, strict=True)
+            )
+        return tuple(map(self._distribution, self.masses, self.names))
+
+    def _distribution(self, row: Sequence[int], name: str) -> Distribution:
+        support = tuple(x for x, m in enumerate(row) if m)
+        return Distribution(support, tuple(Fraction(row[x], self.total) for x in support), name)
+
+    @property
+    def entries(self) -> int:
+        """Number of masses that are not zero."""
+        return len(self) if self.indices is not None else sum(map(bool, _flat(self.masses)))
+
+    def rows_of_integers(self) -> list[tuple[int, ...]]:
+        """Masses times ``total``, a row of N integers for each hypothesis."""
+        if self.indices is None:
+            return list(self.masses)
+        return [tuple(int(x == i) for x in range(self.size)) for i in self.indices.tolist()]
+
+    def kind(self, prior: Prior) -> str | None:
+        """``"points"`` for all point masses of a prior, ``"prior"`` for the prior alone."""
+        if self.indices is None:
+            same = self.masses == (prior.weights,) and self.total == prior.total
+            return "prior" if same else None
+        return "points" if set(self.indices.tolist()) == set(range(len(prior))) else None
+
     def likelihoods(self, mechanism: Mechanism) -> NDArray[Any]:
         """Exact ``(H, M)`` integers: likelihoods times ``total * 2**mechanism.bits``."""
         if self.indices is not None:
@@ -208,6 +314,13 @@ class Bound:
         scale = Fraction(1) if self.scales is None else fraction(self.scales[pair])
         return Fraction(self.epsilon) * scale
 
+    def factors(self, rounding: Rounding) -> Array:
+        """Floats for e^level, one per matched pair with scales, else a single one."""
+        if rounding is Rounding.INSIDE:
+            levels = [self.epsilon * s for s in self.scales or (1,)]
+            return np.array([inner_factor(level) for level in levels])
+        return np.array([exp_upper(self.level(i)) for i in range(len(self.scales or (1,)))])
+
     @property
     def is_vacuous(self) -> bool:
         """Whether the level is infinite, so that nothing is asked."""
@@ -235,6 +348,10 @@ class BoundCheck:
     output: int
     over: str
     under: str
+
+
+def _flat(rows: Iterable[Sequence[int]]) -> Iterable[int]:
+    return (v for row in rows for v in row)
 
 
 def _large_product(

@@ -12,20 +12,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CertificateError
-from ..exact import DENOMINATOR, DENOMINATOR_BITS, exp_lower
+from ..exact import DENOMINATOR, DENOMINATOR_BITS, Verdict, exp_lower
 from ..mechanism import Mechanism
-from ..prior import Prior
-from ..privacy.hypotheses import Bound
+from ..privacy.rows import Compared
+from ..solve.program import Cone, Program
 
 _ROUNDS = 40
 _PATIENCE = 4
 _TOO_MUCH = 0.5
+# Share of a constant kernel that is tried first, and how often the one that passes is halved.
+_LEAST_SHARE, _HALVINGS = 2.0**-50, 8
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,11 @@ class Repair:
 
 def repair_kernel(
     kernel: NDArray[np.float64],
-    prior: Prior,
-    bounds: tuple[Bound, ...],
+    cone: Cone,
     *,
     keep_rare: bool = False,
 ) -> tuple[NDArray[np.int64], Repair]:
-    """Integer weights over 2⁵³, ``(n, M)``, that satisfy every bound, near a given kernel.
+    """Integer weights over 2⁵³, ``(n, M)``, whose columns lie in a cone, near a given kernel.
 
     With ``keep_rare`` an outcome is merged only after its entries were rounded towards their
     average, which most bounds allow however rare it is.
@@ -73,17 +73,17 @@ def repair_kernel(
     cleaned = clean_kernel(kernel)
     # Outcomes that never occur are private and stay so.
     live = np.flatnonzero(cleaned.any(axis=0))
-    weights, repair = _repaired(np.ascontiguousarray(cleaned[:, live]), prior, bounds, keep_rare)
+    weights, repair = _repaired(np.ascontiguousarray(cleaned[:, live]), cone, keep_rare)
     whole = np.zeros(cleaned.shape, dtype=np.int64)
     whole[:, live] = weights
     return whole, replace(repair, merged=tuple(int(live[y]) for y in repair.merged))
 
 
 def _repaired(
-    start: NDArray[np.float64], prior: Prior, bounds: tuple[Bound, ...], keep_rare: bool
+    start: NDArray[np.float64], cone: Cone, keep_rare: bool
 ) -> tuple[NDArray[np.int64], Repair]:
     """:func:`repair_kernel` for a clean kernel, which is changed in place."""
-    masses = prior.probabilities @ start
+    masses = cone.prior.probabilities @ start
     merged: list[int] = []
     rare = np.zeros(start.shape[1], dtype=bool)
     added = np.zeros(start.shape[1])
@@ -93,7 +93,7 @@ def _repaired(
             break
         inwards = (rare, masses + added) if rare.any() else None
         weights = to_weights((1 - total) * start + added, inwards)
-        needed = corrections(weights, bounds)
+        needed = corrections(weights, cone)
         if not (needed > 0).any():
             return weights, Repair(tuple(merged), total, round_number)
         if not np.isfinite(needed).all():
@@ -163,7 +163,7 @@ def to_weights(
     return weights
 
 
-def corrections(weights: NDArray[np.int64], bounds: tuple[Bound, ...]) -> NDArray[np.float64]:
+def corrections(weights: NDArray[np.int64], cone: Cone) -> NDArray[np.float64]:
     """Constant mass that each outcome needs to satisfy every bound, ``(M,)``; 0 where it does.
 
     Exact: with likelihoods a and b and F a rational at most e^ε, c = (a − F·b)/(F − 1), plus room
@@ -171,40 +171,67 @@ def corrections(weights: NDArray[np.int64], bounds: tuple[Bound, ...]) -> NDArra
     """
     mechanism = Mechanism.from_weights(weights, DENOMINATOR_BITS)
     needed = np.zeros(weights.shape[1])
-    for bound in bounds:
-        over = bound.over.likelihoods(mechanism)
-        under = bound.under.likelihoods(mechanism)
-        if bound.pairing == "all":
-            rows = [(over.max(axis=0), under.min(axis=0), bound.level())]
-        else:
-            rows = [(over[i], under[i], bound.level(i)) for i in range(len(bound.over))]
-        for top, low, level in rows:
-            np.maximum(
-                needed,
-                _column_needs(top, low, level, bound.over.total, bound.under.total),
-                out=needed,
-            )
+    for part in cone.parts:
+        for compared in part.compared(mechanism):
+            np.maximum(needed, _column_needs(compared), out=needed)
     return needed
 
 
-def _column_needs(
-    top: NDArray[Any], low: NDArray[Any], level: Fraction, over_total: int, under_total: int
-) -> NDArray[np.float64]:
-    factor = exp_lower(level)
-    # top/over_total <= factor * low/under_total, multiplied out into integers.
-    left = top.astype(object) * (under_total * factor.denominator)
-    right = low.astype(object) * (over_total * factor.numerator)
+def _column_needs(compared: Compared) -> NDArray[np.float64]:
+    factor = exp_lower(compared.level)
+    # over/over_total <= factor * under/under_total, multiplied out into integers.
+    left = compared.over.astype(object) * (compared.under_total * factor.denominator)
+    right = compared.under.astype(object) * (compared.over_total * factor.numerator)
     broken = np.asarray(left > right, dtype=bool)
-    needed = np.zeros(len(top))
+    needed = np.zeros(len(left))
     if not broken.any():
         return needed
     if factor == 1:
         needed[broken] = np.inf
         return needed
-    unit = over_total * under_total * (factor.numerator - factor.denominator)
+    unit = compared.over_total * compared.under_total * (factor.numerator - factor.denominator)
     rounding = 4 * (factor + 1) / (factor - 1)
     for y in np.flatnonzero(broken):
         share = (Fraction(int(left[y] - right[y]), unit) + rounding) / DENOMINATOR
         # Whatever asks for more than everything asks for a constant kernel.
         needed[y] = float(share) if share < 1 else np.inf
     return needed
+
+
+def keep_sums(program: Program, weights: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
+    """Weights that satisfy every constraint on a sum too, by mixing in a constant kernel.
+
+    Returns them with the share of the constant kernel. Mixing keeps every column in the cone and
+    lowers every sum in proportion, as a constant kernel has the least. The smallest share that
+    passes is found by doubling and halving.
+    """
+    if not program.sums or _are_kept(program, weights):
+        return weights, 0.0
+    kernel = np.ldexp(weights.astype(float), -DENOMINATOR_BITS)
+    constant = np.broadcast_to(program.prior.probabilities @ kernel, kernel.shape)
+
+    def mixed(share: float) -> NDArray[np.int64] | None:
+        tried, _ = repair_kernel((1 - share) * kernel + share * constant, program.cone)
+        return tried if _are_kept(program, tried) else None
+
+    share, found = _LEAST_SHARE, None
+    while found is None and share <= 1:
+        found = mixed(share)
+        share *= 2
+    if found is None:
+        return to_weights(program.constant_kernel), 1.0
+    low, high = share / 4, share / 2
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        tried = mixed(middle)
+        if tried is None:
+            low = middle
+        else:
+            high, found = middle, tried
+    return found, high
+
+
+def _are_kept(program: Program, weights: NDArray[np.int64]) -> bool:
+    # Symbols of zero mass are not among these, though a notion may name them and would object.
+    mechanism = Mechanism.from_weights(weights, DENOMINATOR_BITS, program.prior.labels)
+    return all(c.evaluate(mechanism).verdict is Verdict.YES for c in program.sums)

@@ -18,14 +18,14 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import Check, notion_fields
 from ..reading import write_integer
+from ..solve.method import Candidate, Duals
+from ..solve.problem import Problem, state_problem
+from ..solve.program import LinearProgram, SublinearProgram
 from ..utility.sublinear import ChiSquare
-from .average import average_bound, keep_budgets
 from .bounds import upper_bound
 from .enclosures import Enclosure
-from .methods import Candidate, Duals
-from .problem import AnyProblem, Problem, SublinearProblem, state_problem
-from .repair import Repair, clean_kernel, repair_kernel, to_weights
-from .sublinear_bounds import sublinear_bound
+from .information import sublinear_bound
+from .repair import Repair, clean_kernel, keep_sums, repair_kernel, to_weights
 
 #: Gaps up to this share of the utility range (or of a sub-convex utility) count as optimal.
 GAP_TOLERANCE = 1e-6
@@ -34,7 +34,7 @@ NOTHING = 1e-11
 # How far a floating-point measurement may lie above an exactly checked level.
 _MEASURED_TOLERANCE = 1e-9
 # Share of the value that merging rare outcomes may cost.
-_WORTH_KEEPING = Fraction(1, 10**9)
+_KEEPING = Fraction(1, 10**9)
 #: The gap where nothing is known of it: beyond every number, so that no comparison passes it.
 UNKNOWN = math.inf
 
@@ -98,9 +98,9 @@ def serves_all(prior: Prior, notions: Any, mechanism: Mechanism) -> bool:
     nothing that rounding took from rare outcomes is hidden, as it is from most other utilities.
     """
     problem = state_problem(prior, ChiSquare(), notions)
-    assert isinstance(problem, SublinearProblem)
+    assert isinstance(problem.program, SublinearProgram)
     value = problem.enclose(mechanism)
-    found = sublinear_bound(problem, Duals(), _nearest(problem, mechanism, value))
+    found = sublinear_bound(problem.program, Duals(), _nearest(problem, mechanism, value))
     if value is None or found is None:
         return False
     return value.low >= found[0] * (1 - Fraction(GAP_TOLERANCE))
@@ -120,19 +120,20 @@ def gap_out_of(gap: float, unit: str) -> str:
     return f"{gap_in_words(gap)} of {unit}" if gap < UNKNOWN else "unknown"
 
 
-def certify(problem: AnyProblem, candidate: Candidate) -> tuple[Mechanism, Certificate]:
+def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certificate]:
     """Repair a candidate, check it exactly, and bound the optimum by its duals.
 
     Raises :class:`CertificateError` with the evidence if a check does not say yes.
     """
+    program = problem.program
     weights, repair = repaired(problem, candidate.kernel)
-    weights, mixed = keep_budgets(problem, weights)
+    weights, mixed = keep_sums(program, weights)
     repair = replace(repair, mixed=max(repair.mixed, mixed), constant=repair.constant or mixed == 1)
     mechanism = problem.mechanism(weights)
     value = problem.enclose(mechanism)
-    if value is not None and value.high < problem.exact_constant_value:
+    if value is not None and value.high < program.exact_constant_value:
         # Noise made it worse than telling nothing, which is always private.
-        weights = to_weights(problem.constant_kernel)
+        weights = to_weights(program.constant_kernel)
         mechanism, repair = problem.mechanism(weights), Repair((), 1.0, 1, constant=True)
         value = problem.enclose(mechanism)
     near = _nearest(problem, mechanism, value)
@@ -143,33 +144,32 @@ def certify(problem: AnyProblem, candidate: Candidate) -> tuple[Mechanism, Certi
     return mechanism, certificate
 
 
-def repaired(problem: AnyProblem, kernel: NDArray[np.float64]) -> tuple[NDArray[np.int64], Repair]:
+def repaired(problem: Problem, kernel: NDArray[np.float64]) -> tuple[NDArray[np.int64], Repair]:
     """Private weights near a kernel. Outcomes that a sub-convex utility pays for however rare they
     are, as χ² does, are kept where that is worth more than merging them.
     """
-    prior, bounds = problem.inner, problem.bounds
-    weights, repair = repair_kernel(kernel, prior, bounds)
-    if not repair.merged or not isinstance(problem, SublinearProblem):
+    program = problem.program
+    weights, repair = repair_kernel(kernel, program.cone)
+    if not repair.merged or not isinstance(program, SublinearProgram):
         return weights, repair
-    kept = repair_kernel(kernel, prior, bounds, keep_rare=True)
+    kept = repair_kernel(kernel, program.cone, keep_rare=True)
     merged, others = (problem.enclose(problem.mechanism(w)) for w in (weights, kept[0]))
     if merged is None or others is None:
         return weights, repair
     # Fewer outcomes, unless they cost something.
-    return (
-        kept if others.low > merged.high + _WORTH_KEEPING * abs(merged.high) else (weights, repair)
-    )
+    return kept if others.low > merged.high + _KEEPING * abs(merged.high) else (weights, repair)
 
 
-def _lost(problem: AnyProblem, candidate: Candidate, mechanism: Mechanism, value: float) -> float:
+def _lost(problem: Problem, candidate: Candidate, mechanism: Mechanism, value: float) -> float:
     """Utility that the repair of a candidate cost, as a share of what gaps are a share of."""
     cleaned = clean_kernel(candidate.kernel)
-    if isinstance(problem, Problem) and problem.for_solvers.problem is not problem:
+    program = problem.program
+    if isinstance(program, LinearProgram) and program.for_solvers.program is not program:
         # Of gains far from zero, floats see nothing but the differences.
-        near = problem.for_solvers.problem
-        after = near.worth(mechanism.kernel[problem.kept])
-        return _share(max(near.worth(cleaned) - after, 0.0), near.width(after))
-    return _share(max(problem.worth(cleaned) - value, 0.0), problem.width(value))
+        near = program.for_solvers.program
+        after = near.value(mechanism.kernel[problem.kept])
+        return _share(max(near.value(cleaned) - after, 0.0), near.width(after))
+    return _share(max(program.value(cleaned) - value, 0.0), program.width(value))
 
 
 def _share(loss: float, width: float) -> float:
@@ -182,7 +182,7 @@ def _share(loss: float, width: float) -> float:
 
 
 def examine(
-    problem: AnyProblem,
+    problem: Problem,
     mechanism: Mechanism,
     duals: Duals,
     repair: Repair,
@@ -228,58 +228,56 @@ def examine(
         solver,
         duals,
         fingerprint(problem.prior, mechanism, problem.notions),
-        not problem.is_exact,
+        not problem.program.is_exact,
     )
 
 
 def _gaps(
-    problem: AnyProblem, value: Enclosure | None, bound: Fraction | None
+    problem: Problem, value: Enclosure | None, bound: Fraction | None
 ) -> tuple[float, float | None]:
     """The gap, and the gap relative to what any release can gain, both rounded up."""
     if value is None or bound is None:
         return UNKNOWN, None
     missing = max(bound - value.low, Fraction(0))
     if missing == 0:
-        width = problem.exact_width(value.low)
+        width = problem.program.exact_width(value.low)
     else:
         # Not overstated: the end that is nearer to zero, and nothing where zero lies between.
         nearer = min(value.low, value.high, key=abs) if value.low * value.high > 0 else Fraction(0)
-        width = problem.exact_width(nearer)
+        width = problem.program.exact_width(nearer)
         if width == 0:
             return UNKNOWN, None
-    gain = bound - problem.exact_constant_value
-    worth_it = width > 0 and gain > Fraction(NOTHING) * width
+    gain = bound - problem.program.exact_constant_value
+    is_gain = width > 0 and gain > Fraction(NOTHING) * width
     return (
         float_at_least(missing / width) if missing else 0.0,
-        float_at_least(missing / gain) if worth_it else None,
+        float_at_least(missing / gain) if is_gain else None,
     )
 
 
-def kernel_value(problem: AnyProblem, mechanism: Mechanism) -> float:
+def kernel_value(problem: Problem, mechanism: Mechanism) -> float:
     """Expected utility of a kernel over all symbols of the problem, the nearest float."""
     return _nearest(problem, mechanism, problem.enclose(mechanism))
 
 
-def _nearest(problem: AnyProblem, mechanism: Mechanism, value: Enclosure | None) -> float:
+def _nearest(problem: Problem, mechanism: Mechanism, value: Enclosure | None) -> float:
     if value is not None:
         return nearest_float((value.low + value.high) / 2)
     whole = len(problem.kept) == len(problem.prior)
-    return problem.worth(mechanism.kernel if whole else mechanism.kernel[problem.kept])
+    return problem.program.value(mechanism.kernel if whole else mechanism.kernel[problem.kept])
 
 
-def _bound(problem: AnyProblem, duals: Duals, value: float) -> tuple[Fraction | None, str]:
-    if isinstance(problem, SublinearProblem):
-        return sublinear_bound(problem, duals, value) or (None, "nothing finite")
-    assert isinstance(problem, Problem)
-    shifted = problem.shifted(duals.offset, duals.power)
-    bound, source = upper_bound(shifted.problem, duals)
-    average = average_bound(shifted.problem, duals)
-    if average is not None and average < bound:
-        bound, source = average, "multipliers"
+def _bound(problem: Problem, duals: Duals, value: float) -> tuple[Fraction | None, str]:
+    program = problem.program
+    if isinstance(program, SublinearProgram):
+        return sublinear_bound(program, duals, value) or (None, "nothing finite")
+    assert isinstance(program, LinearProgram)
+    shifted = program.shifted(duals.offset, duals.power)
+    bound, source = upper_bound(shifted.program, duals)
     return shifted.bound(bound), source
 
 
-def _compare(problem: AnyProblem, measured: tuple[tuple[float, ...], ...]) -> None:
+def _compare(problem: Problem, measured: tuple[tuple[float, ...], ...]) -> None:
     for notion, levels in zip(problem.notions, measured, strict=True):
         for asked, found in zip(notion.levels, levels, strict=True):
             if not found <= asked + _MEASURED_TOLERANCE * max(1.0, asked):

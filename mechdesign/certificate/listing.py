@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..prior import Prior
+from ..privacy.constraint import Rounding
+from ..solve.columns import LiftFamily, StaircaseFamily, make_family
+from ..solve.listed_columns import LiftBox, columns_of_rays
+from ..solve.program import SublinearProgram, TwoSided
+from ..solve.vertices import MOST_SYMBOLS_ANY, extreme_rays
 from ..utility.sublinear import FInformation
-from .columns import LiftFamily, StaircaseFamily, make_family
-from .cones import TwoSided, two_sided
 from .enclosures import Enclosure, as_ball, enclosed
-from .listed_columns import LiftBox, columns_of_rays
-from .problem import SublinearProblem
-from .vertices import MOST_SYMBOLS_ANY, extreme_rays, inequalities
+from .shape import sides_outside
 
 #: Symbols up to which the extreme columns of a two-sided cone are listed for a bound.
 MOST_LISTED = 10
@@ -29,21 +30,21 @@ MOST_LISTED = 10
 _Vector = Sequence[Fraction]
 
 
-def listed_bound(problem: SublinearProblem, prices: NDArray[np.float64]) -> Enclosure | None:
+def listed_bound(program: SublinearProgram, prices: NDArray[np.float64]) -> Enclosure | None:
     """Max F(d) − ⟨λ, d⟩ over the extreme columns; ``None`` where there are too many of them."""
-    assert isinstance(problem.utility, FInformation)
-    prior, n = problem.inner, len(problem.inner)
+    assert isinstance(program.utility, FInformation)
+    prior, n = program.prior, len(program.prior)
     exact = [Fraction(v) for v in prices.tolist()]
-    sides = two_sided(problem.bounds, prior, inner=False)
+    sides = sides_outside(program.cone)
     family = None if sides is None else make_family(prior, sides, np.abs)
     if n <= MOST_LISTED and sides is not None and isinstance(family, StaircaseFamily):
-        return _over_staircases(problem.utility, prior, Fraction(sides.ratio), exact)
+        return _over_staircases(program.utility, prior, Fraction(sides.ratio), exact)
     if n <= MOST_LISTED and sides is not None and isinstance(family, LiftFamily):
-        return _over_a_box(problem.utility, prior, sides, exact)
+        return _over_a_box(program.utility, prior, sides, exact)
     if n > MOST_SYMBOLS_ANY:
         return None
-    rays = extreme_rays(inequalities(problem, inner=False), n)
-    return _over_rays(problem.utility, prior, rays, exact)
+    rays = extreme_rays(program.cone.inequalities(Rounding.OUTSIDE), n)
+    return _over_rays(program.utility, prior, rays, exact)
 
 
 def _largest(balls: Sequence[Any]) -> Any:

@@ -12,10 +12,11 @@ from ..errors import InputError, LevelError, is_iterable, quote
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
+from ._design import Design, run_solver, warn_of_gap
 from .choice import check_solver
-from .designing import Design, run_solver, warn_of_gap
-from .methods import Candidate
-from .problem import AnyProblem, Problem, state_problem
+from .method import Candidate, Method
+from .problem import Problem, state_problem
+from .program import LinearProgram
 
 #: Processes at most.
 _MOST_JOBS = 10_000
@@ -27,7 +28,7 @@ def sweep(
     privacies: Iterable[Any],
     outputs: Any = None,
     *,
-    solver: str = "auto",
+    solver: str | Method = "auto",
     jobs: int = 1,
     progress: bool = False,
 ) -> list[Design]:
@@ -77,13 +78,14 @@ def sweep(
             got=quote(privacies),
             remedy="pass one notion for each point",
         )
-    problems: list[AnyProblem] = []
+    problems: list[Problem] = []
     for privacy in privacies:
         problem = state_problem(prior, utility, privacy, outputs)
         first = problems[0] if problems else problem
-        if isinstance(problem, Problem) and isinstance(first, Problem):
+        mine, its = problem.program, first.program
+        if isinstance(mine, LinearProgram) and isinstance(its, LinearProgram):
             # One array of gains serves all points, and one is sent to each process.
-            problem = replace(problem, gains=first.gains)
+            problem = replace(problem, program=replace(mine, gains=its.gains))
         problems.append(problem)
     pieces = _pieces(problems, jobs)
     if len(pieces) == 1:
@@ -111,7 +113,7 @@ def check_jobs(jobs: Any) -> None:
         )
 
 
-def _pieces(problems: list[AnyProblem], jobs: int) -> list[list[AnyProblem]]:
+def _pieces(problems: list[Problem], jobs: int) -> list[list[Problem]]:
     if jobs == 1 or len(problems) < 2:
         return [problems]
     from joblib import effective_n_jobs
@@ -121,7 +123,7 @@ def _pieces(problems: list[AnyProblem], jobs: int) -> list[list[AnyProblem]]:
     return [[problems[i] for i in cut] for cut in cuts]
 
 
-def _run_piece(problems: list[AnyProblem], solver: str, progress: bool) -> list[Design]:
+def _run_piece(problems: list[Problem], solver: str | Method, progress: bool) -> list[Design]:
     from ..progress import track
 
     walk = Walk(solver)
@@ -131,11 +133,11 @@ def _run_piece(problems: list[AnyProblem], solver: str, progress: bool) -> list[
 class Walk:
     """Designs one after another, each starting from what the one before passed on its way."""
 
-    def __init__(self, solver: str) -> None:
+    def __init__(self, solver: str | Method) -> None:
         self._solver = solver
         self._neighbour: tuple[str, Candidate] | None = None
 
-    def step(self, problem: AnyProblem) -> Design:
+    def step(self, problem: Problem) -> Design:
         """The next design."""
         found, self._neighbour = run_solver(problem, self._solver, self._neighbour)
         return found

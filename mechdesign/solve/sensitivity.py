@@ -1,4 +1,11 @@
-"""``binding``: which privacy constraints hold the utility back, and at what price."""
+"""Which privacy constraints hold the utility back, and at what price: ``binding``.
+
+Methods that never look at pairs of hypotheses leave prices λ of the rows alone. With
+s = max_y sup{⟨c_y − λ, k⟩ : k in the cone, pᵀk = 1} the prices λ + s·p leave nothing to gain in any
+column, so the dual of each column's own small program gives multipliers z ≥ 0 with
+c_y − λ − s·p ≤ Σ_i z_iy (μ_i − e^ε_i ν_i): together with the prices a dual solution of the whole
+program, whose value is the bound that the certificate states.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +18,66 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, quote
-from ..labels import shorten
-from ..privacy.hypotheses import Bound
-from ..privacy.notion import LikelihoodBound, PrivacyNotion
+from ..certificate.bounds import clamped_prices, price_bound, priced_sums, supports
+from ..certificate.shape import sides_outside
+from ..errors import InputError, SolverError, quote
+from ..labels import Label, shorten
+from ..privacy.constraint import Rounding
+from ..privacy.notion import PrivacyNotion
+from ..privacy.rows import Multipliers
+from ..privacy.sums import SumConstraint, SumDuals
 from ..utility.base import LinearUtility
-from .budget_prices import BudgetPrice, budget_weights
-from .designing import Design
-from .priced_pairs import TIGHT, PricedConstraint, PricedPairs, name_level
+from ._design import Design
+from .backends.highs import Model
 from .problem import Problem, state_problem
-from .recovering import Weights, given_weights, recovered_weights
+from .program import LinearProgram
 
 Array = NDArray[np.float64]
 
+#: Constraints with less slack than this, in nats, are tight.
+TIGHT = 1e-6
 # Prices below this share of the range of gains are a solver's noise.
 _NOISE = 1e-9
 _LINES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PricedConstraint:
+    """One privacy constraint that holds the utility back.
+
+    Attributes
+    ----------
+    notion, level : the notion that asks it, and the name of its level
+    output : label of the outcome; ``None`` for a constraint on a sum over all outcomes
+    over, under : names of the hypotheses μ and ν whose likelihoods are compared
+    slack : ε minus the log ratio of the likelihoods, in nats; 0 where the constraint is met exactly
+    price : by how much the optimum rises per unit added to the right-hand side, see :func:`binding`
+    price_per_nat : by how much it rises per nat added to the level of this constraint alone
+    """
+
+    notion: PrivacyNotion
+    level: str
+    output: Label | None
+    over: str
+    under: str
+    slack: float
+    price: float
+    price_per_nat: float
+
+    @property
+    def about(self) -> str:
+        """The pair of hypotheses in words."""
+        return f"{self.over} against {self.under}"
+
+    @property
+    def asked_by(self) -> str:
+        """The notion, with the name of the level where it has several."""
+        return name_level(self.notion, self.level)
+
+
+def name_level(notion: PrivacyNotion, field: str) -> str:
+    """A level of a notion in words."""
+    return str(notion) if len(notion.level_fields) == 1 else f"{notion} {field}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,28 +204,36 @@ def binding(design: Design) -> Binding:
     >>> found.constraints[0].output, found.constraints[0].about
     ('b', "'b' against the prior")
     """
-    problem = _problem_of(design)
-    kernel = design.mechanism.kernel[problem.kept]
-    used = np.flatnonzero((problem.inner.probabilities @ kernel) > 0)
-    weights, prices, budgets = _dual_solution(design, problem, used)
-    items: list[PricedConstraint] = []
+    problem, program = _problem_of(design)
+    mechanism = problem.on_kept(design.mechanism)
+    used = np.flatnonzero((program.prior.probabilities @ mechanism.kernel) > 0)
+    solution = _dual_solution(design, program, used)
+    found: list[PricedConstraint] = []
     tight = 0
-    for (notion, bound), (a, b) in zip(_owners(problem), weights, strict=True):
-        found = PricedPairs(design.mechanism, problem, notion, bound)
-        tight += found.tight(used)
+    parts = zip(problem.asked_by, program.cone.parts, solution.weights, strict=True)
+    for notion, part, (a, b) in parts:
+        ratios, level = part.at(mechanism), notion.level_fields[part.parameter]
+        tight += ratios.count_tight(used, TIGHT)
         for y in used.tolist():
-            items += found.priced(y, a[:, y], b[:, y])
-    items += [
-        PricedConstraint(v.notion, "epsilon", None, v.over, v.under, v.slack, v.price, v.per_nat)
-        for v in budgets
-    ]
-    tight += sum(v.slack <= TIGHT for v in budgets)
+            label = mechanism.outputs[y]
+            found += [
+                PricedConstraint(notion, level, label, v.over, v.under, v.slack, v.price, v.per_nat)
+                for v in ratios.prices(y, a[:, y], b[:, y])
+            ]
+    for notion, constraint, duals in solution.sums_of(problem):
+        prices = constraint.prices(duals, mechanism)
+        level = notion.level_fields[0]
+        found += [
+            PricedConstraint(notion, level, None, v.over, v.under, v.slack, v.price, v.per_nat)
+            for v in prices
+        ]
+        tight += sum(v.slack <= TIGHT for v in prices)
     kept = sorted(
-        (item for item in items if _binds(item, problem.gain_range)),
-        key=lambda item: (-item.price_per_nat, -item.price),
+        (constraint for constraint in found if _binds(constraint, program.gain_range)),
+        key=lambda constraint: (-constraint.price_per_nat, -constraint.price),
     )
     rows = np.zeros(len(design.prior))
-    rows[problem.kept] = prices
+    rows[problem.kept] = solution.prices
     rows.setflags(write=False)
     return Binding(design, tuple(kept), rows, tight)
 
@@ -197,7 +256,7 @@ def _binds(item: PricedConstraint, width: float) -> bool:
     return max(item.price_per_nat, item.price) > _NOISE * width
 
 
-def _problem_of(design: Any) -> Problem:
+def _problem_of(design: Any) -> tuple[Problem, LinearProgram]:
     """The problem of a design, stated again; errors for what has no prices."""
     if not isinstance(design, Design):
         raise InputError(
@@ -214,49 +273,110 @@ def _problem_of(design: Any) -> Problem:
             remedy="use a linear utility such as md.utility.Hamming() or md.utility.Matrix(u)",
         )
     problem = state_problem(design.prior, design.utility, design.notions, design.mechanism.outputs)
-    assert isinstance(problem, Problem)
-    return problem
+    assert isinstance(problem.program, LinearProgram)
+    return problem, problem.program
 
 
-def _dual_solution(
-    design: Design, problem: Problem, used: NDArray[np.intp]
-) -> tuple[Weights, Array, list[BudgetPrice]]:
-    """Multipliers of every bound, prices of the rows, and prices of the budgets."""
+@dataclass(frozen=True, eq=False)
+class _DualSolution:
+    """Weights of each part of the cone as :meth:`.ConeRows.feasible` gives them, and prices."""
+
+    weights: list[tuple[Array, Array]]
+    prices: Array
+    sums: tuple[SumDuals, ...] = ()
+
+    def sums_of(self, problem: Problem) -> Iterator[tuple[PrivacyNotion, SumConstraint, SumDuals]]:
+        """Each constraint on a sum with the notion that asks it, where there are duals."""
+        if self.sums:
+            yield from zip(problem.sums_asked_by, problem.program.sums, self.sums, strict=True)
+
+
+def _dual_solution(design: Design, program: LinearProgram, used: NDArray[np.intp]) -> _DualSolution:
     certificate = design.certificate
-    duals = certificate.duals.in_units_of_gains(problem.inner.probabilities)
-    n, m = problem.shape
+    duals = certificate.duals.in_units_of_gains(program.prior.probabilities)
     if certificate.bound_source == "prices":
         assert duals.prices is not None
-        return *recovered_weights(problem, duals.prices, used), []
+        return _recovered(program, duals.prices, used)
     if certificate.bound_source == "multipliers":
-        budgets, pull = budget_weights(problem, duals, design.mechanism)
-        weights: Weights = []
-        if duals.multipliers is not None:
-            weights, more = given_weights(problem, duals)
-            pull = pull + more
-        return weights, (problem.objective - pull).max(axis=1), budgets
+        priced = priced_sums(program, duals)
+        columns = np.zeros(program.shape) if priced is None else priced.columns
+        multipliers = duals.multipliers
+        if multipliers is None:
+            multipliers = program.cone.no_duals(program.shape[1])
+        columns = columns + program.cone.combination(multipliers, program.shape[1])[0]
+        prices = (program.objective - columns).max(axis=1)
+        return _DualSolution(
+            _feasible(program, multipliers), prices, () if priced is None else priced.duals
+        )
     if not has_prices(design):
         raise InputError(
             "binding constraints",
-            expected="a design whose bound comes from dual numbers",
+            expected="a design whose bound comes from dual variables",
             got=f"one whose bound is the {certificate.bound_source}, with a gap of "
             f"{certificate.gap:.2g}",
             remedy="design it with solver='highs-simplex', which finds them",
         )
     # Nothing is lost to privacy, so nothing is gained by relaxing it.
-    nothing = [(np.zeros((len(b.over), m)), np.zeros((n, m))) for b in problem.bounds]
-    return nothing, problem.objective.max(axis=1), []
+    none = program.cone.no_duals(program.shape[1])
+    return _DualSolution(_feasible(program, none), program.objective.max(axis=1))
 
 
-def _owners(problem: Problem) -> list[tuple[PrivacyNotion, Bound]]:
-    """The bounds of the problem, each with the notion that asks it."""
-    return [
-        (notion, bound)
-        for notion in problem.notions
-        if isinstance(notion, LikelihoodBound)
-        for bound in notion.checked_bounds(problem.inner)
-        if not bound.is_vacuous
-    ]
+def _feasible(
+    program: LinearProgram, multipliers: tuple[Multipliers, ...]
+) -> list[tuple[Array, Array]]:
+    pairs = zip(program.cone.parts, multipliers, strict=True)
+    return [part.feasible(given) for part, given in pairs]
+
+
+def _recovered(program: LinearProgram, prices: Array, outputs: NDArray[np.intp]) -> _DualSolution:
+    """Multipliers at some outputs from prices alone, and the prices that leave nothing to gain.
+
+    Raises :class:`SolverError` when a column's program is not solved.
+    """
+    sides = sides_outside(program.cone)
+    assert sides is not None
+    tried = (prices, clamped_prices(program, prices))
+    best = min(tried, key=lambda some: price_bound(program, some, sides))
+    p = program.prior.probabilities
+    # Moved along p until nothing is gained.
+    best = best + p * float(supports(program.objective - best[:, None], p, sides).max())
+    rows = program.cone.matrix(Rounding.INSIDE)
+    duals = np.zeros((rows.shape[0], program.shape[1]))
+    if rows.shape[0]:
+        residual = (program.objective - best[:, None])[:, outputs]
+        duals[:, outputs] = _column_duals(rows, p, residual)
+    return _DualSolution(_feasible(program, program.cone.split(duals)), best)
+
+
+def _column_duals(rows: Any, p: Array, residual: Array) -> Array:
+    """Dual variables of the rows at the best column for each residual, ``(rows, M)``."""
+    from scipy import sparse
+
+    count, size = rows.shape
+    mass = np.zeros((1, size))
+    mass[0, : len(p)] = p
+    model = Model()
+    model.load(
+        np.zeros(size),
+        sparse.vstack([rows, sparse.csr_array(mass)]),
+        np.append(np.full(count, -np.inf), 1.0),
+        np.append(np.zeros(count), 1.0),
+    )
+    found = np.zeros((count, residual.shape[1]))
+    for y, values in enumerate(residual.T):
+        scale = float(np.abs(values).max()) or 1.0
+        cost = np.zeros(size)
+        cost[: len(p)] = values / scale
+        model.set_cost(cost)
+        answer = model.run()
+        if answer.duals is None:
+            raise SolverError(
+                f"the program of one column was not solved (HiGHS: {answer.status}), so the prices "
+                "of its constraints are not known; design again with solver='highs-simplex', which "
+                "finds them itself"
+            )
+        found[:, y] = np.maximum(answer.duals[:count], 0.0) * scale
+    return found
 
 
 def _cell(value: Any) -> str:

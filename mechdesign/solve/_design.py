@@ -9,6 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from ..certificate.certificate import (
+    GAP_TOLERANCE,
+    UNKNOWN,
+    Certificate,
+    certify,
+    examine,
+    gap_in_words,
+    gap_out_of,
+    serves_all,
+)
 from ..errors import (
     CertificateError,
     GapWarning,
@@ -19,31 +29,20 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..utility.base import Utility
-from .certificate import (
-    GAP_TOLERANCE,
-    UNKNOWN,
-    Certificate,
-    certify,
-    examine,
-    gap_in_words,
-    gap_out_of,
-    serves_all,
-)
 from .choice import (
     COLUMNS,
-    CVXPY_SOLVERS,
     SUBLINEAR_METHODS,
     VERTICES,
     Choice,
     check_solver,
     choose,
     find_method,
+    named_method,
     ordered_methods,
-    own_methods,
 )
-from .linear_program import Cvxpy
-from .methods import Candidate, Method
-from .problem import AnyProblem, Problem, state_problem
+from .method import Candidate, Method
+from .problem import Problem, state_problem
+from .program import LinearProgram
 from .vertices import MOST_SYMBOLS_EXACT
 
 # Gaps and repair losses above this are worth another method on at most so many entries, and on
@@ -194,7 +193,7 @@ def design(
     utility: Utility,
     privacy: Any,
     outputs: Any = None,
-    solver: str = "auto",
+    solver: str | Method = "auto",
     time_limit: float | None = None,
 ) -> Design:
     """The kernel P(Y|X) of highest utility that satisfies every privacy notion, with proof.
@@ -220,9 +219,10 @@ def design(
         All of a list must hold. Levels in nats.
     outputs : list of labels, optional
         The utility's own outputs when left out.
-    solver : str
+    solver : str or Method
         ``"auto"`` (see :func:`explain`), ``"all"`` to run every method that applies and keep the
-        best, the name of a method such as ``"highs-ipm"``, or of a cvxpy solver such as ``"SCS"``.
+        best, the name of a method such as ``"highs-ipm"`` or of a cvxpy solver such as ``"SCS"``,
+        or a :class:`mechdesign.solve.Method` of one's own; it is not trusted either.
     time_limit : float, optional
         Seconds for methods that search (sub-convex utilities), 60 when left out. At the limit the
         best kernel found is returned, with its honest gap and a :class:`GapWarning`.
@@ -254,7 +254,7 @@ def design(
 
 
 def explain(
-    prior: Prior, utility: Utility, privacy: Any, outputs: Any = None, solver: str = "auto"
+    prior: Prior, utility: Utility, privacy: Any, outputs: Any = None, solver: str | Method = "auto"
 ) -> Choice:
     """Which method :func:`design` would use for the same arguments, and why, without solving.
 
@@ -264,7 +264,7 @@ def explain(
 
 
 def run_solver(
-    problem: AnyProblem, solver: str, neighbour: tuple[str, Candidate] | None = None
+    problem: Problem, solver: str | Method, neighbour: tuple[str, Candidate] | None = None
 ) -> tuple[Design, tuple[str, Candidate]]:
     """Solve with the method that ``solver`` asks for; also returns what neighbours can use.
 
@@ -288,7 +288,7 @@ def run_solver(
 
 
 def _run_choice(
-    problem: AnyProblem, choice: Choice, neighbour: Candidate | None = None
+    problem: Problem, choice: Choice, neighbour: Candidate | None = None
 ) -> tuple[Design, Candidate]:
     candidate = _solve(problem, choice, neighbour)
     mechanism, certificate = certify(problem, candidate)
@@ -304,22 +304,17 @@ def _run_choice(
     return found, candidate
 
 
-def confirmed_method(problem: AnyProblem, name: str, mechanism: Mechanism) -> str:
+def confirmed_method(problem: Problem, name: str, mechanism: Mechanism) -> str:
     """A method that is said to have found a kernel, or :data:`UNKNOWN_METHOD`.
 
     The name stands where the method applies to the problem. One that promises more than the
     certificate says must also give that kernel, as anybody could write its name into a file.
     """
-    linear = isinstance(problem, Problem)
-    method: Method | None = own_methods().get(name)
-    if method is None and name.removeprefix("cvxpy-") in CVXPY_SOLVERS:
-        method = Cvxpy(name.removeprefix("cvxpy-"))
-    if method is None or method.name != name:
-        return UNKNOWN_METHOD
-    if linear == (method in SUBLINEAR_METHODS) or method.refusal(problem) is not None:
+    method = named_method(name)
+    if method is None or method.name != name or method.refusal(problem.program) is not None:
         return UNKNOWN_METHOD
     if method.scope:
-        again, _ = certify(problem, method.solve(problem))
+        again, _ = certify(problem, method.solve(problem.program))
         if again.shape != mechanism.shape or not np.allclose(
             again.kernel, mechanism.kernel, rtol=0, atol=_SAME_KERNEL
         ):
@@ -335,10 +330,11 @@ def confirmed_solver(name: str) -> str:
     return name if _SOLVERS.fullmatch(name) else UNKNOWN_METHOD
 
 
-def _solve(problem: AnyProblem, choice: Choice, neighbour: Candidate | None) -> Candidate:
+def _solve(problem: Problem, choice: Choice, neighbour: Candidate | None) -> Candidate:
     """The method's answer; of gains far from zero it is asked for the differences."""
-    shifted = problem.for_solvers if isinstance(problem, Problem) else None
-    asked = problem if shifted is None else shifted.problem
+    program = problem.program
+    shifted = program.for_solvers if isinstance(program, LinearProgram) else None
+    asked = program if shifted is None else shifted.program
     if neighbour is None:
         candidate = choice.method.solve(asked)
     else:
@@ -365,22 +361,23 @@ def warn_of_gap(found: Design) -> None:
         )
 
 
-def _improved(problem: AnyProblem, found: Design) -> Design:
+def _improved(problem: Problem, found: Design) -> Design:
     """A design that is tight, with the help of other methods where the first one fell short.
 
     General solvers lose digits on priors with tiny masses. On problems small enough to try again,
     the best value and the best bound of several methods are put together.
     """
     assert found.choice is not None
-    if not isinstance(problem, Problem):
+    program = problem.program
+    if not isinstance(program, LinearProgram):
         return _listed(problem, found)
-    n, m = problem.shape
+    n, m = program.shape
     for name in found.choice.also:
         certificate = found.certificate
         shortfall = max(certificate.gap, certificate.repair_loss)
         sharpened = _SHARPEN_ENTRIES if found.choice.method.is_sharpened else 0
         entries = _RETRY_ENTRIES if shortfall > GAP_TOLERANCE else sharpened
-        if shortfall <= max(_SHARP, _attainable(problem)) or n * m > entries:
+        if shortfall <= max(_SHARP, _attainable(program)) or n * m > entries:
             break
         try:
             other, _ = _run_choice(problem, replace(found.choice, method=find_method(name)))
@@ -391,11 +388,11 @@ def _improved(problem: AnyProblem, found: Design) -> Design:
     return found
 
 
-def _listed(problem: AnyProblem, found: Design) -> Design:
+def _listed(problem: Problem, found: Design) -> Design:
     """Where a search fell short on few symbols: all extreme columns, if they can be listed."""
     assert found.choice is not None
     # Few columns cost little; the answers of closed forms are kept for what else they are best for.
-    few = found.method == COLUMNS.name and len(problem.inner) <= MOST_SYMBOLS_EXACT
+    few = found.method == COLUMNS.name and len(problem.program.prior) <= MOST_SYMBOLS_EXACT
     enough = _SHARP if few else GAP_TOLERANCE
     if found.certificate.gap <= enough or VERTICES.name not in found.choice.also:
         return found
@@ -406,18 +403,18 @@ def _listed(problem: AnyProblem, found: Design) -> Design:
     return _together(problem, found, other)
 
 
-def _attainable(problem: Problem) -> float:
+def _attainable(program: LinearProgram) -> float:
     """The gap that the rounding of the gains alone may leave, as a share of their range."""
-    if problem.gain_range == 0:
+    if program.gain_range == 0:
         return 0.0
-    size = float(np.abs(problem.gains).max()) / problem.gain_range
-    return 16 * np.finfo(float).eps * (problem.shape[0] + 8) * size
+    size = float(np.abs(program.gains).max()) / program.gain_range
+    return 16 * np.finfo(float).eps * (program.shape[0] + 8) * size
 
 
-def _together(problem: AnyProblem, first: Design, second: Design) -> Design:
+def _together(problem: Problem, first: Design, second: Design) -> Design:
     """The kernel of the better value with the duals of the better bound."""
     # Values that agree to rounding: the method preferred anyway is kept.
-    better = second.value > first.value + 1e-12 * problem.width(first.value)
+    better = second.value > first.value + 1e-12 * problem.program.width(first.value)
     best = second if better else first
     duals = min(first, second, key=lambda d: d.bound).certificate.duals
     c = best.certificate
@@ -425,12 +422,14 @@ def _together(problem: AnyProblem, first: Design, second: Design) -> Design:
     return replace(best, certificate=certificate)
 
 
-def _design_all(problem: AnyProblem) -> Design:
+def _design_all(problem: Problem) -> Design:
     choice = choose(problem, "auto")
     rows: list[Agreement] = []
     found: Design | None = None
-    for method in ordered_methods(problem):
-        if method.refusal(problem) is not None or not (method.is_exact or method is choice.method):
+    for method in ordered_methods(problem.program):
+        if method.refusal(problem.program) is not None or not (
+            method.is_exact or method is choice.method
+        ):
             continue
         try:
             other, _ = _run_choice(problem, replace(choice, method=method))

@@ -1,0 +1,283 @@
+"""Upper bounds on the optimum by weak duality, recomputed from dual variables of any quality.
+
+Neither bound below believes the solver: any prices and any non-negative multipliers give a true
+upper bound, better duals give a better one. Bounds are rational numbers. What each row of gains
+has in common counts exactly p_x times and is taken out first, so that gains may lie far
+from zero. Prices are evaluated in rationals for the outputs that can be the maximum, which floats
+with an allowance for their rounding single out; multipliers in floats with such an allowance.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..privacy.rows import Multipliers
+from ..privacy.sums import SumDuals
+from ..solve.method import Duals
+from ..solve.program import LinearProgram, TwoSided
+from .rational import column_supremum, difference, mean_of
+from .shape import sides_outside
+
+Array = NDArray[np.float64]
+
+_UNIT = 2.0**-52
+# Multipliers below this share of the range of gains may be noise.
+_NOISE = 1e-9
+# Entries that are evaluated in rationals; beyond, the allowance for rounding stays in the bound.
+_EXACT_ENTRIES = 40_000
+# A sum or product of floats that underflows is off by less than this.
+_SMALLEST = 2.0**-1074
+#: A bound that floats cannot hold: larger than any of them.
+BEYOND = Fraction(2) ** 1100
+# Entries per block: what a block needs stays in the processor's cache.
+_BLOCK = 8192
+
+
+def upper_bound(program: LinearProgram, duals: Duals) -> tuple[Fraction, str]:
+    """The smallest of the bounds that dual variables give, and which of them gave it."""
+    found = [(trivial_bound(program), "best output of every symbol")]
+    if duals.multipliers is not None:
+        found.append((multiplier_bound(program, duals.multipliers), "multipliers"))
+    sides = sides_outside(program.cone)
+    if duals.prices is not None and sides is not None and np.isfinite(duals.prices).all():
+        found.append((price_bound(program, duals.prices, sides), "prices"))
+        clamped = clamped_prices(program, duals.prices)
+        if not np.array_equal(clamped, duals.prices):
+            found.append((price_bound(program, clamped, sides), "prices"))
+    priced = priced_sums(program, duals)
+    if priced is not None:
+        found.append((priced.bound, "multipliers"))
+    return min(found)
+
+
+def clamped_prices(program: LinearProgram, prices: Array) -> Array:
+    """Prices kept within what a row can contribute, give or take the utility range.
+
+    A solver leaves an absolute error on every price; on a symbol of mass 1e-20 that is a price per
+    mass of 1e8, and the bound would have to allow for the rounding of such numbers.
+    """
+    p, width = program.prior.probabilities, program.gain_range
+    low = p * (program.gains.min(axis=1) - width)
+    high = p * (program.gains.max(axis=1) + width)
+    return np.clip(prices, low, high)
+
+
+def trivial_bound(program: LinearProgram) -> Fraction:
+    """Σ_x p_x max_y u_xy: what could be had without privacy."""
+    return mean_of(program.prior, program.gains.max(axis=1))
+
+
+def multiplier_bound(program: LinearProgram, multipliers: tuple[Multipliers, ...]) -> Fraction:
+    """Σ_x max_y (c_xy − w_xy), the Lagrangian with every row of the cone priced.
+
+    The columns w_y satisfy ⟨w_y, k⟩ ≤ 0 on the cone, as the dual variables are projected to
+    feasibility. What is left of the program is Σ_y K_xy = 1, K ≥ 0, whose optimum is the maximum of
+    each row.
+    """
+    return rows_bound(program, *multiplier_columns(program, multipliers))
+
+
+def multiplier_columns(
+    program: LinearProgram, multipliers: tuple[Multipliers, ...]
+) -> tuple[Array, Array, int]:
+    """The columns w that multipliers take off the objective, their size, and how many terms."""
+    columns, size = program.cone.combination(multipliers, program.shape[1])
+    size = size + program.prior.probabilities[:, None] * above_least(program)[1]
+    return columns, size, program.cone.terms + len(program.prior) + 8
+
+
+@dataclass(frozen=True, eq=False)
+class PricedSums:
+    """The Lagrangian with sums over outcomes and rows of the cone priced.
+
+    Attributes
+    ----------
+    bound : what it proves
+    columns : what it takes off the objective for the sums, ``(n, M)``
+    duals : dual variables of each sum that gave it
+    """
+
+    bound: Fraction
+    columns: Array
+    duals: tuple[SumDuals, ...]
+
+
+def priced_sums(program: LinearProgram, duals: Duals) -> PricedSums | None:
+    """The best bound that the dual variables of sums give; ``None`` without any.
+
+    For τ ≥ 0 and minorants w_y of φ every feasible kernel has a value of at most
+    τ·limit + Σ_x max_y (c_xy − τ w_yx), less what the cone prices.
+    """
+    if not program.sums or duals.sums is None or len(duals.sums) != len(program.sums):
+        return None
+    # A solver's noise on multipliers that should be zero costs a factor e^ε: without it, too.
+    floors = (0.0, _NOISE * program.gain_range, math.inf)
+    tried = [tuple(_above(numbers, floor) for numbers in duals.sums) for floor in floors]
+    found = [_priced(program, duals.multipliers, numbers) for numbers in tried]
+    return min(found, key=lambda priced: priced.bound)
+
+
+def _above(numbers: SumDuals, floor: float) -> SumDuals:
+    """Dual variables with multipliers up to a floor left out."""
+    return (np.where(numbers[0] > floor, numbers[0], 0.0), *numbers[1:])
+
+
+def _priced(
+    program: LinearProgram,
+    multipliers: tuple[Multipliers, ...] | None,
+    numbers: tuple[SumDuals, ...],
+) -> PricedSums:
+    parts = multipliers if multipliers is not None else program.cone.no_duals(program.shape[1])
+    total, size, terms = multiplier_columns(program, parts)
+    columns, limits = np.zeros(program.shape), []
+    for constraint, given in zip(program.sums, numbers, strict=True):
+        found = constraint.minorants(given)
+        limits.append(found.limit)
+        columns += found.columns
+        size = size + found.size
+        terms += 4 * found.size.shape[0] + 64
+    if not np.isfinite(limits).all():
+        return PricedSums(BEYOND, columns, numbers)
+    limit = sum(Fraction(v) + 16 * Fraction(_UNIT) * abs(Fraction(v)) for v in limits)
+    return PricedSums(rows_bound(program, total + columns, size, terms) + limit, columns, numbers)
+
+
+def above_least(program: LinearProgram) -> tuple[Array, Array]:
+    """The least gain of each row, ``(n,)``, and the nearest floats to what is above it."""
+    least = program.gains.min(axis=1)
+    return least, program.gains - least[:, None]
+
+
+def rows_bound(program: LinearProgram, columns: Array, size: Array, terms: int) -> Fraction:
+    """Σ_x max_y (c_xy − w_xy), with room for the rounding of sums of so many terms.
+
+    Infinite, as a fraction beyond every float, where the numbers are too large for floats.
+    """
+    least, above = above_least(program)
+    rows = (program.prior.probabilities[:, None] * above - columns).max(axis=1)
+    rounding = _UNIT * terms * float(size.max(axis=1).sum()) + terms * len(rows) * _SMALLEST
+    if not (np.isfinite(rows).all() and math.isfinite(rounding)):
+        return BEYOND
+    # The sum of the rows and the product above are rounded themselves.
+    rounding += 4 * _UNIT * rounding
+    return mean_of(program.prior, least) + sum(map(Fraction, rows.tolist())) + Fraction(rounding)
+
+
+def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fraction:
+    """⟨λ, 1⟩ + max_y sup{⟨c_y − λ, k⟩ : k in the cone, pᵀk = 1}, by greedy support functions.
+
+    The prices are per mass, λ_x = p_x π_x for floats π, so that c_xy − λ_x = p_x (u_xy − π_x)
+    without any rounding.
+    """
+    p = program.prior.probabilities
+    with np.errstate(over="ignore"):
+        per_mass = prices / p
+        high, low = difference(program.gains, per_mass[:, None])
+    if not (np.isfinite(high).all() and np.isfinite(low).all()):
+        return BEYOND
+    largest = max(float(np.abs(high).max()), _SMALLEST)
+    # Scaled by a power of two to about one, where nothing under- or overflows.
+    power = -int(np.frexp(largest)[1])
+    found = supports(p[:, None] * np.ldexp(high, power), p, sides)
+    margin = 4 * _UNIT * (len(p) + 8)  # of numbers of size at most one
+    base = mean_of(program.prior, per_mass)
+    best = np.flatnonzero(found >= found.max() - 2 * margin)
+    if len(best) * len(p) > _EXACT_ENTRIES or not np.isfinite(found).all():
+        top = Fraction(float(found.max())) + Fraction(margin)
+        return base + top / Fraction(2) ** power
+    return base + max(_exact_support(program, high[:, y], low[:, y], sides) for y in best.tolist())
+
+
+def _exact_support(program: LinearProgram, high: Array, low: Array, sides: TwoSided) -> Fraction:
+    values = [
+        Fraction(a) + Fraction(b) if b else Fraction(a)
+        for a, b in zip(high.tolist(), low.tolist(), strict=True)
+    ]
+    return column_supremum(program.prior, values, sides.lower, sides.upper, sides.ratio)
+
+
+def supports(w: Array, p: Array, sides: TwoSided) -> Array:
+    """sup{⟨w_y, k⟩ : k in the cone, pᵀk = 1} for each column of an ``(n, M)`` array, ``(M,)``.
+
+    An upper bound on it where the cone has both lift sides and a ratio: the smaller of the two.
+    """
+    n, m = w.shape
+    step = max(1, _BLOCK // n)
+    parts = [_supports(w[:, y : y + step], p, sides) for y in range(0, m, step)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _supports(w: Array, p: Array, sides: TwoSided) -> Array:
+    # Rows of contiguous memory sort several times faster; ties may fall either way.
+    rows = np.ascontiguousarray(w.T)
+    ratios = rows / p
+    if sides.ratio == math.inf and not sides.has_lift_sides:
+        return ratios.max(axis=1)
+    if sides.ratio == math.inf and sides.upper == math.inf:
+        return _pmc_support(rows, ratios, sides)
+    order = np.argsort(-ratios, axis=1)
+    found = []
+    if sides.has_lift_sides and sides.upper == math.inf:
+        found.append(_pmc_support(rows, ratios, sides))
+    elif sides.has_lift_sides:
+        found.append(_lift_support(rows, ratios, order, p, sides))
+    if sides.ratio < math.inf:
+        found.append(_ratio_support(rows, order, p, sides.ratio))
+    return found[0] if len(found) == 1 else np.minimum(*found)
+
+
+def _pmc_support(rows: Array, ratios: Array, sides: TwoSided) -> Array:
+    """sup{⟨w, k⟩ : l ≤ k, pᵀk = 1} per row: all that is free goes to the best symbol."""
+    return sides.lower * rows.sum(axis=1) + (1 - sides.lower) * ratios.max(axis=1)
+
+
+def _lift_support(
+    rows: Array,
+    ratios: Array,
+    order: NDArray[np.intp],
+    p: Array,
+    sides: TwoSided,
+) -> Array:
+    """sup{⟨w, k⟩ : l ≤ k ≤ h, pᵀk = 1} per row: a continuous knapsack, filled from the top.
+
+    By weak duality with the value of the critical symbol as the price of mass: any price gives an
+    upper bound, so rounding that picks another symbol does no harm.
+    """
+    room = (sides.upper - sides.lower) * p[order]
+    ranked = _sorted(ratios, order)
+    critical = (np.cumsum(room, axis=1) < 1 - sides.lower).sum(axis=1)
+    price = ranked[np.arange(len(rows)), np.minimum(critical, len(p) - 1)]
+    ranked -= price[:, None]
+    np.maximum(ranked, 0.0, out=ranked)
+    ranked *= room
+    common = sides.lower * (rows.sum(axis=1) - price * p.sum())
+    return np.asarray(price + common + ranked.sum(axis=1))
+
+
+def _ratio_support(
+    rows: Array,
+    order: NDArray[np.intp],
+    p: Array,
+    ratio: float,
+) -> Array:
+    """sup{⟨w, k⟩ : max k ≤ r min k, pᵀk = 1} per row: the best threshold on w/p."""
+    gained = np.cumsum(_sorted(rows, order), axis=1)
+    mass = np.cumsum(p[order], axis=1)
+    total = rows.sum(axis=1)
+    # Divided through by r, so that large ratios stay finite.
+    low = 1 / ratio
+    gained *= 1 - low
+    gained += (low * total)[:, None]
+    mass *= 1 - low
+    mass += low * p.sum()
+    gained /= mass
+    return np.maximum(gained.max(axis=1), total / p.sum())
+
+
+def _sorted(rows: Array, order: NDArray[np.intp]) -> Array:
+    return rows[np.arange(len(rows))[:, None], order]

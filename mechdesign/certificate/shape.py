@@ -1,0 +1,110 @@
+"""The two-sided cone that exact hypotheses amount to, recognised afresh for proofs.
+
+Solvers recognise a cone by what its parts say of themselves. A bound does not take their word: here
+every hypothesis is looked at, mass by mass, in rationals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..exact import LARGEST_LEVEL, exp_bounds, exp_upper
+from ..privacy.constraint import Distribution, Group
+from ..solve.program import Cone, TwoSided
+
+#: Columns inside a cone keep this relative distance from its edge, for the rounding to come.
+SLACK = Fraction(1, 1 << 80)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A cone {l·q ≤ k ≤ h·q, max k ≤ r·min k} with q = pᵀk, by the logarithms of its factors.
+
+    ``lower`` is −log l, ``upper`` log h and ``ratio`` log r; ``None`` asks nothing. ``masses`` are
+    those of the prior, all positive.
+    """
+
+    masses: tuple[Fraction, ...]
+    lower: Fraction | None
+    upper: Fraction | None
+    ratio: Fraction | None
+
+    def factors(self, *, inner: bool = False) -> tuple[Fraction, Fraction | None, Fraction | None]:
+        """l, h and r as rationals: outside the true ones, or a little inside."""
+        factor = inner_factor if inner else outer_factor
+        least = None if self.lower is None else factor(self.lower)
+        most = None if self.upper is None else factor(self.upper)
+        spread = None if self.ratio is None else factor(self.ratio)
+        return Fraction(0) if least is None else 1 / least, most, spread
+
+    @property
+    def outside(self) -> TwoSided:
+        """The factors as floats that are at or outside the true ones."""
+        lower, upper, ratio = (
+            math.inf if level is None else exp_upper(level)
+            for level in (self.lower, self.upper, self.ratio)
+        )
+        least = 1 / lower
+        return TwoSided(least if lower == 1 else max(math.nextafter(least, 0.0), 0.0), upper, ratio)
+
+
+def outer_factor(level: Fraction) -> Fraction | None:
+    """A rational at or above e^level; beyond the largest level ``None``, which asks nothing."""
+    return exp_bounds(level)[1] if level <= LARGEST_LEVEL else None
+
+
+def inner_factor(level: Fraction) -> Fraction:
+    """A rational a little below e^level, and 1 at level zero."""
+    low, _ = exp_bounds(min(level, Fraction(LARGEST_LEVEL)))
+    return 1 + (low - 1) * (1 - SLACK)
+
+
+def sides_outside(cone: Cone) -> TwoSided | None:
+    """The cone in floats at or outside e^ε; ``None`` when it is of another kind."""
+    prior = cone.prior
+    if not all(prior.weights) or not all(part.is_listed for part in cone.parts):
+        return None
+    groups = (group for part in cone.parts for group in part.groups())
+    masses = tuple(prior.mass(x) for x in range(len(prior)))
+    sides, whole = recognised(groups, masses, whole=True)
+    return sides.outside if whole else None
+
+
+def recognised(
+    groups: Iterable[Group], masses: tuple[Fraction, ...], *, whole: bool = False
+) -> tuple[Sides, bool]:
+    """The two-sided cone that some of the groups amount to, and whether that is all of them.
+
+    The cone of all groups lies inside it. With ``whole`` the first group of another kind ends the
+    search.
+    """
+    sides: dict[str, Fraction] = {}
+    is_all = True
+    for group in groups:
+        name = _SIDES.get((_kind(group.over, masses), _kind(group.under, masses)))
+        if name is not None:
+            sides[name] = min(sides.get(name, group.level), group.level)
+            continue
+        is_all = False
+        if whole:
+            break
+    return Sides(masses, sides.get("lower"), sides.get("upper"), sides.get("ratio")), is_all
+
+
+_SIDES: dict[tuple[str, str], str] = {
+    ("prior", "points"): "lower",
+    ("points", "prior"): "upper",
+    ("points", "points"): "ratio",
+    ("prior", "prior"): "none",
+}
+
+
+def _kind(hypotheses: tuple[Distribution, ...], masses: tuple[Fraction, ...]) -> str:
+    """All points, the prior alone, or something else."""
+    if len(hypotheses) == 1 and hypotheses[0].masses == masses:
+        return "prior"
+    points = {h.point for h in hypotheses}
+    return "points" if None not in points and len(points) == len(masses) else "other"

@@ -1,0 +1,603 @@
+"""What bounds on likelihood ratios ask of a column, as rows of a cone: the form that all read.
+
+A bound asks the same of the column k = K[:, y] of every outcome: homogeneous rows A k + B t ≤ 0
+with auxiliary variables t ≥ 0, each labelled with what it stands for. :class:`ConeRows` gives them
+to solvers (slightly inside e^ε), to bounds (at or above it), and pair by pair in exact numbers; it
+projects dual variables to feasibility and shows prices. Nothing outside this folder looks at how a
+bound pairs its hypotheses.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LevelError, SolverError
+from ..exact import fraction
+from ..mechanism import Mechanism
+from ..prior import Prior
+from .constraint import Bound, Group, Rounding
+from .prior_sets import PriorSet
+
+_UNIT = 2.0**-52
+# Rounding that a level computed from logarithms in floats is raised by.
+_LOG_SLACK = 1e-11
+
+Array = NDArray[np.float64]
+#: Dual variables of the rows of one bound, non-negative up to a solver's accuracy: ``(over,
+#: under)`` of shapes ``(A, M)`` and ``(B, M)`` when every μ is paired with every ν, ``(pairs,)`` of
+#: shape ``(P, M)`` when they are matched. Only :class:`ConeRows` looks inside.
+Multipliers = tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """One pair of hypotheses: μᵀk ≤ factor · νᵀk, in integers over common totals.
+
+    ``place`` finds it again in :meth:`ConeRows.add`.
+    """
+
+    over: tuple[int, ...]
+    over_total: int
+    under: tuple[int, ...]
+    under_total: int
+    factor: float
+    place: tuple[int, int]
+
+    def integers(self) -> tuple[int, ...]:
+        """A row a with a·k ≥ 0, without common divisor, exactly at the float factor."""
+        ratio = Fraction(self.factor)
+        left, right = ratio.numerator * self.over_total, ratio.denominator * self.under_total
+        row = [left * b - right * a for a, b in zip(self.over, self.under, strict=True)]
+        divisor = math.gcd(*row) or 1
+        return tuple(v // divisor for v in row)
+
+    def floats(self) -> Array:
+        """μ − factor · ν."""
+        over = np.array([v / self.over_total for v in self.over])
+        return over - self.factor * np.array([v / self.under_total for v in self.under])
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """over/over_total ≤ e^level · under/under_total at each outcome, in integers ``(M,)``."""
+
+    over: NDArray[Any]
+    under: NDArray[Any]
+    over_total: int
+    under_total: int
+    level: Fraction
+
+
+@dataclass(frozen=True)
+class PairPrice:
+    """The price z ≥ 0 of one pair at one outcome.
+
+    Attributes
+    ----------
+    over, under : names of the hypotheses
+    slack : level minus the log ratio of the likelihoods, in nats
+    price : z, per unit added to the right-hand side of (μᵀK)(y) ≤ e^level (νᵀK)(y)
+    per_nat : per nat added to the level of the notion for this pair alone
+    """
+
+    over: str
+    under: str
+    slack: float
+    price: float
+    per_nat: float
+
+
+class ConeRows(ABC):
+    """What one bound asks of a column: rows A k + B t ≤ 0 with auxiliary variables t ≥ 0.
+
+    Parameters
+    ----------
+    bound : Bound
+        With a finite level.
+    """
+
+    #: Whether :meth:`pairs` and :meth:`groups` know that they can list everything.
+    is_listed: bool = True
+
+    def __init__(self, bound: Bound) -> None:
+        self._bound = bound
+        self._over, self._under = bound.over, bound.under
+
+    @property
+    def size(self) -> int:
+        """Number of symbols."""
+        return self._over.size
+
+    @property
+    def parameter(self) -> int:
+        """Which level of its notion the bound carries."""
+        return self._bound.parameter
+
+    @property
+    def terms(self) -> int:
+        """How many hypotheses there are, for allowances on the rounding of sums over them."""
+        return len(self._over) + len(self._under)
+
+    @property
+    def entries(self) -> int:
+        """How many masses of the hypotheses are not zero."""
+        return self._over.entries + self._under.entries
+
+    @property
+    def width(self) -> int:
+        """The longest dimension of dual variables of one outcome."""
+        return max(len(self._over), len(self._under))
+
+    def kind(self, prior: Prior) -> tuple[str | None, str | None]:
+        """What stands on either side, see :meth:`Hypotheses.kind`; ``None`` for other things."""
+        return self._over.kind(prior), self._under.kind(prior)
+
+    def factor(self, rounding: Rounding) -> float:
+        """The largest factor of any pair."""
+        return float(self._bound.factors(rounding).max())
+
+    @property
+    @abstractmethod
+    def auxiliaries(self) -> int:
+        """Number of auxiliary variables."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> tuple[str, ...]:
+        """What each row stands for."""
+
+    @abstractmethod
+    def matrix(self, rounding: Rounding) -> Any:
+        """The rows over (k, t), a SciPy sparse array of shape ``(R, n + auxiliaries)``."""
+
+    @abstractmethod
+    def split(self, duals: Array) -> Multipliers:
+        """Dual variables, from those of the rows of ``matrix(Rounding.INSIDE)``, ``(R, M)``."""
+
+    @abstractmethod
+    def no_duals(self, outputs: int) -> Multipliers:
+        """Dual variables that are all zero."""
+
+    @abstractmethod
+    def feasible(self, multipliers: Multipliers) -> tuple[Array, Array]:
+        """Dual variables projected to feasibility outside e^ε: weights a of the μ and b of the ν.
+
+        Whatever the numbers were, Σ a μᵀk − Σ b νᵀk ≤ 0 then holds on the cone.
+        """
+
+    def weighted(self, a: Array, b: Array) -> tuple[Array, Array]:
+        """Σ a μ and Σ b ν for weights from :meth:`feasible`, both ``(n, M)``."""
+        return self._over.matrix.T @ a, self._under.matrix.T @ b
+
+    @abstractmethod
+    def pairs(self, rounding: Rounding) -> Iterator[PairRow]:
+        """Every pair with a finite factor, one by one.
+
+        Raises :class:`LevelError` where there are too many to list.
+        """
+
+    @abstractmethod
+    def add(self, multipliers: Multipliers, pair: PairRow, price: Array) -> None:
+        """Add the price of one pair at each output, ``(M,)``, to dual variables, in place."""
+
+    @abstractmethod
+    def compared(self, mechanism: Mechanism) -> Iterator[Compared]:
+        """What the bound compares, in integers: the worst pair of each outcome, or every pair."""
+
+    @abstractmethod
+    def groups(self) -> Iterator[Group]:
+        """The pairs in exact numbers.
+
+        Raises :class:`LevelError` where there are too many hypotheses to list.
+        """
+
+    @abstractmethod
+    def implied_level(self, ratios: Iterable[Array]) -> float:
+        """The level of this bound for kernels with bounded ratios between symbols, in nats.
+
+        ``ratios[x][z]`` bounds log K[x,y]/K[z,y] over the outcomes; rounded up.
+        """
+
+    def at(self, mechanism: Mechanism) -> Ratios:
+        """The likelihoods of the hypotheses under a kernel on the same symbols."""
+        kernel = mechanism.kernel
+        return Ratios(self._bound, self._over.matrix @ kernel, self._likelihoods_under(mechanism))
+
+    def _likelihoods_under(self, mechanism: Mechanism) -> Array:
+        found: Array = self._under.matrix @ mechanism.kernel
+        return found
+
+    def _implied(self, ratios: Iterable[Array]) -> Array:
+        """Log of the largest ratio of every μ to every ν, ``(A, B)``, rounded to nearest."""
+        from scipy.special import logsumexp
+
+        with np.errstate(divide="ignore"):
+            masses = np.log(self._under.matrix.toarray())
+        # Largest ratio of each symbol to each ν, then of the symbols in each μ.
+        against = np.stack([-logsumexp(masses - row, axis=1) for row in ratios])
+        over = self._over.matrix.toarray() > 0
+        return np.maximum(np.stack([against[part].max(axis=0) for part in over]), 0.0)
+
+
+class AllPairs(ConeRows):
+    """μᵀk ≤ t and t/e^ε ≤ νᵀk with one auxiliary t: as many rows as hypotheses, not as pairs.
+
+    Dual variables a of the first and b of the second are feasible when Σ b ≥ e^ε Σ a.
+    """
+
+    @property
+    def auxiliaries(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The likelihood of each hypothesis against the auxiliary."""
+        return (
+            *(f"largest likelihood, {name}" for name in self._over.names),
+            *(f"smallest likelihood, {name}" for name in self._under.names),
+        )
+
+    def matrix(self, rounding: Rounding) -> Any:
+        """The μ, then the ν."""
+        from scipy import sparse
+
+        inverse = 1 / self._bound.factors(rounding)[0]
+        return sparse.vstack(
+            [
+                sparse.hstack([self._over.matrix, _column(len(self._over), -1.0)]),
+                sparse.hstack([-self._under.matrix, _column(len(self._under), inverse)]),
+            ]
+        ).tocsr()
+
+    def split(self, duals: Array) -> Multipliers:
+        """As they are."""
+        return duals[: len(self._over)], duals[len(self._over) :]
+
+    def no_duals(self, outputs: int) -> Multipliers:
+        """Zero for each μ and each ν."""
+        return np.zeros((len(self._over), outputs)), np.zeros((len(self._under), outputs))
+
+    def feasible(self, multipliers: Multipliers) -> tuple[Array, Array]:
+        """Take b as it is, scale a to it."""
+        a, b = map(_nonnegative, multipliers)
+        return self._scaled(a, b), b
+
+    def _scaled(self, a: Array, b: Array) -> Array:
+        factor = self._bound.factors(Rounding.OUTSIDE)[0]
+        allowed = b.sum(axis=0) / factor * (1 - 8 * _UNIT * (len(a) + len(b)))
+        total = a.sum(axis=0)
+        uniform = np.full_like(a, 1 / len(a))
+        return np.where(total > 0, a / np.where(total > 0, total, 1.0), uniform) * allowed
+
+    def pairs(self, rounding: Rounding) -> Iterator[PairRow]:
+        """Every μ with every ν."""
+        factor = float(self._bound.factors(rounding)[0])
+        if math.isinf(factor):
+            return
+        unders = self._under.rows_of_integers()
+        for i, over in enumerate(self._over.rows_of_integers()):
+            for j, under in enumerate(unders):
+                yield PairRow(over, self._over.total, under, self._under.total, factor, (i, j))
+
+    def add(self, multipliers: Multipliers, pair: PairRow, price: Array) -> None:
+        """The price to μ, e^ε times it to ν."""
+        over, under = multipliers
+        over[pair.place[0]] += price
+        under[pair.place[1]] += pair.factor * price
+
+    def compared(self, mechanism: Mechanism) -> Iterator[Compared]:
+        """The largest likelihood of the μ with the smallest of the ν."""
+        over = self._over.likelihoods(mechanism).max(axis=0)
+        under = self._under.likelihoods(mechanism).min(axis=0)
+        totals = self._over.total, self._under.total
+        yield Compared(over, under, *totals, self._bound.level())
+
+    def groups(self) -> Iterator[Group]:
+        """One."""
+        yield Group(
+            self._over.distributions(),
+            self._under.distributions(),
+            self._bound.level(),
+            Fraction(1),
+            self._bound.parameter,
+        )
+
+    def implied_level(self, ratios: Iterable[Array]) -> float:
+        """The largest over all pairs."""
+        return float(_raised(np.array([self._implied(ratios).max()]))[0])
+
+
+class Matched(ConeRows):
+    """e^-ε μᵀk ≤ νᵀk, a row for every pair."""
+
+    @property
+    def auxiliaries(self) -> int:
+        """None."""
+        return 0
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The pairs."""
+        names = zip(self._over.names, self._under.names, strict=True)
+        return tuple(f"{over} against {under}" for over, under in names)
+
+    def _factors(self, rounding: Rounding) -> Array:
+        return np.broadcast_to(self._bound.factors(rounding), len(self._over))
+
+    def matrix(self, rounding: Rounding) -> Any:
+        """A row for every pair."""
+        from scipy import sparse
+
+        scaled = sparse.diags_array(1 / self._factors(rounding)) @ self._over.matrix
+        return (scaled - self._under.matrix).tocsr()
+
+    def split(self, duals: Array) -> Multipliers:
+        """Per unit of μᵀk ≤ e^ε νᵀk."""
+        return (duals / self._factors(Rounding.INSIDE)[:, None],)
+
+    def no_duals(self, outputs: int) -> Multipliers:
+        """Zero for each pair."""
+        return (np.zeros((len(self._over), outputs)),)
+
+    def feasible(self, multipliers: Multipliers) -> tuple[Array, Array]:
+        """Set b = e^ε a, pair by pair."""
+        a, factors = _nonnegative(multipliers[0]), self._factors(Rounding.OUTSIDE)
+        infinite = np.isinf(factors)
+        if infinite.any():
+            a = np.where(infinite[:, None], 0.0, a)
+            factors = np.where(infinite, 1.0, factors)
+        return a, a * factors[:, None]
+
+    def pairs(self, rounding: Rounding) -> Iterator[PairRow]:
+        """The pairs."""
+        sides = zip(self._over.rows_of_integers(), self._under.rows_of_integers(), strict=True)
+        factors = self._factors(rounding).tolist()
+        for i, (over, under) in enumerate(sides):
+            if not math.isinf(factors[i]):
+                totals = self._over.total, self._under.total
+                yield PairRow(over, totals[0], under, totals[1], factors[i], (i, i))
+
+    def add(self, multipliers: Multipliers, pair: PairRow, price: Array) -> None:
+        """The price to the pair."""
+        multipliers[0][pair.place[0]] += price
+
+    def compared(self, mechanism: Mechanism) -> Iterator[Compared]:
+        """Pair by pair."""
+        over, under = (side.likelihoods(mechanism) for side in (self._over, self._under))
+        totals = self._over.total, self._under.total
+        for i in range(len(over)):
+            yield Compared(over[i], under[i], *totals, self._bound.level(i))
+
+    def groups(self) -> Iterator[Group]:
+        """One for every pair."""
+        scales = self._bound.scales
+        pairs = zip(self._over.distributions(), self._under.distributions(), strict=True)
+        for i, (mu, nu) in enumerate(pairs):
+            scale = Fraction(1) if scales is None else fraction(scales[i])
+            yield Group((mu,), (nu,), self._bound.level(i), scale, self._bound.parameter)
+
+    def implied_level(self, ratios: Iterable[Array]) -> float:
+        """The largest over the pairs, each divided by its scale."""
+        found = _raised(np.diagonal(self._implied(ratios)).copy())
+        scales = np.array([float(s) for s in self._bound.scales or [1.0] * len(found)])
+        free = scales == 0
+        each = found / np.where(free, 1.0, scales)
+        each[free & (found > 4 * _LOG_SLACK)] = math.inf
+        return float(each.max())
+
+
+class Ratios:
+    """Likelihoods of the hypotheses of one bound under one kernel, ``(A, M)`` and ``(B, M)``."""
+
+    def __init__(self, bound: Bound, over: Array, under: Array) -> None:
+        self._bound, self.over, self.under = bound, over, under
+        self._levels = np.full(len(over), float(bound.epsilon))
+        if bound.scales is not None:
+            self._levels = bound.epsilon * np.array([float(s) for s in bound.scales])
+
+    @property
+    def _is_matched(self) -> bool:
+        return self._bound.pairing == "matched"
+
+    def count_tight(self, outputs: NDArray[np.intp], room: float) -> int:
+        """Number of pairs and outputs within ``room`` nats of the bound."""
+        with np.errstate(divide="ignore"):
+            over, under = np.log(self.over[:, outputs]), np.log(self.under[:, outputs])
+        if self._is_matched:
+            live = np.isfinite(over)
+            reach = under + self._levels[:, None] - room
+            return int((np.where(live, over, -math.inf) >= np.where(live, reach, 0.0)).sum())
+        level = self._bound.epsilon
+        return sum(
+            int((o.size - np.searchsorted(np.sort(o), u + level - room)).sum())
+            for o, u in zip(over.T, np.where(np.isfinite(under), under, math.inf).T, strict=True)
+        )
+
+    def prices(self, output: int, a: Array, b: Array) -> Iterator[PairPrice]:
+        """The pairs that weights from :meth:`ConeRows.feasible` put a price on at an output.
+
+        Weights on either side of all pairs do not say which pair they belong to: the largest are
+        matched with the largest.
+        """
+        if self._is_matched:
+            pairs = [(i, i, float(a[i])) for i in np.flatnonzero(a).tolist()]
+        elif len(self.under) == 1:
+            pairs = [(i, 0, float(a[i])) for i in np.flatnonzero(a).tolist()]
+        else:
+            total = float(b.sum())
+            pairs = _matched_up(a, b * (float(a.sum()) / total)) if total > 0 else []
+        for i, j, price in pairs:
+            over, under = float(self.over[i, output]), float(self.under[j, output])
+            if over > 0 and under > 0:
+                slack = float(self._levels[i]) - math.log(over / under)
+            else:
+                slack = math.inf if under > 0 else 0.0
+            scale = 1.0 if self._bound.scales is None else float(self._bound.scales[i])
+            yield PairPrice(
+                self._bound.over.names[i],
+                self._bound.under.names[j],
+                max(slack, 0.0),
+                price,
+                price * over * scale,
+            )
+
+    def nearest(self, output: int) -> tuple[float, float] | None:
+        """Likelihood νᵀk and level of the pair nearest to its bound; ``None`` where none occurs."""
+        over, under = self.over[:, output], self.under[:, output]
+        if not self._is_matched:
+            return float(under.min()), self._bound.epsilon
+        live = (over > 0) & (under > 0)
+        if not live.any():
+            return None
+        excess = np.full(len(live), -math.inf)
+        excess[live] = np.log(over[live] / under[live]) - self._levels[live]
+        pair = int(excess.argmax())
+        return float(under[pair]), float(self._levels[pair])
+
+
+def _matched_up(a: Array, b: Array) -> list[tuple[int, int, float]]:
+    """A coupling of two weight vectors of equal sum with few pairs, the largest with the largest.
+
+    >>> _matched_up(np.array([3., 1.]), np.array([2., 2.]))
+    [(0, 0, 2.0), (0, 1, 1.0), (1, 1, 1.0)]
+    """
+    left, right = np.argsort(-a, kind="stable").tolist(), np.argsort(-b, kind="stable").tolist()
+    have, need = [float(a[i]) for i in left], [float(b[j]) for j in right]
+    found = []
+    i = j = 0
+    while i < len(left) and j < len(right) and have[i] > 0 and need[j] > 0:
+        part = min(have[i], need[j])
+        found.append((left[i], right[j], part))
+        have[i] -= part
+        need[j] -= part
+        if have[i] <= need[j]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _column(rows: int, value: float) -> Any:
+    from scipy import sparse
+
+    return sparse.csr_array(np.full((rows, 1), value))
+
+
+def _nonnegative(weights: Array) -> Array:
+    return np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0)
+
+
+def _raised(levels: Array) -> Array:
+    """Levels raised by the rounding of the logarithms in them."""
+    return np.where(
+        levels > _LOG_SLACK, levels * (1 + _LOG_SLACK) + _LOG_SLACK, levels + 2 * _LOG_SLACK
+    )
+
+
+class AgainstSet(AllPairs):
+    """μᵀk ≤ t and t/e^ε ≤ min pᵀk over a set of priors, by the dual of that minimum.
+
+    The rows of the set bring auxiliary variables of their own; the weights b of dual variables are
+    a multiple of one prior of the set, ``(N, M)``.
+    """
+
+    is_listed = False
+
+    def __init__(self, bound: Bound, priors: PriorSet) -> None:
+        super().__init__(bound)
+        self._set = priors
+
+    @property
+    def auxiliaries(self) -> int:
+        """Those of the set, t first."""
+        return int(self._set.rows(1.0)[1].shape[1])
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The likelihood of each hypothesis, and the rows of the set."""
+        count = self._set.rows(1.0)[0].shape[0]
+        name = self._set.names[0]
+        return (
+            *(f"largest likelihood, {name}" for name in self._over.names),
+            *(f"smallest likelihood over {name}, row {i}" for i in range(count)),
+        )
+
+    def matrix(self, rounding: Rounding) -> Any:
+        """The μ, then the rows of the set."""
+        from scipy import sparse
+
+        left, right = self._set.rows(1 / self._bound.factors(rounding)[0])
+        others = sparse.csr_array((len(self._over), right.shape[1] - 1))
+        over = sparse.hstack([self._over.matrix, _column(len(self._over), -1.0), others])
+        return sparse.vstack([over, sparse.hstack([left, right])]).tocsr()
+
+    def split(self, duals: Array) -> Multipliers:
+        """The second part as a multiple of a prior."""
+        return duals[: len(self._over)], self._set.weights(duals[len(self._over) :])
+
+    def no_duals(self, outputs: int) -> Multipliers:
+        """Zero for each μ and each symbol."""
+        return np.zeros((len(self._over), outputs)), np.zeros((self.size, outputs))
+
+    def feasible(self, multipliers: Multipliers) -> tuple[Array, Array]:
+        """Move b into the set, scale a to it."""
+        a, b = map(_nonnegative, multipliers)
+        b = self._set.inside(b)
+        return self._scaled(a, b), b
+
+    def weighted(self, a: Array, b: Array) -> tuple[Array, Array]:
+        """Σ b ν is b, a multiple of a prior."""
+        return self._over.matrix.T @ a, b
+
+    def _likelihoods_under(self, mechanism: Mechanism) -> Array:
+        unit = self._set.total << mechanism.bits
+        return np.array([[int(v) / unit for v in self._set.likelihoods(mechanism)[0]]])
+
+    def pairs(self, rounding: Rounding) -> Iterator[PairRow]:
+        """Every μ with every vertex of the set."""
+        factor = float(self._bound.factors(rounding)[0])
+        vertices = self._set.vertices()
+        if vertices is None:
+            raise SolverError(
+                f"{self._set.names[0]} has too many vertices to list; use a linear utility, or a "
+                "smaller set of priors"
+            )
+        for i, over in enumerate(self._over.rows_of_integers()):
+            for j, under in enumerate(vertices) if math.isfinite(factor) else ():
+                yield PairRow(over, self._over.total, under, self._set.total, factor, (i, j))
+
+    def add(self, multipliers: Multipliers, pair: PairRow, price: Array) -> None:
+        """The price to μ, e^ε times it to the vertex."""
+        over, under = multipliers
+        over[pair.place[0]] += price
+        masses = np.array([v / pair.under_total for v in pair.under])
+        under += pair.factor * masses[:, None] * price
+
+    def groups(self) -> Iterator[Group]:
+        """Every μ with every vertex of the set."""
+        vertices = self._set.listed()
+        if vertices is None:
+            raise LevelError(
+                "tight conversion with a set of priors",
+                expected="a set with at most a few thousand vertices",
+                got=f"{self._set.names[0]} over {self.size} symbols, which has more",
+                remedy="merge symbols, or use RobustPML.floor, which has one vertex per symbol",
+            )
+        level = self._bound.level()
+        yield Group(self._over.distributions(), vertices, level, Fraction(1), self.parameter)
+
+
+def cone_rows(bound: Bound) -> ConeRows:
+    """The rows that a bound with a finite level asks of every column."""
+    if isinstance(bound.under, PriorSet):
+        return AgainstSet(bound, bound.under)
+    return AllPairs(bound) if bound.pairing == "all" else Matched(bound)

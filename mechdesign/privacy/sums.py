@@ -1,0 +1,651 @@
+"""Constraints on a sum over outcomes, where notions of the likelihood family limit each outcome.
+
+A constraint asks Σ_y φ(K[:,y]) ≤ limit for a convex, positively homogeneous φ. Kernels that keep it
+mix, and merging outcomes never raises the sum, as φ(a + b) ≤ φ(a) + φ(b).
+
+=================  ============================================  ===============================
+constraint         φ(k)                                          level in nats
+=================  ============================================  ===============================
+ColumnMaxima       max_x k_x                                     log Σ_y max_x K[x,y]
+ColumnMinima       −min_x k_x                                    −log Σ_y min_x K[x,y]
+HockeyStick        max(μᵀk − e^ε νᵀk, 0), limit δ                least ε that keeps the limit δ
+InformationLimit   Σ_ac (m_acᵀk) log((m_acᵀk/p_ac)/(m_cᵀk/p_c))  I(A; Y | C)
+=================  ============================================  ===============================
+
+Each brings what design and proof need and nobody else has to know: its epigraph for solvers, the
+linear minorants of φ that dual variables stand for, and its exact value on a kernel. φ is the
+largest of its minorants, φ(k) ≥ ⟨w, k⟩, so that for τ ≥ 0 and minorants w_y every feasible kernel
+satisfies Σ_y ⟨τ w_y, k_y⟩ ≤ τ · limit, whatever the solver's dual variables were.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exact import (
+    Verdict,
+    ball_ends,
+    compare_with_exp,
+    dot,
+    exp_upper,
+    float_at_least,
+    log_upper,
+)
+from ..mechanism import Mechanism
+from .constraint import Hypotheses, inner_factor
+
+Array = NDArray[np.float64]
+#: Dual variables of one constraint on a sum; only the constraint itself looks inside.
+SumDuals = tuple[Array, ...]
+
+#: Likelihood ratios above this are designed for as if they were this, at a loss of its inverse.
+LARGEST_FACTOR = 1e7
+_PRECISION = 128
+_MAX_PRECISION = 4096
+_UNIT = 2.0**-52
+# Solved for with this relative room, so that rounding leaves the constraint satisfied.
+_ROOM = 1e-12
+# Masses below which dual variables, accurate to 1e-10 or so, say little per unit of mass.
+_TINY_MASS = 1e-6
+_LEAST_LIKELIHOOD = 1e-200
+# A δ of which this share or less is left is used up.
+_USED_UP = 1e-6
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Exact value of one constraint on one kernel.
+
+    Attributes
+    ----------
+    verdict : whether the constraint is satisfied
+    level : measured level in nats, rounded up; ``inf`` when nothing finite would be satisfied
+    output : position of the outcome that takes the largest share
+    over, under : what the level compares
+    """
+
+    verdict: Verdict
+    level: float
+    output: int
+    over: str
+    under: str
+
+
+@dataclass(frozen=True, eq=False)
+class ConicRows:
+    """Rows whose values lie in a product of cones of one kind.
+
+    Attributes
+    ----------
+    kind : ``"exponential"``, three rows (x, y, z) each with y e^(x/y) ≤ z; ``"second-order"``,
+        ``dimension`` rows each with v_0 ≥ ‖(v_1, …)‖; ``"power"``, three rows each with
+        x^α y^(1−α) ≥ |z|
+    matrix : sparse, over the kernel entries (output by output) and the variables of the epigraph
+    dimension : rows of each cone
+    alpha : exponent of power cones
+    """
+
+    kind: Literal["exponential", "second-order", "power"]
+    matrix: Any
+    dimension: int = 3
+    alpha: float = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Epigraph:
+    """Variables and rows that stand for Σ_y φ(k_y) ≤ limit.
+
+    Attributes
+    ----------
+    size : number of variables v of its own
+    rows, right : sparse rows over (K, v), the kernel output by output, with rows @ (K, v) ≤ right
+    cones : further rows that lie in cones
+    is_signed : whether v ≥ 0
+    """
+
+    size: int
+    rows: Any
+    right: Array
+    cones: tuple[ConicRows, ...] = ()
+    is_signed: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Minorants:
+    """Σ_y ⟨w_y, k_y⟩ ≤ limit for every kernel that satisfies the constraint.
+
+    Attributes
+    ----------
+    limit : right-hand side, up to 16 units in its last place
+    columns : ``(n, M)``, w_y for each output y
+    size : ``(n, M)``, sum of the absolute terms in ``columns``, for allowances on rounding
+    """
+
+    limit: float
+    columns: Array
+    size: Array
+
+
+@dataclass(frozen=True)
+class SumPrice:
+    """What the limit of a constraint on a sum is worth; see :func:`mechdesign.binding`."""
+
+    over: str
+    under: str
+    slack: float
+    price: float
+    per_nat: float
+
+
+class SumConstraint(ABC):
+    """A limit on Σ_y φ(K[:,y]), at a level ``epsilon`` in nats, for symbols of one prior.
+
+    A new one gives the five methods below; design, audit, certificates, files and comparisons need
+    nothing else. Attributes named in :attr:`cones` say which solvers can be used.
+    """
+
+    epsilon: float
+    #: Kinds of cones in the epigraph beside linear rows.
+    cones: frozenset[str] = frozenset()
+
+    @abstractmethod
+    def evaluate(self, mechanism: Mechanism) -> Evaluation:
+        """Decide the constraint on the exact numbers of a kernel."""
+
+    @abstractmethod
+    def epigraph(self, symbols: int, outputs: int) -> Epigraph:
+        """Rows and cones for a solver, with room for the rounding of its answer."""
+
+    @abstractmethod
+    def duals(self, rows: Array, cones: Sequence[Array], kernel: Array) -> SumDuals:
+        """What :meth:`minorants` takes, from dual variables of the rows and cones of the epigraph.
+
+        Those of the rows are non-negative; those of cones are of the shape (cones, dimension).
+        ``kernel`` is the solver's, for the places where dual variables are noise.
+        """
+
+    @abstractmethod
+    def minorants(self, duals: SumDuals) -> Minorants:
+        """True minorants from dual variables of any quality; better ones prove more."""
+
+    @abstractmethod
+    def prices(self, duals: SumDuals, mechanism: Mechanism) -> list[SumPrice]:
+        """What the limit is worth, given dual variables of an optimal kernel."""
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether the level is infinite."""
+        return self.epsilon == math.inf
+
+    def _decide(self, ratio: Fraction | None, slack: Fraction) -> tuple[Verdict, float]:
+        """Verdict on ratio ≤ e^ε, with the ratio known up to a factor, and the level."""
+        if ratio is None:
+            return (Verdict.YES if self.is_vacuous else Verdict.NO), math.inf
+        level = max(0.0, log_upper(ratio * slack)) if ratio > 0 else 0.0
+        if self.is_vacuous:
+            return Verdict.YES, level
+        verdict = compare_with_exp(ratio * slack, Fraction(self.epsilon))
+        if verdict is not Verdict.YES and slack != 1:
+            lowest = compare_with_exp(ratio / slack, Fraction(self.epsilon))
+            verdict = Verdict.NO if lowest is Verdict.NO else Verdict.UNDECIDED
+        return verdict, level
+
+
+def first_duals(duals: SumDuals) -> Array:
+    """The first array of dual variables, finite and non-negative."""
+    return np.where(np.isfinite(duals[0]), np.maximum(duals[0], 0.0), 0.0)
+
+
+def _slack(mechanism: Mechanism) -> Fraction:
+    """Factor up to which ratios are known when rows do not sum to exactly one."""
+    return (1 + mechanism.row_error) / (1 - mechanism.row_error)
+
+
+def repeated(matrix: Any, outputs: int) -> Any:
+    """A sparse matrix over one column of the kernel, repeated for every output."""
+    from scipy import sparse
+
+    return sparse.block_diag([matrix] * outputs).tocsr()
+
+
+class _ColumnExtremes(SumConstraint):
+    """What the sums of column maxima and of column minima share: sign · max(sign · k)."""
+
+    points: Hypotheses
+    sign: float
+
+    def _epigraph(self, symbols: int, outputs: int, limit: float) -> Epigraph:
+        from scipy import sparse
+
+        points = self.points.matrix
+        own = sparse.kron(sparse.eye_array(outputs), np.ones((points.shape[0], 1)))
+        rows = sparse.hstack([self.sign * repeated(points, outputs), -self.sign * own])
+        no_kernel = sparse.csr_array((1, symbols * outputs))
+        total = sparse.hstack([no_kernel, self.sign * np.ones((1, outputs))])
+        right = np.append(np.zeros(points.shape[0] * outputs), limit)
+        return Epigraph(outputs, sparse.vstack([rows, total]), right)
+
+    def duals(self, rows: Array, cones: Sequence[Array], kernel: Array) -> SumDuals:
+        """Those of each symbol at each output."""
+        points = len(self.points)
+        return (rows[:-1].reshape(-1, points).T,)
+
+
+@dataclass(frozen=True)
+class ColumnMaxima(_ColumnExtremes):
+    """Σ_y max_x K[x,y] ≤ e^ε over some symbols: maximal leakage."""
+
+    points: Hypotheses
+    epsilon: float
+    sign = 1.0
+
+    def evaluate(self, mechanism: Mechanism) -> Evaluation:
+        """Compare an exact sum of maxima with e^ε."""
+        rows = self.points.likelihoods(mechanism)
+        top = rows.max(axis=0)
+        ratio = Fraction(int(top.astype(object).sum()), 1 << mechanism.bits)
+        verdict, level = self._decide(ratio, _slack(mechanism))
+        y = int(np.argmax(top - rows.min(axis=0)))
+        return Evaluation(verdict, level, y, "the sum of column maxima", "one")
+
+    def epigraph(self, symbols: int, outputs: int) -> Epigraph:
+        """k_x ≤ t_y, Σ t ≤ e^ε; a limit beyond the number of rows only costs digits."""
+        limit = min(inner_factor(self.epsilon), len(self.points))
+        return self._epigraph(symbols, outputs, limit)
+
+    def minorants(self, duals: SumDuals) -> Minorants:
+        """⟨w, k⟩ ≤ τ max k for w ≥ 0 with Σ w ≤ τ."""
+        first = first_duals(duals)
+        tau = float(first.sum(axis=0).max()) * (1 + _UNIT * len(first))
+        columns = self.points.matrix.T @ first
+        # No sum of column maxima exceeds the number of rows.
+        limit = min(exp_upper(self.epsilon), len(self.points))
+        return Minorants(tau * limit, columns, columns)
+
+    def prices(self, duals: SumDuals, mechanism: Mechanism) -> list[SumPrice]:
+        """One price, of the limit e^ε."""
+        price = float(first_duals(duals).sum(axis=0).max())
+        return [_limit_price(self, mechanism, price, price * math.exp(self.epsilon))]
+
+
+@dataclass(frozen=True)
+class ColumnMinima(_ColumnExtremes):
+    """Σ_y min_x K[x,y] ≥ e^−ε over some symbols: maximal cost leakage."""
+
+    points: Hypotheses
+    epsilon: float
+    sign = -1.0
+
+    def evaluate(self, mechanism: Mechanism) -> Evaluation:
+        """Compare an exact sum of minima with e^−ε."""
+        rows = self.points.likelihoods(mechanism)
+        low = rows.min(axis=0)
+        total = int(low.astype(object).sum())
+        ratio = Fraction(1 << mechanism.bits, total) if total else None
+        verdict, level = self._decide(ratio, _slack(mechanism))
+        y = int(np.argmax(rows.max(axis=0) - low))
+        return Evaluation(verdict, level, y, "one", "the sum of column minima")
+
+    def epigraph(self, symbols: int, outputs: int) -> Epigraph:
+        """t_y ≤ k_x, Σ t ≥ e^-ε."""
+        return self._epigraph(symbols, outputs, -1 / inner_factor(self.epsilon))
+
+    def minorants(self, duals: SumDuals) -> Minorants:
+        """−⟨v, k⟩ ≤ −τ min k for v ≥ 0 with Σ v ≥ τ."""
+        first = first_duals(duals)
+        tau = float(first.sum(axis=0).min()) * (1 - _UNIT * len(first))
+        least = math.nextafter(1 / exp_upper(self.epsilon), 0.0)
+        columns = self.points.matrix.T @ first
+        return Minorants(-tau * least, -columns, columns)
+
+    def prices(self, duals: SumDuals, mechanism: Mechanism) -> list[SumPrice]:
+        """One price, of the limit e^-ε."""
+        price = float(first_duals(duals).sum(axis=0).min())
+        return [_limit_price(self, mechanism, price, price * math.exp(-self.epsilon))]
+
+
+def _limit_price(
+    constraint: SumConstraint, mechanism: Mechanism, price: float, per_nat: float
+) -> SumPrice:
+    found = constraint.evaluate(mechanism)
+    slack = max(constraint.epsilon - found.level, 0.0)
+    return SumPrice(found.over, found.under, slack, price, per_nat)
+
+
+@dataclass(frozen=True)
+class HockeyStick(SumConstraint):
+    """Σ_y max((μᵀK)_y − e^ε (νᵀK)_y, 0) ≤ δ for every matched pair (μ, ν)."""
+
+    over: Hypotheses
+    under: Hypotheses
+    epsilon: float
+    delta: float
+
+    def evaluate(self, mechanism: Mechanism) -> Evaluation:
+        """The least factor that keeps δ is an exact rational; compare it with e^ε."""
+        slack = _slack(mechanism)
+        # Masses known up to a factor: asked for a little less and a little more than δ.
+        least: Evaluation | None = None
+        verdicts = {Verdict.YES}
+        scale = 1 << mechanism.bits
+        over, under = self.over.likelihoods(mechanism), self.under.likelihoods(mechanism)
+        for pair in range(len(self.over)):
+            a = [Fraction(int(v), scale * self.over.total) for v in over[pair]]
+            b = [Fraction(int(v), scale * self.under.total) for v in under[pair]]
+            factor = least_factor(a, b, Fraction(self.delta) / slack)
+            verdict, level = self._decide(factor, slack)
+            if slack != 1 and verdict is Verdict.NO:
+                loose = least_factor(a, b, Fraction(self.delta) * slack)
+                if self._decide(loose, slack)[0] is not Verdict.NO:
+                    verdict = Verdict.UNDECIDED
+            verdicts.add(verdict)
+            if least is None or level > least.level:
+                y = max(range(len(a)), key=lambda i: a[i] - b[i])
+                names = self.over.names[pair], self.under.names[pair]
+                least = Evaluation(verdict, level, y, *names)
+        if least is None:
+            return Evaluation(Verdict.YES, 0.0, 0, "", "")
+        order = (Verdict.NO, Verdict.UNDECIDED, Verdict.YES)
+        overall = next(v for v in order if v in verdicts)
+        return Evaluation(overall, least.level, least.output, least.over, least.under)
+
+    def epigraph(self, symbols: int, outputs: int) -> Epigraph:
+        """μᵀk − e^ε νᵀk ≤ s_y, Σ s ≤ δ, for each pair."""
+        from scipy import sparse
+
+        factor = min(inner_factor(self.epsilon), LARGEST_FACTOR)
+        pairs = (self.over.matrix - factor * self.under.matrix).tocsr()
+        count = pairs.shape[0]
+        own = sparse.eye_array(count * outputs)
+        rows = sparse.hstack([repeated(pairs, outputs), -own])
+        no_kernel = sparse.csr_array((count, symbols * outputs))
+        sums = sparse.kron(np.ones((1, outputs)), sparse.eye_array(count))
+        right = np.zeros(count * outputs), np.full(count, self.delta * (1 - _ROOM))
+        total = sparse.hstack([no_kernel, sums])
+        return Epigraph(count * outputs, sparse.vstack([rows, total]), np.concatenate(right))
+
+    def duals(self, rows: Array, cones: Sequence[Array], kernel: Array) -> SumDuals:
+        """Those of each pair at each output."""
+        count = len(self.over)
+        return (rows[:-count].reshape(-1, count).T,)
+
+    def minorants(self, duals: SumDuals) -> Minorants:
+        """⟨s (μ − e^ε ν), k⟩ ≤ τ max((μ − e^ε ν)ᵀk, 0) for 0 ≤ s ≤ τ."""
+        first = first_duals(duals)
+        factor = exp_upper(self.epsilon)
+        if math.isinf(factor):
+            first = np.zeros_like(first)
+            factor = 1.0
+        first = first * min(1.0, inner_factor(self.epsilon) / factor, LARGEST_FACTOR / factor)
+        over = self.over.matrix.T @ first
+        under = factor * (self.under.matrix.T @ first)
+        return Minorants(math.fsum(first.max(axis=1)) * self.delta, over - under, over + under)
+
+    def prices(self, duals: SumDuals, mechanism: Mechanism) -> list[SumPrice]:
+        """The price of δ for each pair that has one."""
+        shares = first_duals(duals)
+        over: Array = self.over.matrix @ mechanism.kernel
+        under: Array = self.under.matrix @ mechanism.kernel
+        factor = exp_upper(self.epsilon)
+        found = []
+        for i in np.flatnonzero(shares.any(axis=1)).tolist():
+            # Where all of δ is used on what ν rules out, no level is too small: δ is what binds.
+            used = float(np.maximum(over[i] - factor * under[i], 0.0).sum())
+            used_up = used >= self.delta * (1 - _USED_UP)
+            slack = 0.0 if used_up else self.epsilon - least_level(over[i], under[i], self.delta)
+            found.append(
+                SumPrice(
+                    self.over.names[i],
+                    self.under.names[i],
+                    max(slack, 0.0),
+                    float(shares[i].max()),
+                    factor * float(shares[i] @ under[i]),
+                )
+            )
+        return found
+
+
+def least_factor(a: list[Fraction], b: list[Fraction], delta: Fraction) -> Fraction | None:
+    """The least F ≥ 1 with Σ max(a_y − F b_y, 0) ≤ δ, exact; ``None`` when there is none."""
+    order = sorted(
+        (y for y in range(len(a)) if a[y] > b[y]),
+        key=lambda y: (b[y] > 0, -a[y] / b[y] if b[y] else Fraction(0)),
+    )
+    above, below = Fraction(0), Fraction(0)
+    for place, y in enumerate(order):
+        above += a[y]
+        below += b[y]
+        # With F down to the next ratio, exactly these outcomes exceed.
+        following = order[place + 1] if place + 1 < len(order) else None
+        lower = Fraction(1) if following is None else _ratio(a[following], b[following])
+        if lower is None:
+            continue
+        if above - lower * below > delta:
+            return None if below == 0 else max((above - delta) / below, Fraction(1))
+    return Fraction(1)
+
+
+def _ratio(a: Fraction, b: Fraction) -> Fraction | None:
+    return a / b if b else None
+
+
+def least_level(a: Array, b: Array, delta: float) -> float:
+    """The least ε ≥ 0 with Σ max(a − e^ε b, 0) ≤ δ, in floating point."""
+    live = a > b
+    a, b = a[live], b[live]
+
+    def excess(factor: float) -> float:
+        return float(np.maximum(a - factor * b, 0.0).sum())
+
+    if excess(1.0) <= delta:
+        return 0.0
+    if a[b == 0].sum() > delta:
+        return math.inf
+    # Newton from the left on a convex decreasing piecewise linear function ends in finitely many
+    # steps at its root.
+    factor = 1.0
+    for _ in range(len(a) + 2):
+        over = a - factor * b > 0
+        slope, value = float(b[over].sum()), excess(factor) - delta
+        if value <= 0 or slope == 0:
+            break
+        factor += value / slope
+    return math.log(factor)
+
+
+@dataclass(frozen=True)
+class InformationLimit(SumConstraint):
+    """I(A; Y | C) ≤ ε for a pair of features of the secret, under one prior.
+
+    Attributes
+    ----------
+    joint : ``joint[r][x]`` = P(X = x, A = a, C = c), one row per pair (a, c), exact
+    groups : for each row, the number of its c
+    """
+
+    joint: tuple[tuple[Fraction, ...], ...]
+    groups: tuple[int, ...]
+    epsilon: float
+    name: str = "the secret"
+    cones = frozenset({"exponential"})
+
+    @cached_property
+    def masses(self) -> list[Fraction]:
+        """P(a, c) of each row."""
+        return [sum(row, Fraction(0)) for row in self.joint]
+
+    @cached_property
+    def group_masses(self) -> list[Fraction]:
+        """P(c) of each group."""
+        totals = [Fraction(0)] * (max(self.groups) + 1)
+        for group, mass in zip(self.groups, self.masses, strict=True):
+            totals[group] += mass
+        return totals
+
+    @cached_property
+    def _tables(self) -> tuple[Array, Array, Array, Array, Array]:
+        """P(x|a,c), P(x|c), P(a,c), P(a,c)/P(c) and the number of c, for each row."""
+        joint = np.array(self.joint, dtype=float)
+        groups = np.array(self.groups)
+        weights = joint.sum(axis=1)
+        totals = np.bincount(groups, weights)
+        common = np.stack([joint[groups == c].sum(axis=0) for c in range(len(totals))])
+        whole = common[groups] / totals[groups][:, None]
+        return joint / weights[:, None], whole, weights, weights / totals[groups], groups
+
+    def shares(self, kernel: Array) -> Array:
+        """Share of each outcome in I(A; Y | C), ``(M,)`` in nats, in floating point."""
+        joint = np.array(self.joint, dtype=float)
+        table = joint @ kernel
+        shares = np.zeros(kernel.shape[1])
+        groups = np.array(self.groups)
+        for c in range(len(self.group_masses)):
+            part = table[groups == c]
+            mass = joint[groups == c].sum(axis=1, keepdims=True)
+            whole = part.sum(axis=0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                log = np.log(part / mass) - np.log(whole / mass.sum())
+                shares += np.where(part > 0, part * log, 0.0).sum(axis=0)
+        return shares
+
+    def evaluate(self, mechanism: Mechanism) -> Evaluation:
+        """Enclose the sum of logarithms in ball arithmetic, ever tighter until it decides."""
+        from flint import arb, ctx, fmpq
+
+        table = self._likelihoods(mechanism)
+        margin = _margin(mechanism)
+        together = [[Fraction(0)] * mechanism.shape[1] for _ in self.group_masses]
+        for row, group in zip(table, self.groups, strict=True):
+            together[group] = [u + v for u, v in zip(together[group], row, strict=True)]
+        terms = [
+            (y, value, value * self.group_masses[group] / (mass * together[group][y]))
+            for row, mass, group in zip(table, self.masses, self.groups, strict=True)
+            for y, value in enumerate(row)
+            if value
+        ]
+        precision = _PRECISION
+        while True:
+            with ctx.workprec(precision):
+                shares = [arb(0)] * mechanism.shape[1]
+                for y, value, ratio in terms:
+                    log = arb(fmpq(ratio.numerator, ratio.denominator)).log()
+                    shares[y] += arb(fmpq(value.numerator, value.denominator)) * log
+                total = sum(shares, arb(0))
+                ends = ball_ends(total)
+                assert ends is not None  # logarithms of positive rationals are finite
+                low, high = ends
+                y = max(range(len(shares)), key=lambda i: float(shares[i].mid()))
+            low, high = max(low, Fraction(0)) - margin, max(high, Fraction(0)) + margin
+            verdict = Verdict.UNDECIDED
+            if self.is_vacuous or high <= Fraction(self.epsilon):
+                verdict = Verdict.YES
+            elif low > Fraction(self.epsilon):
+                verdict = Verdict.NO
+            if verdict is not Verdict.UNDECIDED or margin or precision >= _MAX_PRECISION:
+                break
+            precision *= 4
+        level = 0.0 if self._is_independent(table) else float_at_least(high)
+        if level == 0 and not margin:
+            verdict = Verdict.YES
+        return Evaluation(verdict, level, y, f"what is told about {self.name}", "nothing")
+
+    def _is_independent(self, table: list[list[Fraction]]) -> bool:
+        """Whether the information is exactly zero."""
+        first: dict[int, tuple[list[Fraction], Fraction]] = {}
+        for row, mass, group in zip(table, self.masses, self.groups, strict=True):
+            other, weight = first.setdefault(group, (row, mass))
+            if any(v * weight != u * mass for v, u in zip(row, other, strict=True)):
+                return False
+        return True
+
+    def _likelihoods(self, mechanism: Mechanism) -> list[list[Fraction]]:
+        """P(a, c, y), exact, with rows of the kernel divided by their sums."""
+        sums = [int(s) for s in mechanism.weights.astype(object).sum(axis=1)]
+        scaled = [[mass / s for mass, s in zip(row, sums, strict=True)] for row in self.joint]
+        common = math.lcm(*(v.denominator for row in scaled for v in row))
+        return [
+            [
+                Fraction(value, common)
+                for value in dot([int(v * common) for v in row], mechanism.weights)
+            ]
+            for row in scaled
+        ]
+
+    def epigraph(self, symbols: int, outputs: int) -> Epigraph:
+        """l_a log(l_a/l_c) ≤ e_ay, Σ p e ≤ ε, with l_a = P(y|a,c) and l_c = P(y|c).
+
+        Rows of a cone (x, y, z) with y e^(x/y) ≤ z: x = −e, y = l_a, z = l_c.
+        """
+        from scipy import sparse
+
+        given, whole, weights, _, _ = self._tables
+        count = len(weights)
+        own = np.vstack([-np.eye(count), np.zeros((2 * count, count))])
+        stacked = sparse.hstack(
+            [
+                repeated(np.vstack([0 * given, given, whole]), outputs),
+                sparse.kron(sparse.eye_array(outputs), own),
+            ]
+        )
+        order = np.arange(3 * count * outputs).reshape(outputs, 3, count).transpose(0, 2, 1)
+        no_kernel = sparse.csr_array((1, symbols * outputs))
+        total = sparse.hstack([no_kernel, np.tile(weights, outputs)[None, :]])
+        cone = ConicRows("exponential", stacked.tocsr()[order.ravel()])
+        limit = np.array([self.epsilon * (1 - _ROOM)])
+        return Epigraph(count * outputs, total, limit, (cone,), is_signed=False)
+
+    def duals(self, rows: Array, cones: Sequence[Array], kernel: Array) -> SumDuals:
+        """τ, and log r of the minorants τ p_a log r_a, ``(rows, M)``."""
+        given, whole, weights, shares, groups = self._tables
+        tau, z = float(rows[0]), cones[0].reshape(-1, len(weights), 3)
+        logs = np.zeros((len(weights), len(z)))
+        if tau > 0:
+            pulled = np.zeros_like(z[:, :, 2])
+            for c in set(self.groups):
+                pulled[:, groups == c] = z[:, groups == c, 2].sum(axis=1, keepdims=True)
+            logs = ((-z[:, :, 1] / weights - pulled / (weights / shares)) / tau).T
+        # On rows of tiny mass those are noise over that mass: there, what the kernel's ratios say.
+        near = np.log(np.maximum(given @ kernel, _LEAST_LIKELIHOOD)) - np.log(
+            np.maximum(whole @ kernel, _LEAST_LIKELIHOOD)
+        )
+        return rows[:1].reshape(1, 1), np.where((weights < _TINY_MASS)[:, None], near, logs)
+
+    def minorants(self, duals: SumDuals) -> Minorants:
+        """Σ p_a log(r_a) l_a ≤ Σ p_a l_a log(l_a/l_c) for every k just when Σ (p_a/p_c) r_a ≤ 1."""
+        tau = float(first_duals(duals).ravel()[0])
+        given, _, weights, shares, groups = self._tables
+        logs = np.clip(np.where(np.isfinite(duals[1]), duals[1], 0.0), -600.0, 600.0)
+        for c in set(self.groups):
+            part = logs[groups == c]
+            top = part.max(axis=0)
+            total = np.log((shares[groups == c][:, None] * np.exp(part - top)).sum(axis=0)) + top
+            logs[groups == c] = part - total - 1e-14
+        scaled = tau * weights[:, None]
+        return Minorants(
+            tau * self.epsilon,
+            given.T @ (scaled * logs),
+            given.T @ (scaled * np.abs(logs)),
+        )
+
+    def prices(self, duals: SumDuals, mechanism: Mechanism) -> list[SumPrice]:
+        """One price, of the limit ε."""
+        price = float(first_duals(duals).ravel()[0])
+        return [_limit_price(self, mechanism, price, price)]
+
+
+def _margin(mechanism: Mechanism) -> Fraction:
+    """How far the information may be off when rows sum to one only up to d: generous."""
+    d = mechanism.row_error
+    if not d:
+        return Fraction(0)
+    n, m = mechanism.shape
+    return d * Fraction(8 * (2 + math.log(n * m) + max(0.0, -math.log(float(d)))))

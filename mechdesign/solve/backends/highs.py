@@ -1,0 +1,212 @@
+"""HiGHS: linear programs by simplex and interior point ([HuangfuHall2018])."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import SolverError
+from ..linear_program import SparseProgram, compile_program
+from ..method import Candidate, Handles, Method, handles_linear
+from ..program import LinearProgram
+
+Array = NDArray[np.float64]
+
+#: Up to this many kernel entries simplex takes some tens of milliseconds, and what it ends at is a
+#: vertex. Faster methods are preferred above (see the group "small" of the benchmarks).
+SIMPLEX_ENTRIES = 600
+_TOLERANCES = (1e-10, 1e-7)
+# Entries below this are zero; the library's own limit would forget what tiny masses say.
+_SMALLEST_ENTRY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What HiGHS found: ``point`` and ``duals`` are ``None`` unless the status is optimal."""
+
+    status: str
+    point: Array | None = None
+    duals: Array | None = None
+    value: float = 0.0
+    iterations: int = 0
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether there is no optimum, as far as HiGHS can tell."""
+        return self.status in ("Unbounded", "Primal infeasible or unbounded", "Infeasible")
+
+
+class Model:
+    """One linear program, to maximise, that may be solved again with another objective or columns.
+
+    Parameters
+    ----------
+    tolerance : feasibility, primal and dual
+    options : further options of HiGHS by name
+    """
+
+    def __init__(self, tolerance: float = _TOLERANCES[0], **options: Any) -> None:
+        import highspy
+
+        self._highs = highspy.Highs()
+        self._set(
+            output_flag=False,
+            small_matrix_value=_SMALLEST_ENTRY,
+            primal_feasibility_tolerance=tolerance,
+            dual_feasibility_tolerance=tolerance,
+            **options,
+        )
+        self._highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
+
+    def _set(self, **options: Any) -> None:
+        for name, value in options.items():
+            self._highs.setOptionValue(name, value)
+
+    def load(
+        self, cost: Array, matrix: Any, lower: Array, upper: Array, *, most: Array | None = None
+    ) -> None:
+        """Lower ≤ matrix @ v ≤ upper and 0 ≤ v ≤ most, with a sparse matrix."""
+        self._highs.passModel(_lp(cost, matrix, lower, upper, most))
+
+    def add_rows(self, right: Array) -> None:
+        """Equalities without entries."""
+        none = np.array([], dtype=np.int32), np.array([], dtype=float)
+        for value in right.tolist():
+            self._highs.addRow(value, value, 0, *none)
+
+    def add_columns(self, cost: Array, entries: Array) -> None:
+        """Non-negative variables with dense ``(C, rows)`` entries."""
+        count, width = entries.shape
+        self._highs.addCols(
+            count,
+            cost,
+            np.zeros(count),
+            np.full(count, np.inf),
+            entries.size,
+            np.arange(count, dtype=np.int32) * width,
+            np.tile(np.arange(width, dtype=np.int32), count),
+            entries.ravel(),
+        )
+
+    def set_cost(self, cost: Array) -> None:
+        """Another objective."""
+        self._highs.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
+
+    def run(self, solver: str | None = None) -> Answer:
+        """Solve with ``"simplex"`` or ``"ipm"``, or as HiGHS chooses; from the last basis."""
+        import highspy
+
+        if solver is not None:
+            self._set(solver=solver)
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        name = self._highs.modelStatusToString(status)
+        if status != highspy.HighsModelStatus.kOptimal:
+            return Answer(name)
+        solution, info = self._highs.getSolution(), self._highs.getInfo()
+        return Answer(
+            name,
+            np.array(solution.col_value),
+            np.array(solution.row_dual),
+            float(info.objective_function_value),
+            max(info.simplex_iteration_count, 0) + max(info.ipm_iteration_count, 0),
+        )
+
+
+def _lp(cost: Array, matrix: Any, lower: Array, upper: Array, most: Array | None) -> Any:
+    import highspy
+
+    matrix = matrix.tocsc()
+    model = highspy.HighsLp()
+    model.num_row_, model.num_col_ = matrix.shape
+    model.sense_ = highspy.ObjSense.kMaximize
+    model.col_cost_ = cost
+    model.col_lower_ = np.zeros(matrix.shape[1])
+    model.col_upper_ = np.full(matrix.shape[1], highspy.kHighsInf) if most is None else most
+    model.row_lower_, model.row_upper_ = lower, upper
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_ = matrix.indptr.astype(np.int32)
+    model.a_matrix_.index_ = matrix.indices.astype(np.int32)
+    model.a_matrix_.value_ = matrix.data
+    return model
+
+
+def highs_model(program: SparseProgram) -> Any:
+    """A compiled program as a HiGHS model: the equalities first, then the inequalities."""
+    return _lp(program.cost, *_rows(program), None)
+
+
+def _rows(program: SparseProgram) -> tuple[Any, Array, Array]:
+    from scipy import sparse
+
+    equalities, inequalities = program.equal.shape[0], program.below.shape[0]
+    lower = np.concatenate([np.ones(equalities), np.full(inequalities, -np.inf)])
+    upper = np.concatenate([np.ones(equalities), program.right])
+    return sparse.vstack([program.equal, program.below]).tocsc(), lower, upper
+
+
+class _Highs(Method):
+    """A compiled program on HiGHS, with one algorithm after the other."""
+
+    source = "HuangfuHall2018"
+    handles: Handles = handles_linear()
+    order: Sequence[str]
+
+    def solve(self, program: LinearProgram) -> Candidate:
+        """At tolerance 1e-10, then at 1e-7.
+
+        Raises :class:`SolverError` when HiGHS stops without an optimum.
+        """
+        compiled = compile_program(program)
+        rows, tried = _rows(compiled), []
+        for solver in self.order:
+            for tolerance in _TOLERANCES:
+                model = Model(tolerance)
+                model.load(compiled.cost, *rows)
+                found = model.run(solver)
+                tried.append(f"{solver} at {tolerance:g}: {found.status}")
+                if found.point is None or found.duals is None:
+                    continue
+                n = compiled.equal.shape[0]
+                kernel, duals = compiled.invert(found.point, found.duals[:n], found.duals[n:])
+                details = {"iterations": str(found.iterations), "tolerance": f"{tolerance:g}"}
+                return Candidate(kernel, duals, f"HiGHS {solver}", details)
+        raise SolverError(
+            f"HiGHS found no optimum for {program} ({'; '.join(tried)}); every such program has "
+            "one, so its numbers are too extreme for this solver: try another one with solver="
+        )
+
+
+class HighsSimplex(_Highs):
+    """The sparse program on the HiGHS simplex method."""
+
+    name = "highs-simplex"
+    reason = (
+        f"the general sparse linear program; with at most {SIMPLEX_ENTRIES} kernel entries the "
+        "simplex method takes milliseconds and ends at a vertex, with a gap of 1e-13"
+    )
+    order = ("simplex", "ipm")
+
+
+class HighsInteriorPoint(_Highs):
+    """The sparse program on the HiGHS interior-point method with crossover."""
+
+    name = "highs-ipm"
+    reason = (
+        f"the general sparse linear program, bounds of any kind; above {SIMPLEX_ENTRIES} kernel "
+        "entries interior point with crossover is safer than simplex, which stalls on equal masses"
+    )
+    order = ("ipm", "simplex")
+
+
+class EpigraphHighs(_Highs):
+    """Sums over outcomes with linear epigraphs."""
+
+    name = "epigraph-highs"
+    reason = "sums of maxima and positive parts as linear epigraphs; ends at a vertex"
+    handles = Handles(frozenset({"linear"}), sums=frozenset(), needs_sums=True)
+    order = ("simplex", "ipm")

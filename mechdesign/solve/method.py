@@ -1,0 +1,202 @@
+"""What a method is: it says as data what it handles, and answers with a kernel and its duals."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..privacy.rows import Multipliers
+from ..privacy.sums import SumDuals
+from .program import Objective, Program, Shape
+
+#: Kinds of cones that sums over outcomes may bring.
+EVERY_CONE = frozenset({"exponential", "second-order", "power"})
+
+
+@dataclass(frozen=True, eq=False)
+class Duals:
+    """Dual variables of a program; any numbers give a valid bound, good ones a tight one.
+
+    Attributes
+    ----------
+    prices : ``(n,)`` dual of the row sums: by how much the optimum rises per unit added to row x
+    multipliers : dual variables of each part of the cone, in their order
+    sums : dual variables of each constraint on a sum over outcomes
+    offset, power : the numbers are those of the gains (u − offset) / 2**power
+    """
+
+    prices: NDArray[np.float64] | None = None
+    multipliers: tuple[Multipliers, ...] | None = None
+    sums: tuple[SumDuals, ...] | None = None
+    offset: float = 0.0
+    power: int = 0
+
+    def in_units_of_gains(self, masses: NDArray[np.float64]) -> Duals:
+        """The same numbers for the gains as they are, as far as floats can hold them."""
+        if not (self.offset or self.power):
+            return self
+
+        def scaled(
+            parts: tuple[tuple[NDArray[np.float64], ...], ...] | None,
+        ) -> tuple[tuple[NDArray[np.float64], ...], ...] | None:
+            if parts is None:
+                return None
+            return tuple(tuple(np.ldexp(w, self.power) for w in part) for part in parts)
+
+        prices = self.prices
+        if prices is not None:
+            prices = masses * self.offset + np.ldexp(prices, self.power)
+        return Duals(prices, scaled(self.multipliers), scaled(self.sums))
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A method's answer, trusted in nothing: the certificate measures everything afresh.
+
+    Attributes
+    ----------
+    kernel : ``(n, M)`` kernel on the symbols of the program, feasible up to the method's accuracy
+    duals : what the upper bound is recomputed from
+    solver : what computed it, for the record
+    details : facts worth keeping, such as iterations
+    warm_start : where the method may start for nearby levels; means nothing to others
+    """
+
+    kernel: NDArray[np.float64]
+    duals: Duals
+    solver: str
+    details: dict[str, str] = field(default_factory=dict)
+    warm_start: object = None
+
+
+@dataclass(frozen=True)
+class Handles:
+    """Programs that a method can solve, as data to compare with.
+
+    Attributes
+    ----------
+    objectives : what may be maximised
+    shapes : shapes of the cone; ``None`` for any
+    sums : kinds of cones that the epigraphs of sums over outcomes may bring, beside linear rows;
+        ``None`` where there may be no sums
+    needs_sums : whether there must be some
+    most_symbols : largest number of symbols
+    """
+
+    objectives: frozenset[Objective]
+    shapes: frozenset[Shape] | None = None
+    sums: frozenset[str] | None = None
+    needs_sums: bool = False
+    most_symbols: int | None = None
+
+    def refusal(self, program: Program) -> str | None:
+        """Why a program is not among them, or ``None`` when it is."""
+        kind = program.objective_kind
+        if kind not in self.objectives:
+            if kind == "linear":
+                return "it does not solve linear utilities"
+            if self.objectives == {"information"}:
+                return "the utility is not an f-information, so columns cannot be priced"
+            return "it does not solve sub-convex utilities"
+        if program.unexpressed:
+            return f"{program.unexpressed[0]} is not a bound on likelihood ratios"
+        return self._sums_refusal(program) or self._cone_refusal(program)
+
+    def _sums_refusal(self, program: Program) -> str | None:
+        if not program.sums:
+            return "there is no constraint on a sum over outcomes" if self.needs_sums else None
+        name = type(program.sums[0]).__name__
+        if self.sums is None:
+            why = (
+                f"a constraint on a sum over outcomes ({name}) is not a bound on likelihood ratios"
+            )
+            if program.objective_kind == "linear":
+                return why
+            return (
+                f"{why}, which sub-convex utilities need; use a linear utility with it, or a bound "
+                "such as PML, LDP or Pufferfish"
+            )
+        for constraint in program.sums:
+            missing = constraint.cones - self.sums
+            if missing:
+                return f"{type(constraint).__name__} needs {min(missing)} cones"
+        return None
+
+    def _cone_refusal(self, program: Program) -> str | None:
+        n = len(program.prior)
+        if self.most_symbols is not None and n > self.most_symbols:
+            return f"{n} symbols are above the {self.most_symbols} that it takes"
+        if self.shapes is None or program.cone.shape in self.shapes:
+            return None
+        return _WRONG_SHAPE[program.cone.shape]
+
+
+_WRONG_SHAPE: dict[Shape, str] = {
+    "free": "there is no privacy bound",
+    "upper lift": "there is only an upper bound on the lift",
+    "lower lift": "there is only a lower bound on the lift",
+    "lift": "the lift is bounded on both sides",
+    "ratio": "the bound is one on ratios between all symbols",
+    "lift and ratio": "bounds on the lift and on ratios together are not one two-sided cone",
+    "general": "the bounds are of another kind than one two-sided cone",
+}
+
+_LINEAR: frozenset[Objective] = frozenset({"linear"})
+_SUBLINEAR: frozenset[Objective] = frozenset({"information", "sublinear"})
+_INFORMATION: frozenset[Objective] = frozenset({"information"})
+
+
+def handles_linear(*shapes: Shape) -> Handles:
+    """Linear objectives over cones of the given shapes, or of any when none are given."""
+    return Handles(_LINEAR, frozenset(shapes) or None)
+
+
+def handles_sublinear(*shapes: Shape) -> Handles:
+    """Sublinear objectives, in the same way."""
+    return Handles(_SUBLINEAR, frozenset(shapes) or None)
+
+
+def handles_information(*shapes: Shape) -> Handles:
+    """f-informations, in the same way."""
+    return Handles(_INFORMATION, frozenset(shapes) or None)
+
+
+class Method(ABC):
+    """A way to solve a program.
+
+    A subclass says in :attr:`handles` what it can solve, adds what numbers decide in
+    :meth:`condition`, and answers in :meth:`solve`. An instance of a class of one's own can be
+    passed as ``solver=``. Nothing it returns is trusted.
+    """
+
+    name: ClassVar[str]
+    #: One sentence: what it does and why it would be chosen.
+    reason: str = "asked for"
+    source: ClassVar[str] = ""
+    handles: Handles
+    #: Whether its answers are meant to be optimal; those that are not are left out of comparisons.
+    is_exact: ClassVar[bool] = True
+    #: Whether other methods are asked for more digits where its gap is small, but not tiny.
+    is_sharpened: ClassVar[bool] = True
+    #: What else its answers are optimal for, where that is more than was asked.
+    scope: ClassVar[str] = ""
+
+    def refusal(self, program: Any) -> str | None:
+        """Why the method does not apply, or ``None`` when it does. Nothing is solved for it."""
+        return self.handles.refusal(program) or self.condition(program)
+
+    def condition(self, program: Any) -> str | None:
+        """What else has to hold of a program that is handled: the reason why not, or ``None``."""
+        return None
+
+    @abstractmethod
+    def solve(self, program: Any) -> Candidate:
+        """Solve a program that was not refused. Raises :class:`SolverError`."""
+
+    def solve_near(self, program: Any, neighbour: Candidate) -> Candidate:
+        """Solve with a warm start from the solution for nearby levels, where that helps."""
+        return self.solve(program)
