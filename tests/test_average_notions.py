@@ -14,6 +14,7 @@ import pytest
 from checks import refused
 from hypothesis import given
 from hypothesis import strategies as st
+from mechdesign.solve.average import average_bound
 from scipy.optimize import linprog
 from strategies import exact_mechanism, random_gains, random_level, random_mechanism
 
@@ -23,7 +24,6 @@ from mechdesign.exact import Verdict
 from mechdesign.privacy import NOTIONS, databases
 from mechdesign.privacy.notion import AverageNotion
 from mechdesign.privacy.sums import least_factor
-from mechdesign.solve.average import average_bound
 from mechdesign.solve.problem import state_problem
 
 N = 4
