@@ -1,7 +1,7 @@
 """The bound that prices give for a sub-convex utility, over all extreme columns in rationals.
 
 For prices λ per deviation of a lift, a mixture of columns with mean deviation zero has a value of
-at most max F(d) − ⟨λ, d⟩ over the cone, and a convex function has its maximum at an extreme column. With
+at most max F(d) − ⟨λ, d⟩ over the cone, and a convex function is largest at an extreme column. With
 few symbols all of these can be written down: nothing is left to a search or to rounding.
 """
 
