@@ -16,7 +16,8 @@ from strategies import counts, kernels, priors, sizes
 
 import mechdesign as md
 from mechdesign.errors import KernelError, LevelError, PriorError
-from mechdesign.theory import counting_results, disclosure_results, theorems
+from mechdesign.papers import derived, disclosure_prevention
+from mechdesign.papers.catalogue import find_theorem
 
 T = md.theory
 ZERO_MASS = pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
@@ -431,22 +432,22 @@ def test_numbers_out_of_range_are_told():
 @pytest.mark.parametrize(
     ("module", "name", "broken", "result"),
     [
-        (disclosure_results, "disclosures", lambda m, p, f: (), "PML-Thm-3.4"),
-        (disclosure_results, "disclosures", lambda m, p, f: (), "PML-Prop-3.8"),
-        (disclosure_results, "easier_feature", lambda p, f, v: f, "PML-Prop-3.6"),
-        (disclosure_results, "easier_feature", T.feature_channel, "PML-Prop-3.6"),
-        (disclosure_results, "hidden_above", lambda e, p, f: [True], "PML-Thm-3.5"),
-        (disclosure_results, "singles_out", lambda m, p: (1,), "PML-Cor-3.10"),
+        (disclosure_prevention, "disclosures", lambda m, p, f: (), "PML-Thm-3.4"),
+        (disclosure_prevention, "disclosures", lambda m, p, f: (), "PML-Prop-3.8"),
+        (disclosure_prevention, "easier_feature", lambda p, f, v: f, "PML-Prop-3.6"),
+        (disclosure_prevention, "easier_feature", T.feature_channel, "PML-Prop-3.6"),
+        (disclosure_prevention, "hidden_above", lambda e, p, f: [True], "PML-Thm-3.5"),
+        (disclosure_prevention, "singles_out", lambda m, p: (1,), "PML-Cor-3.10"),
         (
-            disclosure_results,
+            disclosure_prevention,
             "quantised_mean",
             lambda p, n, e: T.quantised_mean(p, 1, e),
             "PML-Ex-3.1",
         ),
-        (counting_results, "chernoff_bound", lambda n, a, p: a - p, "PML-Fig-1"),
-        (counting_results, "laplace_count_simple_bound", lambda n, b, c: 0.0, "PML-Sec-4.1"),
+        (disclosure_prevention, "chernoff_bound", lambda n, a, p: a - p, "PML-Fig-1"),
+        (disclosure_prevention, "laplace_count_simple_bound", lambda n, b, c: 0.0, "PML-Sec-4.1"),
         (
-            counting_results,
+            derived,
             "person_leakage",
             lambda n, m, p, a: T.person_leakage(n, m, 1 - p, a),
             "D-Counting-2",
@@ -454,7 +455,7 @@ def test_numbers_out_of_range_are_told():
     ],
 )
 def test_a_wrong_function_is_found_out(monkeypatch, module, name, broken, result):
-    check = theorems.find_theorem(result)
+    check = find_theorem(result)
     assert check.check(5, instances=15).ok
     monkeypatch.setattr(module, name, broken)
     try:

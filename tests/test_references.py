@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import mechdesign
+from mechdesign.papers.catalogue import errata, known_theorems
 from mechdesign.privacy import NOTIONS
 from mechdesign.solve import choice, closed_form, linear_program, methods
-from mechdesign.theory import errata, known_theorems
 from mechdesign.utility import UTILITIES
 
 ROOT = Path(mechdesign.__file__).parent

@@ -6,7 +6,7 @@ from .hypotheses import Bound, Hypotheses
 from .notion import NOTIONS, Check, LikelihoodBound, PrivacyNotion, as_notions, parse_notion
 from .pointwise import ALIP, LIP, PMC, PML
 from .differential import DP, LDP, FreeLunch, MetricPrivacy
-from .feature import ConditionalPMC, ConditionalPML, FeaturePMC, FeaturePML
+from .features import ConditionalPMC, ConditionalPML, FeaturePMC, FeaturePML
 from .databases import EntryPML
 from .pufferfish import ApproximatePufferfish, Pufferfish
 from .average import ApproximateLDP, MaximalCostLeakage, MaximalLeakage, MIPrivacy, MIPufferfish

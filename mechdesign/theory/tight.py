@@ -24,7 +24,7 @@ from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from .closed_levels import ClosedForm, Knapsack
 from .columns import Cone, Group, Hypothesis, Sides, groups, make_cone
 from .cone_programs import ConeProgram
-from .formulas import check_prior
+from .rules import check_prior
 from .witnesses import complete
 
 
