@@ -231,6 +231,31 @@ def test_features_are_made_from_functions_mappings_and_questions():
     refused(lambda: T.feature_entropy(prior, other), "inputs", error=KernelError)
 
 
+def test_a_feature_is_one_thing_to_notions_and_to_theory():
+    """Mapping, mapping of masses, and channel: any of them, wherever a feature is asked for."""
+    prior = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+    kernel = md.Mechanism([[0.5, 0.5], [0.25, 0.75], [1, 0]], prior.labels)
+    plain = {"a": "x", "b": "x", "c": "y"}
+    mixed = {"c": {"y": 3, "x": 1}, "a": {"x": 2}, "b": {"x": 0.5, "y": 0.5}}
+    table = md.Mechanism([[0.25, 0.75], [0, 1], [0.5, 0.5]], ["c", "a", "b"], ["y", "x"])
+    channel = md.Mechanism([[1, 0], [0.5, 0.5], [0.25, 0.75]], prior.labels, ["x", "y"])
+    assert md.FeaturePML(0.5, T.feature(prior, plain)) == md.FeaturePML(0.5, plain)
+    refused(lambda: T.feature_leakage(kernel, prior, table), "same symbols", error=KernelError)
+    for feature in (mixed, channel):
+        assert T.feature_entropy(prior, feature) == pytest.approx(-math.log(0.7))
+        leaked = T.feature_leakage(kernel, prior, feature)
+        # P(x|y) and P(y|y) from the joint distribution of value and outcome, by hand.
+        first = np.array([0.2875 + 0.05, 0.0375 + 0.15]) / 0.525
+        assert leaked[0] == pytest.approx(np.log(first / [0.7, 0.3]).max())
+        for notion in (md.FeaturePML(0.5, feature), md.FeaturePML(0.5, channel)):
+            assert notion.leakage(kernel.kernel, prior) == pytest.approx(leaked)
+            level = notion.check(kernel, prior).achieved[0]
+            assert level == pytest.approx(leaked.max(), abs=1e-12)
+    assert T.discloses(kernel, prior, {"a": 0, "b": 0, "c": 0})
+    refused(lambda: T.feature_entropy(prior, {"a": 1, "b": 2}), "'c'", error=KernelError)
+    refused(lambda: T.feature_entropy(prior, {"a": {"x": -1}}), "masses", error=KernelError)
+
+
 @given(cases())
 def test_the_channel_of_a_feature_has_its_leakage(case):
     prior, mechanism, channel = case

@@ -24,7 +24,7 @@ corrected one does. The files of the papers register what they hold when they ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -38,9 +38,7 @@ TOLERANCE = 1e-9
 # A printed claim fails clearly by more than this much.
 _CLEARLY = 1e-6
 
-
 KINDS = ("false", "misprint", "loose", "incomplete")
-
 
 THEOREMS: dict[str, Theorem] = {}
 ERRATA: dict[str, Erratum] = {}
@@ -91,6 +89,11 @@ class Claim:
         if math.isinf(apart):
             return apart
         return apart / max(1.0, abs(claimed))
+
+
+Claims = Iterator[Claim]
+# What a printed statement claims on an instance, and what the corrected one does.
+Pairs = Iterator[tuple[Claim, Claim]]
 
 
 def at_most(found: float, claimed: float, about: str = "", scale: float | None = None) -> Claim:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import combinations, product
 
 import numpy as np
@@ -54,7 +53,7 @@ from ..theory.leakage import (
 )
 from ..theory.tight import tight_conversion
 from . import shared_properties
-from .claims import Claim, at_least, at_most, equal, holds, theorem
+from .claims import Claims, at_least, at_most, equal, holds, theorem
 from .measurements import (
     maximal_leakage,
     measure,
@@ -65,22 +64,18 @@ from .measurements import (
 from .published_conversions import conversions
 from .random_instances import (
     crossing_priors,
-    draw_kernel,
-    draw_level,
-    draw_prior,
     feature_like,
+    mild_prior,
+    positive_kernel,
     some_feature,
     some_kernel,
+    some_level,
     some_masses,
     some_mechanism,
     some_outcome,
     some_prior,
 )
 from .shared_properties import both_sides, curved_in_the_prior
-
-Claims = Iterator[Claim]
-Pairs = Iterator[tuple[Claim, Claim]]
-
 
 # Adversaries
 
@@ -161,7 +156,6 @@ theorem(
     "D-Prior-1",
     statement="ℓ(X→y) is convex in the prior among priors of one support; across supports it need "
     "not be.",
-    conditions="finite alphabets",
     tight=True,
 )
 def _convex(rng: Generator) -> Claims:
@@ -203,7 +197,6 @@ def _conditional(rng: Generator) -> Claims:
 @theorem(
     "D-Averages-1",
     statement="Maximal leakage is log E[e^ℓ(X→Y)], maximal cost leakage −log E[e^−Λ(X→Y)].",
-    conditions="finite alphabets",
     tight=True,
 )
 def _averages(rng: Generator) -> Claims:
@@ -296,7 +289,6 @@ def _counts(rng: Generator) -> Claims:
 @theorem(
     "D-Composition-5",
     statement="An adaptive second mechanism composes exactly: P(y1,y2|x) = P(y1|x)·P(y2|x,y1).",
-    conditions="finite alphabets",
     tight=True,
 )
 def _adaptive(rng: Generator) -> Claims:
@@ -333,8 +325,8 @@ conversions(
     tight=True,
 )
 def _tight_lift_to_ldp(rng: Generator) -> Claims:
-    prior = draw_prior(rng)
-    low, high = draw_level(rng, 0.05, 1.5), draw_level(rng, 0.05, 1.5)
+    prior = mild_prior(rng)
+    low, high = some_level(rng, 0.05, 1.5), some_level(rng, 0.05, 1.5)
     least, most = math.exp(-low), math.exp(high)
     rare = sorted(prior.probabilities)[:2]
     closed = max(
@@ -346,7 +338,7 @@ def _tight_lift_to_ldp(rng: Generator) -> Claims:
     witness = found.levels[0].witness
     assert witness is not None
     yield equal(measure("ldp", witness.kernel, prior)[0], closed, "the witness")
-    kernel = draw_kernel(rng, len(prior))
+    kernel = positive_kernel(rng, len(prior))
     own = measure("alip", kernel, prior)
     bound = tight_conversion(ALIP(*own), LDP, prior).target.levels[0]
     yield at_most(measure("ldp", kernel, prior)[0], bound, "random kernel")
@@ -359,8 +351,8 @@ def _tight_lift_to_ldp(rng: Generator) -> Claims:
     tight=True,
 )
 def _fair_coin_lip(rng: Generator) -> Claims:
-    prior, level = Prior.uniform(2), draw_level(rng)
-    kernel = draw_kernel(rng, 2)
+    prior, level = Prior.uniform(2), some_level(rng)
+    kernel = positive_kernel(rng, 2)
     own = measure("lip", kernel, prior)[0]
     yield at_most(measure("ldp", kernel, prior)[0], math.log(2 * math.exp(own) - 1), "random")
     witness = tight_conversion(LIP(level), LDP, prior).levels[0].witness
@@ -376,8 +368,8 @@ def _fair_coin_lip(rng: Generator) -> Claims:
     tight=True,
 )
 def _best_pmc(rng: Generator) -> Claims:
-    prior = draw_prior(rng)
-    kernel = draw_kernel(rng, len(prior))
+    prior = mild_prior(rng)
+    kernel = positive_kernel(rng, len(prior))
     level = measure("pmc", kernel, prior)[0]
     best = release_or_draw(prior, level)
     p = prior.probabilities
@@ -395,9 +387,9 @@ def _best_pmc(rng: Generator) -> Claims:
     tight=True,
 )
 def _guessing(rng: Generator) -> Claims:
-    prior = draw_prior(rng)
+    prior = mild_prior(rng)
     p = np.sort(prior.probabilities)[::-1]
-    kernel = draw_kernel(rng, len(prior))
+    kernel = positive_kernel(rng, len(prior))
 
     def most(leakage: float) -> float:
         whole = math.exp(leakage)
@@ -451,7 +443,6 @@ def _price(rng: Generator) -> Claims:
     "D-Disclosure-2",
     statement="The least remaining min-entropy of a non-constant deterministic feature is exactly "
     "−log(1 − min P(x|y)).",
-    conditions="finite alphabets",
     tight=True,
 )
 def _least(rng: Generator) -> Claims:
@@ -471,7 +462,6 @@ def _least(rng: Generator) -> Claims:
     "D-Disclosure-3",
     statement="The features that a mechanism discloses have min-entropy at most max_y −log "
     "P(S_y), S_y what y leaves possible; this is attained, and at most max_y ℓ(X→y).",
-    conditions="finite alphabets",
     tight=True,
 )
 def _most(rng: Generator) -> Claims:
@@ -505,7 +495,6 @@ def _most(rng: Generator) -> Claims:
     "D-Picking-1",
     statement="Below the level that theory.pick_epsilon names no feature to hide is disclosed; at "
     "it, one can be.",
-    conditions="finite alphabets",
     tight=True,
 )
 def _picking(rng: Generator) -> Claims:

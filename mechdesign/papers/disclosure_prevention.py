@@ -6,8 +6,9 @@ In the order of the paper. Results that it takes from others name their source.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise, product
 
 import numpy as np
@@ -70,7 +71,7 @@ from ..theory.leakage import (
     pushforward,
 )
 from . import shared_properties
-from .claims import Claim, at_least, at_most, equal, erratum, holds, theorem
+from .claims import Claims, Pairs, at_least, at_most, equal, erratum, holds, theorem
 from .measurements import (
     Array,
     divergence,
@@ -88,18 +89,19 @@ from .random_instances import (
     some_prior,
 )
 
-Claims = Iterator[Claim]
-Pairs = Iterator[tuple[Claim, Claim]]
+result, mistake = (
+    partial(theorem, source="SaeidianDisclosure"),
+    partial(erratum, source="SaeidianDisclosure"),
+)
 
 
 # Section 2: pointwise maximal leakage
 
 
-@theorem(
+@result(
     "PML-Def-2.1",
     statement="Min-entropy is at most log N, reached by the uniform distribution only, and zero "
     "for a certain value only.",
-    source="SaeidianDisclosure",
     tight=True,
 )
 def _min_entropy(rng: Generator) -> Claims:
@@ -113,12 +115,10 @@ def _min_entropy(rng: Generator) -> Claims:
     yield equal(sure.min_entropy(), 0.0, "constant feature")
 
 
-@theorem(
+@result(
     "PML-Def-2.3",
     statement="ℓ(X→y) is the most that y adds to guessing any feature; finitely many values "
     "suffice.",
-    source="SaeidianDisclosure",
-    conditions="finite alphabets",
     tight=True,
     also=("PMC-Def-3",),
 )
@@ -133,7 +133,7 @@ def _guesses(rng: Generator) -> Claims:
     yield equal(attack.attained, claimed, "its closed form")
 
 
-@theorem(
+@result(
     "PML-Sec-2.3.1",
     statement="Guessing a feature and maximising a gain function are one: gain P(u|x) for a "
     "feature, and for every gain a feature with the same leakage.",
@@ -153,7 +153,7 @@ def _gains_and_guesses(rng: Generator) -> Claims:
     yield equal(found, gain_leakage(outcome, gain), "feature of a gain", scale=1.0)
 
 
-@theorem(
+@result(
     "PML-Thm-2.4",
     statement="ℓ(X→y) = D∞(P_X|y ‖ P_X): no gain function gains more, and 1{x=w}/P(x) gains as "
     "much.",
@@ -172,10 +172,9 @@ def _gains(rng: Generator) -> Claims:
     yield at_least(claimed, 0.0, "non-negative")
 
 
-@theorem(
+@result(
     "PML-Sec-2.3.2",
     statement="0 ≤ ℓ(X→y) ≤ log 1/pmin; publishing X reaches the upper end.",
-    source="SaeidianDisclosure",
     tight=True,
 )
 def _range(rng: Generator) -> Claims:
@@ -187,14 +186,14 @@ def _range(rng: Generator) -> Claims:
     yield equal(pml_level(release, prior), -math.log(prior.pmin), "the secret itself")
 
 
-theorem(
+result(
     "PML-Sec-2.3.3",
-    statement="ℓ(X→y) ≥ 0: no outcome is worth less than nothing to the best adversary.",
+    statement="ℓ(X→y) ≥ 0: no outcome has negative value to the best adversary.",
     source="Saeidian2023PML",
 )(lambda rng: shared_properties.non_negative(rng, risk_averse=False))
 
 
-theorem(
+result(
     "PML-Sec-2.3.4",
     statement="ℓ(Z→y) ≤ ℓ(X→y) for a feature Z of X.",
     source="Saeidian2023PML",
@@ -202,7 +201,7 @@ theorem(
 )(lambda rng: shared_properties.pre_processed(rng, risk_averse=False))
 
 
-theorem(
+result(
     "PML-Sec-2.3.5",
     statement="Post-processing: max_z ℓ(X→z) ≤ max_y ℓ(X→y), and outcome by outcome.",
     source="Saeidian2023PML",
@@ -210,7 +209,7 @@ theorem(
 )(lambda rng: shared_properties.post_processed(rng, risk_averse=False))
 
 
-theorem(
+result(
     "PML-Sec-2.3.6",
     statement="ℓ(X→y1,y2) ≤ ℓ(X→y1) + ℓ(X→y2|y1), with equality when one symbol is worst in both.",
     source="Saeidian2023PML",
@@ -218,7 +217,7 @@ theorem(
 )(lambda rng: shared_properties.composed(rng, risk_averse=False))
 
 
-@theorem(
+@result(
     "PML-Thm-2.8",
     statement="The leakage capacity log max P(y|x)/P(y|x') is the supremum of ℓ(X→y) over all "
     "priors of full support, and the LDP level.",
@@ -248,11 +247,10 @@ def _capacity(rng: Generator) -> Claims:
 # Section 3: disclosure
 
 
-@theorem(
+@result(
     "PML-Ex-3.1",
     statement="The min-entropy of a quantised mean of n independent entries goes to zero with n "
     "(unless the mean is an edge); that of one entry does not.",
-    source="SaeidianDisclosure",
     conditions="numbers as symbols, the mean inside a cell",
 )
 def _mean(rng: Generator) -> Claims:
@@ -270,11 +268,10 @@ def _mean(rng: Generator) -> Claims:
     yield equal(found[0], coin.min_entropy(), "one entry", scale=1.0)
 
 
-@theorem(
+@result(
     "PML-Thm-3.4",
     statement="A feature that is disclosed to one adversary is disclosed to all with the same "
     "support, by the same outcomes.",
-    source="SaeidianDisclosure",
     conditions="finite alphabets, priors of full support",
 )
 def _ubiquity(rng: Generator) -> Claims:
@@ -289,11 +286,9 @@ def _ubiquity(rng: Generator) -> Claims:
         yield holds(found == known, "posterior entropies of another adversary")
 
 
-@theorem(
+@result(
     "PML-Thm-3.5",
     statement="ε-PML discloses no feature with H∞(U) > ε to anyone: H∞(U|Y=y) ≥ H∞(U) − ε.",
-    source="SaeidianDisclosure",
-    conditions="finite alphabets",
     tight=True,
 )
 def _prevention(rng: Generator) -> Claims:
@@ -315,11 +310,10 @@ def _prevention(rng: Generator) -> Claims:
     yield equal(posterior_entropies(noisy, prior, event)[0], bound, "a likely event", scale=1.0)
 
 
-@theorem(
+@result(
     "PML-Prop-3.6",
     statement="With a feature of positive min-entropy, another one of lower min-entropy is "
     "disclosed.",
-    source="SaeidianDisclosure",
     conditions="finite alphabets, H∞(U) > 0 (missing in print)",
 )
 def _easier(rng: Generator) -> Claims:
@@ -345,11 +339,10 @@ def _easier(rng: Generator) -> Claims:
     yield holds(feature_entropy(prior, lower) < feature_entropy(prior, channel), "lower entropy")
 
 
-@theorem(
+@result(
     "PML-Thm-3.7",
     statement="With leakage capacity C no non-constant feature is disclosed, and every "
     "deterministic one keeps H∞(V|Y=y) ≥ log(1 + e^−C·pmin/(1−pmin)).",
-    source="SaeidianDisclosure",
     conditions="finite alphabets, non-constant features (missing in print for the first part)",
     tight=True,
 )
@@ -370,11 +363,10 @@ def _absolute(rng: Generator) -> Claims:
     yield equal(attained, uncertainty_bound(prior, leakage_capacity(worst)), "attained", scale=1.0)
 
 
-@theorem(
+@result(
     "PML-Prop-3.8",
     statement="Below log 1/(1−pmin) PML makes the leakage capacity finite; from there on a "
     "mechanism may disclose whether X ≠ x_min.",
-    source="SaeidianDisclosure",
     conditions="finite alphabets, N ≥ 2",
     tight=True,
 )
@@ -395,7 +387,7 @@ def _cheapest(rng: Generator) -> Claims:
             yield at_least(disclosure_price(prior, channel), threshold, "no feature is cheaper")
 
 
-@theorem(
+@result(
     "PML-Sec-3.3",
     statement="Yes to 'is X = x_min?' needs log 1/pmin, the largest price of any answer.",
     source="Issa2020",
@@ -413,11 +405,9 @@ def _dearest(rng: Generator) -> Claims:
     yield at_most(disclosure_price(prior, other, True), found.epsilon, "another answer")
 
 
-@theorem(
+@result(
     "PML-Cor-3.10",
     statement="ε-PML with ε < H∞(X) singles nobody out; at ε = H∞(X) a mechanism may.",
-    source="SaeidianDisclosure",
-    conditions="finite alphabets",
     tight=True,
     also=("PML-Def-3.9",),
 )
@@ -432,11 +422,10 @@ def _singling_out(rng: Generator) -> Claims:
     yield equal(pml_level(made.mechanism, prior), prior.min_entropy(), "at its price")
 
 
-@theorem(
+@result(
     "PML-Ex-3.11",
     statement="Answering 'more than m of n?' exactly leaks −log P(count > m) by yes and −log "
     "P(count ≤ m) by no, each with a Chernoff bound.",
-    source="SaeidianDisclosure",
     conditions="independent people; bounds for m/n ≤ p (yes) and (m+1)/n ≥ p (no)",
     tight=True,
 )
@@ -466,10 +455,9 @@ def _threshold(rng: Generator) -> Claims:
     yield at_most(large.no, large.no_bound, "Chernoff, no")
 
 
-@theorem(
+@result(
     "PML-Fig-1",
     statement="The Chernoff bound on ℓ(X→1) falls with n and rises with m/n up to p.",
-    source="SaeidianDisclosure",
     conditions="m/n < p",
 )
 def _figure(rng: Generator) -> Claims:
@@ -541,11 +529,10 @@ def _is_product(database: Database) -> bool:
     return bool(np.allclose(joint, database.joint, rtol=1e-9, atol=0))
 
 
-@theorem(
+@result(
     "PML-Thm-4.2.1",
     statement="Differential privacy is the supremum of ℓ(D_i→y|d_-i) over all priors of full "
     "support.",
-    source="SaeidianDisclosure",
     conditions="finite alphabets, priors of full support",
     tight=True,
     also=("PML-Def-4.1",),
@@ -554,10 +541,9 @@ def _dp_conditional(rng: Generator) -> Claims:
     yield from _supremum(rng, dp_as_pml, 0, conditional_leakage)
 
 
-@theorem(
+@result(
     "PML-Thm-4.2.2",
     statement="Differential privacy is the supremum of ℓ(D_i→y|d_-i) over product priors.",
-    source="SaeidianDisclosure",
     conditions="finite alphabets, product priors of full support",
     tight=True,
 )
@@ -565,10 +551,9 @@ def _dp_product(rng: Generator) -> Claims:
     yield from _supremum(rng, dp_as_pml, 1, conditional_leakage, independent=True)
 
 
-@theorem(
+@result(
     "PML-Thm-4.2.3",
     statement="Differential privacy is the supremum of ℓ(D_i→y) over product priors.",
-    source="SaeidianDisclosure",
     conditions="finite alphabets, product priors of full support",
     tight=True,
 )
@@ -576,11 +561,10 @@ def _dp_entries(rng: Generator) -> Claims:
     yield from _supremum(rng, dp_as_pml, 2, entry_leakage, independent=True)
 
 
-@theorem(
+@result(
     "PML-Rem-B.1",
     statement="No prior of full support attains the suprema of Theorem 4.2, unless the mechanism "
     "is constant.",
-    source="SaeidianDisclosure",
     conditions="finite alphabets, a mechanism that is not constant",
 )
 def _not_attained(rng: Generator) -> Claims:
@@ -591,11 +575,10 @@ def _not_attained(rng: Generator) -> Claims:
         yield holds(near.leakage < level, near.statement)
 
 
-@theorem(
+@result(
     "PML-Thm-4.3",
     statement="An ε-DP mechanism may leak within δ of log 1/min P(D_i) about an entry of a "
     "correlated database, for every ε and δ.",
-    source="SaeidianDisclosure",
     conditions="correlated entries",
 )
 def _correlated(rng: Generator) -> Claims:
@@ -620,10 +603,9 @@ def _correlated(rng: Generator) -> Claims:
 conversions("PML-Def-4.4a", "PML-Def-4.4b")
 
 
-@theorem(
+@result(
     "PML-Thm-4.5.1",
     statement="Free-lunch privacy is the supremum of ℓ(X→y) over all priors of full support.",
-    source="SaeidianDisclosure",
     conditions="finite alphabets, priors of full support",
     tight=True,
     also=("PML-Def-4.4",),
@@ -632,10 +614,9 @@ def _free_lunch(rng: Generator) -> Claims:
     yield from _supremum(rng, free_lunch_as_pml, 0, _secret_leakage)
 
 
-@theorem(
+@result(
     "PML-Thm-4.5.2",
     statement="Free-lunch privacy is the supremum of ℓ(X→y) over product priors.",
-    source="SaeidianDisclosure",
     conditions="finite alphabets, product priors of full support",
     tight=True,
 )
@@ -643,10 +624,9 @@ def _free_lunch_product(rng: Generator) -> Claims:
     yield from _supremum(rng, free_lunch_as_pml, 1, _secret_leakage, independent=True)
 
 
-@theorem(
+@result(
     "PML-Thm-4.5.3",
     statement="Free-lunch privacy is the supremum of ℓ(D_i→y) over all priors and entries.",
-    source="SaeidianDisclosure",
     conditions="finite alphabets, priors of full support, the best entry i",
     tight=True,
 )
@@ -654,10 +634,9 @@ def _free_lunch_entries(rng: Generator) -> Claims:
     yield from _supremum(rng, free_lunch_as_pml, 2, entry_leakage)
 
 
-@theorem(
+@result(
     "PML-Sec-4",
     statement="ℓ(D_i→y) ≤ ℓ(X→y): an entry is a feature of the database.",
-    source="SaeidianDisclosure",
     conditions="finite alphabets, any joint prior",
 )
 def _entries(rng: Generator) -> Claims:
@@ -669,11 +648,10 @@ def _entries(rng: Generator) -> Claims:
         yield at_most(float(np.abs(same - found[i]).max()), 0.0, "measured as a feature")
 
 
-@theorem(
+@result(
     "PML-Prop-4.6",
     statement="The Laplace mechanism on a fraction leaks at most 1/(nb) − log(1−c+c·e^{1/(nb)}) "
     "about an entry when p is between c and 1−c.",
-    source="SaeidianDisclosure",
     conditions="independent entries, 0 ≤ c < 1/2; the bound is right and tight, the printed proof "
     "not",
     tight=True,
@@ -693,10 +671,9 @@ def _laplace(rng: Generator) -> Claims:
     yield equal(laplace_count_bound(n, scale), 1 / (n * scale), "c = 0: differential privacy")
 
 
-@theorem(
+@result(
     "PML-Sec-4.1",
     statement="(1−c)/(nb) + c²/(2n²b²) is a weaker form of the bound for the Laplace mechanism.",
-    source="SaeidianDisclosure",
     conditions="0 ≤ c < 1/2",
 )
 def _simple(rng: Generator) -> Claims:
@@ -719,9 +696,8 @@ def _laplace_average(y: float, entries: int, scale: float, p: float) -> float:
     return total
 
 
-@erratum(
+@mistake(
     "E11a",
-    source="SaeidianDisclosure",
     place="Proposition 4.6, proof",
     kind="false",
     printed="The density of the noisy count increases up to p and decreases after it.",
@@ -738,9 +714,8 @@ def _unimodal() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E11b",
-    source="SaeidianDisclosure",
     place="Example 3.11",
     kind="incomplete",
     printed="For m much smaller than n it may be safe to answer deterministically whether more "
@@ -759,9 +734,8 @@ def _only_one_answer() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E11c",
-    source="SaeidianDisclosure",
     place="Proposition 3.6",
     kind="incomplete",
     printed="If a feature U is disclosed, so is a feature W with H∞(W) < H∞(U).",
@@ -781,9 +755,8 @@ def _constant_feature() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E14",
-    source="SaeidianDisclosure",
     place="Example 3.11, as an application of Theorem 3.5",
     kind="false",
     printed="Theorem 3.5 shows that a yes-or-no query may be answered exactly when m is far from "
@@ -812,9 +785,8 @@ def surest_posterior(n: int, m: int, p: Fraction, answer: int) -> Fraction:
     return max(one, 1 - one)
 
 
-@erratum(
+@mistake(
     "E15",
-    source="SaeidianDisclosure",
     place="Appendix B.2, proof of Theorem 4.5(3)",
     kind="false",
     printed="For an arbitrary fixed entry i the supremum of ℓ(D_i→y) over all priors is the "
@@ -840,9 +812,8 @@ def _nearly(rows: tuple[int, ...]) -> Database:
     return Database(masses.reshape(2, 2))
 
 
-@erratum(
+@mistake(
     "E16",
-    source="SaeidianDisclosure",
     place="Section 2.3, on composition",
     kind="incomplete",
     printed="PML increases at most linearly under composition: levels add up.",
@@ -866,9 +837,8 @@ def _levels_do_not_add() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E17",
-    source="SaeidianDisclosure",
     place="Theorem 3.7, first part",
     kind="incomplete",
     printed="With finite leakage capacity no attribute can be disclosed.",

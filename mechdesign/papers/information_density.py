@@ -7,7 +7,7 @@ checked there: Theorem 1 to 3, Propositions 1 and 2, Example 1, Corollaries 4 an
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator
@@ -17,7 +17,7 @@ from ..privacy import ALIP, PMC, PML
 from ..solve.designing import design
 from ..theory.conversions import convert
 from ..utility.linear import Matrix
-from .claims import Claim, at_least, at_most, equal, erratum, theorem
+from .claims import Claims, Pairs, at_least, at_most, equal, erratum, theorem
 from .measurements import (
     high_privacy_kernel,
     measure,
@@ -26,12 +26,12 @@ from .measurements import (
 from .measurements import maximal_cost_leakage as plain_maximal_cost_leakage
 from .published_conversions import conversions
 from .random_instances import (
-    draw_high_privacy,
-    draw_prior,
+    mild_prior,
+    some_high_privacy_level,
 )
 
-Claims = Iterator[Claim]
-Pairs = Iterator[tuple[Claim, Claim]]
+result = partial(theorem, source="GrosseID")
+mistake = partial(erratum, source="GrosseID")
 
 
 # Section III: conversions, Figure 1
@@ -43,16 +43,15 @@ conversions("ID-Cor-1", "ID-Cor-2", "ID-Cor-3", "ID-Sec-3C.1", "ID-Sec-3C.2")
 # Section IV: mechanism design
 
 
-@theorem(
+@result(
     "ID-Prop-3",
-    source="GrosseID",
     statement="Where ε_l ≥ ε_l*(ε_u), the best (ε_l, ε_u)-ALIP mechanism is the best ε_u-PML one.",
     conditions="finite alphabets, ε_u < log 1/(1−pmin)",
     tight=True,
 )
 def _same_optimum(rng: Generator) -> Claims:
-    prior = draw_prior(rng, 2, 4)
-    u = draw_high_privacy(rng, prior)
+    prior = mild_prior(rng, 2, 4)
+    u = some_high_privacy_level(rng, prior)
     low = convert(PML(u), to=PMC, prior=prior).levels[0] + float(rng.uniform(0, 1))
     gains = Matrix(rng.uniform(0, 1, (len(prior), int(rng.integers(2, 5)))))
     wide, narrow = design(prior, gains, PML(u)), design(prior, gains, ALIP(low, u))
@@ -62,9 +61,8 @@ def _same_optimum(rng: Generator) -> Claims:
 # Errata
 
 
-@erratum(
+@mistake(
     "E1",
-    source="GrosseID",
     place="Proposition 3 and Corollary 4",
     kind="misprint",
     printed="The conditions ask ε_u < 1/(1−pmin).",
@@ -80,9 +78,8 @@ def _condition_without_log() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E2",
-    source="GrosseID",
     place="Proposition 2, last displays of the proof",
     kind="misprint",
     printed="max_x i(x;y) is bounded by (1 − e^-ε_l (1−pmin))/pmin.",
@@ -99,9 +96,8 @@ def _display_without_log() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E6b",
-    source="GrosseID",
     place="Section V-B, first display",
     kind="misprint",
     printed="The display −log E[e^-Λ] is maximal realizable cost.",
@@ -118,9 +114,8 @@ def _realizable() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E12",
-    source="GrosseID",
     place="Corollary 1",
     kind="misprint",
     printed="ε-PML implies (ε_l(ε), ε)-ALIP for ε ≤ log 1/(1−pmin).",

@@ -7,9 +7,10 @@ grow, or a closed form.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import astuple
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ from ..theory.leakage import (
 )
 from ..theory.tight import tight_conversion
 from . import shared_properties
-from .claims import Claim, at_least, at_most, equal, erratum, holds, theorem
+from .claims import Claims, Pairs, at_least, at_most, equal, erratum, holds, theorem
 from .measurements import (
     Array,
     divergence,
@@ -67,12 +68,12 @@ from .measurements import maximal_cost_leakage as plain_maximal_cost_leakage
 from .published_conversions import conversions
 from .random_instances import (
     crossing_priors,
-    draw_high_privacy,
-    draw_kernel,
-    draw_level,
-    draw_prior,
     feature_like,
+    mild_prior,
+    positive_kernel,
     some_feature,
+    some_high_privacy_level,
+    some_level,
     some_masses,
     some_mechanism,
     some_outcome,
@@ -80,8 +81,8 @@ from .random_instances import (
 )
 from .shared_properties import both_sides, curved_in_the_prior
 
-Claims = Iterator[Claim]
-Pairs = Iterator[tuple[Claim, Claim]]
+result = partial(theorem, source="SaeidianPMC")
+mistake = partial(erratum, source="SaeidianPMC")
 
 
 # Section II: preliminaries
@@ -99,16 +100,15 @@ conversions(
 )
 
 
-@theorem(
+@result(
     "PMC-Prop-1-Limit",
-    source="SaeidianPMC",
     statement="What ε-LDP implies for PMC and PML tends to ε as pmin → 0, and never exceeds it.",
     tight=True,
     also=("PMC-Prop-3-Limit",),
 )
 def _rare_symbol(rng: Generator) -> Claims:
-    level = draw_level(rng)
-    rest = draw_prior(rng, 1, 4).probabilities
+    level = some_level(rng)
+    rest = mild_prior(rng, 1, 4).probabilities
     prior = Prior.from_counts([1e-13, *rest])
     for to in (PMC, PML):
         found = convert(LDP(level), to=to, prior=prior).levels[0]
@@ -118,11 +118,10 @@ def _rare_symbol(rng: Generator) -> Claims:
 # Section III: cost adversaries
 
 
-@theorem(
+@result(
     "PMC-Thm-1",
     statement="Λ(X→y) = D∞(P_X ‖ P_X|y) = −min_x i(x;y) is the most that y lowers the probability "
     "of a wrong guess of any feature.",
-    source="SaeidianPMC",
     conditions="finite secret",
     tight=True,
     also=("PMC-Def-7",),
@@ -143,11 +142,9 @@ def _misses(rng: Generator) -> Claims:
     yield equal(outcome.cost, claimed, "closed form")
 
 
-@theorem(
+@result(
     "PMC-Rem-3",
     statement="Λ(X→y) is infinite exactly when y rules a symbol out; ℓ(X→y) is at most log 1/pmin.",
-    source="SaeidianPMC",
-    conditions="finite alphabets",
 )
 def _infinite(rng: Generator) -> Claims:
     prior = some_prior(rng)
@@ -168,11 +165,10 @@ def _infinite(rng: Generator) -> Claims:
             )
 
 
-@theorem(
+@result(
     "PMC-Thm-2",
     statement="Wrong guesses of features and cost functions give one leakage: cost 1 − P(u|x) for "
     "a feature, and for every cost a feature, which needs two values only.",
-    source="SaeidianPMC",
     conditions="finite secret, cost not zero before y",
     tight=True,
     also=("ID-Thm-3",),
@@ -195,10 +191,9 @@ def _costs_and_misses(rng: Generator) -> Claims:
     yield at_most(made.shape[1], 2, "two values")
 
 
-@theorem(
+@result(
     "PMC-Cor-1",
     statement="Λ(X→y) is the supremum of Λ_c over non-negative costs; 1{x=w}/P(x) attains it.",
-    source="SaeidianPMC",
     conditions="finite alphabets, non-negative costs",
     tight=True,
     also=("ID-Cor-5",),
@@ -212,12 +207,11 @@ def _costs(rng: Generator) -> Claims:
     yield equal(cost_leakage(outcome, worst_cost(outcome)), claimed, "cost 1{x=w}/P(x)")
 
 
-@theorem(
+@result(
     "PMC-Def-8",
     statement="Maximal cost leakage is −log Σ_y min_x P(y|x): no cost function of a feature "
     "exceeds it on average, and one cost attains it.",
     source="Issa2020",
-    conditions="finite alphabets",
     tight=True,
 )
 def _maximal_cost(rng: Generator) -> Claims:
@@ -236,12 +230,10 @@ def _maximal_cost(rng: Generator) -> Claims:
 conversions("PMC-Eq-9")
 
 
-@theorem(
+@result(
     "PMC-Sec-III-C.1",
     statement="Maximal cost leakage is −log E[e^−Λ], hence at most E[Λ(X→Y)]; equality is "
     "possible (binary randomised response, uniform prior).",
-    source="SaeidianPMC",
-    conditions="finite alphabets",
     tight=True,
 )
 def _averages(rng: Generator) -> Claims:
@@ -256,12 +248,10 @@ def _averages(rng: Generator) -> Claims:
     yield equal(maximal_cost_leakage(flip, even), claimed, "binary randomised response")
 
 
-@theorem(
+@result(
     "PMC-Prop-2",
     statement="Costs of guessing a feature are costs of guessing the secret: E[c(U,w)|X] has the "
     "same expectations, so maximal cost leakage needs no features.",
-    source="SaeidianPMC",
-    conditions="finite alphabets",
     tight=True,
 )
 def _no_features(rng: Generator) -> Claims:
@@ -279,27 +269,24 @@ def _no_features(rng: Generator) -> Claims:
     yield equal(two, one, "at one outcome", scale=1.0)
 
 
-@theorem(
+@result(
     "PMC-Def-9",
-    source="SaeidianPMC",
     statement="Maximal realizable cost, D∞(P_X × P_Y ‖ P_XY), is the largest PMC of an outcome.",
     tight=True,
 )
 def _realizable_cost(rng: Generator) -> Claims:
-    prior = draw_prior(rng)
-    kernel = draw_kernel(rng, len(prior))
+    prior = mild_prior(rng)
+    kernel = positive_kernel(rng, len(prior))
     p = prior.probabilities
     flat = p[:, None] * (p @ kernel)
     found = float(np.log((flat / (p[:, None] * kernel)).max()))
     yield equal(measure("pmc", kernel, prior)[0], found)
 
 
-@theorem(
+@result(
     "PMC-Sec-III-C.2",
     statement="Maximal realizable cost D∞(P_X×P_Y ‖ P_XY) = max_y Λ(X→y) is at least E[Λ(X→Y)], "
     "and that at least maximal cost leakage.",
-    source="SaeidianPMC",
-    conditions="finite alphabets",
     tight=True,
 )
 def _realizable(rng: Generator) -> Claims:
@@ -314,11 +301,10 @@ def _realizable(rng: Generator) -> Claims:
     yield at_most(maximal_cost_leakage(mechanism, prior), claimed, "at least on average")
 
 
-@theorem(
+@result(
     "PMC-Def-10",
     statement="Pointwise maximal guesswork leakage is Λ(X→y): no feature's guesswork falls more, "
     "and k splits of x* come within log(1 + (P(x*)−P(x*|y))/(P(x*|y)(1+hP(x*)))) of it.",
-    source="SaeidianPMC",
     conditions="finite secret, Λ(X→y) finite for the rate",
     tight=True,
 )
@@ -339,11 +325,10 @@ def _guesswork(rng: Generator) -> Claims:
     )
 
 
-@theorem(
+@result(
     "PMC-Sec-III-D.1",
     statement="Guesswork is a cost function: the cost of an order of guesses is the rank of the "
     "value.",
-    source="SaeidianPMC",
     conditions="finite secret",
     tight=True,
 )
@@ -357,10 +342,9 @@ def _ranks(rng: Generator) -> Claims:
     yield at_most(found, outcome.cost, "at most PMC")
 
 
-@theorem(
+@result(
     "PMC-Ex-1",
     statement="The least E|X−w|^r of a real-valued secret falls by a factor of at most e^Λ.",
-    source="SaeidianPMC",
     conditions="r ≥ 1",
 )
 def _distances(rng: Generator) -> Claims:
@@ -370,11 +354,10 @@ def _distances(rng: Generator) -> Claims:
         yield at_most(power_leakage(outcome, values, power), outcome.cost, f"power {power}")
 
 
-@theorem(
+@result(
     "PMC-Ex-2",
     statement="The least expected α-loss is α/(α−1)·(1 − ‖p‖_α), attained by p^α/Σp^α, and falls "
     "by a factor of at most e^Λ.",
-    source="SaeidianPMC",
     conditions="α from 1 to ∞",
     tight=True,
 )
@@ -395,11 +378,10 @@ def _alpha(rng: Generator) -> Claims:
         yield at_least(loss(some_masses(rng, len(p))), alpha_loss(p, alpha), "other answers")
 
 
-@theorem(
+@result(
     "PMC-Thm-3",
     statement="Costs on the cells of a partition of P(x)/P(x|y) into steps of e^ε come within ε "
     "of Λ(X→y), for secrets of any kind.",
-    source="SaeidianPMC",
     conditions="checked on finite secrets",
 )
 def _partitions(rng: Generator) -> Claims:
@@ -413,11 +395,10 @@ def _partitions(rng: Generator) -> Claims:
 # Section IV: properties and examples
 
 
-@theorem(
+@result(
     "PMC-Cor-2",
     statement="Given side information Z − X − Y, conditional PML and PMC are divergences between "
     "P(x|z) and P(x|y,z).",
-    source="SaeidianPMC",
     conditions="finite alphabets, P(Z=z) > 0",
     tight=True,
     also=("PML-Def-2.5", "PMC-Def-12"),
@@ -443,34 +424,30 @@ def _conditional(rng: Generator) -> Claims:
     yield at_most(np.abs(known - before).max(), 1e-12, "prior given z")
 
 
-theorem(
+result(
     "PMC-Lem-1.1",
-    statement="Λ(X→y) ≥ 0: no outcome is worth less than nothing to the best adversary.",
-    source="SaeidianPMC",
+    statement="Λ(X→y) ≥ 0: no outcome has negative value to the best adversary.",
 )(lambda rng: shared_properties.non_negative(rng, risk_averse=True))
 
 
-theorem(
+result(
     "PMC-Lem-1.2",
     statement="Λ(X→Y) = 0 when X and Y are independent.",
-    source="SaeidianPMC",
     tight=True,
 )(lambda rng: shared_properties.zero_when_independent(rng, risk_averse=True))
 
 
-theorem(
+result(
     "PMC-Lem-1.3",
     statement="Λ of independent secrets, released independently, is the sum of the parts.",
-    source="SaeidianPMC",
     conditions="finite alphabets, product prior and product mechanism",
     tight=True,
 )(lambda rng: shared_properties.additive(rng, risk_averse=True))
 
 
-@theorem(
+@result(
     "PMC-Lem-1.4",
     statement="Λ(X→y) is concave in the prior, whatever the supports.",
-    source="SaeidianPMC",
     tight=True,
 )
 def _concave(rng: Generator) -> Claims:
@@ -480,40 +457,36 @@ def _concave(rng: Generator) -> Claims:
     yield from both_sides(found, "different supports")
 
 
-theorem(
+result(
     "PMC-Lem-1.5",
     statement="Λ(Z→y) ≤ Λ(X→y) for a feature Z of X.",
-    source="SaeidianPMC",
     tight=True,
     also=("PMC-Rem-2", "ID-Rem-1"),
 )(lambda rng: shared_properties.pre_processed(rng, risk_averse=True))
 
 
-theorem(
+result(
     "PMC-Lem-1.6",
     statement="Post-processing: max_z Λ(X→z) ≤ max_y Λ(X→y), and outcome by outcome.",
-    source="SaeidianPMC",
     tight=True,
 )(lambda rng: shared_properties.post_processed(rng, risk_averse=True))
 
 
-theorem(
+result(
     "PMC-Lem-1.7",
     statement="Λ(X→y1,y2) ≤ Λ(X→y1) + Λ(X→y2|y1), with equality when one symbol is worst in both.",
-    source="SaeidianPMC",
     tight=True,
 )(lambda rng: shared_properties.composed(rng, risk_averse=True))
 
 
-@theorem(
+@result(
     "PMC-Ex-3",
-    source="SaeidianPMC",
     statement="Randomised response with parameter ε_r has PMC log(1 + p_j (e^ε_r − 1)) at outcome "
     "j, and so at most ε_r.",
     tight=True,
 )
 def _randomised_response(rng: Generator) -> Claims:
-    prior, level = draw_prior(rng), draw_level(rng)
+    prior, level = mild_prior(rng), some_level(rng)
     kernel = randomised_response(len(prior), level)
     found = PMC(1.0).leakage(kernel, prior)
     for j, p in enumerate(prior.probabilities):
@@ -521,9 +494,8 @@ def _randomised_response(rng: Generator) -> Claims:
     yield at_most(found.max(), level, "against ε_r")
 
 
-@theorem(
+@result(
     "PMC-Ex-4",
-    source="SaeidianPMC",
     statement="The optimal PML mechanism of the high-privacy regime keeps the prior as output "
     "distribution, has PML ε_u, and PMC log p_j/(1 − e^ε_u (1−p_j)) at outcome j.",
     conditions="finite alphabets, ε_u < log 1/(1−pmin)",
@@ -531,8 +503,8 @@ def _randomised_response(rng: Generator) -> Claims:
     also=("PMC-Rem-6",),
 )
 def _high_privacy_mechanism(rng: Generator) -> Claims:
-    prior = draw_prior(rng)
-    level = draw_high_privacy(rng, prior)
+    prior = mild_prior(rng)
+    level = some_high_privacy_level(rng, prior)
     kernel = high_privacy_kernel(prior, level)
     p = prior.probabilities
     yield equal(np.abs(p @ kernel - p).max(), 0.0, "output distribution against the prior")
@@ -550,9 +522,8 @@ conversions(
 )
 
 
-@theorem(
+@result(
     "PMC-Cor-4",
-    source="SaeidianPMC",
     statement="For a fair coin ε_u-PML, ε_l*-PMC, (ε_l*, ε_u)-ALIP, ε_l*-LIP and (ε_l* + ε_u)-LDP "
     "are the same guarantee.",
     conditions="N = 2, uniform prior, ε_u < log 2",
@@ -569,7 +540,7 @@ def _fair_coin(rng: Generator) -> Claims:
             found = convert(first, to=type(second), prior=prior)
             for got, level in zip(found.levels, astuple(second), strict=True):
                 yield equal(got, level, f"{first} to {type(second).__name__}")
-    kernel = draw_kernel(rng, 2)
+    kernel = positive_kernel(rng, 2)
     verdicts = {
         all(
             a <= b
@@ -580,9 +551,8 @@ def _fair_coin(rng: Generator) -> Claims:
     yield holds(len(verdicts) == 1, "a random kernel meets all or none")
 
 
-@theorem(
+@result(
     "PMC-Cor-5",
-    source="SaeidianPMC",
     statement="With ε_l ≥ ε_l*(ε_u), no (ε_l, ε_u)-ALIP mechanism releases more mutual "
     "information than e^ε_u p_j off the diagonal and 1 − e^ε_u (1−p_i) on it.",
     conditions="finite alphabets, ε_u < log 1/(1−pmin)",
@@ -590,8 +560,8 @@ def _fair_coin(rng: Generator) -> Claims:
     also=("ID-Cor-4",),
 )
 def _best_for_sub_convex(rng: Generator) -> Claims:
-    prior = draw_prior(rng)
-    kernel = draw_kernel(rng, len(prior))
+    prior = mild_prior(rng)
+    kernel = positive_kernel(rng, len(prior))
     limit = -0.95 * math.log1p(-prior.pmin)
     while measure("pml", kernel, prior)[0] > limit:
         kernel = towards_constant(kernel, 0.3)
@@ -605,17 +575,16 @@ def _best_for_sub_convex(rng: Generator) -> Claims:
     yield equal(mutual_information(p, best @ np.eye(len(p))[::-1]), most, "relabelled")
 
 
-@theorem(
+@result(
     "PMC-Thm-5-Finite",
-    source="SaeidianPMC",
     statement="On finite alphabets bounded PMC means bounded PML, LDP at a finite level, and the "
     "other way round for LDP (what remains of Theorems 5 and 6).",
     conditions="finite alphabets, every symbol of positive mass",
     also=("PMC-Thm-6-Finite",),
 )
 def _finite_alphabets(rng: Generator) -> Claims:
-    prior = draw_prior(rng)
-    kernel = draw_kernel(rng, len(prior))
+    prior = mild_prior(rng)
+    kernel = positive_kernel(rng, len(prior))
     if rng.uniform() < 0.5:
         kernel = kernel * (rng.uniform(size=kernel.shape) < 0.8) + 1e-300
         kernel = np.where(kernel > 1e-200, kernel, 0.0)
@@ -692,9 +661,8 @@ def _largest_ratio(notion: PMC | PML | LDP, mechanism: Mechanism, prior: Prior) 
     return ratio
 
 
-@erratum(
+@mistake(
     "E3a",
-    source="SaeidianPMC",
     place="Theorem 5",
     kind="false",
     printed="On general alphabets, essentially bounded PMC implies essentially bounded PML.",
@@ -714,9 +682,8 @@ def _pmc_bounds_pml() -> Pairs:
         )
 
 
-@erratum(
+@mistake(
     "E3b",
-    source="SaeidianPMC",
     place="Theorem 6",
     kind="false",
     printed="PMC is essentially bounded if and only if the mechanism is ε-LDP for a finite ε.",
@@ -739,9 +706,8 @@ def _pmin(n: int) -> Fraction:
     return Fraction(1, 1 << (n - 1))
 
 
-@erratum(
+@mistake(
     "E3c",
-    source="SaeidianPMC",
     place="Theorem 5, on the unit interval",
     kind="false",
     printed="Bounded PMC implies bounded PML for a secret with a density.",
@@ -764,9 +730,8 @@ def _pmc_bounds_pml_on_the_interval() -> Pairs:
         )
 
 
-@erratum(
+@mistake(
     "E4",
-    source="SaeidianPMC",
     place="Footnote 5",
     kind="misprint",
     printed="ε_r = ε + log 2/(2−e^ε) makes randomised response the binary PML mechanism.",
@@ -795,9 +760,8 @@ def _upper_tail(z: float) -> float:
     return 0.5 * math.erfc(z / math.sqrt(2))
 
 
-@erratum(
+@mistake(
     "E5",
-    source="SaeidianPMC",
     place="Example 6, last sentence",
     kind="false",
     printed="Λ is dominated by a Gaussian with mean r/2 and variance 4r(r+1).",
@@ -814,9 +778,8 @@ def _gaussian_domination() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E6a",
-    source="SaeidianPMC",
     place="Section III-C, after (9b); also Section V-B of the earlier paper",
     kind="false",
     printed="Jensen's inequality is strict, so maximal cost leakage underestimates E[Λ].",
@@ -834,9 +797,8 @@ def _jensen() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E13",
-    source="SaeidianPMC",
     place="Section II-D, after Proposition 1; Section III-C of the earlier paper",
     kind="loose",
     printed="ε-LIP implies 2ε-LDP.",
@@ -852,9 +814,8 @@ def _twice() -> Pairs:
         )
 
 
-@erratum(
+@mistake(
     "E18",
-    source="SaeidianPMC",
     place="Theorem 1, proof; also Theorem 2 of the earlier paper",
     kind="loose",
     printed="The supremum over features is approached by splitting x* into sufficiently many "

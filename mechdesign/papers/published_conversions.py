@@ -12,7 +12,7 @@ from ..prior import Prior
 from ..privacy.notion import NOTIONS, LikelihoodBound
 from ..theory.rules import QUANTITIES, RULES, Levels, Refused, Rule, Setting
 from ..theory.tight import tight_conversion
-from .claims import Claim, Theorem, add, at_most
+from .claims import Claim, Claims, Theorem, add, at_most
 from .measurements import (
     Array,
     high_privacy_kernel,
@@ -21,7 +21,7 @@ from .measurements import (
     release_or_draw,
     towards_constant,
 )
-from .random_instances import draw_high_privacy, draw_kernel, draw_level, draw_prior
+from .random_instances import mild_prior, positive_kernel, some_high_privacy_level, some_level
 
 _RULES = {rule.id: rule for rule in RULES}
 
@@ -44,17 +44,17 @@ def conversions(*names: str) -> None:
 
 
 def _claims(rule: Rule) -> Callable[[Generator], Iterator[Claim]]:
-    def claims(rng: Generator) -> Iterator[Claim]:
-        prior = draw_prior(rng)
+    def claims(rng: Generator) -> Claims:
+        prior = mild_prior(rng)
         yield from _random(rng, prior, rule)
         yield from _attaining(rng, prior, rule)
 
     return claims
 
 
-def _random(rng: Generator, prior: Prior, rule: Rule) -> Iterator[Claim]:
+def _random(rng: Generator, prior: Prior, rule: Rule) -> Claims:
     """A random kernel, at the levels that it has; more constant until the rule applies."""
-    kernel = draw_kernel(rng, len(prior))
+    kernel = positive_kernel(rng, len(prior))
     setting = Setting(prior)
     while True:
         levels = [v for name in rule.premises for v in measure(name, kernel, prior)]
@@ -69,12 +69,12 @@ def _random(rng: Generator, prior: Prior, rule: Rule) -> Iterator[Claim]:
         yield at_most(found, _number(level), f"random kernel with {_shown(rule, levels)}")
 
 
-def _attaining(rng: Generator, prior: Prior, rule: Rule) -> Iterator[Claim]:
+def _attaining(rng: Generator, prior: Prior, rule: Rule) -> Claims:
     """The witness of the tight conversion, or the mechanism that is known to be extreme."""
     family = [NOTIONS.get(name) for name in (*rule.premises, rule.conclusion)]
     if rule.premises and all(c is not None and issubclass(c, LikelihoodBound) for c in family):
         regime = rule.premises == ("pml",)
-        draw = draw_high_privacy(rng, prior) if regime else draw_level(rng)
+        draw = some_high_privacy_level(rng, prior) if regime else some_level(rng)
         levels = [
             draw * f for name in rule.premises for f in ((0.8, 1) if name == "alip" else (1,))
         ]
@@ -97,8 +97,8 @@ def _attaining(rng: Generator, prior: Prior, rule: Rule) -> Iterator[Claim]:
 
 def _extreme(rng: Generator, prior: Prior, rule: Rule) -> tuple[Array, list[float]]:
     """A kernel that comes as close to a rule's conclusion as the prior allows, and its level."""
-    high = draw_high_privacy(rng, prior)
-    level = draw_level(rng)
+    high = some_high_privacy_level(rng, prior)
+    level = some_level(rng)
     known: dict[str, Callable[[], tuple[Array, list[float]]]] = {
         "D-PML-ML": lambda: (high_privacy_kernel(prior, high), [high]),
         "D-LDP-ML": lambda: (randomised_response(len(prior), level), [level]),

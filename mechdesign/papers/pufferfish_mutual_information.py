@@ -7,23 +7,25 @@ one prior. Corrected where the errata at the end say so.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator
 
-from .claims import Claim, at_least, at_most, equal, erratum, holds, theorem
+from .claims import Claims, Pairs, at_least, at_most, equal, erratum, holds, theorem
 from .measurements import (
     Array,
     mutual_information,
 )
 from .random_instances import (
-    draw_kernel,
-    draw_level,
+    positive_kernel,
+    some_level,
 )
 
-Claims = Iterator[Claim]
-Pairs = Iterator[tuple[Claim, Claim]]
+result, mistake = (
+    partial(theorem, source="NuradhaGoldfeld"),
+    partial(erratum, source="NuradhaGoldfeld"),
+)
 
 
 def conditional_information(joint: Array) -> float:
@@ -57,12 +59,12 @@ def _total_variation(a: Array, b: Array) -> float:
     return float(np.abs(a - b).sum()) / 2
 
 
-def _draw_joint(rng: Generator, outputs: int | None = None) -> Array:
+def _some_joint(rng: Generator, outputs: int | None = None) -> Array:
     """A positive joint distribution of (g, M, w)."""
     g, w = int(rng.integers(2, 4)), int(rng.integers(1, 3))
     m = int(rng.integers(2, 5)) if outputs is None else outputs
     prior = rng.dirichlet(np.ones(g * w)).reshape(g, w) + 0.02
-    laws = np.stack([draw_kernel(rng, w, m) for _ in range(g)])
+    laws = np.stack([positive_kernel(rng, w, m) for _ in range(g)])
     joint = prior[:, None, :] * laws.transpose(0, 2, 1)
     return joint / joint.sum()
 
@@ -92,24 +94,22 @@ def mixture_information(atoms: list[float], masses: list[float], noise: float) -
 # Theorem 1: mutual information beside other guarantees
 
 
-@theorem(
+@result(
     "PP-Thm-1.1",
-    source="NuradhaGoldfeld",
     statement="(ε, 0)-Pufferfish privacy implies I(g; M | w) ≤ ε.",
 )
 def _from_ratios(rng: Generator) -> Claims:
-    joint = _draw_joint(rng)
+    joint = _some_joint(rng)
     yield at_most(conditional_information(joint), worst_ratio(joint), "random mechanism")
 
 
-@theorem(
+@result(
     "PP-Thm-1.2",
-    source="NuradhaGoldfeld",
     statement="Without public information the laws of M given g = a and g = b are within "
     "√(I/2p_a) + √(I/2p_b) in total variation, I = I(g; M) (corrected, see E8).",
 )
 def _to_total_variation(rng: Generator) -> Claims:
-    joint = _draw_joint(rng).sum(axis=2, keepdims=True)
+    joint = _some_joint(rng).sum(axis=2, keepdims=True)
     information = conditional_information(joint)
     laws, masses = _laws(joint[:, :, 0]), joint.sum(axis=(1, 2))
     for a in range(len(laws)):
@@ -119,15 +119,14 @@ def _to_total_variation(rng: Generator) -> Claims:
             yield at_most(_total_variation(laws[a], laws[b]), bound, f"secrets {a} and {b}")
 
 
-@theorem(
+@result(
     "PP-Thm-1.3",
-    source="NuradhaGoldfeld",
     statement="(ε, δ)-Pufferfish privacy implies I(g; M | w) ≤ 2h(δ') + 2δ' log min{|M|, |g|+1} "
     "with δ' = 1 − 2(1−δ)/(e^ε + 1).",
     conditions="finite alphabets, δ' at most 1/2",
 )
 def _from_approximate(rng: Generator) -> Claims:
-    joint = _draw_joint(rng)
+    joint = _some_joint(rng)
     level = float(rng.uniform(0, 0.5))
     while True:
         delta = 0.0
@@ -154,16 +153,15 @@ def _binary_entropy(share: float) -> float:
 # Theorem 2: properties
 
 
-@theorem(
+@result(
     "PP-Thm-2.1",
-    source="NuradhaGoldfeld",
     statement="Choosing between two ε-MI mechanisms by a coin that is not looked at is ε-MI.",
     tight=True,
 )
 def _convexity(rng: Generator) -> Claims:
-    first = _draw_joint(rng, 3)
+    first = _some_joint(rng, 3)
     masses = first.sum(axis=1)
-    laws = np.stack([draw_kernel(rng, masses.shape[1], 3) for _ in range(len(masses))])
+    laws = np.stack([positive_kernel(rng, masses.shape[1], 3) for _ in range(len(masses))])
     second = masses[:, None, :] * laws.transpose(0, 2, 1)
     share = float(rng.uniform(0, 1))
     most = max(conditional_information(first), conditional_information(second))
@@ -174,16 +172,15 @@ def _convexity(rng: Generator) -> Claims:
     yield equal(same, own, "a mechanism with itself", scale=own)
 
 
-@theorem(
+@result(
     "PP-Thm-2.2",
-    source="NuradhaGoldfeld",
     statement="Levels of mutual-information Pufferfish privacy add up under adaptive composition.",
     tight=True,
 )
 def _composition(rng: Generator) -> Claims:
-    first = _draw_joint(rng)
+    first = _some_joint(rng)
     g, m, w = first.shape
-    later = np.stack([draw_kernel(rng, m * w, 3) for _ in range(g)])
+    later = np.stack([positive_kernel(rng, m * w, 3) for _ in range(g)])
     both = first[:, :, :, None] * later.reshape(g, m, w, 3)
     joined = both.transpose(0, 1, 3, 2).reshape(g, m * 3, w)
     given = both.transpose(0, 3, 2, 1).reshape(g, 3, w * m)
@@ -191,16 +188,15 @@ def _composition(rng: Generator) -> Claims:
     yield equal(conditional_information(joined), parts, "the chain rule", scale=parts)
 
 
-@theorem(
+@result(
     "PP-Thm-2.3",
-    source="NuradhaGoldfeld",
     statement="Post-processing does not raise I(g; M | w).",
     tight=True,
 )
 def _post_processing(rng: Generator) -> Claims:
-    joint = _draw_joint(rng)
+    joint = _some_joint(rng)
     before = conditional_information(joint)
-    channel = draw_kernel(rng, joint.shape[1])
+    channel = positive_kernel(rng, joint.shape[1])
     after = conditional_information(np.einsum("gmw,mz->gzw", joint, channel))
     yield at_most(after, before, "random processing", scale=before)
     turned = conditional_information(joint[:, ::-1, :])
@@ -210,16 +206,15 @@ def _post_processing(rng: Generator) -> Claims:
 # Theorems 3 and 4: noise
 
 
-@theorem(
+@result(
     "PP-Thm-3",
-    source="NuradhaGoldfeld",
     statement="Gaussian noise of variance E Var(f|w)/(e^{2ε} − 1) makes one query ε-MI; it is all "
     "that is needed when f is Gaussian given w and determined by g and w.",
     conditions="d = 1",
     tight=True,
 )
 def _gaussian_mechanism(rng: Generator) -> Claims:
-    level = draw_level(rng, 0.1, 1.0)
+    level = some_level(rng, 0.1, 1.0)
     atoms = rng.uniform(-1, 1, 3)
     masses = rng.dirichlet(np.ones(3))
     variance = float(masses @ (atoms - masses @ atoms) ** 2)
@@ -229,30 +224,28 @@ def _gaussian_mechanism(rng: Generator) -> Claims:
     yield equal(gaussian_information(variance, 0.0, noise), level, "a Gaussian query")
 
 
-@theorem(
+@result(
     "PP-Cor-1",
-    source="NuradhaGoldfeld",
     statement="Gaussian noise of variance Δ²/(2d(e^{2ε/d} − 1)) is ε-MI DP for sensitivity Δ.",
     conditions="d = 1; loose, see E10e",
 )
 def _gaussian_for_dp(rng: Generator) -> Claims:
-    level = draw_level(rng, 0.1, 1.0)
+    level = some_level(rng, 0.1, 1.0)
     reach, p = float(rng.uniform(0.5, 2)), float(rng.uniform(0.05, 0.95))
     noise = reach**2 / (2 * math.expm1(2 * level))
     found = mixture_information([0.0, reach], [p, 1 - p], noise)
     yield at_most(found, level, "one binary entry")
 
 
-@theorem(
+@result(
     "PP-Thm-4",
-    source="NuradhaGoldfeld",
     statement="Gaussian noise of variance (A − de^{2ε/d}B)/(d(e^{2ε/d} − 1)) is ε-MI, with B = "
     "(1/2π)·exp((2/d)h(f|g,w) − 1) (corrected, see E7); exact for jointly Gaussian f and g.",
     conditions="d = 1, jointly Gaussian",
     tight=True,
 )
 def _gaussian_with_secret(rng: Generator) -> Claims:
-    level = draw_level(rng, 0.05, 0.5)
+    level = some_level(rng, 0.05, 0.5)
     total = float(rng.uniform(0.1, 2))
     rest = total * math.exp(-2 * level) * float(rng.uniform(0.1, 0.95))
     entropy = 0.5 * math.log(2 * math.pi * math.e * rest)
@@ -263,16 +256,15 @@ def _gaussian_with_secret(rng: Generator) -> Claims:
     yield at_most(gaussian_information(total, free, 0.0), level, "where it is not")
 
 
-@theorem(
+@result(
     "PP-Rem-8",
-    source="NuradhaGoldfeld",
     statement="No noise is needed for jointly Gaussian f and g when |ρ| ≤ √(1 − e^{-2ε}) "
     "(corrected, see E10c).",
     conditions="d = 1, jointly Gaussian",
     tight=True,
 )
 def _free_privacy(rng: Generator) -> Claims:
-    level = draw_level(rng, 0.005, 1.0)
+    level = some_level(rng, 0.005, 1.0)
     edge = math.sqrt(-math.expm1(-2 * level))
     rho = float(rng.uniform(-edge, edge))
     yield at_most(gaussian_information(1.0, 1 - rho * rho, 0.0), level, "a weaker correlation")
@@ -282,9 +274,8 @@ def _free_privacy(rng: Generator) -> Claims:
 # Errata
 
 
-@erratum(
+@mistake(
     "E7",
-    source="NuradhaGoldfeld",
     place="Theorem 4",
     kind="misprint",
     printed="B = (1/2π)·exp((d/2)·h − 1).",
@@ -304,9 +295,8 @@ def _exponent() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E8",
-    source="NuradhaGoldfeld",
     place="Theorem 1, second implication",
     kind="false",
     printed="ε-MI PP implies (ε', √(2ε))-PP for any set of priors.",
@@ -327,9 +317,8 @@ def _disjoint_laws() -> Pairs:
         )
 
 
-@erratum(
+@mistake(
     "E9",
-    source="NuradhaGoldfeld",
     place="Remark 5",
     kind="misprint",
     printed="The noise for the mean of n entries of variance s is (e^ε − 1)^-1 (s/n)^-1/2.",
@@ -351,9 +340,8 @@ def _mean_query() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E10a",
-    source="NuradhaGoldfeld",
     place="Remark 1",
     kind="false",
     printed="Attribute privacy is the case W = E = ∅ of the framework.",
@@ -371,9 +359,8 @@ def _empty_public() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E10b",
-    source="NuradhaGoldfeld",
     place="Remark 4",
     kind="incomplete",
     printed="The mechanism of Corollary 1 needs less noise than the classical Gaussian one "
@@ -393,9 +380,8 @@ def _dimension() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E10c",
-    source="NuradhaGoldfeld",
     place="Remark 8, the condition on the correlation",
     kind="misprint",
     printed="No noise is needed when ρ ≤ √((e^{2ε} − 1)e^{-2ε}).",
@@ -412,9 +398,8 @@ def _sign_of_correlation() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E10d",
-    source="NuradhaGoldfeld",
     place="Remark 8, on the size of ε",
     kind="false",
     printed="Privacy without noise takes an ε that is large compared to d/2.",
@@ -430,9 +415,8 @@ def _small_level() -> Pairs:
     )
 
 
-@erratum(
+@mistake(
     "E10e",
-    source="NuradhaGoldfeld",
     place="Corollary 1",
     kind="loose",
     printed="σ² ≥ Δ²/(2d(e^{2ε/d} − 1)) for sensitivity Δ.",

@@ -89,7 +89,7 @@ def crossing_priors(rng: Generator) -> tuple[Prior, Prior, Mechanism]:
     return first, second, Mechanism(np.column_stack([column, 1 - column]))
 
 
-def draw_prior(rng: Generator, low: int = 2, high: int = 5) -> Prior:
+def mild_prior(rng: Generator, low: int = 2, high: int = 5) -> Prior:
     """A prior of full support on a few symbols: uniform now and then, never very skewed."""
     n = int(rng.integers(low, high + 1))
     if rng.uniform() < 0.2:
@@ -98,7 +98,7 @@ def draw_prior(rng: Generator, low: int = 2, high: int = 5) -> Prior:
     return Prior.from_counts(masses)
 
 
-def draw_kernel(rng: Generator, n: int, m: int | None = None) -> Array:
+def positive_kernel(rng: Generator, n: int, m: int | None = None) -> Array:
     """A positive kernel, from nearly constant to nearly deterministic."""
     outputs = int(rng.integers(2, 6)) if m is None else m
     own = rng.dirichlet(np.full(outputs, rng.choice([0.4, 1.0, 4.0])), n) + 1e-3
@@ -107,11 +107,11 @@ def draw_kernel(rng: Generator, n: int, m: int | None = None) -> Array:
     return share * own + (1 - share) * rng.dirichlet(np.ones(outputs))
 
 
-def draw_level(rng: Generator, low: float = 0.05, high: float = 2.0) -> float:
+def some_level(rng: Generator, low: float = 0.05, high: float = 2.0) -> float:
     """A level whose logarithm is uniform."""
     return float(np.exp(rng.uniform(math.log(low), math.log(high))))
 
 
-def draw_high_privacy(rng: Generator, prior: Prior) -> float:
+def some_high_privacy_level(rng: Generator, prior: Prior) -> float:
     """A PML level in the high-privacy regime ε < log 1/(1−pmin), not at its end."""
     return float(rng.uniform(0.05, 0.95) * -math.log1p(-prior.pmin))

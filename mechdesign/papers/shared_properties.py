@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
@@ -17,7 +16,7 @@ from ..theory.leakage import (
     pre_processing,
     prior_curvature,
 )
-from .claims import Claim, at_least, at_most, equal, holds
+from .claims import Claims, at_least, at_most, equal, holds
 from .random_instances import (
     another_prior,
     some_feature,
@@ -28,14 +27,14 @@ from .random_instances import (
 )
 
 
-def both_sides(found: TwoSides, about: str) -> Iterator[Claim]:
+def both_sides(found: TwoSides, about: str) -> Claims:
     """Both sides of a property, entry by entry."""
     compare = {"<=": at_most, ">=": at_least, "==": equal}[found.relation]
     for left, right in zip(found.left.ravel(), found.right.ravel(), strict=True):
         yield compare(float(left), float(right), about)
 
 
-def non_negative(rng: Generator, risk_averse: bool) -> Iterator[Claim]:
+def non_negative(rng: Generator, risk_averse: bool) -> Claims:
     """Leakage is the largest lift or its inverse, and never negative."""
     prior = some_prior(rng)
     mechanism = some_mechanism(rng, prior)
@@ -47,7 +46,7 @@ def non_negative(rng: Generator, risk_averse: bool) -> Iterator[Claim]:
         yield at_least(float(own), 0.0, "non-negative")
 
 
-def zero_when_independent(rng: Generator, risk_averse: bool) -> Iterator[Claim]:
+def zero_when_independent(rng: Generator, risk_averse: bool) -> Claims:
     """Nothing leaks when X and Y are independent."""
     prior = some_prior(rng)
     row = some_masses(rng, 3)
@@ -58,7 +57,7 @@ def zero_when_independent(rng: Generator, risk_averse: bool) -> Iterator[Claim]:
     yield holds(float(found.max()) > 1e-6, "a control: not independent")
 
 
-def additive(rng: Generator, risk_averse: bool) -> Iterator[Claim]:
+def additive(rng: Generator, risk_averse: bool) -> Claims:
     """Independent secrets, released independently: leakages add up."""
     parts = []
     for _ in range(int(rng.integers(2, 4))):
@@ -67,7 +66,7 @@ def additive(rng: Generator, risk_averse: bool) -> Iterator[Claim]:
     yield from both_sides(additivity(parts, risk_averse=risk_averse), "product")
 
 
-def curved_in_the_prior(rng: Generator, risk_averse: bool) -> Iterator[Claim]:
+def curved_in_the_prior(rng: Generator, risk_averse: bool) -> Claims:
     """PMC is concave in the prior, PML convex among priors of one support."""
     first = some_prior(rng)
     second, mechanism = another_prior(rng, first), some_mechanism(rng, first)
@@ -76,7 +75,7 @@ def curved_in_the_prior(rng: Generator, risk_averse: bool) -> Iterator[Claim]:
         yield from both_sides(found, f"share {share}")
 
 
-def pre_processed(rng: Generator, risk_averse: bool) -> Iterator[Claim]:
+def pre_processed(rng: Generator, risk_averse: bool) -> Claims:
     """A feature leaks no more than the secret."""
     prior = some_prior(rng)
     mechanism = some_mechanism(rng, prior)
@@ -90,7 +89,7 @@ def pre_processed(rng: Generator, risk_averse: bool) -> Iterator[Claim]:
         yield equal(float(left), float(right), "the secret itself", scale=1.0)
 
 
-def post_processed(rng: Generator, risk_averse: bool) -> Iterator[Claim]:
+def post_processed(rng: Generator, risk_averse: bool) -> Claims:
     """Processing an outcome leaks no more than the outcome."""
     prior = some_prior(rng)
     mechanism = some_mechanism(rng, prior, 3)
@@ -104,7 +103,7 @@ def post_processed(rng: Generator, risk_averse: bool) -> Iterator[Claim]:
     yield equal(float(after.max()), most, "no processing", scale=1.0)
 
 
-def composed(rng: Generator, risk_averse: bool) -> Iterator[Claim]:
+def composed(rng: Generator, risk_averse: bool) -> Claims:
     """Two outcomes leak at most the first, and the second given the first."""
     prior = some_prior(rng)
     first = some_mechanism(rng, prior, 3)

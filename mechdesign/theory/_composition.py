@@ -176,14 +176,21 @@ def repeated(mechanism: Mechanism, times: int) -> Mechanism:
             remedy="merge outcomes first, or run it less often",
         )
     weights = mechanism.weights.astype(object)
+    powers = [np.ones(weights.shape, dtype=object)]
+    for _ in range(times):
+        powers.append(powers[-1] * weights)
     counts = list(_counts(times, outputs))
-    columns = []
-    for each in counts:
-        ways = math.factorial(times) // math.prod(map(math.factorial, each))
-        columns.append(ways * np.prod(weights ** np.array(each, dtype=object), axis=1))
+    columns = [
+        _orders(each) * math.prod(powers[n][:, y] for y, n in enumerate(each)) for each in counts
+    ]
     return Mechanism.from_weights(
         np.column_stack(columns), mechanism.bits * times, mechanism.inputs, counts, check=False
     )
+
+
+def _orders(counts: tuple[int, ...]) -> int:
+    """In how many orders outcomes with these counts can come."""
+    return math.prod(math.comb(sum(counts[y:]), n) for y, n in enumerate(counts))
 
 
 def _counts(total: int, places: int) -> Iterator[tuple[int, ...]]:
@@ -209,7 +216,7 @@ def additivity(parts: list[tuple[Mechanism, Prior]], *, risk_averse: bool = Fals
     for part, own in parts:
         single = outcome_leakage(as_mechanism(part), own, risk_averse=risk_averse)
         total = (total[:, None] + single).ravel()
-    # A tuple that cannot occur teaches nothing, whatever its parts would.
+    # A tuple that cannot occur is uninformative, whatever its parts are.
     total = np.where(mechanism.output_distribution(prior) > 0, total, 0.0)
     return TwoSides(outcome_leakage(mechanism, prior, risk_averse=risk_averse), total, "==")
 
@@ -252,7 +259,7 @@ def conditional_outcome_leakage(
     [SaeidianPMC] Definition 12, Corollary 2; [SaeidianDisclosure] Definition 2.5. When the
     mechanism depends on z, give a mapping or a function from z to the kernel P(Y|X, Z=z).
     """
-    channel = as_mechanism(channel, "channel of the side fact")
+    channel = as_mechanism(channel, "channel of the side information")
     second = _second(mechanism, outcome, channel)
     return outcome_leakage(second, condition(prior, channel, outcome), risk_averse=risk_averse)
 
@@ -376,7 +383,7 @@ def account_product(
             "notion to account for",
             expected="a notion class that one level defines, such as md.PML",
             got=quote(notion),
-            remedy="pass the class, not an instance: what it needs is not told for the tuples",
+            remedy="pass the class: what an instance needs besides is not known for the tuples",
         )
     pairs = listed(parts, "accounting", "pairs (mechanism, prior)", KernelError)
     together, prior = product_of(pairs)
@@ -546,7 +553,7 @@ def compose(
             found.append(ComposedLevel(notion, tuple(levels), exact=True))
         else:
             found.append(ComposedLevel(notion, bounded_levels(notion, reports, known), exact=False))
-    # The same notion under two priors is told once where they agree.
+    # Levels of one notion that agree under two priors are listed once.
     return Composition(sum(n for _, n in reports), tuple(dict.fromkeys(found)))
 
 
@@ -558,7 +565,7 @@ def _asked_of(
     priors = list(own) if prior is None else [prior]
     inputs = as_mechanism(items[0]).inputs
     if notions is None:
-        # A public design holds no prior: what does not need one is told, and LDP for the rest.
+        # A public design holds no prior: notions that need none are kept, and LDP for the rest.
         found = [
             (notion, prior or getattr(item, "prior", None), item)
             for item in items
@@ -574,8 +581,8 @@ def _asked_of(
             return list(dict.fromkeys(pairs))
         if pairs or found or stated:
             free = [(LDP(math.inf), Prior.uniform(inputs))]
-            told = any(isinstance(notion, LDP) for notion, _ in pairs)
-            return list(dict.fromkeys([*pairs, *([] if told else free)]))
+            known_ldp = any(isinstance(notion, LDP) for notion, _ in pairs)
+            return list(dict.fromkeys([*pairs, *([] if known_ldp else free)]))
         notions = [LDP(math.inf)] + ([PML(math.inf)] if priors else [])
     # Without a prior any full one does for notions that need none.
     every = priors or [Prior.uniform(inputs)]

@@ -245,7 +245,7 @@ def gain_leakage(seen: Observation, gain: ArrayLike) -> float:
 
     Parameters
     ----------
-    seen : from :func:`~mechdesign.theory.observe`
+    seen : the outcome, from :func:`~mechdesign.theory.observe`
     gain : (N, W) array of non-negative numbers, the gain of guess w for symbol x
 
     Raises
@@ -405,7 +405,7 @@ def cost_leakage(seen: Observation, cost: ArrayLike) -> float:
 
     Parameters
     ----------
-    seen : from :func:`~mechdesign.theory.observe`
+    seen : the outcome, from :func:`~mechdesign.theory.observe`
     cost : (N, W) array of non-negative numbers, the cost of guess w for symbol x
 
     Returns

@@ -143,7 +143,7 @@ class _Derived:
 
 
 def rounded_up(level: float, digits: int) -> str:
-    """A level in words, with a number of significant digits, rounded up so that it still holds.
+    """A level as text, with a number of significant digits, rounded up so that it still holds.
 
     >>> rounded_up(0.1000000001, 6), rounded_up(0.1, 6)
     ('0.100001', '0.1')
@@ -280,7 +280,7 @@ def _chain(
 ) -> dict[str, list[str]]:
     """Apply the rules until nothing improves; what each refused conclusion was refused for.
 
-    That a rule cannot start from what holds for every mechanism is no reason worth telling.
+    That a rule cannot start from what holds for every mechanism is not reported as a reason.
     """
     refusals: dict[str, list[str]] = {}
     improved = True
