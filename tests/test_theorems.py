@@ -108,6 +108,28 @@ def test_every_paper_has_results():
     assert found == {"ID": 6, "PMC": 43, "PML": 33, "PP": 10, "D": 32}
 
 
+def test_results_and_errata_are_in_the_file_of_their_paper():
+    files = {
+        "ID": "information_density",
+        "PMC": "pointwise_maximal_cost",
+        "PML": "disclosure_prevention",
+        "PP": "pufferfish_mutual_information",
+        "D": "derived",
+    }
+    sources = {
+        "GrosseID": "ID",
+        "SaeidianPMC": "PMC",
+        "SaeidianDisclosure": "PML",
+        "NuradhaGoldfeld": "PP",
+    }
+    conversions = {rule.id for rule in RULES}
+    for result in RESULTS:
+        if result.id not in conversions:
+            assert result.claims.__module__.split(".")[-1] == files[result.id.split("-")[0]]
+    for entry in catalogue.errata():
+        assert entry.instances.__module__.split(".")[-1] == files[sources[entry.source]]
+
+
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.id)
 def test_every_result_says_what_it_is(result):
     assert len(result.statement) > 15

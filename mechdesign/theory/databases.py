@@ -201,7 +201,7 @@ def _bad(expected: str, got: str) -> DataError:
     )
 
 
-def likelihoods(mechanism: Mechanism, database: Any) -> NDArray[np.float64]:
+def _likelihoods(mechanism: Mechanism, database: Any) -> NDArray[np.float64]:
     """What :meth:`Database.kernel` gives; :class:`DataError` for what is no database."""
     if not isinstance(database, Database):
         raise _bad("a theory.Database", quote(database))
@@ -213,7 +213,7 @@ def entry_leakage(mechanism: Mechanism, database: Database) -> NDArray[np.float6
 
     Never more than ℓ(X→y). Entries of positive marginal mass count.
     """
-    kernel, joint = likelihoods(mechanism, database), database.joint
+    kernel, joint = _likelihoods(mechanism, database), database.joint
     q = np.tensordot(joint, kernel, axes=joint.ndim)
     found = []
     for i in range(database.entries):
@@ -232,7 +232,7 @@ def conditional_leakage(mechanism: Mechanism, database: Database) -> NDArray[np.
     What the outcome tells about an entry to someone who knows all others
     ([SaeidianDisclosure] Definition 2.5); d_{-i} runs over what has positive mass.
     """
-    kernel, joint = likelihoods(mechanism, database), database.joint
+    kernel, joint = _likelihoods(mechanism, database), database.joint
     found = []
     for i in range(database.entries):
         mass = np.moveaxis(joint, i, 0).reshape(len(database.alphabet), -1)
@@ -257,7 +257,7 @@ def neighbour_leakage(mechanism: Mechanism, database: Database) -> NDArray[np.fl
 
     Its largest entry is the level of differential privacy ([SaeidianDisclosure] Definition 4.1).
     """
-    kernel = likelihoods(mechanism, database)
+    kernel = _likelihoods(mechanism, database)
     worst = np.zeros(kernel.shape[-1])
     for i in range(database.entries):
         top, low = kernel.max(axis=i), kernel.min(axis=i)
@@ -272,7 +272,7 @@ def free_lunch_leakage(mechanism: Mechanism, database: Database) -> NDArray[np.f
     Its largest entry is the level of free-lunch privacy ([SaeidianDisclosure] Definition 4.4): the
     leakage capacity of the mechanism.
     """
-    kernel = likelihoods(mechanism, database)
+    kernel = _likelihoods(mechanism, database)
     axes = tuple(range(database.entries))
     return _spread(kernel.max(axis=axes), kernel.min(axis=axes))
 
@@ -407,7 +407,7 @@ def free_lunch_as_pml(
     y = int(free_lunch_leakage(mechanism, database).argmax())
     column = kernel[..., y]
     low, high = int(column.argmin()), int(column.argmax())
-    whole = _near(low, column.size, small).reshape(column.shape)
+    sure = _near(low, column.size, small).reshape(column.shape)
     lows, highs = (np.unravel_index(x, column.shape) for x in (low, high))
     product_prior = _outer([_near(int(d), size, small) for d in lows])
     # (3): an entry in which the two databases differ tells them apart when the others go with it.
@@ -420,8 +420,8 @@ def free_lunch_as_pml(
     joint *= _near(int(lows[i]), size, small)[:, None]
     names = database.alphabet
     approaches = (
-        _approach("ℓ(X→y) over all priors", _whole, mechanism, whole, names),
-        _approach("ℓ(X→y) over product priors", _whole, mechanism, product_prior, names),
+        _approach("ℓ(X→y) over all priors", _secret_leakage, mechanism, sure, names),
+        _approach("ℓ(X→y) over product priors", _secret_leakage, mechanism, product_prior, names),
         _approach(
             "ℓ(D_i→y) over all priors",
             entry_leakage,
@@ -434,7 +434,7 @@ def free_lunch_as_pml(
 
 
 def _kernel(mechanism: Mechanism, database: Database) -> tuple[NDArray[np.float64], int, int]:
-    return likelihoods(mechanism, database), len(database.alphabet), database.entries
+    return _likelihoods(mechanism, database), len(database.alphabet), database.entries
 
 
 def _small(kernel: NDArray[np.float64], shrink: float) -> float:
@@ -474,7 +474,7 @@ def _unmoved(joint: NDArray[np.float64], axis: int, size: int, n: int) -> NDArra
     return np.moveaxis(joint.reshape((size,) * n), 0, axis)
 
 
-def _whole(mechanism: Mechanism, database: Database) -> NDArray[np.float64]:
+def _secret_leakage(mechanism: Mechanism, database: Database) -> NDArray[np.float64]:
     """ℓ(X→y) for every outcome."""
     return outcome_leakage(mechanism, database.prior)
 

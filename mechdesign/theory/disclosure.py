@@ -35,7 +35,6 @@ from .leakage import (
     as_mechanism,
     check_feature,
     feature_entropy,
-    possible,
     pushforward,
     quiet_prior,
 )
@@ -79,7 +78,7 @@ def disclosures(mechanism: Mechanism, prior: Prior, feature: Mechanism) -> tuple
     """
     mechanism = as_mechanism(mechanism)
     found = check_feature(feature, prior)
-    pairs = possible(mechanism, prior).astype(np.int64)
+    pairs = _possible(mechanism, prior).astype(np.int64)
     values = np.asarray(found.weights != 0, dtype=np.int64)
     # (U, M): how many symbols are compatible with value u and outcome y.
     open_values = (values.T @ pairs) > 0
@@ -170,7 +169,7 @@ def most_entropy_disclosed(mechanism: Mechanism, prior: Prior) -> float:
 
 def _left_masses(mechanism: Mechanism, prior: Prior) -> list[Fraction]:
     """Exact prior mass of the symbols that each outcome leaves possible; 0 if it cannot occur."""
-    pairs = possible(mechanism, prior)
+    pairs = _possible(mechanism, prior)
     return [
         Fraction(sum(prior.weights[x] for x in np.flatnonzero(pairs[:, y])), prior.total)
         for y in range(mechanism.shape[1])
@@ -304,11 +303,11 @@ def disclosure_price(prior: Prior, feature: Mechanism, value: Any = None) -> flo
     >>> round(disclosure_price(Prior([.5, .25, .25]), Mechanism([[1, 0], [1, 0], [0, 1]])), 6)
     0.287682
     """
-    mass = event_mass(prior, feature, value)[1]
+    mass = _event_mass(prior, feature, value)[1]
     return log_upper(1 / mass) if mass > 0 else math.inf
 
 
-def event_mass(prior: Prior, channel: Mechanism, value: Any) -> tuple[int, Fraction]:
+def _event_mass(prior: Prior, channel: Mechanism, value: Any) -> tuple[int, Fraction]:
     """Position of the value that is cheapest to disclose, and the exact mass of its event."""
     found = check_feature(channel, prior)
     sure = np.asarray(found.weights != 0).sum(axis=1) == 1
@@ -346,7 +345,7 @@ def disclosing_mechanism(prior: Prior, feature: Mechanism, value: Any = None) ->
     Raises :class:`KernelError` when no symbol fixes the value, or every symbol does.
     """
     found = check_feature(feature, prior)
-    u, mass = event_mass(prior, found, value)
+    u, mass = _event_mass(prior, found, value)
     if mass == 0 or mass == 1:
         raise KernelError(
             "feature",
@@ -403,10 +402,17 @@ def _varied(prior: Prior) -> Fraction:
     return min(prior.mass(int(x)) for x in prior.support)
 
 
+def _possible(mechanism: Mechanism, prior: Prior) -> NDArray[np.bool_]:
+    """Which pairs (x, y) can occur, ``(N, M)``: positive mass and positive likelihood, exactly."""
+    mechanism.check_prior(prior)
+    alive = np.array([w > 0 for w in prior.weights])
+    return np.asarray(mechanism.weights != 0, dtype=bool) & alive[:, None]
+
+
 def compatible_symbols(mechanism: Mechanism, prior: Prior) -> dict[Label, tuple[Label, ...]]:
     """The symbols that each outcome leaves possible; outcomes that cannot occur are left out."""
     mechanism = as_mechanism(mechanism)
-    pairs: NDArray[np.bool_] = possible(mechanism, prior)
+    pairs: NDArray[np.bool_] = _possible(mechanism, prior)
     return {
         label: tuple(prior.labels[x] for x in np.flatnonzero(pairs[:, y]))
         for y, label in enumerate(mechanism.outputs)
@@ -577,7 +583,7 @@ def _named(features: Any, prior: Prior, kind: str) -> dict[str, tuple[Mechanism,
         if not (isinstance(wanted, tuple) and len(wanted) == 2):
             wanted = (wanted, None)
         found[name] = (check_feature(wanted[0], prior), wanted[1])
-        event_mass(prior, *found[name])  # refuses a value that the feature does not have
+        _event_mass(prior, *found[name])  # refuses a value that the feature does not have
     return found
 
 
@@ -593,7 +599,7 @@ def _limit(prior: Prior, channel: Mechanism, value: Any, remaining: float) -> tu
     if remaining:
         limit = _entropy(prior, channel, value) - remaining
         return limit, math.nextafter(limit, -math.inf)
-    mass = event_mass(prior, channel, value)[1]
+    mass = _event_mass(prior, channel, value)[1]
     if mass == 0:
         return math.inf, math.inf
     price = log_upper(1 / mass)

@@ -90,13 +90,6 @@ def pushforward(prior: Prior, channel: Mechanism) -> Prior:
     return quiet_prior(dot(prior.weights, channel.weights), channel.outputs)
 
 
-def possible(mechanism: Mechanism, prior: Prior) -> NDArray[np.bool_]:
-    """Which pairs (x, y) can occur, ``(N, M)``: positive mass and positive likelihood, exactly."""
-    mechanism.check_prior(prior)
-    alive = np.array([w > 0 for w in prior.weights])
-    return np.asarray(mechanism.weights != 0, dtype=bool) & alive[:, None]
-
-
 def check_feature(value: Any, prior: Prior) -> Mechanism:
     """A feature of the secret that a prior is about, as its channel.
 
