@@ -494,7 +494,7 @@ def worst_miss(seen: Observation, splits: int | None = None) -> Attack:
     if len(seen.support) == 1:
         constant = Mechanism(np.ones((n, 1)), seen.symbols)
         return Attack(constant, 0.0, seen.cost, 0.0)
-    star = seen.support[seen.lift[seen.support].argmin()]
+    star = _least_lift(seen)
     if splits is None:
         table = np.zeros((n, 2))
         table[:, 0] = 1
@@ -507,6 +507,11 @@ def worst_miss(seen: Observation, splits: int | None = None) -> Attack:
     feature = Mechanism(table, seen.symbols, normalise=True)
     attained = miss_leakage(seen, feature)
     return Attack(feature, attained, seen.cost, _shortfall(seen.cost, attained))
+
+
+def _least_lift(seen: Observation) -> int:
+    """Position of the symbol x* of smallest lift."""
+    return int(seen.support[seen.lift[seen.support].argmin()])
 
 
 def cost_of_feature(feature: Mechanism) -> NDArray[np.float64]:
@@ -769,7 +774,7 @@ def worst_guesswork(
     n = len(_as_observation(seen).prior)
     if len(seen.support) == 1:
         return Attack(Mechanism(np.ones((n, 1)), seen.symbols), 0.0, seen.cost, 0.0)
-    star = int(seen.support[seen.lift[seen.support].argmin()])
+    star = _least_lift(seen)
     if splits is None:
         k = 1
         while guesswork_error(seen, k, moment) > tolerance:
@@ -794,7 +799,7 @@ def guesswork_error(seen: Observation, splits: int, moment: float = 1.0) -> floa
     """
     seen = _as_observation(seen)
     k = whole(splits, "number of splits", 1, _MOST_SPLITS, error=UtilityError)
-    star = int(seen.support[seen.lift[seen.support].argmin()])
+    star = _least_lift(seen)
     p, after = float(seen.prior[star]), float(seen.posterior[star])
     rest = float(np.delete(seen.prior, star).sum())
     if len(seen.support) == 1:

@@ -39,7 +39,7 @@ def check_prior(prior: Any) -> None:
 
 
 class Refused(MechdesignError):  # noqa: N818
-    """A rule does not apply; the message says why. Never leaves this room."""
+    """A rule does not apply; the message says why. Whoever applies a rule catches it."""
 
 
 @dataclass(frozen=True)
