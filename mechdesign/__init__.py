@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from .privacy import RobustPML as RobustPML
     from .privacy.pointwise import PMLRegions as PMLRegions
     from .privacy.pointwise import pml_regions as pml_regions
-    from .release.accounting import compose as compose
     from .release.encoding import show_values as show_values
     from .release.estimating import Estimate as Estimate
     from .release.estimating import estimate as estimate
@@ -90,6 +89,7 @@ if TYPE_CHECKING:
     from .solve.sensitivity import binding as binding
     from .storage import load as load
     from .storage import save as save
+    from .theory._composition import compose as compose
     from .theory.conversions import convert as convert
     from .theory.conversions import implications as implications
     from .views.review import write_report as write_report
@@ -160,7 +160,7 @@ _HOMES = {
     "ReleaseKey": "release.keys",
     "release_key": "release.keys",
     "privatize_file": "releasing",
-    "compose": "release.accounting",
+    "compose": "theory._composition",
     "estimate": "release.estimating",
     "Estimate": "release.estimating",
     "estimate_joint": "release.joint",

@@ -30,12 +30,12 @@ from .files import check_folder, check_writable, read_text, write_text
 from .first_ledgers import FORMAT, is_first, is_first_text, read_first, specs
 from .mechanism import Mechanism
 from .privacy.notion import PrivacyNotion, parse_notion
-from .release.accounting import compose
 from .release.fingerprints import Fingerprint
 from .release.receipts import Receipt, kernel_fingerprint
 from .release.sampler import mechanism_of
 from .release.streams import Survey
 from .serialising import mechanism_from_json, mechanism_to_json
+from .theory._composition import compose
 
 SCHEMA = 2
 #: Names the file of the user's own ledger; what is kept of other ledgers lies beside it.

@@ -9,9 +9,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.theory import errata, known_theorems
-from mechdesign.theory import theorems as register
-from mechdesign.theory.theorems import Theorem, at_most
+from mechdesign.papers import claims
+from mechdesign.papers.catalogue import errata, known_theorems
+from mechdesign.papers.claims import Theorem, at_most
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_a_result_that_fails_is_reported(run, monkeypatch):
     wrong = Theorem(
         "X-Thm-1", "Two is one.", "", "none", False, (), lambda rng: [at_most(2.0, 1.0, "two")]
     )
-    monkeypatch.setitem(register.THEOREMS, wrong.id, wrong)
+    monkeypatch.setitem(claims.THEOREMS, wrong.id, wrong)
     code, out, _ = run("theorems", "check", "X-Thm-1", "ID-Cor-3")
     assert code == 1
     assert "1 failed: X-Thm-1" in out

@@ -16,7 +16,8 @@ from strategies import counts, kernels
 import mechdesign as md
 from mechdesign.errors import DataError, KernelError, LevelError
 from mechdesign.exact import Verdict, compare_with_exp
-from mechdesign.theory import database_results, limits, theorems
+from mechdesign.papers import disclosure_prevention
+from mechdesign.papers.catalogue import find_theorem
 
 T = md.theory
 SHAPES = st.sampled_from([(2, 1), (3, 1), (2, 2), (3, 2), (2, 3)])
@@ -267,14 +268,14 @@ def test_mistakes_are_told():
         ("conditional_leakage", lambda m, d: T.dp_level(m, d) * np.ones((1, 1)), "PML-Rem-B.1"),
         (
             "correlated_database",
-            lambda e, d, p: limits.correlated_database(2 * e, d, p),
+            lambda e, d, p: T.correlated_database(2 * e, d, p),
             "PML-Thm-4.3",
         ),
         ("entry_leakage", lambda m, d: T.entry_leakage(m, d) * 1.01, "PML-Sec-4"),
     ],
 )  # fmt: skip
 def test_a_wrong_function_is_found_out(monkeypatch, name, broken, result):
-    check = theorems.find_theorem(result)
+    check = find_theorem(result)
     assert check.check(5, instances=5).ok
-    monkeypatch.setattr(database_results, name, broken)
+    monkeypatch.setattr(disclosure_prevention, name, broken)
     assert not check.check(5, instances=5).ok

@@ -16,7 +16,8 @@ from strategies import counts, kernels, priors, sizes
 
 import mechdesign as md
 from mechdesign.errors import KernelError, LevelError, PriorError
-from mechdesign.theory import counting_results, disclosure_results, theorems
+from mechdesign.papers import derived, disclosure_prevention
+from mechdesign.papers.catalogue import find_theorem
 
 T = md.theory
 ZERO_MASS = pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
@@ -230,6 +231,31 @@ def test_features_are_made_from_functions_mappings_and_questions():
     refused(lambda: T.feature_entropy(prior, other), "inputs", error=KernelError)
 
 
+def test_a_feature_is_one_thing_to_notions_and_to_theory():
+    """Mapping, mapping of masses, and channel: any of them, wherever a feature is asked for."""
+    prior = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+    kernel = md.Mechanism([[0.5, 0.5], [0.25, 0.75], [1, 0]], prior.labels)
+    plain = {"a": "x", "b": "x", "c": "y"}
+    mixed = {"c": {"y": 3, "x": 1}, "a": {"x": 2}, "b": {"x": 0.5, "y": 0.5}}
+    table = md.Mechanism([[0.25, 0.75], [0, 1], [0.5, 0.5]], ["c", "a", "b"], ["y", "x"])
+    channel = md.Mechanism([[1, 0], [0.5, 0.5], [0.25, 0.75]], prior.labels, ["x", "y"])
+    assert md.FeaturePML(0.5, T.feature(prior, plain)) == md.FeaturePML(0.5, plain)
+    refused(lambda: T.feature_leakage(kernel, prior, table), "same symbols", error=KernelError)
+    for feature in (mixed, channel):
+        assert T.feature_entropy(prior, feature) == pytest.approx(-math.log(0.7))
+        leaked = T.feature_leakage(kernel, prior, feature)
+        # P(x|y) and P(y|y) from the joint distribution of value and outcome, by hand.
+        first = np.array([0.2875 + 0.05, 0.0375 + 0.15]) / 0.525
+        assert leaked[0] == pytest.approx(np.log(first / [0.7, 0.3]).max())
+        for notion in (md.FeaturePML(0.5, feature), md.FeaturePML(0.5, channel)):
+            assert notion.leakage(kernel.kernel, prior) == pytest.approx(leaked)
+            level = notion.check(kernel, prior).achieved[0]
+            assert level == pytest.approx(leaked.max(), abs=1e-12)
+    assert T.discloses(kernel, prior, {"a": 0, "b": 0, "c": 0})
+    refused(lambda: T.feature_entropy(prior, {"a": 1, "b": 2}), "'c'", error=KernelError)
+    refused(lambda: T.feature_entropy(prior, {"a": {"x": -1}}), "masses", error=KernelError)
+
+
 @given(cases())
 def test_the_channel_of_a_feature_has_its_leakage(case):
     prior, mechanism, channel = case
@@ -431,22 +457,22 @@ def test_numbers_out_of_range_are_told():
 @pytest.mark.parametrize(
     ("module", "name", "broken", "result"),
     [
-        (disclosure_results, "disclosures", lambda m, p, f: (), "PML-Thm-3.4"),
-        (disclosure_results, "disclosures", lambda m, p, f: (), "PML-Prop-3.8"),
-        (disclosure_results, "easier_feature", lambda p, f, v: f, "PML-Prop-3.6"),
-        (disclosure_results, "easier_feature", T.feature_channel, "PML-Prop-3.6"),
-        (disclosure_results, "hidden_above", lambda e, p, f: [True], "PML-Thm-3.5"),
-        (disclosure_results, "singles_out", lambda m, p: (1,), "PML-Cor-3.10"),
+        (disclosure_prevention, "disclosures", lambda m, p, f: (), "PML-Thm-3.4"),
+        (disclosure_prevention, "disclosures", lambda m, p, f: (), "PML-Prop-3.8"),
+        (disclosure_prevention, "easier_feature", lambda p, f, v: f, "PML-Prop-3.6"),
+        (disclosure_prevention, "easier_feature", T.feature_channel, "PML-Prop-3.6"),
+        (disclosure_prevention, "hidden_above", lambda e, p, f: [True], "PML-Thm-3.5"),
+        (disclosure_prevention, "singles_out", lambda m, p: (1,), "PML-Cor-3.10"),
         (
-            disclosure_results,
+            disclosure_prevention,
             "quantised_mean",
             lambda p, n, e: T.quantised_mean(p, 1, e),
             "PML-Ex-3.1",
         ),
-        (counting_results, "chernoff_bound", lambda n, a, p: a - p, "PML-Fig-1"),
-        (counting_results, "laplace_count_simple_bound", lambda n, b, c: 0.0, "PML-Sec-4.1"),
+        (disclosure_prevention, "chernoff_bound", lambda n, a, p: a - p, "PML-Fig-1"),
+        (disclosure_prevention, "laplace_count_simple_bound", lambda n, b, c: 0.0, "PML-Sec-4.1"),
         (
-            counting_results,
+            derived,
             "person_leakage",
             lambda n, m, p, a: T.person_leakage(n, m, 1 - p, a),
             "D-Counting-2",
@@ -454,7 +480,7 @@ def test_numbers_out_of_range_are_told():
     ],
 )
 def test_a_wrong_function_is_found_out(monkeypatch, module, name, broken, result):
-    check = theorems.find_theorem(result)
+    check = find_theorem(result)
     assert check.check(5, instances=15).ok
     monkeypatch.setattr(module, name, broken)
     try:

@@ -38,7 +38,7 @@ LAYERS = (
     ("first_ledgers",),
     ("ledger",),
     ("releasing",),
-    ("_compare",),
+    ("_compare", "papers"),
     ("plotting",),
     ("views",),
     ("explorer",),

@@ -12,15 +12,20 @@ from scipy import integrate, stats
 
 import mechdesign as md
 from mechdesign.errors import UnknownNameError
-from mechdesign.theory import mistakes, mistakes_density, mistakes_disclosure, mistakes_pufferfish
-from mechdesign.theory.mistakes import Counterexample
-from mechdesign.theory.theorems import at_most
+from mechdesign.papers import (
+    catalogue,
+    claims,
+    disclosure_prevention,
+    pointwise_maximal_cost,
+    pufferfish_mutual_information,
+)
+from mechdesign.papers.claims import Counterexample, at_most
 
 ERRATA = md.theory.errata()
 
 
 def number(name, place=0, corrected=False):
-    example = mistakes.find_erratum(name).counterexamples()[place]
+    example = catalogue.find_erratum(name).counterexamples()[place]
     return (example.corrected if corrected else example.printed).found
 
 
@@ -32,7 +37,7 @@ def test_counterexamples_refute_the_printed_and_bear_out_the_corrected(entry):
         assert example.refutes, example
         assert example.mends, example
     assert entry.stands
-    assert entry.kind in mistakes.KINDS
+    assert entry.kind in ("false", "misprint", "loose", "incomplete")
     assert min(len(entry.printed), len(entry.corrected), len(entry.place)) > 5
 
 
@@ -41,9 +46,9 @@ def test_a_true_statement_would_not_be_listed():
     fine, wrong = at_most(1.0, 2.0), at_most(2.0, 1.0)
     assert not Counterexample(fine, fine).refutes
     assert not Counterexample(wrong, wrong).mends
-    assert not mistakes.Erratum("E0", "", "", "false", "", "", lambda: [(fine, fine)]).stands
-    assert not mistakes.Erratum("E0", "", "", "false", "", "", lambda: [(wrong, wrong)]).stands
-    assert not mistakes.Erratum("E0", "", "", "false", "", "", list).stands
+    assert not claims.Erratum("E0", "", "", "false", "", "", lambda: [(fine, fine)]).stands
+    assert not claims.Erratum("E0", "", "", "false", "", "", lambda: [(wrong, wrong)]).stands
+    assert not claims.Erratum("E0", "", "", "false", "", "", list).stands
 
 
 def test_all_groups_are_there():
@@ -55,9 +60,9 @@ def test_all_groups_are_there():
         "SaeidianDisclosure",
         "NuradhaGoldfeld",
     }
-    refused(lambda: mistakes.find_erratum("E99"), error=UnknownNameError)
+    refused(lambda: catalogue.find_erratum("E99"), error=UnknownNameError)
     refused(
-        lambda: mistakes.erratum("E0", source="", place="", kind="odd", printed="", corrected=""),
+        lambda: claims.erratum("E0", source="", place="", kind="odd", printed="", corrected=""),
         error=UnknownNameError,
     )
 
@@ -72,7 +77,7 @@ def test_diagonal_of_the_misprinted_condition():
 @pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(3, 4), 0.125])
 def test_truncations_agree_with_their_closed_forms_exactly(share):
     a = Fraction(share)
-    rows = mistakes_density.truncations(share, (2, 3, 7, 30))
+    rows = pointwise_maximal_cost.truncations(share, (2, 3, 7, 30))
     for row in rows:
         pmin = Fraction(1, 2 ** (row["n"] - 1))
         assert row["PMC"] == 1 / a
@@ -82,9 +87,9 @@ def test_truncations_agree_with_their_closed_forms_exactly(share):
 
 
 def test_truncations_name_their_mistakes():
-    refused(lambda: mistakes_density.truncations(0.0), "between 0 and 1")
-    refused(lambda: mistakes_density.truncations(Fraction(1, 3)), "dyadic")
-    refused(lambda: mistakes_density.truncations(0.5, [1]), "2 symbols")
+    refused(lambda: pointwise_maximal_cost.truncations(0.0), "between 0 and 1")
+    refused(lambda: pointwise_maximal_cost.truncations(Fraction(1, 3)), "dyadic")
+    refused(lambda: pointwise_maximal_cost.truncations(0.5, [1]), "2 symbols")
 
 
 def test_density_on_the_unit_interval_by_quadrature():
@@ -108,7 +113,7 @@ def test_gaussian_tail_by_quadrature():
     hits = np.array([cost(y) >= 1 for y in ys])
     weights = (stats.norm.pdf(ys - 1) + stats.norm.pdf(ys + 1)) / 2
     found = float((weights * hits).sum() * (ys[1] - ys[0]))
-    assert mistakes_density.gaussian_tail(1.0) == pytest.approx(found, abs=1e-3)
+    assert pointwise_maximal_cost.gaussian_tail(1.0) == pytest.approx(found, abs=1e-3)
     assert found > stats.norm.sf(1, loc=0.5, scale=math.sqrt(8)) + 0.1
 
 
@@ -150,7 +155,7 @@ def test_information_of_a_mixture_by_quadrature():
             for part, weight in zip(parts, (0.3, 0.7), strict=True)
         )
 
-    found = mistakes_pufferfish.mixture_information([0.0, 1.0], [0.3, 0.7], 0.64)
+    found = pufferfish_mutual_information.mixture_information([0.0, 1.0], [0.3, 0.7], 0.64)
     assert found == pytest.approx(integrate.quad(integrand, -7, 8)[0], rel=1e-6)
 
 
@@ -163,20 +168,20 @@ def test_one_answer_of_an_exact_query_leaks_at_least_log_2():
     tails = stats.binom.cdf(40, 200, 0.5), stats.binom.sf(40, 200, 0.5)
     assert number("E14") == pytest.approx(-math.log(min(tails)))
     # Where one answer settles everybody's value, the corrected statement does not speak.
-    assert mistakes_disclosure._surest_posterior(5, 0, Fraction(3, 10), 0) == 1
-    assert mistakes_disclosure._surest_posterior(5, 4, Fraction(3, 10), 1) == 1
-    assert mistakes_disclosure._surest_posterior(5, 1, Fraction(3, 10), 0) < 1
+    assert disclosure_prevention.surest_posterior(5, 0, Fraction(3, 10), 0) == 1
+    assert disclosure_prevention.surest_posterior(5, 4, Fraction(3, 10), 1) == 1
+    assert disclosure_prevention.surest_posterior(5, 1, Fraction(3, 10), 0) < 1
 
 
 def test_first_entry_leaks_less_than_the_free_lunch_level():
     assert number("E15") == pytest.approx(math.log(5))
-    assert mistakes.find_erratum("E15").counterexamples()[0].printed.claimed == pytest.approx(
+    assert catalogue.find_erratum("E15").counterexamples()[0].printed.claimed == pytest.approx(
         math.log(9)
     )
 
 
 def test_reports_that_leak_more_than_the_sum():
-    pml, pmc = (example.printed for example in mistakes.find_erratum("E16").counterexamples())
+    pml, pmc = (example.printed for example in catalogue.find_erratum("E16").counterexamples())
     assert pml.found == pytest.approx(-math.log(0.02))
     assert pml.claimed == pytest.approx(-2 * math.log(0.51))
     assert pmc.found == pytest.approx(-math.log(2 * 0.04 / 0.68))
@@ -184,6 +189,6 @@ def test_reports_that_leak_more_than_the_sum():
 
 
 def test_constant_is_disclosed_and_two_values_attain():
-    assert not mistakes.find_erratum("E17").counterexamples()[0].printed.found
+    assert not catalogue.find_erratum("E17").counterexamples()[0].printed.found
     # P(wrong) before and after, for the question "is it x*?" put so that x* splits evenly enough.
     assert number("E18") == pytest.approx(math.log(0.8 / (0.16 / 0.3)))

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from mechdesign.solve.recognition import Recognition
 from naive import ROWS, optimum
 from scipy.optimize import linprog
 
 import mechdesign as md
 from mechdesign.solve.problem import state_problem
-from mechdesign.solve.recognition import Recognition
 
 NOTIONS = {
     "LDP": md.LDP,

@@ -14,8 +14,7 @@ from strategies import exact_mechanism, kernels, priors, sizes
 
 import mechdesign as md
 from mechdesign.errors import InputError
-from mechdesign.release import accounting
-from mechdesign.release.accounting import largest_ratios
+from mechdesign.theory._composition import bounded_levels, largest_ratios
 
 NOTIONS = [md.LDP(math.inf), md.PML(math.inf), md.PMC(math.inf), md.LIP(9), md.ALIP(9, 9)]
 
@@ -54,7 +53,7 @@ def test_bounds_lie_above_the_exact_levels(data):
     exact = md.compose(mechanism, times=times, prior=prior, notions=NOTIONS)
     for level in exact:
         assert level.exact
-        bound = accounting._bounded(level.notion, [(mechanism, times)], prior)
+        bound = bounded_levels(level.notion, [(mechanism, times)], prior)
         for have, most in zip(level.levels, bound, strict=True):
             assert have <= most
         if isinstance(level.notion, md.LDP) and level.levels[0] < math.inf:

@@ -13,8 +13,8 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, LevelError, PrecisionWarning, StorageError
 from mechdesign.ledger import Ledger
-from mechdesign.release import accounting
 from mechdesign.release.encoding import Codebook
+from mechdesign.theory._composition import bounded_levels, largest_ratios
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
@@ -221,7 +221,7 @@ def test_bounds_of_average_notions_lie_above_the_exact_levels(notion):
         parts = [md.Mechanism(w / w.sum(axis=1, keepdims=True)) for w in weights]
         (exact,) = md.compose(*parts, prior=prior, notions=[notion])
         assert exact.exact
-        bound = accounting._sum_bounded(notion, [(part, 1) for part in parts], prior)
+        (bound,) = bounded_levels(notion, [(part, 1) for part in parts], prior)
         assert exact.levels[0] <= bound < math.inf
 
 
@@ -240,8 +240,8 @@ def test_large_products_of_average_notions_have_bounds():
 
 def test_each_kernel_is_measured_once(monkeypatch):
     seen = []
-    measure = accounting.largest_ratios
-    monkeypatch.setattr(accounting, "largest_ratios", lambda m: seen.append(m) or measure(m))
+    home = "mechdesign.theory._composition.largest_ratios"
+    monkeypatch.setattr(home, lambda m: seen.append(m) or largest_ratios(m))
     found = md.design(md.Prior.uniform(20), HAMMING, md.LDP(1))
     (level,) = md.compose(found, FLIP20, times=1000)
     assert level.levels[0] == pytest.approx(1000 * (1 + math.log(20)), rel=1e-6)

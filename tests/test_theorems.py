@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
 from checks import refused
 
 from mechdesign.errors import InputError, UnknownNameError
-from mechdesign.theory import theorems
-from mechdesign.theory.theorems import Theorem, at_least, at_most, equal, holds
+from mechdesign.papers import catalogue, claims
+from mechdesign.papers.claims import Theorem, at_least, at_most, equal, holds
+from mechdesign.theory.rules import RULES
 
-RESULTS = theorems.known_theorems()
+RESULTS = catalogue.known_theorems()
 
 
-def made(claims, tight=False):
-    return Theorem("X-Thm-1", "a statement", "", "none", tight, (), claims)
+def made(check, tight=False):
+    return Theorem("X-Thm-1", "a statement", "", "none", tight, (), check)
 
 
 def test_claims_hold_and_fail_as_they_say():
@@ -69,22 +71,22 @@ def test_a_check_without_claims_is_no_check():
 
 
 def test_identifiers_are_not_taken_twice(monkeypatch):
-    monkeypatch.setattr(theorems, "THEOREMS", {})
+    monkeypatch.setattr(claims, "THEOREMS", {})
     first = made(lambda rng: [holds(True)])
-    theorems.add(first)
-    theorems.add(first)
+    claims.add(first)
+    claims.add(first)
 
     def elsewhere(rng):
         return [holds(True)]
 
     elsewhere.__module__ = "another.file"
-    refused(lambda: theorems.add(made(elsewhere)), "X-Thm-1", error=InputError)
+    refused(lambda: claims.add(made(elsewhere)), "X-Thm-1", error=InputError)
 
 
 def test_results_are_found_by_name_in_any_case():
     for result in RESULTS:
-        assert theorems.find_theorem(result.id.lower()) is result
-    refused(lambda: theorems.find_theorem("PMC-Thm-44"), error=UnknownNameError)
+        assert catalogue.find_theorem(result.id.lower()) is result
+    refused(lambda: catalogue.find_theorem("PMC-Thm-44"), error=UnknownNameError)
 
 
 def test_names_are_distinct_and_there_are_many():
@@ -92,6 +94,40 @@ def test_names_are_distinct_and_there_are_many():
     assert len(set(names)) == len(names)
     assert len(RESULTS) >= 45
     assert sum(result.tight for result in RESULTS) >= 30
+
+
+def test_every_published_conversion_is_a_result():
+    known = {result.id: result for result in RESULTS}
+    for rule in RULES:
+        assert known[rule.id].statement == rule.statement
+        assert known[rule.id].tight == rule.tight
+
+
+def test_every_paper_has_results():
+    found = Counter(result.id.split("-")[0] for result in RESULTS)
+    assert found == {"ID": 6, "PMC": 43, "PML": 33, "PP": 10, "D": 32}
+
+
+def test_results_and_errata_are_in_the_file_of_their_paper():
+    files = {
+        "ID": "information_density",
+        "PMC": "pointwise_maximal_cost",
+        "PML": "disclosure_prevention",
+        "PP": "pufferfish_mutual_information",
+        "D": "derived",
+    }
+    sources = {
+        "GrosseID": "ID",
+        "SaeidianPMC": "PMC",
+        "SaeidianDisclosure": "PML",
+        "NuradhaGoldfeld": "PP",
+    }
+    conversions = {rule.id for rule in RULES}
+    for result in RESULTS:
+        if result.id not in conversions:
+            assert result.claims.__module__.split(".")[-1] == files[result.id.split("-")[0]]
+    for entry in catalogue.errata():
+        assert entry.instances.__module__.split(".")[-1] == files[sources[entry.source]]
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.id)

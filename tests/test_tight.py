@@ -13,6 +13,7 @@ import pytest
 from checks import refused
 from hypothesis import given
 from hypothesis import strategies as st
+from mechdesign.theory.columns import groups, make_cone
 from scipy.optimize import linprog
 from strategies import levels, priors, random_kernel, random_level
 from test_notions_of_the_family import MAKERS
@@ -22,9 +23,7 @@ from mechdesign.errors import LevelError
 from mechdesign.privacy import Bound, Hypotheses, LikelihoodBound
 from mechdesign.privacy.prior_sets import Ball, Box
 from mechdesign.theory import tight_conversion
-from mechdesign.theory.closed_levels import ClosedForm, Knapsack
-from mechdesign.theory.columns import groups, make_cone
-from mechdesign.theory.cone_programs import ConeProgram
+from mechdesign.theory.exact_cone import ClosedForm, ConeProgram, Knapsack
 
 FAMILY = (md.PML, md.PMC, md.LIP, md.ALIP, md.LDP)
 

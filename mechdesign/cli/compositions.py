@@ -17,8 +17,8 @@ def compose(
     as_json: AsJson = False,
 ) -> None:
     """Say what several reports about the same person leak together."""
-    from ..release.accounting import compose as run_compose
     from ..storage import load_kernel
+    from ..theory._composition import compose as run_compose
 
     found = run_compose(*(load_kernel(kernel) for kernel in kernels), times=times)
     if not as_json:

@@ -28,7 +28,7 @@ def theorems(
 
     'errata' lists what is wrong in the papers, with counterexamples; with identifiers, 'show' does.
     """
-    from .. import theory
+    from ..papers.catalogue import errata, known_theorems
 
     if not isinstance(action, str) or action not in _ACTIONS:
         raise UnknownNameError("action of theorems", action, _ACTIONS)
@@ -40,9 +40,9 @@ def theorems(
             remedy=f"write: mechdesign theorems show {names[0]}",
         )
     if action == "list":
-        _list(theory.known_theorems(), as_json)
+        _list(known_theorems(), as_json)
     elif action == "errata":
-        _errata(theory.errata(), as_json)
+        _errata(errata(), as_json)
     elif action == "show":
         if not names:
             raise InputError(
@@ -77,7 +77,7 @@ def _errata(entries: Any, as_json: bool) -> None:
 
 
 def _show(names: list[str], as_json: bool) -> None:
-    from ..theory import errata, find_erratum, find_theorem
+    from ..papers.catalogue import errata, find_erratum, find_theorem
     from ..views.theory import erratum_json, print_erratum, print_theorem, theorem_json
 
     mistakes = {entry.id.lower() for entry in errata()}
@@ -101,8 +101,8 @@ def _show(names: list[str], as_json: bool) -> None:
 def _check(names: list[str], everything: bool, number: int, seed: int, as_json: bool) -> None:
     import sys
 
+    from ..papers.catalogue import find_theorem, known_theorems
     from ..progress import track
-    from ..theory import find_theorem, known_theorems
     from ..views.theory import outcome_json, print_outcomes
 
     if everything == bool(names):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import LevelError, quote
 from ..exact import float_at_least
 from ..prior import Prior
-from ..theory.formulas import Level, Setting, lower_star, upper_star
+from ..theory.rules import Level, Setting, lower_star, upper_star
 from .style import PALETTE, decades, fit_figure, legend_beside, new_axes
 
 Array = NDArray[np.float64]

@@ -20,7 +20,7 @@ from .notion import (
 )
 from .pointwise import ALIP, LIP, PMC, PML
 from .differential import DP, LDP, FreeLunch, MetricPrivacy
-from .feature import ConditionalPMC, ConditionalPML, FeaturePMC, FeaturePML
+from .features import ConditionalPMC, ConditionalPML, FeaturePMC, FeaturePML
 from .databases import EntryPML
 from .pufferfish import ApproximatePufferfish, Pufferfish
 from .average import ApproximateLDP, MaximalCostLeakage, MaximalLeakage, MIPrivacy, MIPufferfish

@@ -1,31 +1,65 @@
-"""Features of a secret as data: what value, or which values at which chance, each symbol has."""
+"""Features of the secret, and notions about one or for an adversary who knows one.
+
+A feature U of the secret X is a function of it, or any random variable given by P(U|X), with
+U − X − Y. It is written as a mapping from each symbol to its value, or to a mapping of values to
+masses P(u|x); the channel P(U|X), a :class:`~mechdesign.Mechanism`, says the same. Notions hold it
+as a table of tuples, which :func:`checked_feature` makes of either; :func:`channel_of` gives the
+channel.
+
+What an outcome tells about U, in place of X, is measured by the same ratios:
+
+==============  ==========================================  =========================
+notion          asks for every outcome y                    pairs of hypotheses
+==============  ==========================================  =========================
+FeaturePML      max_u log P(u|y)/P(u) ≤ ε                   (P(X|u), prior)
+FeaturePMC      max_u log P(u)/P(u|y) ≤ ε                   (prior, P(X|u))
+ConditionalPML  max_{z,x} log P(x|y,z)/P(x|z) ≤ ε           (δ_x, P(X|z))
+ConditionalPMC  max_{z,x} log P(x|z)/P(x|y,z) ≤ ε           (P(X|z), δ_x)
+==============  ==========================================  =========================
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
-from ..errors import LevelError, quote
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, KernelError, LevelError, is_iterable, quote
 from ..exact import fraction
-from ..labels import Label, tidy
+from ..labels import Label, listing, tidy
+from ..mechanism import Mechanism
 from ..prior import Prior
+from .constraint import Bound, Hypotheses
+from .notion import LikelihoodBound, factor
 
 #: ((label, ((value, mass), ...)), ...)
 Feature = tuple[tuple[Label, tuple[tuple[Label, Any], ...]], ...]
 
 
-def checked_feature(feature: Any, subject: str = "feature") -> Feature:
-    """A feature as data, from a mapping of labels to values or to distributions over values.
+def checked_feature(
+    feature: Any, subject: str = "feature", error: type[InputError] = LevelError
+) -> Feature:
+    """A feature as a table, from a mapping, a channel or a table.
 
-    Raises :class:`LevelError` for masses that are no distribution, or for what is no mapping.
+    Raises ``error`` for masses that are no distribution, or for what is no feature.
     """
+    channel = getattr(feature, "mechanism", feature)
+    if isinstance(channel, Mechanism):
+        one = 1 << channel.bits
+        feature = {
+            x: {u: Fraction(int(w), one) for u, w in zip(channel.outputs, row, strict=True) if w}
+            for x, row in zip(channel.inputs, channel.weights, strict=True)
+        }
     if isinstance(feature, Mapping):
         items: Iterable[Any] = feature.items()
     elif isinstance(feature, tuple) and all(isinstance(p, tuple) and len(p) == 2 for p in feature):
         items = ((label, dict(row)) for label, row in feature)
     else:
-        raise LevelError(
+        raise error(
             subject,
             expected="a mapping from each symbol to its value, or to a mapping of values to masses",
             got=quote(feature),
@@ -36,17 +70,18 @@ def checked_feature(feature: Any, subject: str = "feature") -> Feature:
         try:
             masses = content if isinstance(content, Mapping) else {content: 1}
         except TypeError:
-            raise LevelError(
+            raise error(
                 subject,
                 expected="values such as text or numbers",
                 got=f"{quote(content)} for {quote(label)}",
                 remedy="give each symbol one hashable value, or a mapping of values to masses",
             ) from None
-        row = tuple((tidy(value), _mass(mass, subject, label)) for value, mass in masses.items())
-        if not row or sum(fraction(mass) for _, mass in row) <= 0:
-            raise LevelError(
+        row = tuple((tidy(value), _mass(mass)) for value, mass in masses.items())
+        good = row and all(mass is not None for _, mass in row)
+        if not good or sum(fraction(mass) for _, mass in row) <= 0:
+            raise error(
                 subject,
-                expected="for each symbol a value, or masses with a positive sum",
+                expected="for each symbol a value, or non-negative masses with a positive sum",
                 got=f"{quote(dict(masses))} for {quote(label)}",
                 remedy="give P(value | symbol)",
             )
@@ -54,35 +89,26 @@ def checked_feature(feature: Any, subject: str = "feature") -> Feature:
     return tuple(table.items())
 
 
-def _mass(value: Any, subject: str, label: Any) -> Any:
+def _mass(value: Any) -> Any:
+    """A mass as it is kept, exact; ``None`` for what is none."""
     try:
         mass = fraction(value)
     except (TypeError, ValueError, OverflowError):
-        mass = None
-    if mass is None or mass < 0:
-        raise LevelError(
-            subject,
-            expected="non-negative masses",
-            got=f"{quote(value)} for {quote(label)}",
-            remedy="give P(value | symbol)",
-        )
+        return None
+    if mass < 0:
+        return None
     return mass if isinstance(value, Fraction) else tidy(value)
 
 
-def tabulated(function: Callable[[Any], Any], labels: Iterable[Label]) -> dict[Label, Any]:
-    """A function of labels as a mapping."""
-    return {label: function(label) for label in labels}
+def _chances(row: tuple[tuple[Label, Any], ...]) -> dict[Label, Fraction]:
+    """P(u|x) for the values of one row, exact."""
+    total = sum((fraction(mass) for _, mass in row), Fraction(0))
+    return {value: fraction(mass) / total for value, mass in row}
 
 
-def joint_masses(
-    feature: Feature, prior: Prior, subject: str = "feature"
-) -> dict[Label, list[Fraction]]:
-    """P(X = x, U = u) for each value u of positive probability, exact, in the prior's order.
-
-    Symbols of zero mass need no value. Raises :class:`LevelError` for one without.
-    """
+def _rows(feature: Feature, prior: Prior, subject: str) -> Iterable[tuple[int, Any]]:
+    """Position and row of each symbol of positive mass; :class:`LevelError` for one without."""
     table = dict(feature)
-    joint: dict[Label, list[Fraction]] = {}
     for x, label in enumerate(prior.labels):
         if not prior.weights[x]:
             continue
@@ -93,10 +119,366 @@ def joint_masses(
                 got=f"values for {[*table][:6]}",
                 remedy="use the labels of the prior (text and numbers differ)",
             )
-        row = table[label]
-        total = sum((fraction(mass) for _, mass in row), Fraction(0))
-        for value, mass in row:
-            if fraction(mass):
+        yield x, table[label]
+
+
+def joint_masses(
+    feature: Feature, prior: Prior, subject: str = "feature"
+) -> dict[Label, list[Fraction]]:
+    """P(X = x, U = u) for each value u of positive probability, exact, in the prior's order."""
+    joint: dict[Label, list[Fraction]] = {}
+    for x, row in _rows(feature, prior, subject):
+        for value, chance in _chances(row).items():
+            if chance:
                 joint.setdefault(value, [Fraction(0)] * len(prior))
-                joint[value][x] += prior.mass(x) * fraction(mass) / total
+                joint[value][x] += prior.mass(x) * chance
     return joint
+
+
+def _joint_floats(feature: Feature, prior: Prior, subject: str) -> NDArray[np.float64]:
+    """P(X = x, U = u), a ``(U, N)`` array for the values of positive probability."""
+    joint: dict[Label, NDArray[np.float64]] = {}
+    for x, row in _rows(feature, prior, subject):
+        total = float(sum(mass for _, mass in row))
+        for value, mass in row:
+            part = joint.setdefault(value, np.zeros(len(prior)))
+            part[x] += prior.probabilities[x] * float(mass) / total
+    return np.array([part for part in joint.values() if part.any()])
+
+
+def channel_of(feature: Any, symbols: tuple[Label, ...]) -> Mechanism:
+    """The channel P(U|X) of a feature over these symbols.
+
+    Raises :class:`KernelError` for a feature of other symbols, or for what is no feature.
+    """
+    found = getattr(feature, "mechanism", feature)
+    if isinstance(found, Mapping):
+        table = {x: _chances(row) for x, row in checked_feature(found, error=KernelError)}
+        inputs = symbols if set(symbols) == set(table) else tuple(table)
+        values = list(dict.fromkeys(u for row in table.values() for u in row))
+        chances = [[float(table[x].get(u, 0)) for u in values] for x in inputs]
+        found = Mechanism(chances, inputs, values, normalise=True)
+    if not isinstance(found, Mechanism):
+        raise KernelError(
+            "feature",
+            expected="a Mechanism, or a mapping from each symbol to its value",
+            got=type(feature).__name__,
+            remedy="build it by theory.feature(prior, …)",
+        )
+    if found.inputs != symbols:
+        raise KernelError(
+            "feature",
+            expected=f"a channel with the inputs {listing(symbols)}",
+            got=f"inputs {listing(found.inputs)}",
+            remedy="build it on the same symbols in the same order: theory.feature(prior, …)",
+        )
+    return found
+
+
+def feature(
+    symbols: Prior | Mechanism | Iterable[Any],
+    what: Callable[[Any], Any] | Mapping[Any, Any] | Iterable[Any],
+) -> Mechanism:
+    """A deterministic feature of the secret, as the channel P(U|X).
+
+    Parameters
+    ----------
+    symbols : a prior, a mechanism (its inputs), or the labels of the symbols
+    what : function or mapping from symbol to value, or a collection of symbols
+        A collection is a question: the value is True for the symbols in it, False otherwise.
+
+    Raises
+    ------
+    KernelError
+        When a mapping misses a symbol, or a collection names what is no symbol.
+
+    Examples
+    --------
+    >>> ages = Prior([.5, .3, .2], labels=["young", "middle", "old"])
+    >>> feature(ages, ["old"]).outputs
+    (True, False)
+    >>> feature(ages, {"young": 0, "middle": 0, "old": 1}).kernel
+    array([[1., 0.],
+           [1., 0.],
+           [0., 1.]])
+
+    A randomised feature is any mechanism with the symbols as inputs.
+    """
+    labels = _symbols(symbols)
+    names = None
+    if not callable(what) and not isinstance(what, Mapping):
+        if not is_iterable(what) or isinstance(what, (str, bytes)):
+            raise _unusable("a function, a mapping or a collection of symbols", quote(what))
+        chosen = [tidy(label) for label in what]
+        strange = [label for label in chosen if label not in labels]
+        if strange:
+            raise _unusable(f"a collection of symbols among {listing(labels)}", quote(strange[0]))
+        what, names = {label: label in chosen for label in labels}, [True, False]
+    values = values_at(what, labels, KernelError)
+    names = distinct(values, KernelError) if names is None else names
+    if any(value != value for value in values):
+        raise _unusable("a value for every symbol", "NaN, which equals nothing")
+    table = np.zeros((len(labels), len(names)), dtype=np.int64)
+    table[np.arange(len(labels)), [names.index(v) for v in values]] = 1
+    return Mechanism.from_weights(table, 0, labels, names)
+
+
+def values_at(
+    what: Callable[[Any], Any] | Mapping[Any, Any],
+    labels: Iterable[Label],
+    error: type[InputError],
+) -> list[Label]:
+    """The value of a deterministic feature at each label; ``error`` where a mapping has none."""
+    if callable(what):
+        return [tidy(what(label)) for label in labels]
+    table = {tidy(label): value for label, value in what.items()}
+    missing = [label for label in labels if label not in table]
+    if missing:
+        raise error(
+            "feature",
+            expected=f"a value for every symbol, {quote(missing[0])} too",
+            got=f"values for {listing(list(table)) if table else 'none'}",
+            remedy="complete the mapping",
+        )
+    return [tidy(table[label]) for label in labels]
+
+
+def distinct(values: list[Label], error: type[InputError]) -> list[Label]:
+    """The different values of a feature, in the order of the labels."""
+    try:
+        return list(dict.fromkeys(values))
+    except TypeError:
+        raise error(
+            "feature",
+            expected="hashable values such as text or numbers",
+            got=f"values such as {quote(values[0], 40)}",
+            remedy="give every symbol one value",
+        ) from None
+
+
+def _symbols(symbols: Any) -> tuple[Label, ...]:
+    if isinstance(symbols, Prior):
+        return symbols.labels
+    if isinstance(symbols, Mechanism):
+        return symbols.inputs
+    if isinstance(symbols, (str, bytes)) or not is_iterable(symbols):
+        raise _unusable("a prior, a mechanism or a list of symbols", quote(symbols))
+    return tuple(tidy(s) for s in symbols)
+
+
+def _unusable(expected: str, got: str) -> KernelError:
+    return KernelError(
+        "feature",
+        expected=expected,
+        got=got,
+        remedy="say which value the feature has for every symbol",
+    )
+
+
+@dataclass(frozen=True)
+class _OfFeature(LikelihoodBound, register=False):
+    """What the notions of a feature share."""
+
+    epsilon: float
+    feature: Any
+    needs: ClassVar = ("feature",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "feature", checked_feature(self.feature))
+
+    @classmethod
+    def from_function(
+        cls, epsilon: float, function: Callable[[Any], Any], labels: Iterable[Label]
+    ) -> Self:
+        """The feature ``function(label)``, tabulated over the given labels."""
+        return cls(epsilon, {label: function(label) for label in labels})
+
+    def _given(self, prior: Prior) -> Hypotheses:
+        joint = joint_masses(self.feature, prior)
+        return Hypotheses.mixtures(joint.values(), [f"the feature at {quote(u)}" for u in joint])
+
+    def _log_lift(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """Log P(u|y)/P(u), ``(U, M)``, from the joint distribution of U and Y."""
+        joint = _joint_floats(self.feature, prior, "feature")
+        both, alone = joint @ kernel, joint.sum(axis=1, keepdims=True)
+        q = both.sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(q > 0, np.log(both) - np.log(q) - np.log(alone), 0.0)
+
+
+@dataclass(frozen=True)
+class FeaturePML(_OfFeature):
+    """ε-PML of a feature U of the secret: P(u|y) ≤ e^ε P(u) for every value u and outcome y.
+
+    An entry of a database, or a sensitive column S of which the released data X only tells
+    something (S − X − Y). It is at most the PML of the secret itself.
+
+    Parameters
+    ----------
+    epsilon : float
+        Level in nats.
+    feature : mapping from label to value, or to a mapping of values to masses P(u|x)
+        Or the channel P(U|X), a Mechanism. Masses may be ``Fraction``; each row is divided by its
+        exact sum.
+
+    Source: [Saeidian2023PML]; [SaeidianDisclosure] Section 4 for entries.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> prior = md.Prior([.4, .1, .3, .2], [("f", 0), ("f", 1), ("m", 0), ("m", 1)])
+    >>> sex = md.FeaturePML.from_function(.2, lambda row: row[0], prior.labels)
+    >>> found = md.design(prior, md.utility.Hamming(), sex)
+    >>> found.value > md.design(prior, md.utility.Hamming(), md.PML(.2)).value
+    True
+    """
+
+    references: ClassVar = ("Saeidian2023PML", "SaeidianDisclosure")
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "Whatever an adversary wants to know of the feature, no report multiplies what they "
+            f"can expect by more than {factor(self.epsilon)}; no value of the feature becomes more "
+            "likely by more than that factor. Nothing is promised of the secret beyond the feature."
+        )
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """(P(X|u), prior) for every value u."""
+        return [Bound(self._given(prior), Hypotheses.prior(prior), self.epsilon)]
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """max_u log P(u|y)/P(u), an ``(M,)`` array in nats."""
+        return np.maximum(self._log_lift(kernel, prior).max(axis=0), 0.0)
+
+
+@dataclass(frozen=True)
+class FeaturePMC(_OfFeature):
+    """ε-PMC of a feature U of the secret: P(u) ≤ e^ε P(u|y) for every value u and outcome y.
+
+    Parameters are those of :class:`FeaturePML`. Source: [SaeidianPMC].
+    """
+
+    references: ClassVar = ("SaeidianPMC",)
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "Whatever non-negative cost an adversary has of missing the feature, no report divides "
+            f"what they must expect by more than {factor(self.epsilon)}; no value of the feature "
+            "becomes less likely by more than that factor. Nothing is promised of the secret "
+            "beyond the feature."
+        )
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """(prior, P(X|u)) for every value u."""
+        return [Bound(Hypotheses.prior(prior), self._given(prior), self.epsilon)]
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """max_u log P(u)/P(u|y), an ``(M,)`` array in nats."""
+        return np.maximum((-self._log_lift(kernel, prior)).max(axis=0), 0.0)
+
+
+@dataclass(frozen=True)
+class _GivenSide(LikelihoodBound, register=False):
+    """What the notions for an adversary with side information share."""
+
+    epsilon: float
+    side: Any
+    needs: ClassVar = ("side",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "side", checked_feature(self.side, "side information"))
+
+    @classmethod
+    def from_function(
+        cls, epsilon: float, function: Callable[[Any], Any], labels: Iterable[Label]
+    ) -> Self:
+        """Side information ``function(label)``, tabulated over the given labels."""
+        return cls(epsilon, {label: function(label) for label in labels})
+
+    def _groups(self, prior: Prior) -> list[tuple[Hypotheses, Hypotheses]]:
+        """Point masses and the conditional prior, for each value of the side information."""
+        return [
+            (
+                Hypotheses.points(prior, [x for x, mass in enumerate(row) if mass]),
+                Hypotheses.mixtures([row], [f"the prior given {quote(z)}"]),
+            )
+            for z, row in joint_masses(self.side, prior, "side information").items()
+        ]
+
+    def _densities(
+        self, kernel: NDArray[np.float64], prior: Prior
+    ) -> Iterable[NDArray[np.float64]]:
+        """Log P(x|y,z)/P(x|z) for each z, over the symbols that z allows."""
+        for weight in _joint_floats(self.side, prior, "side information"):
+            live = weight > 0
+            rows = kernel[live]
+            q = weight[live] @ rows / weight.sum()
+            with np.errstate(divide="ignore", invalid="ignore"):
+                yield np.where(q > 0, np.log(rows) - np.log(q), 0.0)
+
+
+@dataclass(frozen=True)
+class ConditionalPML(_GivenSide):
+    """ε-PML given side information Z: P(x|y,z) ≤ e^ε P(x|z) for every x, y and z (Z − X − Y).
+
+    Parameters
+    ----------
+    epsilon : float
+        Level in nats.
+    side : mapping from label to value, or to a mapping of values to masses P(z|x)
+        What the adversary knows of the secret beforehand.
+
+    Source: [Saeidian2023PML].
+    """
+
+    references: ClassVar = ("Saeidian2023PML",)
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "An adversary who knows the side information already multiplies what they can expect "
+            f"by at most {factor(self.epsilon)} through any report, whatever they are after."
+        )
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """(δ_x, P(X|z)) for every z and every x that z allows."""
+        return [Bound(points, given, self.epsilon) for points, given in self._groups(prior)]
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """max_{z,x} log P(x|y,z)/P(x|z), an ``(M,)`` array in nats."""
+        found = [density.max(axis=0) for density in self._densities(kernel, prior)]
+        return np.maximum(np.max(found, axis=0), 0.0)
+
+
+@dataclass(frozen=True)
+class ConditionalPMC(_GivenSide):
+    """ε-PMC given side information Z: P(x|z) ≤ e^ε P(x|y,z) for every x, y and z (Z − X − Y).
+
+    Parameters are those of :class:`ConditionalPML`. Source: [SaeidianPMC].
+    """
+
+    references: ClassVar = ("SaeidianPMC",)
+
+    @property
+    def in_words(self) -> str:
+        """What it promises about an adversary."""
+        return (
+            "An adversary who knows the side information already divides any non-negative cost by "
+            f"at most {factor(self.epsilon)} through any report."
+        )
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """(P(X|z), δ_x) for every z and every x that z allows."""
+        return [Bound(given, points, self.epsilon) for points, given in self._groups(prior)]
+
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """max_{z,x} log P(x|z)/P(x|y,z), an ``(M,)`` array in nats."""
+        found = [(-density).max(axis=0) for density in self._densities(kernel, prior)]
+        return np.maximum(np.max(found, axis=0), 0.0)

@@ -2,5 +2,5 @@
 
 ``sampler`` draws; ``frames``, ``engines`` and ``streams`` take the draws to where the data is;
 ``estimating`` and ``planning`` say what the reports tell and how many are needed; ``receipts`` and
-``accounting`` say which mechanism made a report and what repeated reports add up to.
+``repeats`` say which mechanism made a report and what several rows about one person add up to.
 """

@@ -8,7 +8,6 @@ from typing import Any
 
 from ..errors import DataError
 from ..files import check_writable
-from .accounting import warn_of_repeats
 from .batches import ColumnRelease, Policy, check_rows, load_arrow
 from .duckdb_frames import privatize_duckdb
 from .engines import privatize_dask, privatize_spark
@@ -18,6 +17,7 @@ from .identities import words_and_identity
 from .pandas_frames import privatize_pandas
 from .polars_frames import privatize_lazy, privatize_polars
 from .receipts import save_receipt, with_receipt
+from .repeats import warn_of_repeats
 
 
 def privatize(

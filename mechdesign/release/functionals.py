@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, UnknownNameError, quote
-from ..labels import Label, listing, tidy
+from ..errors import DataError, InputError, UnknownNameError
+from ..labels import Label, listing
 from ..mechanism import Mechanism
+from ..privacy.features import distinct, values_at
 from .identify import REMEDY, TOLERANCE, identifiability, refuse_untold, scaled_rows
 
 BY = ("symbols", "blocks")
@@ -69,26 +70,14 @@ def ask(
 
 
 def _feature(mechanism: Mechanism, feature: Mapping[Any, Any] | Callable[[Any], Any]) -> Question:
-    if isinstance(feature, Mapping):
-        table = {tidy(key): value for key, value in feature.items()}
-        absent = [x for x in mechanism.inputs if x not in table]
-        if absent:
-            raise DataError(
-                "feature",
-                expected="a value for every input of the mechanism",
-                got=f"none for {listing(absent)}",
-                remedy="complete the mapping",
-            )
-        values = [tidy(table[x]) for x in mechanism.inputs]
-    elif callable(feature):
-        values = [tidy(feature(x)) for x in mechanism.inputs]
-    else:
+    if not callable(feature) and not isinstance(feature, Mapping):
         raise InputError(
             "feature",
             expected="a function of an input, or a mapping from inputs to values",
             got=type(feature).__name__,
             remedy="pass for example {'a': 1, 'b': 0}",
         )
+    values = values_at(feature, mechanism.inputs, DataError)
     numeric = [isinstance(v, (int, float)) and not isinstance(v, bool) for v in values]
     if all(numeric):
         numbers = np.array(values, dtype=float)
@@ -100,15 +89,7 @@ def _feature(mechanism: Mechanism, feature: Mapping[Any, Any] | Callable[[Any], 
                 remedy="give every input a finite value",
             )
         return Question(("mean",), numbers[:, None], "mean")
-    try:
-        groups = list(dict.fromkeys(values))
-    except TypeError:
-        raise DataError(
-            "feature",
-            expected="numbers, or values such as text",
-            got=f"values that are not hashable, such as {quote(values[0], 40)}",
-            remedy="give every input one value",
-        ) from None
+    groups = distinct(values, DataError)
     return Question(
         tuple(groups), np.array([[v == g for g in groups] for v in values], float), "frequency"
     )

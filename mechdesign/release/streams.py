@@ -21,7 +21,6 @@ from ..labels import excel_safe_cell
 from ..progress import counter
 from ..reading import read_json
 from ..tables import csv_header
-from .accounting import warn_of_rows
 from .batches import ColumnRelease, Policy, load_arrow
 from .counting import count_columns
 from .encoding import ABSENT, Codebook
@@ -35,6 +34,7 @@ from .receipts import (
     schema_receipts,
     with_receipt,
 )
+from .repeats import warn_of_rows
 from .sampler import mechanism_of
 
 ENDINGS = (".csv", ".parquet")

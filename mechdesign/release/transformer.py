@@ -18,8 +18,8 @@ from ..prior import Prior
 from ..privacy import LDP
 from ..solve._design import design
 from ..tables import is_missing
+from ..theory._composition import largest_ratios
 from ..utility import Hamming
-from .accounting import largest_ratios
 from .batches import ColumnRelease, Policy
 from .encoding import ABSENT
 from .entropy import words_from

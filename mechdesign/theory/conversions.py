@@ -14,8 +14,7 @@ from ..errors import LevelError, NoGuaranteeWarning, UnknownNameError, warn
 from ..exact import float_at_least
 from ..prior import Prior
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion, as_notions
-from .formulas import Level, Levels, Refused, Setting
-from .rules import QUANTITIES, RULES, Rule
+from .rules import QUANTITIES, RULES, Level, Levels, Refused, Rule, Setting
 from .tight import tight_conversion
 
 _GIVEN = "given"
@@ -114,14 +113,14 @@ class Implications(Mapping[Any, Implication]):
 
 
 @dataclass(frozen=True)
-class _Fact:
+class _Derived:
     """A quantity, its exact levels, the rule that gave them, and what that rule started from."""
 
     name: str
     levels: Levels
     rule: str
     source: str
-    premises: tuple[_Fact, ...]
+    premises: tuple[_Derived, ...]
 
     def __str__(self) -> str:
         shown = ", ".join(rounded_up(_float(level), 6) for level in self.levels)
@@ -144,7 +143,7 @@ class _Fact:
 
 
 def rounded_up(level: float, digits: int) -> str:
-    """A level in words, with a number of significant digits, rounded up so that it still holds.
+    """A level as text, with a number of significant digits, rounded up so that it still holds.
 
     >>> rounded_up(0.1000000001, 6), rounded_up(0.1, 6)
     ('0.100001', '0.1')
@@ -191,22 +190,22 @@ def implications(privacy: Any, prior: Prior) -> Implications:
     """
     given = as_notions(privacy)
     setting = Setting(prior)
-    facts: dict[str, _Fact] = {}
+    derived: dict[str, _Derived] = {}
     for notion in given:
         name = type(notion).__name__.lower()
         if NOTIONS.get(name) is type(notion) and name in QUANTITIES:
             exact = tuple(None if v == math.inf else Fraction(v) for v in notion.levels)
-            _learn(facts, _Fact(name, exact, _GIVEN, "", ()))
-    refusals = _chain(facts, setting, frozenset(facts))
+            _learn(derived, _Derived(name, exact, _GIVEN, "", ()))
+    refusals = _chain(derived, setting, frozenset(derived))
     found = []
     for name, shown in QUANTITIES.items():
-        fact = facts.get(name)
+        entry = derived.get(name)
         count = 2 if name == "alip" else 1
-        levels = (None,) * count if fact is None else fact.levels
+        levels = (None,) * count if entry is None else entry.levels
         reason = ""
         if None in levels:
             reason = "; ".join(refusals.get(name, ())) or _no_way(given, shown)
-        derivation = () if fact is None else tuple(fact.steps())
+        derivation = () if entry is None else tuple(entry.steps())
         found.append(Implication(shown, tuple(map(_float, levels)), derivation, reason))
     return Implications(given, prior, tuple(found))
 
@@ -277,11 +276,11 @@ def convert(privacy: Any, to: Any, prior: Prior, tight: bool = False) -> Privacy
 
 
 def _chain(
-    facts: dict[str, _Fact], setting: Setting, given: frozenset[str]
+    derived: dict[str, _Derived], setting: Setting, given: frozenset[str]
 ) -> dict[str, list[str]]:
     """Apply the rules until nothing improves; what each refused conclusion was refused for.
 
-    That a rule cannot start from what holds for every mechanism is no reason worth telling.
+    That a rule cannot start from what holds for every mechanism is not reported as a reason.
     """
     refusals: dict[str, list[str]] = {}
     improved = True
@@ -289,44 +288,44 @@ def _chain(
         improved = False
         refusals.clear()
         for rule in RULES:
-            if not all(name in facts for name in rule.premises):
+            if not all(name in derived for name in rule.premises):
                 continue
-            premises = tuple(facts[name] for name in rule.premises)
+            premises = tuple(derived[name] for name in rule.premises)
             try:
-                levels = rule.apply(setting, *(fact.levels for fact in premises))
+                levels = rule.apply(setting, *(entry.levels for entry in premises))
             except Refused as refusal:
-                if not any(fact.name in given or fact.is_from_given for fact in premises):
+                if not any(entry.name in given or entry.is_from_given for entry in premises):
                     continue
                 refusals.setdefault(rule.conclusion, []).append(f"{rule.id}: {refusal}")
                 continue
             if any(level is not None for level in levels):
-                fact = _Fact(rule.conclusion, levels, rule.id, rule.source, premises)
-                improved |= _learn(facts, fact)
+                entry = _Derived(rule.conclusion, levels, rule.id, rule.source, premises)
+                improved |= _learn(derived, entry)
     return refusals
 
 
-def _learn(facts: dict[str, _Fact], fact: _Fact) -> bool:
-    """Keep a fact that improves on what is known.
+def _learn(derived: dict[str, _Derived], entry: _Derived) -> bool:
+    """Keep levels that improve on what is known.
 
-    Where two facts on ALIP cross, the new one counts by what it says of PMC and of PML; joining
+    Where two entries on ALIP cross, the new one counts by what it says of PMC and of PML; joining
     those is a rule of its own.
     """
-    known = facts.get(fact.name)
+    known = derived.get(entry.name)
     if known is None:
-        facts[fact.name] = fact
+        derived[entry.name] = entry
         return True
-    best = tuple(_least(a, b) for a, b in zip(known.levels, fact.levels, strict=True))
+    best = tuple(_least(a, b) for a, b in zip(known.levels, entry.levels, strict=True))
     if best == known.levels:
         return False
-    if best == fact.levels:
-        facts[fact.name] = fact
+    if best == entry.levels:
+        derived[entry.name] = entry
         return True
-    low, high = fact.levels
+    low, high = entry.levels
     parts = (
-        _Fact("pmc", (low,), "PMC-Def-5.2", "SaeidianPMC", (fact,)),
-        _Fact("pml", (high,), "PMC-Def-5.1", "SaeidianPMC", (fact,)),
+        _Derived("pmc", (low,), "PMC-Def-5.2", "SaeidianPMC", (entry,)),
+        _Derived("pml", (high,), "PMC-Def-5.1", "SaeidianPMC", (entry,)),
     )
-    improved = [_learn(facts, part) for part in parts if None not in part.levels]
+    improved = [_learn(derived, part) for part in parts if None not in part.levels]
     return any(improved)
 
 

@@ -23,11 +23,8 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.constraint import Distribution, Group
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
-from .closed_levels import ClosedForm, Knapsack
-from .cone_programs import ConeProgram
-from .exact_cone import ExactCone, make_cone
-from .formulas import check_prior
-from .witnesses import complete
+from .exact_cone import ClosedForm, ConeProgram, ExactCone, Knapsack, complete, make_cone
+from .rules import check_prior
 
 
 @dataclass(frozen=True)

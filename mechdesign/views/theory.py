@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ..labels import shorten
+from ..papers.claims import Erratum, Outcome, Theorem
 from ..serialising import label_to_json, mechanism_to_json
-from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
+from ..theory import Implication, Implications, TightConversion
 from ..theory.conversions import rounded_up
 from .text import console
 

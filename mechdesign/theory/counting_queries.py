@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exact import LARGEST_LEVEL, exp_bounds, float_at_least, log_bounds, log_upper
-from .inputs import number, whole
+from .validation import number, whole
 
 _MOST_PEOPLE = 10_000_000
 

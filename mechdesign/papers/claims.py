@@ -1,9 +1,9 @@
-"""The register of results: what the papers prove, each with a check that can fail.
+"""What a paper claims, in a form that can be checked: results, errata, and the register of both.
 
 A result is a generator of claims, registered under an identifier. A claim compares two numbers that
 were computed in different ways on one random instance::
 
-    from mechdesign.theory.theorems import at_least, at_most, equal, theorem
+    from mechdesign.papers.claims import at_least, at_most, equal, theorem
 
     @theorem("PML-Thm-3.5", source="SaeidianDisclosure", tight=True,
              conditions="finite alphabets, H∞(U) > ε",
@@ -14,15 +14,16 @@ were computed in different ways on one random instance::
         yield at_least(remaining_there, entropy - leakage_there, "kernel that attains it")
 
 ``tight`` promises that on every instance some claim is met with equality; moving every claimed
-number by 1% in the wrong direction must then break one of them, and a test sees to that. Files of
-this room register their results when they are imported; :func:`known_theorems` imports them all.
+number by 1% in the wrong direction must then break one of them, and a test sees to that.
+
+An erratum is a generator of pairs: what the printed statement claims on an instance, and what the
+corrected one does. The files of the papers register what they hold when they are imported;
+``catalogue`` imports them all.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
-import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
@@ -32,10 +33,15 @@ from numpy.random import Generator
 
 from ..errors import InputError, UnknownNameError
 
-#: Claims are met up to this much, relative to the larger of 1 and the claimed number.
+# Claims are met up to this much, relative to the larger of 1 and the claimed number.
 TOLERANCE = 1e-9
+# A printed claim fails clearly by more than this much.
+_CLEARLY = 1e-6
+
+KINDS = ("false", "misprint", "loose", "incomplete")
 
 THEOREMS: dict[str, Theorem] = {}
+ERRATA: dict[str, Erratum] = {}
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,11 @@ class Claim:
         if math.isinf(apart):
             return apart
         return apart / max(1.0, abs(claimed))
+
+
+Claims = Iterator[Claim]
+# What a printed statement claims on an instance, and what the corrected one does.
+Pairs = Iterator[tuple[Claim, Claim]]
 
 
 def at_most(found: float, claimed: float, about: str = "", scale: float | None = None) -> Claim:
@@ -202,35 +213,88 @@ def add(result: Theorem) -> None:
     THEOREMS[result.id] = result
 
 
-def known_theorems() -> tuple[Theorem, ...]:
-    """Every result of this room, in the order of their identifiers."""
-    package = importlib.import_module(__package__ or "mechdesign.theory")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")
-    return tuple(THEOREMS[key] for key in sorted(THEOREMS, key=_order))
+@dataclass(frozen=True)
+class Counterexample:
+    """One instance: what the printed statement claims there, and what the corrected one does."""
+
+    printed: Claim
+    corrected: Claim
+
+    @property
+    def refutes(self) -> bool:
+        """Whether the printed claim clearly fails."""
+        return self.printed.excess() > _CLEARLY
+
+    @property
+    def mends(self) -> bool:
+        """Whether the corrected claim holds."""
+        return self.corrected.excess() <= TOLERANCE
+
+    def __str__(self) -> str:
+        return f"{self.printed.about}: {_read(self.printed)}; corrected: {_read(self.corrected)}"
 
 
-def find_theorem(name: str) -> Theorem:
-    """The result with an identifier, in any case, its own or one it is also known by.
+def _read(claim: Claim) -> str:
+    verdict = "holds" if claim.excess() <= TOLERANCE else "fails"
+    if claim.scale == 0.0:
+        return verdict
+    return f"{claim.found:.6g} {claim.relation} {claim.claimed:.6g} {verdict}"
 
-    Raises :class:`UnknownNameError` with the nearest identifier.
+
+@dataclass(frozen=True)
+class Erratum:
+    """One wrong, loose or incomplete statement.
+
+    Attributes
+    ----------
+    id : such as ``"E3"``
+    source : key into ``references.bib``
+    place : where it is printed
+    kind : ``"false"``, ``"misprint"``, ``"loose"`` (true, but more is true) or ``"incomplete"``
+        (a case or a condition is missing)
+    printed, corrected : the statements in our words
     """
-    wanted = name.strip().lower() if isinstance(name, str) else None
-    results = known_theorems()
-    for result in results:
-        if wanted in (result.id.lower(), *(other.lower() for other in result.also)):
-            return result
-    raise UnknownNameError("result", name, (result.id for result in results))
+
+    id: str
+    source: str
+    place: str
+    kind: str
+    printed: str
+    corrected: str
+    instances: Callable[[], Iterable[tuple[Claim, Claim]]] = field(repr=False)
+
+    def counterexamples(self) -> tuple[Counterexample, ...]:
+        """Compute the instances."""
+        return tuple(Counterexample(printed, corrected) for printed, corrected in self.instances())
+
+    @property
+    def stands(self) -> bool:
+        """Whether every instance refutes the printed statement and bears out the corrected one."""
+        found = self.counterexamples()
+        return bool(found) and all(example.refutes and example.mends for example in found)
 
 
-def check_theorems(
-    results: Iterable[Theorem], *, seed: int = 0, instances: int = 5
-) -> Iterator[tuple[Theorem, Outcome]]:
-    """Check results one after the other, each from the same seed."""
-    for result in results:
-        yield result, result.check(seed, instances=instances)
+def erratum(
+    id: str, *, source: str, place: str, kind: str, printed: str, corrected: str
+) -> Callable[
+    [Callable[[], Iterable[tuple[Claim, Claim]]]], Callable[[], Iterable[tuple[Claim, Claim]]]
+]:
+    """Register the decorated generator of (printed, corrected) claims as an erratum."""
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise UnknownNameError("kind of erratum", kind, KINDS)
 
+    def register(
+        instances: Callable[[], Iterable[tuple[Claim, Claim]]],
+    ) -> Callable[[], Iterable[tuple[Claim, Claim]]]:
+        known = ERRATA.get(id)
+        if known is not None and known.instances.__module__ != instances.__module__:
+            raise InputError(
+                "identifier of an erratum",
+                expected="one that is not taken",
+                got=f"{id}, registered in {known.instances.__module__}",
+                remedy="choose the next number",
+            )
+        ERRATA[id] = Erratum(id, source, place, kind, printed, corrected, instances)
+        return instances
 
-def _order(name: str) -> tuple[object, ...]:
-    words = name.replace(".", "-").split("-")
-    return tuple((not w.isdigit(), int(w) if w.isdigit() else 0, w) for w in words)
+    return register

@@ -1,6 +1,4 @@
-"""What the functions of this room take in: numbers in a range, lists, priors; checked at the "
-"door.
-"""
+"""Arguments of the functions of this room, checked: numbers in a range, lists, distributions."""
 
 from __future__ import annotations
 

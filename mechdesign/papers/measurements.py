@@ -1,6 +1,6 @@
-"""Random instances for the checks of results, and plain measurements in floating point.
+"""Plain measurements in floating point, and kernels in closed form, for the checks of results.
 
-The measurements are written from the definitions and share nothing with the exact checks.
+They are written from the definitions and share nothing with the exact checks.
 """
 
 from __future__ import annotations
@@ -8,41 +8,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 
+from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import NOTIONS, LikelihoodBound
+from ..theory.leakage import feature_posterior, outcome_leakage
 
 Array = NDArray[np.float64]
 
 
-def draw_prior(rng: Generator, low: int = 2, high: int = 5) -> Prior:
-    """A prior of full support on a few symbols: uniform now and then, never very skewed."""
-    n = int(rng.integers(low, high + 1))
-    if rng.uniform() < 0.2:
-        return Prior.uniform(n)
-    masses = rng.dirichlet(np.ones(n)) + 0.02
-    return Prior.from_counts(masses)
-
-
-def draw_kernel(rng: Generator, n: int, m: int | None = None) -> Array:
-    """A positive kernel, from nearly constant to nearly deterministic."""
-    outputs = int(rng.integers(2, 6)) if m is None else m
-    own = rng.dirichlet(np.full(outputs, rng.choice([0.4, 1.0, 4.0])), n) + 1e-3
-    own /= own.sum(axis=1, keepdims=True)
-    share = rng.uniform(0.05, 1.0)
-    return share * own + (1 - share) * rng.dirichlet(np.ones(outputs))
-
-
-def draw_level(rng: Generator, low: float = 0.05, high: float = 2.0) -> float:
-    """A level whose logarithm is uniform."""
-    return float(np.exp(rng.uniform(math.log(low), math.log(high))))
-
-
-def draw_high_privacy(rng: Generator, prior: Prior) -> float:
-    """A PML level in the high-privacy regime ε < log 1/(1−pmin), not at its end."""
-    return float(rng.uniform(0.05, 0.95) * -math.log1p(-prior.pmin))
+# Kernels
 
 
 def towards_constant(kernel: Array, share: float) -> Array:
@@ -69,6 +45,9 @@ def randomised_response(n: int, epsilon: float) -> Array:
     """The secret with e^ε times the probability of each other symbol; negative levels shun it."""
     kernel = np.ones((n, n)) + (math.exp(epsilon) - 1) * np.eye(n)
     return kernel / kernel.sum(axis=1, keepdims=True)
+
+
+# Measurements
 
 
 def measure(name: str, kernel: Array, prior: Prior) -> tuple[float, ...]:
@@ -102,3 +81,24 @@ def mutual_information(p: Array, kernel: Array) -> float:
     flat = p[:, None] * joint.sum(axis=0)
     live = joint > 0
     return max(0.0, float((joint[live] * np.log(joint[live] / flat[live])).sum()))
+
+
+def divergence(first: Array, second: Array) -> float:
+    """D∞(first ‖ second), from its definition."""
+    live = first > 0
+    if (second[live] == 0).any():
+        return math.inf
+    return float(np.log(first[live] / second[live]).max())
+
+
+def pml_level(mechanism: Mechanism, prior: Prior) -> float:
+    """max_y ℓ(X→y)."""
+    return float(outcome_leakage(mechanism, prior).max())
+
+
+def posterior_entropies(mechanism: Mechanism, prior: Prior, channel: Mechanism) -> Array:
+    """H∞(U|Y=y) for the outcomes that can occur, in floats."""
+    q = mechanism.output_distribution(prior)
+    top = feature_posterior(mechanism, prior, channel).max(axis=0)[q > 0]
+    found: Array = -np.log(np.minimum(top, 1.0))
+    return found

@@ -11,9 +11,9 @@ from typing import Any
 from ..exact import float_at_least
 from ..prior import Prior
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion, check_level
-from .conversions import family_rules
-from .formulas import Refused, Setting
-from .tight import TightConversion, tight_conversion
+from ..theory.conversions import family_rules
+from ..theory.rules import Refused, Setting
+from ..theory.tight import TightConversion, tight_conversion
 
 # Levels this close, relative to their size, count as equal.
 _EQUAL = 1e-9
