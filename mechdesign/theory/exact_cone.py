@@ -178,11 +178,12 @@ class ClosedForm:
         k_x/k_x'  is at most  min{r, min{h, (1 − l(1−p_x))/p_x} / max{l, (1 − h(1−p_x'))/p_x'}}
 
     and each is attained. For the first two, give all other symbols one common value. For the third,
-    k_x = M and k_x' = m at their own limits leave a common value between m and M for the rest: were it
-    above M, then p_x'm + (1−p_x')M < 1 and m could not be at the limit that h sets; were it below m,
-    then p_x M + (1−p_x)m > 1 and M could not be at the limit that l sets. If r cuts in, the column is
-    moved towards the constant one until it does. The first two give the conversions of [GrosseID]
-    Propositions 1 and 2 and of [SaeidianPMC] Propositions 1 and 3; the third is derived here.
+    k_x = M and k_x' = m at their own limits leave a common value between m and M for the rest: were
+    it above M, then p_x'm + (1−p_x')M < 1 and m could not be at the limit that h sets; were it
+    below m, then p_x M + (1−p_x)m > 1 and M could not be at the limit that l sets. If r cuts in,
+    the column is moved towards the constant one until it does. The first two give the conversions
+    of [GrosseID] Propositions 1 and 2 and of [SaeidianPMC] Propositions 1 and 3; the third is
+    derived here.
     """
 
     sides: Sides
@@ -391,10 +392,10 @@ class ConeProgram:
 
         maximise μᵀk   subject to   νᵀk = 1,   k in the cone,   k ≥ 0
 
-    The solver is not believed. Its multipliers, whatever they are, combine the demands of the cone into
-    μ_x ≤ c_x with cᵀk ≥ μᵀk on the cone; in rationals the smallest r with c ≤ rν is then a bound. Where
-    rounding leaves c_x > rν_x by a trace e_x, a second program bounds the sum of all entries by R νᵀk,
-    and r + max e · R is the bound.
+    The solver is not believed. Its multipliers, whatever they are, combine the demands of the cone
+    into μ_x ≤ c_x with cᵀk ≥ μᵀk on the cone; in rationals the smallest r with c ≤ rν is then a
+    bound. Where rounding leaves c_x > rν_x by a trace e_x, a second program bounds the sum of all
+    entries by R νᵀk, and r + max e · R is the bound.
     """
 
     cone: ExactCone
