@@ -17,6 +17,7 @@ PACKAGE = "mechdesign"
 # From the ground up. A module, or a folder with all in it, may import what lies lower.
 LAYERS = (
     (
+        "_version",
         "errors",
         "exact",
         "labels",
@@ -179,11 +180,9 @@ def test_no_module_imports_itself_in_a_circle():
 
 
 def test_the_package_imports_nothing_of_itself_when_it_is_imported():
-    """Names are bound on first use; only type checkers see the imports of the face."""
-    for node in TREES[""].body:
-        if isinstance(node, ast.ImportFrom):
-            assert not node.level
-            assert node.module in ("__future__", "typing")
+    """Names are bound on first use."""
+    assert not IMPORTS[""]
+    assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(TREES[""]))
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -205,13 +204,15 @@ def test_every_public_name_resolves():
     )
 
 
-def test_type_checkers_see_the_names_that_are_bound_lazily():
-    seen = set()
-    for node in ast.walk(TREES[""]):
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
-            seen = {alias.asname for part in node.body for alias in part.names}
-    rooms = {n for n in mechdesign.__all__ if inspect.ismodule(getattr(mechdesign, n))}
-    assert seen | rooms == set(mechdesign.__all__) - {"__version__"}
+def test_each_public_name_is_written_once():
+    """In the stub, which type checkers and the package itself read."""
+    stub = ast.parse((ROOT / "__init__.pyi").read_text(encoding="utf-8"))
+    named = [alias for node in stub.body[1:] for alias in node.names]
+    assert all(alias.asname == alias.name for alias in named)  # as stubs say that a name is public
+    assert sorted(alias.name for alias in named) == list(mechdesign.__all__)
+    written = {getattr(node, "value", None) for node in ast.walk(TREES[""])}
+    bound = {getattr(node, "id", None) for node in ast.walk(TREES[""])}
+    assert not (written | bound) & set(mechdesign.__all__)
 
 
 def test_unknown_names_are_attribute_errors():
@@ -226,6 +227,11 @@ def test_no_module_bears_the_name_of_a_public_function():
     assert {"design", "audit", "save", "load"} <= functions
     for name in FILES:
         assert name.split(".")[-1] not in functions
+
+
+def test_the_citation_names_the_version():
+    citation = ROOT.parent / "CITATION.cff"
+    assert f"\nversion: {mechdesign.__version__}\n" in citation.read_text(encoding="utf-8")
 
 
 def test_types_are_shipped():
