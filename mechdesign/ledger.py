@@ -35,7 +35,7 @@ from .release.fingerprints import Fingerprint
 from .release.receipts import Receipt, kernel_fingerprint
 from .release.sampler import mechanism_of
 from .release.streams import Survey
-from .serialising import mechanism_from_json, mechanism_to_json
+from .storage import mechanism_from_json, mechanism_to_json
 
 SCHEMA = 2
 #: Names the file of the user's own ledger; what is kept of other ledgers lies beside it.

@@ -24,8 +24,9 @@ from .errors import (
     quote,
     warn,
 )
+from .exact import read_fraction
+from .files import regular_file
 from .labels import Label, alike, parse_labels, tidy
-from .reading import read_fraction, regular_file
 
 #: Different values of a column that are designed on without being asked for.
 MOST_SYMBOLS = 1000

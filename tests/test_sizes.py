@@ -10,17 +10,12 @@ import pytest
 
 import mechdesign as md
 from mechdesign import prior as prior_module
-from mechdesign import serialising, tables
+from mechdesign import storage, tables
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, PriorError, StorageError
+from mechdesign.exact import read_fraction, read_integer, write_fraction, write_integer
+from mechdesign.files import parse_json
 from mechdesign.privacy.databases import counts_of
-from mechdesign.reading import (
-    parse_json,
-    read_fraction,
-    read_integer,
-    write_fraction,
-    write_integer,
-)
 from mechdesign.release.receipts import kernel_fingerprint
 from mechdesign.storage import from_json, load_kernel, to_json
 
@@ -173,8 +168,8 @@ def test_loading_reads_a_row_of_weights_at_once(monkeypatch):
     content = json.loads(
         json.dumps(to_json(md.design(md.Prior.uniform(40), md.utility.Hamming(), md.LDP(1))))
     )
-    single = Counted(serialising.read_integer)
-    monkeypatch.setattr(serialising, "read_integer", single)
+    single = Counted(storage.read_integer)
+    monkeypatch.setattr(storage, "read_integer", single)
     check = Counted(md.LDP.check)
     monkeypatch.setattr(md.LDP, "check", lambda *arguments: check(*arguments))
     assert from_json(content).mechanism.shape == (40, 40)

@@ -15,11 +15,11 @@ from ..privacy.families import as_families
 from ..privacy.notion import check_level
 from ..privacy.pointwise import PML
 from ..progress import counter
-from ..serialising import problem_to_json
 from ..solve.certificate import gap_out_of
 from ..solve.choice import choose
 from ..solve.problem import AnyProblem, state_problem
 from ..solve.sweeping import check_jobs
+from ..storage import problem_to_json
 from ..utility.base import Utility
 from .frontiers import Comparison
 from .paths import FrontierPoint, Missing, Task, check_match

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StorageError, quote
-from ..serialising import asked_to_json, label_to_json, problem_to_json
 from ..solve.designing import Design
 from ..solve.problem import AnyProblem, Problem
-from ..storage import load, save
+from ..storage import asked_to_json, label_to_json, load, problem_to_json, save
 
 
 class Store:

@@ -92,8 +92,7 @@ def compare(
     """Compare how much utility several notions allow, and say which gives the most."""
     from .._compare.running import compare as run_compare
     from ..files import check_writable
-    from ..serialising import prior_to_json
-    from ..storage import SCHEMA
+    from ..storage import SCHEMA, prior_to_json
     from ..views import text as reporting
 
     known = read_prior(table, column, weights, missing, prior, max_symbols)

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CertificateError
-from ..exact import Verdict, float_at_least, nearest_float
+from ..exact import Verdict, float_at_least, nearest_float, write_integer
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import Check, notion_fields
-from ..reading import write_integer
 from ..utility.sublinear import ChiSquare
 from .average import average_bound, keep_budgets
 from .bounds import upper_bound

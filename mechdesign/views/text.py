@@ -17,10 +17,9 @@ from ..errors import visible_lines
 from ..labels import shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..serialising import label_to_json, mechanism_to_json
 from ..solve.certificate import gap_in_words, gap_out_of
 from ..solve.designing import Design, agreement_lines
-from ..storage import SCHEMA
+from ..storage import SCHEMA, label_to_json, mechanism_to_json
 
 if TYPE_CHECKING:
     from .._compare.frontiers import Comparison

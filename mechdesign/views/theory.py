@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..labels import shorten
-from ..serialising import label_to_json, mechanism_to_json
+from ..storage import label_to_json, mechanism_to_json
 from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
 from ..theory.conversions import rounded_up
 from .text import console
