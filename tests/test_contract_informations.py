@@ -39,7 +39,7 @@ def columns_are_convex(make):
     for rng, prior, utility, _ in instances(make, 1):
         first, second = rng.exponential(1, (2, len(prior), 200))
         first[rng.random(first.shape) < 0.3] = 0
-        a, b, both = (utility.worths(k, prior) for k in (first, second, first + second))
+        a, b, both = (utility.values(k, prior) for k in (first, second, first + second))
         assert (both <= a + b + 1e-12 * (1 + np.abs(a) + np.abs(b))).all()
 
 
@@ -47,9 +47,9 @@ def columns_are_homogeneous(make):
     """μ(c k) = c μ(k), and a column of zeros is worth nothing."""
     for rng, prior, utility, _ in instances(make, 2):
         columns, factor = rng.exponential(1, (len(prior), 50)), np.exp(rng.normal(0, 4, 50))
-        scaled = utility.worths(columns * factor, prior)
-        np.testing.assert_allclose(scaled, factor * utility.worths(columns, prior), rtol=1e-9)
-        assert utility.worths(np.zeros((len(prior), 2)), prior) == pytest.approx([0, 0], abs=0)
+        scaled = utility.values(columns * factor, prior)
+        np.testing.assert_allclose(scaled, factor * utility.values(columns, prior), rtol=1e-9)
+        assert utility.values(np.zeros((len(prior), 2)), prior) == pytest.approx([0, 0], abs=0)
 
 
 def processing_outputs_gains_nothing(make):
@@ -152,7 +152,7 @@ def test_registered_utility(name, part):
 
 
 class _Broken(SublinearUtility, register=False):
-    def worths(self, columns, prior):
+    def values(self, columns, prior):
         return np.array([self.one(k, prior.probabilities) for k in columns.T])
 
 
@@ -208,9 +208,9 @@ class Fades(md.utility.TotalVariation, register=False):
 
     calls = 0
 
-    def worths(self, columns, prior):
+    def values(self, columns, prior):
         Fades.calls += 1
-        return super().worths(columns, prior) / Fades.calls
+        return super().values(columns, prior) / Fades.calls
 
 
 @pytest.mark.parametrize(

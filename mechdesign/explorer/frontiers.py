@@ -13,7 +13,7 @@ from ..privacy.notion import NOTIONS, PrivacyNotion
 from ..solve.designing import Design, design
 from ..solve.problem import state_problem
 from ..solve.sweeping import sweep
-from ..utility.base import LinearUtility
+from ..utility.linear import LinearUtility
 from .settings import Demand, Settings
 
 #: Levels of a frontier in nats: the ends of the sliders, and even steps of the logarithm between.

@@ -20,7 +20,8 @@ from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
 from ..privacy.hypotheses import Bound
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
-from ..utility.base import LinearUtility, Utility, checked_matrix
+from ..utility.base import Utility
+from ..utility.linear import LinearUtility, checked_matrix
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
 from .cones import TwoSided, two_sided
 from .enclosures import Enclosure, kernel_enclosure, revealed_enclosure, sums_up

@@ -15,7 +15,7 @@ from ..errors import InputError, quote
 from ..labels import shorten
 from ..privacy.hypotheses import Bound
 from ..privacy.notion import LikelihoodBound, PrivacyNotion
-from ..utility.base import LinearUtility
+from ..utility.linear import LinearUtility
 from .budget_prices import BudgetPrice, budget_weights
 from .designing import Design
 from .priced_pairs import TIGHT, PricedConstraint, PricedPairs, name_level
