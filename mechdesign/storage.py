@@ -376,7 +376,7 @@ def _number_out(value: Any) -> Any:
     value = tidy(value)
     if isinstance(value, float) and math.isinf(value):
         return "inf"
-    if value == "inf":
+    if isinstance(value, str) and value == "inf":
         return {"text": value}
     if value is None or isinstance(value, (int, float, str)):
         return value

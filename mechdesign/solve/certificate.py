@@ -293,6 +293,8 @@ def _canonical(value: Any) -> str:
     """A text that is the same for equal parameters and no others."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype.str}{value.shape}{np.ascontiguousarray(value).tobytes().hex()}"
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, (tuple, list)):
         return "(" + ",".join(_canonical(part) for part in value) + ")"
     return repr(value)
