@@ -7,8 +7,8 @@ from . import theory as theory
 from . import utility as utility
 from ._audit import AuditReport as AuditReport
 from ._audit import audit as audit
-from ._compare.frontiers import Comparison as Comparison
-from ._compare.running import compare as compare
+from ._compare._compare import compare as compare
+from ._compare.comparison import Comparison as Comparison
 from ._version import __version__ as __version__
 from .errors import MechdesignError as MechdesignError
 from .exact import Verdict as Verdict

@@ -17,7 +17,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign._audit import audit
-from mechdesign._compare.store import Store
+from mechdesign._compare.path import Store
 from mechdesign.errors import DataError, StorageError
 from mechdesign.release.entropy import SystemWords
 from mechdesign.release.receipts import make_receipt, receipts_from_text, receipts_to_text

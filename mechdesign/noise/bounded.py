@@ -313,7 +313,7 @@ class LaplaceMean:
         elif log_bounds(1 / c)[1] <= level:
             return 0.0
         else:
-            # Closer to log(1/c) than precision can separate, the factor is taken from just below it.
+            # Where the level is too close to log(1/c) to decide, the factor is taken from below it.
             factor = exp_lower(level)
             t = log_bounds(factor * (1 - c) / (1 - c * factor))[0]
         # Below all levels there is no amount: one beyond all floats stands for it.

@@ -22,7 +22,7 @@ from ..solve.designing import Design, agreement_lines
 from ..storage import SCHEMA, label_to_json, mechanism_to_json
 
 if TYPE_CHECKING:
-    from .._compare.frontiers import Comparison
+    from .._compare.comparison import Comparison
 
 MOST_ROWS = 30
 MOST_COLUMNS = 10
@@ -79,8 +79,7 @@ def print_audit(report: AuditReport) -> None:
 
 def print_comparison(found: Comparison) -> None:
     """Value by level, one column per notion, for each utility; then the verdict."""
-    from .._compare.frontiers import cell
-    from .._compare.paths import MATCHED_BY
+    from .._compare.comparison import MATCHED_BY, cell
 
     out = console()
     for prior, utility in found.panels:
