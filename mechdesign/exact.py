@@ -102,7 +102,7 @@ def exp_bounds(level: Fraction, precision: int = _PRECISION) -> tuple[Fraction, 
         return Fraction(1), Fraction(1)
     if not 0 <= level <= LARGEST_LEVEL:
         raise ValueError(f"level {float(level)} is not between 0 and {LARGEST_LEVEL}")
-    # A tiny level needs the digits that tell e^level from one.
+    # A tiny level needs the digits in which e^level differs from one.
     extra = max(0, level.denominator.bit_length() - level.numerator.bit_length())
     with ctx.workprec(precision + extra):
         ball = arb(fmpq(level.numerator, level.denominator)).exp()
@@ -173,7 +173,7 @@ def log_bounds(ratio: Fraction, precision: int = _PRECISION) -> tuple[Fraction, 
 
     if ratio == 1:
         return Fraction(0), Fraction(0)
-    # A ratio next to one needs the digits that tell it from one.
+    # A ratio next to one needs the digits in which it differs from one.
     apart = abs(ratio.numerator - ratio.denominator).bit_length()
     extra = max(0, ratio.denominator.bit_length() - apart)
     with ctx.workprec(precision + extra):

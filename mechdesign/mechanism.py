@@ -203,7 +203,7 @@ class Mechanism:
     def posterior(self, prior: Prior) -> NDArray[np.float64]:
         """P(X|Y), an ``(N, M)`` array with one distribution per column.
 
-        An outcome of probability zero teaches nothing: its column is the prior.
+        An outcome of probability zero is uninformative: its column is the prior.
         """
         p = self._masses(prior)
         joint = self.joint(prior)

@@ -120,7 +120,7 @@ def load(path: str | Path) -> Design | Mechanism:
 
 
 def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechanism:
-    """A kernel from any of the forms people keep them in, told apart by what the file holds.
+    """A kernel from any of the forms people keep them in, recognised by what the file holds.
 
     What :func:`save` wrote; a JSON array of rows; a JSON object with ``kernel`` and optionally
     ``inputs`` and ``outputs``; or a CSV matrix with labels.

@@ -30,7 +30,7 @@ from .labels import Label, alike, parse_labels, tidy
 
 #: Different values of a column that are designed on without being asked for.
 MOST_SYMBOLS = 1000
-# A column of so many values, most of them in one row only, tells rows apart, not groups of them.
+# A column of so many values, most of them in one row only, distinguishes rows, not groups of them.
 _FEW_VALUES = 100
 # So many fractions of which none recurs are measured.
 _FEW_FRACTIONS = 20
@@ -109,7 +109,7 @@ def check_symbols(
     """Refuse a column of so many different values that it names no groups of people.
 
     A measured number or an identifier has about as many values as rows; a design on it would take
-    hours and tell nothing. Without a limit asked for, that is more than 1000 values, or more than
+    hours and be of no use. Without a limit asked for, that is more than 1000 values, or more than
     100 that are more than half as many as the rows, or more than 20 with fractions among them of
     which none recurs. ``rows`` is ``None`` where lines have shares, which count nobody.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -101,7 +100,7 @@ def test_entries_of_two_hundred_people():
 def test_likelihoods_of_large_masses_are_exact():
     """Numbers of a million bits together are multiplied in another way than short ones."""
     rng = np.random.default_rng(1)
-    masses = [[(int(v) << 200_000) + 1 for v in row] for row in rng.integers(1, 99, (3, 5))]
+    masses = [[(int(v) << 60_000) + 1 for v in row] for row in rng.integers(1, 99, (3, 5))]
     weights = rng.integers(0, 2**50, (5, 4))
     weights[:, 2] = 0
     weights[:, 3] = 2**53 - weights[:, :2].sum(axis=1)
@@ -109,8 +108,8 @@ def test_likelihoods_of_large_masses_are_exact():
     hypotheses = md.Hypotheses.mixtures(masses)
     found = hypotheses.likelihoods(mechanism)
     for row, likelihoods in zip(masses, found.tolist(), strict=True):
-        exact = [Fraction(v, hypotheses.total) for v in likelihoods]
-        assert exact == [Fraction(v, sum(row)) for v in dot(row, weights)]
+        products = [v * hypotheses.total for v in dot(row, weights)]
+        assert [v * sum(row) for v in likelihoods] == products
 
 
 def sets(rng):
