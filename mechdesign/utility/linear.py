@@ -237,18 +237,13 @@ class Distance(LinearUtility):
     """
 
     def __init__(self, d: str | Callable[[Any, Any], float] | ArrayLike) -> None:
-        self._matrix: Matrix | None = None
-        self._function: Callable[[Any, Any], float] | None = None
-        self._name = "function"
+        self._matrix = None if isinstance(d, str) or callable(d) else Matrix(d)
+        self._name = "function" if callable(d) else "matrix"
         if isinstance(d, str):
-            name = "absolute" if d == "abs" else d
-            if not isinstance(name, str) or name not in _DISTANCES:
+            self._name = "absolute" if d == "abs" else d
+            if self._name not in _DISTANCES:
                 raise UnknownNameError("distance", d, _DISTANCES)
-            self._function, self._name = _DISTANCES[name], name
-        elif callable(d):
-            self._function = d
-        else:
-            self._matrix, self._name = Matrix(d), "matrix"
+        self._function: Any = d if callable(d) else _DISTANCES.get(self._name)
 
     @property
     def spec(self) -> str:
@@ -263,12 +258,19 @@ class Distance(LinearUtility):
         """−d, an ``(N, M)`` array."""
         if self._matrix is not None:
             return -self._matrix.gains(prior, outputs)
-        assert self._function is not None
+        if self._name in ("absolute", "squared"):
+            table: Any = self._numeric(prior, outputs)
+        else:
+            table = tabulate(self._function, prior.labels, outputs, "distance function")
+        return -checked_matrix(table, (len(prior), len(outputs)), "distances")
+
+    def _numeric(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
         try:
-            if self._name in ("absolute", "squared"):
-                table: Any = self._numeric(prior, outputs)
-            else:
-                table = tabulate(self._function, prior.labels, outputs, "distance function")
+            if any(isinstance(label, (str, bool)) for label in (*prior.labels, *outputs)):
+                raise TypeError
+            x, y = np.array(prior.labels, dtype=float), np.array(outputs, dtype=float)
+            with np.errstate(over="ignore", invalid="ignore"):
+                return np.asarray(self._function(x[:, None], y[None, :]))
         except (TypeError, OverflowError):
             raise UtilityError(
                 f"distance {quote(self._name)}",
@@ -276,16 +278,6 @@ class Distance(LinearUtility):
                 got=f"labels such as {quote(prior.labels[0])} and {quote(outputs[0])}",
                 remedy="label the symbols with numbers, or give a matrix of distances",
             ) from None
-        return -checked_matrix(table, (len(prior), len(outputs)), "distances")
-
-    def _numeric(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
-        if any(isinstance(label, (str, bool)) for label in (*prior.labels, *outputs)):
-            raise TypeError
-        x = np.array(prior.labels, dtype=float)[:, None]
-        y = np.array(outputs, dtype=float)[None, :]
-        assert self._function is not None
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(self._function(x, y))
 
     def __repr__(self) -> str:
         return f"Distance({self._name})"
