@@ -45,6 +45,7 @@ from .labels import Label, excel_safe_cell, tidy
 from .mechanism import Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
+from .registry import is_registered
 from .release.published import PublicDesign, needs_prior
 from .solve.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
 from .solve.designing import Agreement, Design, confirmed_method, confirmed_solver
@@ -299,17 +300,10 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
 
 def _named_out(utility: Utility) -> dict[str, Any]:
     """Name of a utility; for a registered dataclass its class and parameters as well."""
-    if not (is_dataclass(utility) and _is_registered(utility, UTILITIES)):
+    if not (is_dataclass(utility) and is_registered(utility, UTILITIES)):
         return {"name": utility.spec}
     values = {f.name: _number_out(getattr(utility, f.name)) for f in fields(utility) if f.init}
     return {"name": utility.spec, "class": type(utility).__name__, "parameters": values}
-
-
-def _is_registered(item: Any, registry: dict[str, Any]) -> bool:
-    """Whether the class of an item is the one that its name stands for."""
-    own, known = type(item), registry.get(type(item).__name__.lower())
-    # A class that was defined again, as in a notebook, is the same class.
-    return known is not None and known.__module__ == own.__module__
 
 
 def _utility_of(part: dict[str, Any]) -> Utility | None:
@@ -338,7 +332,7 @@ def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
 
 def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
     """Name and parameters of a notion as plain values; raises :class:`StorageError`."""
-    if not _is_registered(notion, NOTIONS):
+    if not is_registered(notion, NOTIONS):
         raise StorageError(
             f"save: expected a notion whose class is registered, got {quote(notion)}; leave "
             "register=False out of its class, or save the mechanism alone, found.mechanism."

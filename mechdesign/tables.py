@@ -42,7 +42,7 @@ def count_values(
 ) -> dict[Label, int]:
     """How often each value occurs in a column, in label order.
 
-    Raises :class:`DataError` as :func:`check_symbols` does.
+    Raises :class:`DataError` as :meth:`mechdesign.Prior.from_data` does.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def count_values(
     missing : {"error", "drop"}
         Whether null and NaN entries are refused or left out.
     max_symbols : int, optional
-        The most values that are let through, see :func:`check_symbols`.
+        The most values that are let through, see :meth:`mechdesign.Prior.from_data`.
     """
     _check_missing_policy(missing)
     most = _checked_most(max_symbols)
@@ -95,15 +95,15 @@ def count_values(
                 got=f"values of type {type(value).__name__}, first in row {total}",
                 remedy="select a column that holds one value per row",
             ) from None
-    _settle_missing("column", blank, total, missing)
+    _refuse_missing("column", blank, total, missing)
     found = _ordered(counts, categories)
     fractions = any(isinstance(label, float) and not label.is_integer() for label in found)
-    check_symbols("column", len(found), total - blank, most, fractions=fractions)
+    _check_symbols("column", len(found), total - blank, most, fractions=fractions)
     _warn_of_alike("column", list(found))
     return found
 
 
-def check_symbols(
+def _check_symbols(
     subject: str, symbols: int, rows: Any, most: int | None, *, fractions: bool = False
 ) -> None:
     """Refuse a column of so many different values that it names no groups of people.
@@ -190,7 +190,7 @@ def count_csv(
         know theirs
     missing : {"error", "drop"}
     max_symbols : int, optional
-        The most values that are let through, see :func:`check_symbols`.
+        The most values that are let through, see :meth:`mechdesign.Prior.from_data`.
     """
     _check_missing_policy(missing)
     most = _checked_most(max_symbols)
@@ -200,14 +200,7 @@ def count_csv(
     blank = total = 0
     with _open_table(path) as (name, lines):
         reader = csv.DictReader(lines)
-        header = reader.fieldnames
-        if not header:
-            raise DataError(
-                f"table {name}",
-                expected="a header line and rows",
-                got="an empty file",
-                remedy="check the path",
-            )
+        header = _header(name, reader.fieldnames)
         if len(set(header)) < len(header):
             twice = next(cell for cell in header if header.count(cell) > 1)
             raise DataError(
@@ -234,15 +227,15 @@ def count_csv(
         raise DataError(
             f"table {name}", expected="at least one row", got="none", remedy="check the file"
         )
-    _settle_missing(f"column {quote(column)} of {name}", blank, total, missing)
+    subject = f"column {quote(column)} of {name}"
+    _refuse_missing(subject, blank, total, missing)
     people: Any = total - blank
     if weights is not None:
         whole = all(Fraction(count).denominator == 1 for count in counts.values())
         people = sum(counts.values()) if whole else None
     texts = list(counts)
-    subject = f"column {quote(column)} of {name}"
     fractions = any("." in text and _is_number(text) for text in texts)
-    check_symbols(subject, len(texts), people, most, fractions=fractions)
+    _check_symbols(subject, len(texts), people, most, fractions=fractions)
     typed = dict(zip(parse_labels(texts), texts, strict=True))
     _warn_of_alike(subject, sorted(typed, key=str))
     return {label: Fraction(counts[typed[label]]) for label in _ordered(Counter(typed), None)}
@@ -267,16 +260,20 @@ def _expect_commas(name: str, header: Sequence[str], *, sure: bool = False) -> N
 def csv_header(path: str | Path) -> list[str]:
     """Column names of a CSV file or shipped table; raises :class:`DataError` as reading does."""
     with _open_table(path) as (name, lines):
-        header = next(csv.reader(lines), [])
-    if not header:
+        header = _header(name, next(csv.reader(lines), []))
+    _expect_commas(name, header, sure=True)
+    return header
+
+
+def _header(name: str, cells: Sequence[str] | None) -> list[str]:
+    if not cells:
         raise DataError(
             f"table {name}",
             expected="a header line and rows",
             got="an empty file",
             remedy="check the path",
         )
-    _expect_commas(name, header, sure=True)
-    return header
+    return list(cells)
 
 
 def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], list[Label]]:
@@ -387,7 +384,7 @@ def _check_missing_policy(missing: str) -> None:
         raise UnknownNameError("policy for missing values", missing, ["error", "drop"])
 
 
-def _settle_missing(subject: str, blank: int, total: int, policy: str) -> None:
+def _refuse_missing(subject: str, blank: int, total: int, policy: str) -> None:
     if blank and policy == "error":
         raise DataError(
             subject,
