@@ -98,32 +98,23 @@ class Mechanism:
         mechanism = cls.__new__(cls)
         try:
             array = np.array(weights)
+            got = "" if array.ndim == 2 and 0 not in array.shape else f"shape {array.shape}"
         except ValueError:
+            got = f"a {type(weights).__name__} of rows of different lengths"
+        if got:
             raise KernelError(
                 "kernel weights",
                 expected="an N×M array of integers",
-                got=f"a {type(weights).__name__} of rows of different lengths",
-                remedy="give one row per input",
-            ) from None
-        if array.ndim != 2 or 0 in array.shape:
-            raise KernelError(
-                "kernel weights",
-                expected="an N×M array of integers",
-                got=f"shape {array.shape}",
+                got=got,
                 remedy="give one row per input",
             )
-        if array.dtype != object and not np.issubdtype(array.dtype, np.integer):
+        mixed = array.dtype == object
+        whole = all(isinstance(w, (int, np.integer)) for w in array.flat) if mixed else False
+        if not whole and not np.issubdtype(array.dtype, np.integer):
             raise KernelError(
                 "kernel weights",
                 expected="integers",
-                got=f"dtype {array.dtype}",
-                remedy="use Mechanism(...) for floats",
-            )
-        if array.dtype == object and not all(isinstance(w, (int, np.integer)) for w in array.flat):
-            raise KernelError(
-                "kernel weights",
-                expected="integers",
-                got="other objects",
+                got="other objects" if mixed else f"dtype {array.dtype}",
                 remedy="use Mechanism(...) for floats",
             )
         if not isinstance(bits, (int, np.integer)) or not 0 <= bits <= _MOST_BITS:
