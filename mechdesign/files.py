@@ -330,13 +330,13 @@ def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
         lock = FileLock(claim.lock, mode=0o600)
         check_folder(claim.lock)
         try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise StorageError(
-                f"output {path}: expected a file that nobody else writes, got one that another "
-                "process is writing; wait for it, or choose another name."
-            ) from None
-        try:
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                raise StorageError(
+                    f"output {path}: expected a file that nobody else writes, got one that another "
+                    "process is writing; wait for it, or choose another name."
+                ) from None
             # It may have been made before the claim was ours.
             check_writable(path, overwrite=overwrite)
             claim.sweep()
@@ -344,9 +344,10 @@ def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
             yield claim
         finally:
             claim.discard()
-            # Gone while it is held: who waits for the file that was removed tries again.
-            claim.lock.unlink(missing_ok=True)
-            lock.release()
+            if lock.is_locked:
+                # Gone while it is held: who waits for the file that was removed tries again.
+                claim.lock.unlink(missing_ok=True)
+                lock.release()
     except OSError as problem:
         raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
 
@@ -357,8 +358,10 @@ def check_folder(path: Path) -> None:
     Not by making the lock itself: where the file system has no locks, its being there is the lock.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".probe")
-    os.close(handle)
-    Path(name).unlink(missing_ok=True)
+    try:
+        os.close(handle)
+    finally:  # also where an interrupt comes
+        Path(name).unlink(missing_ok=True)
 
 
 def _publish(name: Path, target: Path, *, overwrite: bool, private: bool) -> None:
