@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 import mechdesign as md
-from mechdesign._compare.paths import MATCHES
+from mechdesign._compare.path import MATCHES
 
 NOTIONS = (md.PML, md.LIP, "alip:2e,e", md.PMC, md.LDP)
 LEVELS = np.linspace(0.1, 3.0, 30)

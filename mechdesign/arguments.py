@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from .errors import DataError, InputError, UnknownNameError, ZeroMassWarning, quote
+from .files import read_json
 from .labels import Label, near_miss, parse_labels
 from .mechanism import Mechanism
 from .prior import Prior
-from .reading import read_json
 from .release.encoding import ABSENT, Codebook
 from .tables import csv_header, read_matrix
 from .utility import (

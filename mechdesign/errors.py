@@ -23,7 +23,7 @@
     ├── ExposureWarning                 what should be secret can be read by others
     ├── PrecisionWarning                there are too few reports to say much
     ├── MisfitWarning                   reports that the mechanism hardly makes
-    ├── UntoldWarning                   reports that tell nothing about the secret
+    ├── UntoldWarning                   reports that are uninformative about the secret
     ├── CountsWarning                   a file that holds exact counts of the people it is about
     ├── AlikeWarning                    symbols that people would take for one
     └── LeftoverWarning                 unfinished files of a run that was stopped
@@ -316,7 +316,7 @@ class MisfitWarning(MechdesignWarning):
 
 
 class UntoldWarning(MechdesignWarning):
-    """A mechanism whose reports tell nothing about how the secret is distributed."""
+    """A mechanism whose reports are uninformative about the distribution of the secret."""
 
 
 class CountsWarning(MechdesignWarning):

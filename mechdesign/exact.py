@@ -8,6 +8,7 @@ arithmetic and rounded to the safe side.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -20,12 +21,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .errors import quote
+
 #: Kernels are stored as integer weights over this denominator: every weight is an exact float.
 DENOMINATOR_BITS = 53
 DENOMINATOR = 1 << DENOMINATOR_BITS
 
 #: Levels above this many nats are never turned into numbers e^level.
 LARGEST_LEVEL = 2000
+
+#: Digits of an integer in a text. A weight of 2^20 bits has 315,653.
+MOST_DIGITS = 400_000
+#: Powers of ten that a number in a text may be away from one.
+LARGEST_EXPONENT = 400
+# Digits that Python reads and writes at once.
+_STEP = 3600
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?")
 
 _PRECISION = 192
 _MAX_PRECISION = 8192
@@ -89,7 +102,7 @@ def exp_bounds(level: Fraction, precision: int = _PRECISION) -> tuple[Fraction, 
         return Fraction(1), Fraction(1)
     if not 0 <= level <= LARGEST_LEVEL:
         raise ValueError(f"level {float(level)} is not between 0 and {LARGEST_LEVEL}")
-    # A tiny level needs the digits that tell e^level from one.
+    # A tiny level needs the digits in which e^level differs from one.
     extra = max(0, level.denominator.bit_length() - level.numerator.bit_length())
     with ctx.workprec(precision + extra):
         ball = arb(fmpq(level.numerator, level.denominator)).exp()
@@ -160,7 +173,7 @@ def log_bounds(ratio: Fraction, precision: int = _PRECISION) -> tuple[Fraction, 
 
     if ratio == 1:
         return Fraction(0), Fraction(0)
-    # A ratio next to one needs the digits that tell it from one.
+    # A ratio next to one needs the digits in which it differs from one.
     apart = abs(ratio.numerator - ratio.denominator).bit_length()
     extra = max(0, ratio.denominator.bit_length() - apart)
     with ctx.workprec(precision + extra):
@@ -262,3 +275,80 @@ def dot(weights: Sequence[int], matrix: NDArray[Any]) -> list[int]:
             value = (value << weight_bits) + (upper[k] << 32) + lower[k]
         total[place] = value
     return total
+
+
+# Numbers in text
+
+
+def read_integer(word: Any) -> int:
+    """An integer from its decimal digits; ``ValueError`` for other text, or over 400,000 digits.
+
+    >>> read_integer("9" * 5000) == 10**5000 - 1
+    True
+    """
+    if isinstance(word, int) and not isinstance(word, bool):
+        return word
+    text = word.strip() if isinstance(word, str) else ""
+    if len(text) > MOST_DIGITS or not _INTEGER.fullmatch(text):
+        raise ValueError(f"expected at most {MOST_DIGITS:,} digits, got {quote(word, 40)}")
+    if len(text) <= _STEP:
+        return int(text)
+    # Python reads a limited number of digits at once; halves keep the work small.
+    middle = len(text) // 2
+    low = text[-middle:]
+    sign = -1 if text[0] == "-" else 1
+    return read_integer(text[:-middle]) * 10**middle + sign * read_integer(low)
+
+
+def write_integer(value: int) -> str:
+    """The decimal digits of an integer of any length, as :func:`read_integer` reads them.
+
+    >>> write_integer(-10**5000) == "-1" + "0" * 5000
+    True
+    """
+    if value < 0:
+        return "-" + write_integer(-value)
+    # A digit is more than three bits; Python writes a limited number of them at once.
+    if value.bit_length() <= 3 * _STEP:
+        return str(value)
+    low = value.bit_length() // 7
+    above, below = divmod(value, 10**low)
+    return write_integer(above) + write_integer(below).rjust(low, "0")
+
+
+def write_fraction(value: Fraction) -> str:
+    """A rational as :func:`read_fraction` reads it, exact."""
+    above = write_integer(value.numerator)
+    return above if value.denominator == 1 else f"{above}/{write_integer(value.denominator)}"
+
+
+def read_fraction(word: Any) -> Fraction:
+    """The exact number of a text such as ``1/3``, ``0.1`` or ``1e-7``.
+
+    Raises ``ValueError`` for other text, for too many digits, and for exponents whose number,
+    written out, would fill the memory.
+
+    >>> read_fraction("2/6"), read_fraction("1e-1")
+    (Fraction(1, 3), Fraction(1, 10))
+    """
+    if isinstance(word, (int, float)) and not isinstance(word, bool):
+        return Fraction(word)
+    if not isinstance(word, str):
+        raise ValueError(f"expected a number, got {quote(word, 40)}")
+    above, slash, below = word.strip().partition("/")
+    if slash:
+        under = read_integer(below)
+        if under <= 0:
+            raise ValueError(f"expected a positive denominator, got {quote(below, 40)}")
+        return Fraction(read_integer(above), under)
+    if _INTEGER.fullmatch(above):
+        return Fraction(read_integer(above))
+    match = _NUMBER.fullmatch(above)
+    if match is None or len(above) > _STEP:
+        raise ValueError(f"expected a number, got {quote(word, 40)}")
+    exponent = match["exponent"] or "0"
+    if len(exponent) > 9 or abs(int(exponent)) > LARGEST_EXPONENT:
+        raise ValueError(
+            f"expected an exponent of at most {LARGEST_EXPONENT} in size, got {quote(word, 40)}"
+        )
+    return Fraction(above)

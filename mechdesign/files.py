@@ -1,10 +1,16 @@
-"""Files, read and written whole or not at all, and by one process at a time."""
+"""Files and JSON: read within limits, written whole or not at all, by one process at a time.
+
+One function reads every JSON file of the library. What it lets through is small enough to work
+with, nested no deeper than people write, and says each thing once.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import signal
+import stat
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +19,143 @@ from pathlib import Path
 from typing import Any
 
 from .errors import LeftoverWarning, StorageError, quote, warn
-from .reading import read_text as read_text
+
+# Largest file that is read whole, in bytes.
+_LARGEST_TEXT = 1 << 30
+# Lists and objects inside one another, at most. Labels are tuples of tuples, and no deeper.
+_DEEPEST = 64
+# Digits of an integer that JSON readers everywhere take.
+_MOST_DIGITS = 3600
+_TAKE_ANOTHER = "pass a saved design, or a kernel as .csv"
+
+
+# Reading
+
+
+def regular_file(path: str | Path) -> Path:
+    """The path of a regular file, or a :class:`StorageError`.
+
+    A device or a pipe has no end or none yet, so nothing waits for one.
+    """
+    try:
+        target = Path(path)
+        found = target.stat()
+    except FileNotFoundError:
+        raise StorageError(
+            f"file: expected an existing file, got {path}; check the path."
+        ) from None
+    except (OSError, ValueError, TypeError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else problem
+        raise StorageError(
+            f"file {_shown(path)}: cannot be read ({why}); check the path."
+        ) from None
+    if not stat.S_ISREG(found.st_mode):
+        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a device, a pipe or a socket"
+        raise StorageError(
+            f"file {path}: cannot be read (expected a regular file, got {kind}); check the path."
+        )
+    return target
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a regular file in UTF-8, or a :class:`StorageError`."""
+    target = regular_file(path)
+    try:
+        if target.stat().st_size > _LARGEST_TEXT:
+            raise StorageError(
+                f"file {path}: expected at most {_LARGEST_TEXT:,} bytes, got "
+                f"{target.stat().st_size:,}; check the path."
+            )
+        text = target.read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        raise StorageError(
+            f"file {path}: cannot be read (expected UTF-8 text, got other bytes at place "
+            f"{problem.start}); save it in UTF-8."
+        ) from None
+    except OSError as problem:
+        raise StorageError(
+            f"file {path}: cannot be read ({problem.strerror}); check the path."
+        ) from None
+    return text
+
+
+def read_json(path: str | Path, remedy: str = _TAKE_ANOTHER) -> Any:
+    """The content of a JSON file; raises :class:`StorageError` as :func:`parse_json` does."""
+    return parse_json(read_text(path), f"file {path}", remedy)
+
+
+def parse_json(text: str | bytes, subject: str, remedy: str = _TAKE_ANOTHER) -> Any:
+    """The content of a JSON text, where every name in an object is there once.
+
+    Raises :class:`StorageError` that names the cause: no JSON, a byte-order mark, a name twice, an
+    integer too long, or lists in lists deeper than 64; ``remedy`` says what else to hand in.
+
+    >>> parse_json('{"a": [1, 0.5]}', "file m.json")
+    {'a': [1, 0.5]}
+    """
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError:
+            raise _no_json(subject, "bytes that are no UTF-8", remedy) from None
+    if text.startswith("\ufeff"):
+        raise _no_json(
+            subject,
+            "a byte-order mark before it",
+            "save the file as UTF-8 without a byte-order mark",
+        )
+    deep = f"lists or objects nested deeper than {_DEEPEST}"
+    try:
+        content = json.loads(text, object_pairs_hook=_once, parse_int=_integer)
+    except RecursionError:
+        raise _no_json(subject, deep, remedy) from None
+    except ValueError as problem:
+        raise _no_json(subject, f"text that is no JSON ({problem})", remedy) from None
+    if _is_deep(content):
+        raise _no_json(subject, deep, remedy)
+    return content
+
+
+def _is_deep(content: Any) -> bool:
+    """Whether lists and objects lie deeper in one another than they may."""
+    level = [content]
+    for _ in range(_DEEPEST + 1):
+        inner: list[Any] = []
+        for part in level:
+            if isinstance(part, dict):
+                inner += part.values()
+            elif isinstance(part, list):
+                inner += part
+        level = [part for part in inner if isinstance(part, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"the name {quote(name, 40)} is there twice")
+        found[name] = value
+    return found
+
+
+def _integer(word: str) -> int:
+    if len(word) > _MOST_DIGITS:
+        raise ValueError(f"an integer of {len(word):,} digits, which must be in quotes")
+    return int(word)
+
+
+def _shown(path: Any) -> str:
+    return str(path) if isinstance(path, (str, Path)) else quote(path)
+
+
+def _no_json(subject: str, got: str, remedy: str) -> StorageError:
+    return StorageError(f"{subject}: expected JSON, got {got}; {remedy}.")
+
+
+# Writing
 
 
 def check_writable(path: str | Path, *, overwrite: bool, subject: str = "output") -> None:
@@ -188,13 +330,13 @@ def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
         lock = FileLock(claim.lock, mode=0o600)
         check_folder(claim.lock)
         try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise StorageError(
-                f"output {path}: expected a file that nobody else writes, got one that another "
-                "process is writing; wait for it, or choose another name."
-            ) from None
-        try:
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                raise StorageError(
+                    f"output {path}: expected a file that nobody else writes, got one that another "
+                    "process is writing; wait for it, or choose another name."
+                ) from None
             # It may have been made before the claim was ours.
             check_writable(path, overwrite=overwrite)
             claim.sweep()
@@ -202,9 +344,10 @@ def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
             yield claim
         finally:
             claim.discard()
-            # Gone while it is held: who waits for the file that was removed tries again.
-            claim.lock.unlink(missing_ok=True)
-            lock.release()
+            if lock.is_locked:
+                # Gone while it is held: who waits for the file that was removed tries again.
+                claim.lock.unlink(missing_ok=True)
+                lock.release()
     except OSError as problem:
         raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
 
@@ -215,8 +358,10 @@ def check_folder(path: Path) -> None:
     Not by making the lock itself: where the file system has no locks, its being there is the lock.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".probe")
-    os.close(handle)
-    Path(name).unlink(missing_ok=True)
+    try:
+        os.close(handle)
+    finally:  # also where an interrupt comes
+        Path(name).unlink(missing_ok=True)
 
 
 def _publish(name: Path, target: Path, *, overwrite: bool, private: bool) -> None:

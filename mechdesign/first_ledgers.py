@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InputError, StorageError
-from .files import read_text
+from .files import read_json, read_text
 from .mechanism import Mechanism
 from .privacy.notion import PrivacyNotion, parse_notion
-from .reading import read_json
 from .release.sampler import mechanism_of
 from .storage import from_json
 

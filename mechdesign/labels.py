@@ -139,7 +139,7 @@ def cut(text: str, width: int) -> str:
 
 
 def short_names(labels: Sequence[Label], width: int) -> list[str]:
-    """Labels in one line each, cut to a width, different ones told apart.
+    """Labels in one line each, cut to a width, different ones kept distinct.
 
     Where some would look alike, what all begin with goes; those that still do are numbered by
     their places.
@@ -175,7 +175,7 @@ def listing(labels: Sequence[Label], most: int = 6) -> str:
 
 
 def near_miss(values: Iterable[Any], labels: Sequence[Label]) -> str | None:
-    """Why values are no labels although they look like them, in words that name the label alone.
+    """Why values are no labels although they look like them; the text names the label alone.
 
     Spaces at the ends, letter case, two encodings of an accent, invisible characters, text against
     numbers, and numbers of 32 bits: what two columns that should fit most often differ by.
@@ -202,7 +202,7 @@ def near_miss(values: Iterable[Any], labels: Sequence[Label]) -> str | None:
 
 
 def alike(labels: Iterable[Label]) -> list[tuple[Label, Label, str]]:
-    """Labels that people would take for one another: pairs, each with what they differ by.
+    """Labels that people would take for one another: pairs, each with how they differ.
 
     >>> alike(["yes", "no", "Yes", "no "])
     [('yes', 'Yes', 'letter case'), ('no', 'no ', 'spaces at its ends')]
@@ -218,7 +218,7 @@ def alike(labels: Iterable[Label]) -> list[tuple[Label, Label, str]]:
 
 
 def _difference(value: Any, label: Label) -> str:
-    """What tells two labels apart whose folded texts are one."""
+    """How two labels differ whose folded texts are one."""
     if not (isinstance(value, str) and isinstance(label, str)):
         kinds = ["text" if isinstance(part, str) else "a number" for part in (value, label)]
         return f"its type, {kinds[0]} against {kinds[1]}" if kinds[0] != kinds[1] else ""
@@ -265,17 +265,17 @@ def _rounded(value: Any, labels: Sequence[Label]) -> Label:
     return next((x for x in near if np.float32(x) == np.float32(value)), None)
 
 
-def name_outputs(inputs: Sequence[Label], raised: NDArray[np.bool_]) -> list[str]:
+def name_outputs(inputs: Sequence[Label], likelier: NDArray[np.bool_]) -> list[str]:
     """Distinct readable names for outputs, after the symbols that each makes more likely.
 
-    ``raised`` is an ``(N, M)`` array. An output that raises one symbol bears its name, a few are
-    joined by ``+``; where most are raised the others are named, as in ``not c``.
+    ``likelier`` is an ``(N, M)`` array. An output that makes one symbol more likely bears its name,
+    a few are joined by ``+``; where it does so for most the others are named, as in ``not c``.
 
     >>> name_outputs(["a", "b", "c"], np.array([[1, 1, 0], [0, 1, 0], [0, 0, 0]], bool))
     ['a', 'not c', 'nothing']
     """
     names: list[str] = []
-    for column in raised.T:
+    for column in likelier.T:
         up, down = np.flatnonzero(column), np.flatnonzero(~column)
         if up.size == 0 or down.size == 0:
             name = "nothing"
@@ -284,7 +284,7 @@ def name_outputs(inputs: Sequence[Label], raised: NDArray[np.bool_]) -> list[str
         else:
             name = "not " + _joined(inputs, down)
         names.append(name)
-    # Several outputs may raise the same symbols, some more than others: number them.
+    # Several outputs may make the same symbols more likely, some more than others: number them.
     taken = set(names)
     count: dict[str, int] = {}
     for i, name in enumerate(names):

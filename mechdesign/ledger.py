@@ -34,7 +34,7 @@ from .release.fingerprints import Fingerprint
 from .release.receipts import Receipt, kernel_fingerprint
 from .release.sampler import mechanism_of
 from .release.streams import Survey
-from .serialising import mechanism_from_json, mechanism_to_json
+from .storage import mechanism_from_json, mechanism_to_json
 from .theory._composition import compose
 
 SCHEMA = 2

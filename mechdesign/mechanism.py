@@ -13,10 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import KernelError, is_iterable, quote
 from .exact import dyadic, fraction
-from .kernels import ROW_TOLERANCE, check_kernel, frame_index
 from .labels import Label, check_labels, near_miss, shorten
 from .prior import Prior
 
+# Row sums may be off from one by this much.
+_ROW_TOLERANCE = 1e-6
+# Entries down to minus this are taken as zero: solvers leave such dust behind.
+_NEGATIVE_TOLERANCE = 1e-9
+# Bits of a denominator.
 _MOST_BITS = 1 << 20
 
 
@@ -73,9 +77,9 @@ class Mechanism:
                 got=quote(normalise),
                 remedy="pass normalise=True for numbers printed with few digits",
             )
-        matrix = check_kernel(kernel, bool(normalise))
+        matrix = _checked_kernel(kernel, bool(normalise))
         if inputs is None:
-            inputs = frame_index(kernel)
+            inputs = _row_labels(kernel)
         if outputs is None and hasattr(kernel, "columns"):
             outputs = list(kernel.columns)
         self._fill(*dyadic(matrix), inputs, outputs)
@@ -94,32 +98,23 @@ class Mechanism:
         mechanism = cls.__new__(cls)
         try:
             array = np.array(weights)
+            got = "" if array.ndim == 2 and 0 not in array.shape else f"shape {array.shape}"
         except ValueError:
+            got = f"a {type(weights).__name__} of rows of different lengths"
+        if got:
             raise KernelError(
                 "kernel weights",
                 expected="an N×M array of integers",
-                got=f"a {type(weights).__name__} of rows of different lengths",
-                remedy="give one row per input",
-            ) from None
-        if array.ndim != 2 or 0 in array.shape:
-            raise KernelError(
-                "kernel weights",
-                expected="an N×M array of integers",
-                got=f"shape {array.shape}",
+                got=got,
                 remedy="give one row per input",
             )
-        if array.dtype != object and not np.issubdtype(array.dtype, np.integer):
+        mixed = array.dtype == object
+        whole = all(isinstance(w, (int, np.integer)) for w in array.flat) if mixed else False
+        if not whole and not np.issubdtype(array.dtype, np.integer):
             raise KernelError(
                 "kernel weights",
                 expected="integers",
-                got=f"dtype {array.dtype}",
-                remedy="use Mechanism(...) for floats",
-            )
-        if array.dtype == object and not all(isinstance(w, (int, np.integer)) for w in array.flat):
-            raise KernelError(
-                "kernel weights",
-                expected="integers",
-                got="other objects",
+                got="other objects" if mixed else f"dtype {array.dtype}",
                 remedy="use Mechanism(...) for floats",
             )
         if not isinstance(bits, (int, np.integer)) or not 0 <= bits <= _MOST_BITS:
@@ -137,7 +132,7 @@ class Mechanism:
                 remedy="correct the entry",
             )
         mechanism._fill(array, bits, inputs, outputs)
-        if check and mechanism.row_error > Fraction(ROW_TOLERANCE):
+        if check and mechanism.row_error > Fraction(_ROW_TOLERANCE):
             raise KernelError(
                 "kernel weights",
                 expected=f"rows with sum 2**{bits}",
@@ -199,7 +194,7 @@ class Mechanism:
     def posterior(self, prior: Prior) -> NDArray[np.float64]:
         """P(X|Y), an ``(N, M)`` array with one distribution per column.
 
-        An outcome of probability zero teaches nothing: its column is the prior.
+        An outcome of probability zero is uninformative: its column is the prior.
         """
         p = self._masses(prior)
         joint = self.joint(prior)
@@ -465,3 +460,66 @@ def _check_mechanism(other: Any) -> None:
             got=type(other).__name__,
             remedy="wrap it: md.Mechanism(kernel, inputs, outputs)",
         )
+
+
+def _row_labels(kernel: Any) -> list[Label] | None:
+    """Row labels of a pandas frame, unless they are just 0 … N-1."""
+    index = getattr(kernel, "index", None)
+    if not hasattr(kernel, "columns") or index is None:
+        return None
+    labels = list(index)
+    return None if labels == list(range(len(labels))) else labels
+
+
+def _checked_kernel(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
+    """The kernel as floats, or a :class:`KernelError` that says what is wrong with it."""
+    try:
+        if np.iscomplexobj(kernel):
+            raise TypeError
+        matrix = np.array(kernel, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise KernelError(
+            "kernel",
+            expected="an N×M array of numbers",
+            got=f"a {type(kernel).__name__} that cannot be read as one",
+            remedy="give rows of equal length that hold numbers only; of a design, its .mechanism",
+        ) from None
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise KernelError(
+            "kernel",
+            expected="an N×M array",
+            got=f"shape {matrix.shape}",
+            remedy="give one row per input",
+        )
+    matrix = np.where((matrix < 0) & (matrix >= -_NEGATIVE_TOLERANCE), 0.0, matrix)
+    if not np.isfinite(matrix).all() or (matrix < 0).any():
+        i, j = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))[0]
+        raise KernelError(
+            "kernel",
+            expected="non-negative finite probabilities",
+            got=f"{matrix[i, j]} in row {i}, column {j}",
+            remedy="correct the entry",
+        )
+    if normalise and matrix.max() > 1:
+        # A power of two that keeps the sums of rows finite.
+        matrix = np.ldexp(matrix, -int(np.frexp(matrix.max())[1]))
+    with np.errstate(over="ignore"):
+        sums = matrix.sum(axis=1)
+    if normalise:
+        if (sums <= 0).any():
+            raise KernelError(
+                "kernel",
+                expected="rows with a positive sum",
+                got=f"row {int(np.argmin(sums))} of zeros",
+                remedy="correct the row",
+            )
+        return matrix / sums[:, None]
+    worst = int(np.argmax(np.abs(sums - 1)))
+    if abs(sums[worst] - 1) > _ROW_TOLERANCE:
+        raise KernelError(
+            "kernel",
+            expected="rows with sum 1 (within 1e-6)",
+            got=f"sum {sums[worst]:.9g} in row {worst}",
+            remedy="correct the row, or pass normalise=True (--normalise) for rounded numbers",
+        )
+    return matrix

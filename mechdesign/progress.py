@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
-def track(items: Sequence[T] | Iterable[T], label: str, *, show: bool) -> Iterator[T]:
+def track(items: Iterable[T], label: str, *, show: bool) -> Iterator[T]:
     """The items one by one, with a bar that shows how many are done if ``show`` is set."""
-    if not show:
-        yield from items
-        return
-    from rich.console import Console
-    from rich.progress import track as rich_track
-
-    yield from rich_track(items, description=label, console=Console(stderr=True), transient=True)
+    total = len(items) if isinstance(items, Sized) else None
+    with counter(total, label, show=show) as advance:
+        for item in items:
+            yield item
+            advance(1)
 
 
 @contextmanager
 def counter(total: int | None, label: str, *, show: bool) -> Iterator[Callable[[int], None]]:
-    """A bar that is told how much more is done; ``total`` may be unknown."""
+    """A function to call with how much more is done; a bar shows it if ``show`` is set.
+
+    ``total`` may be unknown.
+    """
     if not show:
         yield lambda amount: None
         return

@@ -1,4 +1,4 @@
-"""Registers of classes by name: what subclassing a notion or a utility adds to."""
+"""Registers of classes by name: subclassing a notion or a utility adds to one, files name them."""
 
 from __future__ import annotations
 
@@ -24,3 +24,10 @@ def register(cls: type, registry: dict[str, Any], subject: str, error: type[Inpu
             remedy="rename the class, or pass register=False",
         )
     registry[cls.__name__.lower()] = cls
+
+
+def is_registered(item: Any, registry: dict[str, Any]) -> bool:
+    """Whether the class of an item is the one that its name stands for."""
+    own, known = type(item), registry.get(type(item).__name__.lower())
+    # A class that was defined again, as in a notebook, is the same class.
+    return known is not None and known.__module__ == own.__module__

@@ -1,13 +1,16 @@
 """Saving and loading designs and mechanisms, as JSON that is checked again when it is read.
 
 A saved design carries the integer weights of the kernel, the exact prior, the notions, the
-utility, and the dual numbers. Loading repeats the exact check of every notion and recomputes value,
-bound and gaps, so a file that claims more privacy or a better optimum than its numbers bear out is
-refused, even with a fitting digest. What cannot be computed from the numbers is a record and proves
-nothing: the method is kept where it could have found the kernel, and what it promises beyond the
-certificate only where it finds that kernel again; the solver is kept where its name is one of ours,
-and what the repair did where it is possible; what other methods found is written, but never read
-back.
+utility, and the dual variables. Loading repeats the exact check of every notion and recomputes
+value, bound and gaps, so a file that claims more privacy or a better optimum than its numbers bear
+out is refused, even with a fitting digest. What cannot be computed from the numbers is a record and
+proves nothing: the method is kept where it could have found the kernel, and what it promises beyond
+the certificate only where it finds that kernel again; the solver is kept where its name is one of
+ours, and what the repair did where it is possible; what other methods found is written, but never
+read back.
+
+Notions and utilities stand in a file by the name of their class and their parameters. A class of
+one's own is found when the module that defines it has been imported; loading imports nothing.
 """
 
 from __future__ import annotations
@@ -17,8 +20,14 @@ import hashlib
 import io
 import json
 import math
+import warnings
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from . import __version__
 from .certificate.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
@@ -32,34 +41,31 @@ from .errors import (
     visible,
     warn,
 )
-from .files import write_text
-from .labels import excel_safe_cell
+from .exact import read_fraction, read_integer, write_fraction, write_integer
+from .files import parse_json, read_json, read_text, write_text
+from .labels import Label, excel_safe_cell, tidy
 from .mechanism import Mechanism
 from .prior import Prior
-from .reading import parse_json, read_json, read_text
+from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
+from .registry import is_registered
 from .release.published import PublicDesign, needs_prior
-from .serialising import (
-    asked_to_json,
-    duals_from_json,
-    duals_to_json,
-    mechanism_from_json,
-    mechanism_to_json,
-    notion_from_json,
-    notion_to_json,
-    number_from_json,
-    number_to_json,
-    prior_from_json,
-    utility_from_json,
-)
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
-from .solve.problem import state_problem
+from .solve.method import Duals
+from .solve.problem import Problem, state_problem
 from .tables import read_matrix
-from .utility import LinearUtility
+from .utility import UTILITIES, Distance, LinearUtility, Matrix, Utility
 
 FORMAT = "mechdesign"
 SCHEMA = 1
+# What rounding may change of a value, a bound or a gap, as a share of what can be gained.
 _AGREEMENT = 1e-12
 _LONGEST_NAME = 200
+# Dual variables of small problems may take this many entries.
+_SMALL_MATRIX = 10**6
+# Matrices of dual variables that belong to one bound, and some more.
+_MATRICES = 8
+# Longer integers have no number in JSON that everybody reads.
+_LONGEST_LABEL = 10_000
 
 
 def save(
@@ -73,7 +79,7 @@ def save(
     :class:`PublicDesign`, from which estimates and plans are made as from any mechanism.
 
     Raises :class:`StorageError` when the file exists and ``overwrite`` is false, or when it cannot
-    be written. Warns (:class:`CountsWarning`) when a public kernel tells the masses of its prior.
+    be written. Warns (:class:`CountsWarning`) when a public kernel reveals the masses of its prior.
 
     Examples
     --------
@@ -115,7 +121,7 @@ def load(path: str | Path) -> Design | Mechanism:
 
 
 def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechanism:
-    """A kernel from any of the forms people keep them in, told apart by what the file holds.
+    """A kernel from any of the forms people keep them in, recognised by what the file holds.
 
     What :func:`save` wrote; a JSON array of rows; a JSON object with ``kernel`` and optionally
     ``inputs`` and ``outputs``; or a CSV matrix with labels.
@@ -160,7 +166,7 @@ def kernel_csv(mechanism: Mechanism, *, excel_safe: bool = False) -> str:
     return buffer.getvalue()
 
 
-# To JSON
+# To JSON: whole files
 
 
 def to_json(item: Design | Mechanism) -> dict[str, Any]:
@@ -169,7 +175,7 @@ def to_json(item: Design | Mechanism) -> dict[str, Any]:
         body: dict[str, Any] = {
             "kind": "public",
             "mechanism": mechanism_to_json(item),
-            "notions": [notion_to_json(notion) for notion in item.notions],
+            "notions": [_notion_out(notion) for notion in item.notions],
             **({"stated": list(item.stated)} if item.stated else {}),
             "fingerprint": item.fingerprint,
         }
@@ -200,9 +206,9 @@ def _design_out(item: Design) -> dict[str, Any]:
         "agreement": [_agreement_out(row) for row in item.agreement],
         "certificate": {
             "verdicts": [str(check.verdict) for check in c.checks],
-            "achieved": [list(map(number_to_json, check.achieved)) for check in c.checks],
-            "value": number_to_json(c.value),
-            "bound": number_to_json(c.bound),
+            "achieved": [list(map(_number_out, check.achieved)) for check in c.checks],
+            "value": _number_out(c.value),
+            "bound": _number_out(c.bound),
             "bound_source": c.bound_source,
             "gap": _gap_out(c.gap),
             "gain_gap": c.gain_gap,
@@ -216,7 +222,7 @@ def _design_out(item: Design) -> dict[str, Any]:
                 "loss": _gap_out(c.repair_loss),
             },
             "solver": c.solver,
-            "duals": duals_to_json(c.duals),
+            "duals": _duals_out(c.duals),
             "fingerprint": c.fingerprint,
         },
     }
@@ -225,7 +231,7 @@ def _design_out(item: Design) -> dict[str, Any]:
 def _agreement_out(row: Agreement) -> dict[str, Any]:
     return {
         **vars(row),
-        "bound": number_to_json(row.bound),
+        "bound": _number_out(row.bound),
         "gap": None if row.gap is None else _gap_out(row.gap),
     }
 
@@ -234,17 +240,170 @@ def _gap_out(gap: float) -> float | str:
     return gap if gap < UNKNOWN else "unknown"
 
 
-def _gap_in(gap: Any) -> float:
-    return UNKNOWN if gap == "unknown" else float(gap)
-
-
 def _digest(content: dict[str, Any]) -> str:
     kept = {key: value for key, value in content.items() if key != "digest"}
     text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# From JSON
+# To JSON: parts
+
+
+def problem_to_json(problem: Problem) -> dict[str, Any]:
+    """What a design is asked for, as plain values; raises :class:`StorageError` as :func:`save`."""
+    outputs = problem.outputs
+    return {
+        **asked_to_json(problem.prior, problem.notions, problem.utility, outputs),
+        "outputs": [label_to_json(label) for label in outputs],
+    }
+
+
+def prior_to_json(prior: Prior) -> dict[str, Any]:
+    """Labels, exact weights and probabilities of a prior, as plain values."""
+    return {
+        "labels": [label_to_json(label) for label in prior.labels],
+        "weights": [write_integer(w) for w in prior.weights],
+        "probabilities": prior.probabilities.tolist(),
+    }
+
+
+def asked_to_json(
+    prior: Prior,
+    notions: tuple[PrivacyNotion, ...],
+    utility: Utility,
+    outputs: tuple[Label, ...],
+) -> dict[str, Any]:
+    """Prior, notions and utility as plain values; raises :class:`StorageError`."""
+    return {
+        "prior": prior_to_json(prior),
+        "notions": [_notion_out(notion) for notion in notions],
+        "utility": _utility_out(utility, prior, outputs),
+    }
+
+
+def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> dict[str, Any]:
+    if isinstance(utility, LinearUtility):
+        try:
+            found = _named_out(utility)
+        except StorageError:  # its gains say all that a design needs
+            found = {"name": utility.spec}
+        return {**found, "gains": utility.gains(prior, outputs).tolist()}
+    found = _named_out(utility)
+    if "class" not in found and _utility_of(found) is None:
+        raise StorageError(
+            f"save: {quote(utility)} is a function given at run time, which a file cannot hold; "
+            "save found.mechanism instead, or derive a class from FInformation or SublinearUtility "
+            "that is a frozen dataclass, or whose constructor takes no arguments."
+        )
+    return found
+
+
+def _named_out(utility: Utility) -> dict[str, Any]:
+    """Name of a utility; for a registered dataclass its class and parameters as well."""
+    if not (is_dataclass(utility) and is_registered(utility, UTILITIES)):
+        return {"name": utility.spec}
+    values = {f.name: _number_out(getattr(utility, f.name)) for f in fields(utility) if f.init}
+    return {"name": utility.spec, "class": type(utility).__name__, "parameters": values}
+
+
+def _utility_of(part: dict[str, Any]) -> Utility | None:
+    """The registered utility that a file names; ``None`` where it is not known here."""
+    name = str(part["name"])
+    if name in ("distance:absolute", "distance:squared", "distance:discrete"):
+        return Distance(name.partition(":")[2])
+    values = {key: _number_in(value) for key, value in part.get("parameters", {}).items()}
+    cls = UTILITIES.get(str(part.get("class", name)).lower())
+    try:
+        utility = None if cls is None else cls(**values)
+    except TypeError:  # it takes other parameters
+        return None
+    return utility if utility is not None and utility.spec == name else None
+
+
+def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
+    """Integer weights and labels of a mechanism, as plain values."""
+    return {
+        "inputs": [label_to_json(label) for label in mechanism.inputs],
+        "outputs": [label_to_json(label) for label in mechanism.outputs],
+        "denominator_bits": mechanism.bits,
+        "weights": [[write_integer(int(w)) for w in row] for row in mechanism.weights],
+    }
+
+
+def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
+    """Name and parameters of a notion as plain values; raises :class:`StorageError`."""
+    if not is_registered(notion, NOTIONS):
+        raise StorageError(
+            f"save: expected a notion whose class is registered, got {quote(notion)}; leave "
+            "register=False out of its class, or save the mechanism alone, found.mechanism."
+        )
+    values = {name: _number_out(value) for name, value in notion_fields(notion).items()}
+    return {"name": type(notion).__name__, "parameters": values}
+
+
+def _duals_out(duals: Duals) -> dict[str, Any]:
+    """Dual variables as plain values, matrices by their entries other than zero."""
+    prices = None if duals.prices is None else duals.prices.tolist()
+    multipliers = None
+    if duals.multipliers is not None:
+        multipliers = [[_sparse_out(part) for part in parts] for parts in duals.multipliers]
+    found: dict[str, Any] = {"prices": prices, "multipliers": multipliers}
+    if duals.sums is not None:
+        found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.sums]
+    if duals.offset or duals.power:
+        found |= {"offset": duals.offset, "power": duals.power}
+    return found
+
+
+def _sparse_out(matrix: NDArray[np.float64]) -> dict[str, Any]:
+    rows, columns = np.nonzero(matrix)
+    return {
+        "shape": list(matrix.shape),
+        "rows": rows.tolist(),
+        "columns": columns.tolist(),
+        "values": matrix[rows, columns].tolist(),
+    }
+
+
+def _number_out(value: Any) -> Any:
+    """A parameter of a notion or utility as a plain value; :class:`StorageError` for others."""
+    value = tidy(value)
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    if isinstance(value, str) and value == "inf":
+        return {"text": value}
+    if value is None or isinstance(value, (int, float, str)):
+        return value
+    if isinstance(value, tuple):
+        return [_number_out(v) for v in value]
+    if isinstance(value, Fraction):
+        return {"fraction": write_fraction(value)}
+    raise StorageError(
+        f"parameter of a notion or utility: expected numbers, text or tuples of these, got "
+        f"{type(value).__name__}; save the mechanism alone, found.mechanism."
+    )
+
+
+def label_to_json(label: Label) -> Any:
+    """A label as plain values; raises :class:`StorageError` for one that has no such form."""
+    if isinstance(label, int) and label.bit_length() > _LONGEST_LABEL:
+        raise StorageError(
+            f"label {quote(label)}: expected an integer of at most {_LONGEST_LABEL} bits, got "
+            "more; relabel before saving."
+        )
+    if isinstance(label, float) and math.isinf(label):
+        return {"float": repr(label)}
+    if label is None or (isinstance(label, (str, int, float, bool)) and label == label):
+        return label
+    if isinstance(label, tuple):
+        return {"tuple": [label_to_json(part) for part in label]}
+    raise StorageError(
+        f"label {quote(label)}: expected text, a number or a tuple of these, got "
+        f"{type(label).__name__}; relabel before saving."
+    )
+
+
+# From JSON: whole files
 
 
 def from_json(content: Any, name: str = "file") -> Design | Mechanism:
@@ -300,7 +459,7 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
 
 
 def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
-    notions = [notion_from_json(part, name) for part in content["notions"]]
+    notions = [_notion_in(part, name) for part in content["notions"]]
     stated = [_word(text) for text in content.get("stated", [])]
     try:
         made = PublicDesign.of(mechanism_from_json(content["mechanism"]), notions, stated)
@@ -312,10 +471,10 @@ def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:
-    prior = prior_from_json(content["prior"])
+    prior = _prior_in(content["prior"])
     mechanism = mechanism_from_json(content["mechanism"])
-    notions = tuple(notion_from_json(part, name) for part in content["notions"])
-    utility = utility_from_json(content["utility"], prior, mechanism.outputs, name)
+    notions = tuple(_notion_in(part, name) for part in content["notions"])
+    utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
     saved = content["certificate"]
     outputs = mechanism.outputs if isinstance(utility, LinearUtility) else None
     problem = state_problem(prior, utility, notions, outputs)
@@ -324,7 +483,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         certificate = examine(
             problem,
             mechanism,
-            duals_from_json(saved["duals"], problem),
+            _duals_in(saved["duals"], problem),
             repair,
             _loss_in(saved["repair"]["loss"]),
             confirmed_solver(_word(saved["solver"])),
@@ -389,7 +548,7 @@ def _compare_claims(
     margin = _AGREEMENT * max(1.0, width, abs(certificate.value))
     gap_margin = margin / width if width > 0 else margin
     achieved = [level for check in certificate.checks for level in check.achieved]
-    value, bound = (number_from_json(saved[name]) for name in ("value", "bound"))
+    value, bound = (_number_in(saved[name]) for name in ("value", "bound"))
     gap, optimal = _gap_in(saved["gap"]), certificate.is_optimal
     claims: list[tuple[str, Any, Any, bool]] = [
         ("value", value, certificate.value, _near(value, certificate.value, margin)),
@@ -404,7 +563,7 @@ def _compare_claims(
     ]
     exact: list[tuple[str, Any, Any]] = [
         ("verdicts", saved["verdicts"], [str(c.verdict) for c in certificate.checks]),
-        ("achieved", [number_from_json(v) for row in saved["achieved"] for v in row], achieved),
+        ("achieved", [_number_in(v) for row in saved["achieved"] for v in row], achieved),
         ("probabilities", content["prior"]["probabilities"], prior.probabilities.tolist()),
     ]
     claims += [(claim, said, found, said == found) for claim, said, found in exact]
@@ -412,10 +571,138 @@ def _compare_claims(
         if not borne_out:
             raise StorageError(
                 f"{name}: the file claims {claim} {quote(said)}, its numbers give "
-                f"{quote(found)}; design "
-                "again."
+                f"{quote(found)}; design again."
             )
 
 
 def _near(said: float, found: float, margin: float, or_more: bool = False) -> bool:
     return said == found or abs(found - said) <= margin or (or_more and said > found)
+
+
+def _gap_in(gap: Any) -> float:
+    return UNKNOWN if gap == "unknown" else float(gap)
+
+
+# From JSON: parts
+
+
+def _prior_in(part: dict[str, Any]) -> Prior:
+    """The exact prior that :func:`prior_to_json` wrote."""
+    with warnings.catch_warnings():
+        # Whoever made the design was told of symbols without mass.
+        warnings.simplefilter("ignore")
+        return Prior.from_counts(
+            [read_fraction(w) for w in part["weights"]],
+            [_label_in(label) for label in part["labels"]],
+        )
+
+
+def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
+    """The mechanism that :func:`mechanism_to_json` wrote, with its integer weights."""
+    rows = [_weights_in(row) for row in part["weights"]]
+    weights: NDArray[Any] = np.array(rows, dtype=object)
+    if max(max(row) for row in rows) < 1 << 62:
+        weights = weights.astype(np.int64)
+    return Mechanism.from_weights(
+        weights,
+        read_integer(part["denominator_bits"]),
+        [_label_in(label) for label in part["inputs"]],
+        [_label_in(label) for label in part["outputs"]],
+    )
+
+
+def _weights_in(row: list[Any]) -> list[int]:
+    """A row of integers; at once where all are short runs of digits, as they nearly always are."""
+    if all(type(word) is str for word in row):
+        digits = "".join(row)
+        if digits.isascii() and digits.isdigit() and all(0 < len(word) < 4000 for word in row):
+            return list(map(int, row))
+    return [read_integer(word) for word in row]
+
+
+def _notion_in(part: dict[str, Any], name: str) -> PrivacyNotion:
+    """The notion that was written; raises :class:`StorageError` for one that is not known."""
+    cls = NOTIONS.get(part["name"].lower())
+    if cls is None:
+        raise _unknown(name, "notion", part["name"])
+    return cls(**{key: _number_in(value) for key, value in part["parameters"].items()})
+
+
+def _utility_in(
+    part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...], file: str
+) -> Utility:
+    """The utility that was written: a registered one, or its matrix of gains over the outputs."""
+    if "gains" not in part:
+        utility = _utility_of(part)
+        if utility is None or isinstance(utility, LinearUtility):
+            raise _unknown(file, "utility", part.get("class", part["name"]))
+        return utility
+    gains = np.array(part["gains"], dtype=float)
+    named = _utility_of(part)
+    # Only where it gives the gains of the file: what they are is what was designed for.
+    if isinstance(named, LinearUtility) and np.array_equal(named.gains(prior, outputs), gains):
+        return named
+    return Matrix(gains, outputs)
+
+
+def _unknown(file: str, kind: str, name: Any) -> StorageError:
+    return StorageError(
+        f"{file}: the {kind} {quote(name)} is not known here; import the module that defines it, "
+        "then load again."
+    )
+
+
+def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
+    """The dual variables that :func:`_duals_out` wrote, for the problem they are of.
+
+    Raises ``ValueError`` for matrices larger than any dual variables of the problem, each alone or
+    all together, before they are made.
+    """
+    prior, parts = problem.program.prior, problem.program.cone.parts
+    hypotheses = [part.width for part in parts]
+    side = max(len(problem.prior), len(problem.outputs))
+    most = max(_SMALL_MATRIX, 4 * side * max([side, *hypotheses]))
+    prices = None if part["prices"] is None else np.array(part["prices"], dtype=float)
+    if prices is not None and (prices.shape != (len(prior),) or not np.isfinite(prices).all()):
+        raise ValueError(f"prices of shape {prices.shape} for {len(prior)} symbols")
+    lists = [part["multipliers"], part.get("averages")]
+    total = sum(_entries(matrix) for parts in lists for row in parts or () for matrix in row)
+    if total > _MATRICES * most * max(1, len(problem.notions), len(parts)):
+        raise ValueError(f"dual variables of {total} entries together")
+    multipliers, sums = (
+        None if parts is None else tuple(tuple(_sparse_in(m, most) for m in row) for row in parts)
+        for parts in lists
+    )
+    offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
+    return Duals(prices, multipliers, sums, offset, power)
+
+
+def _entries(part: dict[str, Any]) -> int:
+    rows, columns = (read_integer(size) for size in part["shape"])
+    return max(rows, 0) * max(columns, 0)
+
+
+def _sparse_in(part: dict[str, Any], most: int) -> NDArray[np.float64]:
+    rows, columns = (read_integer(size) for size in part["shape"])
+    if not (rows > 0 and columns > 0 and rows * columns <= most):
+        raise ValueError(f"dual variables of shape {rows}×{columns}, where {most} entries fit")
+    matrix = np.zeros((rows, columns))
+    matrix[part["rows"], part["columns"]] = part["values"]
+    return matrix
+
+
+def _number_in(value: Any) -> Any:
+    """The inverse of :func:`_number_out`; tuples for lists."""
+    if value == "inf":
+        return math.inf
+    if isinstance(value, dict):
+        return value["text"] if "text" in value else read_fraction(value["fraction"])
+    return tuple(_number_in(v) for v in value) if isinstance(value, list) else value
+
+
+def _label_in(label: Any) -> Label:
+    if not isinstance(label, dict):
+        return label
+    if "float" in label:
+        return float(label["float"])
+    return tuple(_label_in(part) for part in label["tuple"])

@@ -24,12 +24,13 @@ from .errors import (
     quote,
     warn,
 )
+from .exact import read_fraction
+from .files import regular_file
 from .labels import Label, alike, parse_labels, tidy
-from .reading import read_fraction, regular_file
 
 #: Different values of a column that are designed on without being asked for.
 MOST_SYMBOLS = 1000
-# A column of so many values, most of them in one row only, tells rows apart, not groups of them.
+# A column of so many values, most of them in one row only, distinguishes rows, not groups of them.
 _FEW_VALUES = 100
 # So many fractions of which none recurs are measured.
 _FEW_FRACTIONS = 20
@@ -41,7 +42,7 @@ def count_values(
 ) -> dict[Label, int]:
     """How often each value occurs in a column, in label order.
 
-    Raises :class:`DataError` as :func:`check_symbols` does.
+    Raises :class:`DataError` as :meth:`mechdesign.Prior.from_data` does.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def count_values(
     missing : {"error", "drop"}
         Whether null and NaN entries are refused or left out.
     max_symbols : int, optional
-        The most values that are let through, see :func:`check_symbols`.
+        The most values that are let through, see :meth:`mechdesign.Prior.from_data`.
     """
     _check_missing_policy(missing)
     most = _checked_most(max_symbols)
@@ -94,21 +95,21 @@ def count_values(
                 got=f"values of type {type(value).__name__}, first in row {total}",
                 remedy="select a column that holds one value per row",
             ) from None
-    _settle_missing("column", blank, total, missing)
+    _refuse_missing("column", blank, total, missing)
     found = _ordered(counts, categories)
     fractions = any(isinstance(label, float) and not label.is_integer() for label in found)
-    check_symbols("column", len(found), total - blank, most, fractions=fractions)
+    _check_symbols("column", len(found), total - blank, most, fractions=fractions)
     _warn_of_alike("column", list(found))
     return found
 
 
-def check_symbols(
+def _check_symbols(
     subject: str, symbols: int, rows: Any, most: int | None, *, fractions: bool = False
 ) -> None:
     """Refuse a column of so many different values that it names no groups of people.
 
     A measured number or an identifier has about as many values as rows; a design on it would take
-    hours and tell nothing. Without a limit asked for, that is more than 1000 values, or more than
+    hours and be of no use. Without a limit asked for, that is more than 1000 values, or more than
     100 that are more than half as many as the rows, or more than 20 with fractions among them of
     which none recurs. ``rows`` is ``None`` where lines have shares, which count nobody.
     """
@@ -189,7 +190,7 @@ def count_csv(
         know theirs
     missing : {"error", "drop"}
     max_symbols : int, optional
-        The most values that are let through, see :func:`check_symbols`.
+        The most values that are let through, see :meth:`mechdesign.Prior.from_data`.
     """
     _check_missing_policy(missing)
     most = _checked_most(max_symbols)
@@ -199,14 +200,7 @@ def count_csv(
     blank = total = 0
     with _open_table(path) as (name, lines):
         reader = csv.DictReader(lines)
-        header = reader.fieldnames
-        if not header:
-            raise DataError(
-                f"table {name}",
-                expected="a header line and rows",
-                got="an empty file",
-                remedy="check the path",
-            )
+        header = _header(name, reader.fieldnames)
         if len(set(header)) < len(header):
             twice = next(cell for cell in header if header.count(cell) > 1)
             raise DataError(
@@ -233,15 +227,15 @@ def count_csv(
         raise DataError(
             f"table {name}", expected="at least one row", got="none", remedy="check the file"
         )
-    _settle_missing(f"column {quote(column)} of {name}", blank, total, missing)
+    subject = f"column {quote(column)} of {name}"
+    _refuse_missing(subject, blank, total, missing)
     people: Any = total - blank
     if weights is not None:
         whole = all(Fraction(count).denominator == 1 for count in counts.values())
         people = sum(counts.values()) if whole else None
     texts = list(counts)
-    subject = f"column {quote(column)} of {name}"
     fractions = any("." in text and _is_number(text) for text in texts)
-    check_symbols(subject, len(texts), people, most, fractions=fractions)
+    _check_symbols(subject, len(texts), people, most, fractions=fractions)
     typed = dict(zip(parse_labels(texts), texts, strict=True))
     _warn_of_alike(subject, sorted(typed, key=str))
     return {label: Fraction(counts[typed[label]]) for label in _ordered(Counter(typed), None)}
@@ -266,16 +260,20 @@ def _expect_commas(name: str, header: Sequence[str], *, sure: bool = False) -> N
 def csv_header(path: str | Path) -> list[str]:
     """Column names of a CSV file or shipped table; raises :class:`DataError` as reading does."""
     with _open_table(path) as (name, lines):
-        header = next(csv.reader(lines), [])
-    if not header:
+        header = _header(name, next(csv.reader(lines), []))
+    _expect_commas(name, header, sure=True)
+    return header
+
+
+def _header(name: str, cells: Sequence[str] | None) -> list[str]:
+    if not cells:
         raise DataError(
             f"table {name}",
             expected="a header line and rows",
             got="an empty file",
             remedy="check the path",
         )
-    _expect_commas(name, header, sure=True)
-    return header
+    return list(cells)
 
 
 def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], list[Label]]:
@@ -386,7 +384,7 @@ def _check_missing_policy(missing: str) -> None:
         raise UnknownNameError("policy for missing values", missing, ["error", "drop"])
 
 
-def _settle_missing(subject: str, blank: int, total: int, policy: str) -> None:
+def _refuse_missing(subject: str, blank: int, total: int, policy: str) -> None:
     if blank and policy == "error":
         raise DataError(
             subject,

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mechdesign.solve.sweeping import Walk
 
 import mechdesign as md
 from mechdesign import storage
-from mechdesign._compare.crossing import find_crossing
-from mechdesign._compare.frontiers import COLUMNS
+from mechdesign._compare.path import bracket_root
 from mechdesign.cli import main
 from mechdesign.errors import InputError, LevelError
 from mechdesign.privacy.families import as_families
@@ -24,6 +24,11 @@ from mechdesign.views.comparison import comparison_page
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1])
 LEVELS = [0.1, 0.5, 1.0]
+COLUMNS = (
+    *("prior", "utility", "notion", "target", "attained", "epsilon", "privacy"),
+    *("value", "bound", "gap", "loss", "kept", "achieved_pml", "achieved_ldp", "implied_ldp"),
+    *("mutual_information", "method"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -216,16 +221,16 @@ def test_targets_that_nothing_meets_are_said():
     assert found.pivot()[1][0][2] is None
 
 
-def test_crossings_against_functions_with_jumps():
+def test_roots_of_functions_with_jumps():
     def steps(level):
         return (-2.0 if level < 1 else -1.0 if level < 2.5 else 3.0) if level < 9 else math.inf
 
-    found = find_crossing(steps, 0.3, 1e-9, 1e-9, above=False)
+    found = bracket_root(steps, 0.3, 1e-9, 1e-9, above=False)
     assert found.below == pytest.approx(2.5, rel=1e-8)
     assert found.above == pytest.approx(2.5, rel=1e-8)
     assert steps(found.below) <= 0 < steps(found.above)
-    assert find_crossing(lambda level: 1.0, 1, 0, 0, above=False).below is None
-    assert find_crossing(lambda level: -1.0, 1, 0, 0, above=True).above is None
+    assert bracket_root(lambda level: 1.0, 1, 0, 0, above=False).below is None
+    assert bracket_root(lambda level: -1.0, 1, 0, 0, above=True).above is None
 
 
 # Several priors and utilities
@@ -290,10 +295,10 @@ def test_equal_notions_lead_together():
 
 def test_a_false_lead_would_show(found):
     """A control: with bounds that reach further, nothing is proved, and nobody leads alone."""
-    from mechdesign._compare.verdicts import rank
-
-    loose = [replace(p, kept_bound=p.kept + 1) for p in found]
-    assert all(len(r.leaders) == 3 and r.lead == 0 for r in rank(loose, "epsilon"))
+    loose = tuple(replace(p, kept_bound=p.kept + 1) for p in found)
+    rankings = replace(found, points=loose).rankings
+    assert len(rankings) == 3
+    assert all(len(r.leaders) == 3 and r.lead == 0 for r in rankings)
 
 
 def test_gaps_are_warned_of_once():
@@ -308,15 +313,13 @@ def test_gaps_are_warned_of_once():
 
 
 def test_a_stopped_comparison_goes_on(found, tmp_path, monkeypatch):
-    from mechdesign._compare import paths
-
     asked = (PRIOR, md.utility.Hamming(), [md.PML, md.LIP, md.LDP])
     half = md.compare(*asked, LEVELS[:2], resume=tmp_path / "kept")
     assert len(list((tmp_path / "kept").iterdir())) == 6
     made = []
-    step = paths.Walk.step
+    step = Walk.step
     monkeypatch.setattr(
-        paths.Walk, "step", lambda self, problem: made.append(problem) or step(self, problem)
+        Walk, "step", lambda self, problem: made.append(problem) or step(self, problem)
     )
     whole = md.compare(*asked, LEVELS, resume=tmp_path / "kept")
     assert len(made) == 3

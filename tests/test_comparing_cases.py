@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mechdesign.solve.sweeping import Walk
 
 import mechdesign as md
-from mechdesign._compare.verdicts import rank
 from mechdesign.errors import LevelError, NoMethodError, StorageError
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1])
@@ -43,10 +43,11 @@ def test_every_leader_has_the_lead_that_is_said():
     found = md.compare(PRIOR, md.utility.Hamming(), [md.PML, md.LIP, md.LDP], [1.0])
     pml, lip, ldp = found.points
     loose = replace(lip, kept_bound=pml.kept + 0.01)
-    (ranking,) = rank([pml, loose, ldp], "epsilon")
+    changed = replace(found, points=(pml, loose, ldp))
+    (ranking,) = changed.rankings
     assert ranking.leaders == ("PML", "LIP")
     assert ranking.lead == pytest.approx(lip.kept - ldp.kept_bound)
-    said = replace(found, points=(pml, loose, ldp)).verdict[0]
+    said = changed.verdict[0]
     assert "cannot be told apart" in said
     assert "give the same" not in said
 
@@ -115,10 +116,8 @@ def test_a_sound_design_for_another_utility_is_not_taken(tmp_path):
     ids=repr,
 )
 def test_designs_of_any_utility_are_found_again(utility, tmp_path, monkeypatch):
-    from mechdesign._compare import paths
-
     first = md.compare(PRIOR, utility, md.LDP, [0.5], resume=tmp_path)
-    monkeypatch.setattr(paths.Walk, "step", lambda *_: pytest.fail("designed again"))
+    monkeypatch.setattr(Walk, "step", lambda *_: pytest.fail("designed again"))
     again = md.compare(PRIOR, utility, md.LDP, [0.5], resume=tmp_path)
     assert [(p.value, p.bound) for p in again] == [(p.value, p.bound) for p in first]
 
@@ -141,12 +140,11 @@ def test_messages_about_losses_speak_of_losses():
 
 
 def test_an_interrupted_command_says_where_it_goes_on(tmp_path, monkeypatch, capsys):
-    from mechdesign._compare import paths
     from mechdesign.cli import main
 
     words = ["compare", "--prior", ".5,.3,.2", "-n", "pml", "--levels", ".1,.5,1"]
     words += ["--resume", str(tmp_path / "kept"), "-o", str(tmp_path / "found.csv")]
-    step, made = paths.Walk.step, []
+    step, made = Walk.step, []
 
     def interrupted(self, problem):
         if len(made) == 2:
@@ -155,7 +153,7 @@ def test_an_interrupted_command_says_where_it_goes_on(tmp_path, monkeypatch, cap
         return step(self, problem)
 
     with monkeypatch.context() as patched:
-        patched.setattr(paths.Walk, "step", interrupted)
+        patched.setattr(Walk, "step", interrupted)
         assert main(words) == 130
     said = capsys.readouterr().err
     assert f"kept in {tmp_path / 'kept'}; the same command goes on" in said
@@ -166,7 +164,7 @@ def test_an_interrupted_command_says_where_it_goes_on(tmp_path, monkeypatch, cap
 
 
 def test_information_of_rare_symbols_at_extreme_levels():
-    """Kernels that fail their check give way to other methods, and high levels lose no worth."""
+    """Kernels that fail their check give way to other methods, and high levels lose no value."""
     rare, even = md.Prior([1e-12, 0.3, 0.2, 0.5 - 1e-12]), md.Prior([0.25] * 4)
     levels = [1e-4, 22.627416997969522, 30.0, 32.0, 700.0]
     information = md.utility.MutualInformation()
@@ -188,9 +186,7 @@ def test_even_information_at_high_levels_needs_no_search():
 
 
 def test_what_no_file_can_hold_is_refused_before_anything_is_designed(tmp_path, monkeypatch):
-    from mechdesign._compare import paths
-
-    monkeypatch.setattr(paths.Walk, "step", lambda self, problem: pytest.fail("designed"))
+    monkeypatch.setattr(Walk, "step", lambda self, problem: pytest.fail("designed"))
     mine = md.utility.FInformation(lambda t: t * t - 1, "mine")
     with pytest.raises(StorageError, match="leave out resume"):
         md.compare(PRIOR, mine, md.PML, [0.5], resume=tmp_path / "kept")

@@ -39,17 +39,17 @@ def columns_are_convex(make):
     for rng, prior, utility, _ in instances(make, 1):
         first, second = rng.exponential(1, (2, len(prior), 200))
         first[rng.random(first.shape) < 0.3] = 0
-        a, b, both = (utility.worths(k, prior) for k in (first, second, first + second))
+        a, b, both = (utility.values(k, prior) for k in (first, second, first + second))
         assert (both <= a + b + 1e-12 * (1 + np.abs(a) + np.abs(b))).all()
 
 
 def columns_are_homogeneous(make):
-    """μ(c k) = c μ(k), and a column of zeros is worth nothing."""
+    """μ(c k) = c μ(k), and the value of a column of zeros is 0."""
     for rng, prior, utility, _ in instances(make, 2):
         columns, factor = rng.exponential(1, (len(prior), 50)), np.exp(rng.normal(0, 4, 50))
-        scaled = utility.worths(columns * factor, prior)
-        np.testing.assert_allclose(scaled, factor * utility.worths(columns, prior), rtol=1e-9)
-        assert utility.worths(np.zeros((len(prior), 2)), prior) == pytest.approx([0, 0], abs=0)
+        scaled = utility.values(columns * factor, prior)
+        np.testing.assert_allclose(scaled, factor * utility.values(columns, prior), rtol=1e-9)
+        assert utility.values(np.zeros((len(prior), 2)), prior) == pytest.approx([0, 0], abs=0)
 
 
 def processing_outputs_gains_nothing(make):
@@ -60,8 +60,8 @@ def processing_outputs_gains_nothing(make):
         assert utility.value(coarse, prior) <= utility.value(mechanism, prior) + 1e-12
 
 
-def constants_are_worth_the_same(make):
-    """Every constant kernel is worth what one output is; for f-informations that is zero."""
+def constants_have_one_value(make):
+    """Every constant kernel has the value of one output; for f-informations that is zero."""
     for rng, prior, utility, _ in instances(make, 4):
         row = rng.integers(1, 9, 4) * 2
         kernel = np.tile(row / row.sum(), (len(prior), 1))
@@ -86,7 +86,7 @@ def relabelling_changes_nothing(make):
         assert best[1] == pytest.approx(best[0], rel=1e-9, abs=1e-12)
 
 
-def more_privacy_is_worth_no_more(make):
+def more_privacy_gains_no_more(make):
     """The optimum grows with the level."""
     for number, (_, prior, utility, _) in enumerate(instances(make, 6)):
         notion = (md.PML, md.PMC, md.LIP, md.LDP)[number % 4]
@@ -96,7 +96,7 @@ def more_privacy_is_worth_no_more(make):
 
 def designs_report_their_own_value(make):
     """A design reports the utility's own value, between a constant kernel's and the bound,
-    and no private kernel met is worth more than the bound.
+    and no private kernel met has a value above the bound.
     """
     for rng, prior, utility, mechanism in instances(make, 7):
         found = md.design(prior, utility, md.LDP(0.7))
@@ -125,9 +125,9 @@ CONTRACT = (
     columns_are_convex,
     columns_are_homogeneous,
     processing_outputs_gains_nothing,
-    constants_are_worth_the_same,
+    constants_have_one_value,
     relabelling_changes_nothing,
-    more_privacy_is_worth_no_more,
+    more_privacy_gains_no_more,
     designs_report_their_own_value,
     the_check_at_the_door_agrees,
 )
@@ -152,7 +152,7 @@ def test_registered_utility(name, part):
 
 
 class _Broken(SublinearUtility, register=False):
-    def worths(self, columns, prior):
+    def values(self, columns, prior):
         return np.array([self.one(k, prior.probabilities) for k in columns.T])
 
 
@@ -176,7 +176,7 @@ class Offset(_Broken, register=False):
 
 
 class PaysForOutputs(_Broken, register=False):
-    """Homogeneous in no column of several outputs: more outputs are worth more."""
+    """Homogeneous in no column of several outputs: more outputs have a larger value."""
 
     def one(self, k, p):
         return float(np.sqrt(p @ k))
@@ -197,20 +197,20 @@ class Forgets(md.utility.MutualInformation, register=False):
 
 
 class Shifted(md.utility.ChiSquare, register=False):
-    """An f with f(1) > 0: constant kernels are worth something."""
+    """An f with f(1) > 0: constant kernels have a positive value."""
 
     def excess(self, deviations):
         return super().excess(deviations) + 0.1
 
 
 class Fades(md.utility.TotalVariation, register=False):
-    """Each call is worth less than the one before."""
+    """Each call gives less than the one before."""
 
     calls = 0
 
-    def worths(self, columns, prior):
+    def values(self, columns, prior):
         Fades.calls += 1
-        return super().worths(columns, prior) / Fades.calls
+        return super().values(columns, prior) / Fades.calls
 
 
 @pytest.mark.parametrize(
@@ -222,13 +222,13 @@ class Fades(md.utility.TotalVariation, register=False):
         (Squared, columns_are_homogeneous),
         (Squared, the_check_at_the_door_agrees),
         (Offset, columns_are_homogeneous),
-        (Offset, constants_are_worth_the_same),
+        (Offset, constants_have_one_value),
         (PaysForOutputs, columns_are_homogeneous),
-        (PaysForOutputs, constants_are_worth_the_same),
+        (PaysForOutputs, constants_have_one_value),
         (FirstSymbol, relabelling_changes_nothing),
         (Forgets, designs_report_their_own_value),
-        (Shifted, constants_are_worth_the_same),
-        (Fades, more_privacy_is_worth_no_more),
+        (Shifted, constants_have_one_value),
+        (Fades, more_privacy_gains_no_more),
     ],
     ids=lambda value: value.__name__,
 )

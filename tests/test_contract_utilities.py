@@ -105,7 +105,7 @@ def without_privacy_every_symbol_gets_its_best_output(make):
         assert md.design(prior, utility, md.LDP(np.inf)).value == pytest.approx(best, abs=1e-12)
 
 
-def more_privacy_is_worth_no_more(make):
+def more_privacy_gains_no_more(make):
     """The optimum grows with the level."""
     for _, prior, utility, _, _ in instances(make, 6):
         values = [md.design(prior, utility, md.LIP(e)).value for e in (0.0, 0.1, 0.5, 2.0)]
@@ -118,7 +118,7 @@ CONTRACT = (
     gains_follow_the_labels,
     designs_report_their_own_value,
     without_privacy_every_symbol_gets_its_best_output,
-    more_privacy_is_worth_no_more,
+    more_privacy_gains_no_more,
 )
 
 
@@ -168,7 +168,7 @@ class GrowsWithUse(md.utility.Hamming, register=False):
         (Squared, value_is_linear_in_the_kernel),
         (IgnoresLabels, gains_follow_the_labels),
         (GrowsWithUse, without_privacy_every_symbol_gets_its_best_output),
-        (GrowsWithUse, more_privacy_is_worth_no_more),
+        (GrowsWithUse, more_privacy_gains_no_more),
     ],
     ids=lambda value: value.__name__,
 )

@@ -12,7 +12,6 @@ from mechdesign.certificate.certificate import certify
 from mechdesign.errors import NoMethodError
 from mechdesign.exact import dot
 from mechdesign.privacy import databases
-from mechdesign.privacy.constraint import _large_product
 from mechdesign.solve.blockwise import Blockwise
 from mechdesign.solve.problem import state_problem
 
@@ -98,14 +97,19 @@ def test_entries_of_two_hundred_people():
     assert found.value > md.design(prior, LOSS, md.DP(0.15, "adjacent")).value
 
 
-def test_products_of_large_integers_are_exact():
+def test_likelihoods_of_large_masses_are_exact():
+    """Numbers of a million bits together are multiplied in another way than short ones."""
     rng = np.random.default_rng(1)
-    masses = tuple(tuple(int(v) << 900 for v in row) for row in rng.integers(0, 99, (3, 5)))
-    weights = rng.integers(0, 2**53, (5, 4))
+    masses = [[(int(v) << 60_000) + 1 for v in row] for row in rng.integers(1, 99, (3, 5))]
+    weights = rng.integers(0, 2**50, (5, 4))
     weights[:, 2] = 0
-    total = max(map(sum, masses))
-    product = _large_product(masses, total, weights)
-    assert product.tolist() == [dot(row, weights) for row in masses]
+    weights[:, 3] = 2**53 - weights[:, :2].sum(axis=1)
+    mechanism = md.Mechanism.from_weights(weights, 53)
+    hypotheses = md.Hypotheses.mixtures(masses)
+    found = hypotheses.likelihoods(mechanism)
+    for row, likelihoods in zip(masses, found.tolist(), strict=True):
+        products = [v * hypotheses.total for v in dot(row, weights)]
+        assert [v * sum(row) for v in likelihoods] == products
 
 
 def sets(rng):

@@ -17,7 +17,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign._audit import audit
-from mechdesign._compare.store import Store
+from mechdesign._compare.path import Store
 from mechdesign.certificate.certificate import examine
 from mechdesign.certificate.repair import Repair
 from mechdesign.errors import DataError, StorageError

@@ -10,17 +10,12 @@ import pytest
 
 import mechdesign as md
 from mechdesign import prior as prior_module
-from mechdesign import serialising, tables
+from mechdesign import storage
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, PriorError, StorageError
+from mechdesign.exact import read_fraction, read_integer, write_fraction, write_integer
+from mechdesign.files import parse_json
 from mechdesign.privacy.databases import counts_of
-from mechdesign.reading import (
-    parse_json,
-    read_fraction,
-    read_integer,
-    write_fraction,
-    write_integer,
-)
 from mechdesign.release.receipts import kernel_fingerprint
 from mechdesign.storage import from_json, load_kernel, to_json
 
@@ -77,10 +72,11 @@ def test_a_million_masses_that_do_not_sum_to_one_are_refused():
         md.Prior([1e-7] * MILLION)
 
 
-def test_denominators_that_have_nothing_in_common_are_refused_in_time(monkeypatch):
-    monkeypatch.setattr(prior_module, "_MOST_BITS", 10_000)
-    with pytest.raises(PriorError, match="over one denominator"):
-        md.Prior.from_counts([Fraction(1, n) for n in range(1, 400)])
+def test_denominators_that_fill_the_memory_are_refused_in_time():
+    """A thousand masses over one denominator of nine million bits are a gigabyte."""
+    tiny = Fraction(1, 3 << 9_000_000)
+    with pytest.raises(PriorError, match="over one denominator, got 1,000 masses over 2 denom"):
+        md.Prior.from_counts([Fraction(1, 7), tiny] * 500)
 
 
 @pytest.mark.parametrize("symbols", [10**9, 10**30, -1, 0])
@@ -134,9 +130,14 @@ def test_measured_numbers_of_few_rows_are_asked_about(tmp_path):
     assert len(md.Prior.from_data(measured * 2)) == 90
 
 
-@pytest.mark.parametrize("column", [list("abcd"), list(range(100)), list(range(900)) * 3])
+@pytest.mark.parametrize("column", [list("abcd"), list(range(100)), list(range(1000)) * 3])
 def test_few_values_or_values_that_recur_are_designed_on(column):
     assert len(md.Prior.from_data(column)) == len(set(column))
+
+
+def test_a_thousand_values_are_the_most_that_are_not_asked_about():
+    with pytest.raises(DataError, match="at most 1,000 different values"):
+        md.Prior.from_data(list(range(1001)) * 3)
 
 
 @pytest.mark.parametrize("most", [0, -1, 1.5, "9", True])
@@ -152,7 +153,6 @@ def test_counts_of_groups_are_people_not_lines(tmp_path):
     assert len(md.Prior.from_csv(path, "g", weights="n")) == 300
     with pytest.raises(DataError, match="300 in 300 rows"):
         md.Prior.from_csv(path, "g")
-    assert tables.MOST_SYMBOLS == 1000
 
 
 def test_shares_of_groups_count_nobody(tmp_path):
@@ -173,8 +173,8 @@ def test_loading_reads_a_row_of_weights_at_once(monkeypatch):
     content = json.loads(
         json.dumps(to_json(md.design(md.Prior.uniform(40), md.utility.Hamming(), md.LDP(1))))
     )
-    single = Counted(serialising.read_integer)
-    monkeypatch.setattr(serialising, "read_integer", single)
+    single = Counted(storage.read_integer)
+    monkeypatch.setattr(storage, "read_integer", single)
     check = Counted(md.LDP.check)
     monkeypatch.setattr(md.LDP, "check", lambda *arguments: check(*arguments))
     assert from_json(content).mechanism.shape == (40, 40)

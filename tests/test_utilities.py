@@ -18,7 +18,7 @@ from mechdesign.utility import UTILITIES, BayesGain, Distance, Hamming, LinearUt
 
 ABC = Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
 STEPS = Prior([0.5, 0.3, 0.2], [0, 1, 10])
-WORTH = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+GAINS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 
 
 refused = partial(checks.refused, error=UtilityError)
@@ -69,7 +69,7 @@ def test_distances_to_other_outputs():
         [-9.5, -6],
     ]
     assert Distance("absolute").output_labels(STEPS) == (0, 1, 10)
-    assert Distance(WORTH).output_labels(ABC) == (0, 1)
+    assert Distance(GAINS).output_labels(ABC) == (0, 1)
     halves = Prior([0.5, 0.5], [Fraction(1, 2), Fraction(3, 2)])
     assert Distance("squared").gains(halves, [0]).tolist() == [[-0.25], [-2.25]]
 
@@ -130,24 +130,24 @@ def test_functions_that_give_no_numbers_are_refused():
 
 
 def test_matrix_with_more_or_fewer_outputs_than_symbols():
-    assert Matrix(WORTH).output_labels(ABC) == (0, 1)
-    assert Matrix(WORTH, ["lo", "hi"]).output_labels(ABC) == ("lo", "hi")
+    assert Matrix(GAINS).output_labels(ABC) == (0, 1)
+    assert Matrix(GAINS, ["lo", "hi"]).output_labels(ABC) == ("lo", "hi")
     assert Matrix(np.eye(3)).output_labels(ABC) == ("a", "b", "c")
-    assert Matrix(WORTH).gains(ABC, (0, 1)).tolist() == WORTH
+    assert Matrix(GAINS).gains(ABC, (0, 1)).tolist() == GAINS
 
 
 def test_named_columns_are_picked_by_name():
-    named = Matrix(WORTH, ["lo", "hi"])
+    named = Matrix(GAINS, ["lo", "hi"])
     assert named.gains(ABC, ["hi"]).tolist() == [[2], [4], [6]]
     assert named.gains(ABC, ["hi", "lo"]).tolist() == [[2, 1], [4, 3], [6, 5]]
     refused(lambda: named.gains(ABC, ["mid"]), "['lo', 'hi']", "'mid'")
 
 
 def test_matrix_is_copied_and_read_only():
-    array = np.array(WORTH)
+    array = np.array(GAINS)
     kept = Matrix(array)
     array[:] = 0
-    assert kept.u.tolist() == WORTH
+    assert kept.u.tolist() == GAINS
     with pytest.raises(ValueError, match="read-only"):
         kept.u[0, 0] = 9
 
@@ -174,9 +174,9 @@ def test_bad_matrices_are_refused(make, case):
 
 @pytest.mark.parametrize("make", [Matrix, Distance, BayesGain])
 def test_matrices_of_another_shape_are_refused(make):
-    refused(lambda: make(WORTH).gains(STEPS.restricted(), (0, 1, 10)), "3 columns", "2")
+    refused(lambda: make(GAINS).gains(STEPS.restricted(), (0, 1, 10)), "3 columns", "2")
     two = Prior([0.5, 0.5])
-    refused(lambda: make(WORTH).gains(two, (0, 1)), "2 rows", "got 3")
+    refused(lambda: make(GAINS).gains(two, (0, 1)), "2 rows", "got 3")
 
 
 @pytest.mark.parametrize(
@@ -184,8 +184,8 @@ def test_matrices_of_another_shape_are_refused(make):
     [(["a", "a"], ["distinct"]), (["a"], ["2 labels"]), ("ab", ["single text"])],
 )
 def test_bad_output_labels_are_refused(labels, words):
-    refused(lambda: Matrix(WORTH, labels), *words)
-    refused(lambda: BayesGain(WORTH, labels), *words)
+    refused(lambda: Matrix(GAINS, labels), *words)
+    refused(lambda: BayesGain(GAINS, labels), *words)
 
 
 # BayesGain
@@ -195,8 +195,8 @@ def test_bayes_gain_from_a_function_and_from_a_matrix():
     by_function = BayesGain(lambda x, w: len(x) * w, actions=[1, 2])
     assert by_function.output_labels(ABC) == (1, 2)
     assert by_function.gains(ABC, (1, 2)).tolist() == [[1, 2]] * 3
-    by_matrix = BayesGain(WORTH, ["w", "v"])
-    assert by_matrix.gains(ABC, ("w", "v")).tolist() == WORTH
+    by_matrix = BayesGain(GAINS, ["w", "v"])
+    assert by_matrix.gains(ABC, ("w", "v")).tolist() == GAINS
     assert by_matrix.output_labels(ABC) == ("w", "v")
     assert by_matrix.references
 
@@ -214,8 +214,8 @@ def test_bayes_gain_refusals():
 def test_value_is_the_expected_gain():
     mechanism = Mechanism([[0.75, 0.25], [0.5, 0.5], [0, 1]], ["a", "b", "c"])
     by_hand = 0.5 * (0.75 * 1 + 0.25 * 2) + 0.3 * (0.5 * 3 + 0.5 * 4) + 0.2 * 6
-    assert Matrix(WORTH).value(mechanism, ABC) == pytest.approx(by_hand, rel=1e-15)
-    assert Distance(WORTH).value(mechanism, ABC) == pytest.approx(-by_hand, rel=1e-15)
+    assert Matrix(GAINS).value(mechanism, ABC) == pytest.approx(by_hand, rel=1e-15)
+    assert Distance(GAINS).value(mechanism, ABC) == pytest.approx(-by_hand, rel=1e-15)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=4, max_size=4))
@@ -246,12 +246,12 @@ def test_specs_and_looks():
     assert Hamming().spec == "hamming"
     assert Distance("abs").spec == "distance:absolute"
     assert Distance(lambda x, y: 0.0).spec == "distance:function"
-    assert Matrix(WORTH).spec == "matrix"
-    assert BayesGain(WORTH).spec == "bayesgain"
+    assert Matrix(GAINS).spec == "matrix"
+    assert BayesGain(GAINS).spec == "bayesgain"
     assert repr(Hamming()) == "Hamming()"
     assert repr(Distance("squared")) == "Distance(squared)"
-    assert repr(Matrix(WORTH)) == "Matrix(3×2)"
-    assert repr(BayesGain(WORTH)) == "BayesGain(3×2)"
+    assert repr(Matrix(GAINS)) == "Matrix(3×2)"
+    assert repr(BayesGain(GAINS)) == "BayesGain(3×2)"
     assert repr(BayesGain(lambda x, w: 1.0, ["a"])) == "BayesGain(function)"
 
 

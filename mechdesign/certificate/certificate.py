@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CertificateError
-from ..exact import Verdict, float_at_least, nearest_float
+from ..exact import Verdict, float_at_least, nearest_float, write_integer
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import Check, notion_fields
-from ..reading import write_integer
 from ..solve.method import Candidate, Duals
 from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram, SublinearProgram
@@ -304,6 +303,8 @@ def _canonical(value: Any) -> str:
     """A text that is the same for equal parameters and no others."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype.str}{value.shape}{np.ascontiguousarray(value).tobytes().hex()}"
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, (tuple, list)):
         return "(" + ",".join(_canonical(part) for part in value) + ")"
     return repr(value)

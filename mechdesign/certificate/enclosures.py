@@ -41,7 +41,7 @@ class Enclosure:
 
 def sums_up(utility: SublinearUtility) -> TypeGuard[FInformation]:
     """Whether a utility is the sum of its excess, and no other function of a column."""
-    return isinstance(utility, FInformation) and type(utility).worths is FInformation.worths
+    return isinstance(utility, FInformation) and type(utility).values is FInformation.values
 
 
 def enclosed_sum(utility: FInformation, terms: Sequence[Term]) -> Enclosure | None:
@@ -88,7 +88,7 @@ def kernel_enclosure(
     """
     if not sums_up(utility):
         rows = weights.astype(float) / float(weights[0].astype(object).sum())
-        return enclosed_floats(utility.worths(rows, prior), len(prior))
+        return enclosed_floats(utility.values(rows, prior), len(prior))
     return enclosed_sum(utility, _kernel_terms(prior, weights))
 
 
@@ -129,7 +129,7 @@ def _kernel_terms(prior: Prior, weights: NDArray[Any]) -> list[Term]:
 def revealed_enclosure(utility: SublinearUtility, prior: Prior) -> Enclosure | None:
     """Σ_x μ(e_x): every symbol revealed. No kernel has a larger value, as μ is subadditive."""
     if not sums_up(utility):
-        return enclosed_floats(utility.worths(np.eye(len(prior)), prior), len(prior))
+        return enclosed_floats(utility.values(np.eye(len(prior)), prior), len(prior))
     terms: list[Term] = []
     for weight, count in _counted(prior).items():
         p = Fraction(weight, prior.total)
@@ -173,7 +173,7 @@ def edges_enclosure(
         columns = [
             [nearest_float(share * k) for k in ray] for share, ray in zip(shares, rays, strict=True)
         ]
-        return enclosed_floats(utility.worths(np.array(columns).T, prior), len(prior))
+        return enclosed_floats(utility.values(np.array(columns).T, prior), len(prior))
     if len(rays) == 1:
         return enclosed_sum(utility, [])
     terms: list[Term] = []

@@ -29,7 +29,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from .._compare.frontiers import Comparison
+    from .._compare.comparison import Comparison
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -90,10 +90,9 @@ def compare(
     force: Force = False,
 ) -> None:
     """Compare how much utility several notions allow, and say which gives the most."""
-    from .._compare.running import compare as run_compare
+    from .._compare._compare import compare as run_compare
     from ..files import check_writable
-    from ..serialising import prior_to_json
-    from ..storage import SCHEMA
+    from ..storage import SCHEMA, prior_to_json
     from ..views import text as reporting
 
     known = read_prior(table, column, weights, missing, prior, max_symbols)

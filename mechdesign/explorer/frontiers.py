@@ -13,7 +13,7 @@ from ..privacy.notion import NOTIONS, PrivacyNotion
 from ..solve._design import Design, design
 from ..solve._sweep import sweep
 from ..solve.problem import state_problem
-from ..utility.base import LinearUtility
+from ..utility.linear import LinearUtility
 from .settings import Demand, Settings
 
 #: Levels of a frontier in nats: the ends of the sliders, and even steps of the logarithm between.

@@ -1,5 +1,11 @@
-"""Mechanisms on the real line: Laplace and Gaussian noise, randomised response, quantisation."""
+"""On the real line: how much noise does a guarantee take, and what does noise leak?
 
+In come numbers, priors with numeric labels, or laws of a bounded secret; out come amounts of noise
+that are never too small, leakages of outcomes, and mechanisms. Beside them stands randomised
+response, whose levels have closed forms as well.
+"""
+
+from ._quantise import counting_edges, quantise
 from .additive import (
     classical_comparison,
     classical_gaussian_variance,
@@ -11,13 +17,12 @@ from .additive import (
     noisy_information,
     query_spread,
     variation_from_information,
+    wasserstein_infinity,
+    wasserstein_scale,
 )
-from .gaussian import GaussianNoise
-from .laplace import LaplaceMean
-from .laws import Law
-from .quantising import counting_edges, quantise
+from .bounded import GaussianNoise, LaplaceMean
+from .law import Law
 from .response import RandomisedResponse
-from .wasserstein import wasserstein_infinity, wasserstein_scale
 
 __all__ = [
     "GaussianNoise",

@@ -26,7 +26,7 @@ from ..exact import (
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import check_level
-from .checking import checked, shown
+from .checks import checked, shown
 
 NAMES = ("ldp", "pml", "pmc", "lip", "maximal_leakage")
 

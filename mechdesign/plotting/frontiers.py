@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._compare.frontiers import Comparison
-from .._compare.paths import MATCHED_BY, FrontierPoint
+from .._compare.comparison import MATCHED_BY, Comparison, FrontierPoint
 from ..errors import InputError, UnknownNameError
 from .style import (
     NORMAL,

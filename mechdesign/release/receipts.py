@@ -19,11 +19,11 @@ import numpy as np
 
 from .. import __version__
 from ..errors import DataError, StorageError, UnknownNameError, quote
-from ..files import read_text, write_text
+from ..exact import write_integer
+from ..files import parse_json, read_text, write_text
 from ..mechanism import Mechanism
 from ..privacy import DP, LDP, ApproximateLDP, MetricPrivacy
 from ..privacy.notion import notion_fields
-from ..reading import parse_json, write_integer
 from .sampler import mechanism_of
 
 KEY = "mechdesign"

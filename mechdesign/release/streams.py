@@ -16,10 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import DataError, StorageError, UnknownNameError
-from ..files import check_writable, claimed, noticed_interrupts
+from ..files import check_writable, claimed, noticed_interrupts, read_json
 from ..labels import excel_safe_cell
 from ..progress import counter
-from ..reading import read_json
 from ..tables import csv_header
 from .batches import ColumnRelease, Policy, load_arrow
 from .counting import count_columns

@@ -21,7 +21,8 @@ from ..prior import Prior, as_prior
 from ..privacy.notion import PrivacyNotion, as_notions
 from ..privacy.rows import ConeRows
 from ..privacy.sums import SumConstraint
-from ..utility.base import LinearUtility, Utility, checked_matrix
+from ..utility.base import Utility
+from ..utility.linear import LinearUtility, checked_matrix
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
 from .program import LARGEST_GAIN, Cone, LinearProgram, Program, SublinearProgram
 

@@ -459,7 +459,7 @@ class SublinearProgram(Program):
 
     def column_values(self, columns: Array) -> Array:
         """μ of each column of an ``(n, M)`` array."""
-        return self.utility.worths(columns, self.prior)
+        return self.utility.values(columns, self.prior)
 
     def lifted_values(self, deviations: Array) -> Array:
         """μ of columns of output mass one, by the deviations of their lifts from one, ``(C, n)``.

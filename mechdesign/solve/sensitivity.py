@@ -26,7 +26,7 @@ from ..privacy.constraint import Rounding
 from ..privacy.notion import PrivacyNotion
 from ..privacy.rows import Multipliers
 from ..privacy.sums import SumConstraint, SumDuals
-from ..utility.base import LinearUtility
+from ..utility.linear import LinearUtility
 from ._design import Design
 from .backends.highs import Model
 from .problem import Problem, state_problem

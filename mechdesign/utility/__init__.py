@@ -1,7 +1,11 @@
-"""What must survive: utilities, all maximised (a loss enters as its negative)."""
+"""What must survive? Utilities, all maximised (a loss enters as its negative).
 
-from .base import UTILITIES, LinearUtility, Utility
-from .linear import BayesGain, Distance, Hamming, Matrix
+In come a prior and the outputs, or the columns of a kernel; out come the gains of a linear utility,
+or the values of columns of a sub-convex one, in floats and where possible enclosed.
+"""
+
+from .base import UTILITIES, Utility
+from .linear import BayesGain, Distance, Hamming, LinearUtility, Matrix
 from .sublinear import (
     ChiSquare,
     FInformation,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -10,8 +11,99 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import UnknownNameError, UtilityError, is_iterable, quote
 from ..labels import Label, check_labels
+from ..mechanism import Mechanism
 from ..prior import Prior
-from .base import LinearUtility, checked_matrix
+from .base import Utility
+
+
+class LinearUtility(Utility):
+    """E[u(X, Y)] for a gain matrix u: linear in the kernel."""
+
+    @abstractmethod
+    def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+        """The ``(N, M)`` matrix u over the prior's symbols and the given outputs."""
+
+    def output_labels(self, prior: Prior) -> tuple[Label, ...]:
+        """The outputs used when none are asked for: the prior's symbols."""
+        return prior.labels
+
+    def labels_for(self, prior: Prior, outputs: Any) -> tuple[Label, ...]:
+        """Output labels for an ``outputs=`` argument: ``None``, or a sequence of labels."""
+        if outputs is None:
+            return self.output_labels(prior)
+        if isinstance(outputs, (int, np.integer)):
+            default = self.output_labels(prior)
+            if int(outputs) == len(default):
+                return default
+            raise UtilityError(
+                f"outputs for {type(self).__name__}",
+                expected=f"output labels, or the number {len(default)}",
+                got=f"the number {quote(outputs)}",
+                remedy="list the labels, so that the value of each output is known",
+            )
+        if isinstance(outputs, (str, bytes)):
+            return check_labels(outputs, len(outputs), "outputs", UtilityError)
+        if not is_iterable(outputs):
+            raise UtilityError(
+                "outputs",
+                expected="a list of labels",
+                got=quote(outputs),
+                remedy="leave it out, or name the outputs",
+            )
+        labels = list(outputs)
+        if not labels:
+            raise UtilityError(
+                "outputs",
+                expected="at least one output",
+                got="none",
+                remedy="leave it out, or name the outputs",
+            )
+        return check_labels(labels, len(labels), "outputs", UtilityError)
+
+    def value(self, mechanism: Mechanism, prior: Prior) -> float:
+        """Expected utility Σ p(x) K[x,y] u(x,y)."""
+        joint = mechanism.joint(prior)
+        gains = self.gains(prior, mechanism.outputs)
+        return float((joint * gains).sum())
+
+
+def checked_matrix(values: Any, shape: tuple[int, int] | None, subject: str) -> NDArray[np.float64]:
+    """A finite float matrix, of a given shape if one is given."""
+    try:
+        if np.iscomplexobj(values):
+            raise TypeError
+        matrix = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise UtilityError(
+            subject,
+            expected="an N×M array of numbers",
+            got="something else",
+            remedy="give rows of equal length that hold numbers only",
+        ) from None
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise UtilityError(
+            subject,
+            expected="an N×M array",
+            got=f"shape {matrix.shape}",
+            remedy="one row per input symbol, one column per output",
+        )
+    if shape is not None and matrix.shape != shape:
+        raise UtilityError(
+            subject,
+            expected=f"shape {shape} (inputs × outputs)",
+            got=f"{matrix.shape}",
+            remedy="one row per input symbol, one column per output",
+        )
+    if not np.isfinite(matrix).all():
+        i, j = np.argwhere(~np.isfinite(matrix))[0]
+        raise UtilityError(
+            subject,
+            expected="finite numbers",
+            got=f"{matrix[i, j]} in row {i}, column {j}",
+            remedy="replace it; forbid an outcome by a large loss instead of an infinite one",
+        )
+    matrix.setflags(write=False)
+    return matrix
 
 
 class Hamming(LinearUtility):
@@ -50,7 +142,7 @@ class Matrix(LinearUtility):
     Parameters
     ----------
     u : (N, M) array
-        Worth of output y when the symbol is x; M may differ from N.
+        Gain of output y when the symbol is x; M may differ from N.
     outputs : M labels, optional
         Names of the outputs; the prior's labels when M = N, else ``0 … M-1``.
     """
@@ -145,18 +237,13 @@ class Distance(LinearUtility):
     """
 
     def __init__(self, d: str | Callable[[Any, Any], float] | ArrayLike) -> None:
-        self._matrix: Matrix | None = None
-        self._function: Callable[[Any, Any], float] | None = None
-        self._name = "function"
+        self._matrix = None if isinstance(d, str) or callable(d) else Matrix(d)
+        self._name = "function" if callable(d) else "matrix"
         if isinstance(d, str):
-            name = "absolute" if d == "abs" else d
-            if not isinstance(name, str) or name not in _DISTANCES:
+            self._name = "absolute" if d == "abs" else d
+            if self._name not in _DISTANCES:
                 raise UnknownNameError("distance", d, _DISTANCES)
-            self._function, self._name = _DISTANCES[name], name
-        elif callable(d):
-            self._function = d
-        else:
-            self._matrix, self._name = Matrix(d), "matrix"
+        self._function: Any = d if callable(d) else _DISTANCES.get(self._name)
 
     @property
     def spec(self) -> str:
@@ -171,12 +258,19 @@ class Distance(LinearUtility):
         """−d, an ``(N, M)`` array."""
         if self._matrix is not None:
             return -self._matrix.gains(prior, outputs)
-        assert self._function is not None
+        if self._name in ("absolute", "squared"):
+            table: Any = self._numeric(prior, outputs)
+        else:
+            table = tabulate(self._function, prior.labels, outputs, "distance function")
+        return -checked_matrix(table, (len(prior), len(outputs)), "distances")
+
+    def _numeric(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
         try:
-            if self._name in ("absolute", "squared"):
-                table: Any = self._numeric(prior, outputs)
-            else:
-                table = tabulate(self._function, prior.labels, outputs, "distance function")
+            if any(isinstance(label, (str, bool)) for label in (*prior.labels, *outputs)):
+                raise TypeError
+            x, y = np.array(prior.labels, dtype=float), np.array(outputs, dtype=float)
+            with np.errstate(over="ignore", invalid="ignore"):
+                return np.asarray(self._function(x[:, None], y[None, :]))
         except (TypeError, OverflowError):
             raise UtilityError(
                 f"distance {quote(self._name)}",
@@ -184,16 +278,6 @@ class Distance(LinearUtility):
                 got=f"labels such as {quote(prior.labels[0])} and {quote(outputs[0])}",
                 remedy="label the symbols with numbers, or give a matrix of distances",
             ) from None
-        return -checked_matrix(table, (len(prior), len(outputs)), "distances")
-
-    def _numeric(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
-        if any(isinstance(label, (str, bool)) for label in (*prior.labels, *outputs)):
-            raise TypeError
-        x = np.array(prior.labels, dtype=float)[:, None]
-        y = np.array(outputs, dtype=float)[None, :]
-        assert self._function is not None
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(self._function(x, y))
 
     def __repr__(self) -> str:
         return f"Distance({self._name})"

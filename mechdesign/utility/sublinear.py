@@ -1,6 +1,6 @@
 """Sub-convex utilities Σ_y μ(K[:, y]): μ convex and positively homogeneous in a column.
 
-With q = pᵀk and lifts t = k/q a column is worth q·F(t), F convex. The best kernel puts its
+With q = pᵀk and lifts t = k/q the value of a column is q·F(t), F convex. The best kernel puts its
 columns on extreme points of the cone that the privacy notions leave ([Kairouz2016]); how many
 outputs it has is found, not given.
 """
@@ -41,14 +41,27 @@ class SublinearUtility(Utility):
     #: Whether values and bounds can be enclosed; else they rest on a function in floats.
     is_enclosed: ClassVar[bool] = False
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        # ``worths`` is the former name of ``values``: whichever a class defines, it is both.
+        own = vars(cls)
+        if "values" in own:
+            cls.worths = own["values"]  # type: ignore[method-assign]
+        elif "worths" in own:
+            cls.values = own["worths"]  # type: ignore[method-assign]
+        super().__init_subclass__(**keywords)
+
     @abstractmethod
-    def worths(self, columns: Vector, prior: Prior) -> Vector:
+    def values(self, columns: Vector, prior: Prior) -> Vector:
         """μ of each column of an ``(N, M)`` array of non-negative numbers, ``(M,)``."""
+
+    def worths(self, columns: Vector, prior: Prior) -> Vector:
+        """The former name of :meth:`values`."""
+        return self.values(columns, prior)
 
     def value(self, mechanism: Mechanism, prior: Prior) -> float:
         """Σ_y μ(K[:, y]) of a kernel."""
         mechanism.output_distribution(prior)  # refuses a prior over other symbols
-        return float(self.worths(mechanism.kernel, prior).sum())
+        return float(self.values(mechanism.kernel, prior).sum())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -108,16 +121,18 @@ class FInformation(SublinearUtility):
         _check_convex_curve(self)
 
     def excess(self, deviations: Vector) -> Vector:
-        """f(1 + d) up to a multiple of d, which no kernel can tell: Σ p d = 0 in every column."""
+        """f(1 + d) up to a multiple of d, which no value depends on: Σ p d = 0 in every column."""
         return self._checked(1.0 + deviations) - self._offset - self._slope * deviations
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        if "excess" in vars(cls):
+        own = vars(cls)
+        if "excess" in own and not (issubclass(cls, _Named) and "ball" in own):
             # Another function, of which floats are all that is known unless the class says more.
-            for name in ("is_enclosed", "enclose", "finite_or_more"):
-                if name not in vars(cls):
-                    setattr(cls, name, vars(_InFloats)[name])
+            known = {"is_enclosed": False, "enclose": FInformation.enclose}
+            for name, value in {**known, "finite_or_more": _finite_excess}.items():
+                if name not in own:
+                    setattr(cls, name, value)
 
     def finite_or_more(self, deviations: Vector) -> Vector:
         """:meth:`excess`, but infinite instead of an error where the numbers are too large."""
@@ -185,12 +200,12 @@ class FInformation(SublinearUtility):
                 f"f of {self.name}",
                 expected="finite numbers for lifts from 0 on, one for each",
                 got=bad,
-                remedy="a divergence that is infinite at 0 is worth infinitely much whenever an "
+                remedy="a divergence that is infinite at 0 has no finite value whenever an "
                 "outcome rules a symbol out; use a finite one",
             )
         return values
 
-    def worths(self, columns: Vector, prior: Prior) -> Vector:
+    def values(self, columns: Vector, prior: Prior) -> Vector:
         """Q Σ p f(k/q) of each column; 0 for a column of zeros."""
         p = prior.probabilities
         q = p @ columns
@@ -199,11 +214,11 @@ class FInformation(SublinearUtility):
         # entry of the most likely symbol, k − q keeps its digits.
         apart = columns[:, live] - columns[int(np.argmax(p)), live]
         deviations = np.maximum((apart - p @ apart) / q[live], -1.0)
-        worth = np.zeros(columns.shape[1])
+        found = np.zeros(columns.shape[1])
         # Symbols of zero mass have lifts but no weight; theirs may exceed what f was made for.
         known = p > 0
-        worth[live] = q[live] * (p[known] @ self.excess(deviations[known]))
-        return worth
+        found[live] = q[live] * (p[known] @ self.excess(deviations[known]))
+        return found
 
     @property
     def spec(self) -> str:
@@ -214,20 +229,46 @@ class FInformation(SublinearUtility):
         return f"FInformation({self.name})"
 
 
-class _InFloats:
-    """What an f-information is that is known by its excess in floats alone."""
-
-    is_enclosed: ClassVar[bool] = False
-    enclose = FInformation.enclose
-
-    def finite_or_more(self, deviations: Vector) -> Vector:
-        """The excess, infinite where it is no finite number."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = np.asarray(self.excess(deviations))  # type: ignore[attr-defined]
-        return np.where(np.isfinite(values), values, np.inf)
+def _finite_excess(utility: FInformation, deviations: Vector) -> Vector:
+    """The excess, infinite where it is no finite number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = np.asarray(utility.excess(deviations))
+    return np.where(np.isfinite(values), values, np.inf)
 
 
-class MutualInformation(FInformation):
+class _Named(FInformation, register=False):
+    """An f-information whose excess is known to full accuracy in floats, and in balls."""
+
+    is_enclosed: ClassVar[bool] = True
+    finite_or_more = _finite_excess
+
+    def __init__(self) -> None:
+        """There is nothing to set."""
+
+    @abstractmethod
+    def ball(self, deviation: Any) -> Any:
+        """A ball around the excess at a deviation that is a rational number of ``flint``."""
+
+    def enclose(self, deviations: Sequence[Fraction]) -> list[Any]:
+        """Balls around the excess."""
+        from flint import fmpq
+
+        return [self.ball(fmpq(v.numerator, v.denominator)) for v in deviations]
+
+    def cancelled(self, deviations: Vector) -> Vector:
+        """Nothing: the excess has full relative accuracy."""
+        return np.zeros_like(deviations)
+
+    @property
+    def spec(self) -> str:
+        """The name of the class, in lower case."""
+        return type(self).__name__.lower()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class MutualInformation(_Named):
     """I(X;Y) in nats: f(t) = t log t.
 
     >>> import mechdesign as md
@@ -235,26 +276,17 @@ class MutualInformation(FInformation):
     0.693147
     """
 
+    name = "mutual information"
     references: ClassVar[tuple[str, ...]] = ("Shannon1948",)
     # Where its series ends, a difference of numbers fifty times as large.
     roundings: ClassVar[int] = 256
 
-    def __init__(self) -> None:
-        self.name = "mutual information"
+    def ball(self, deviation: Any) -> Any:
+        """A ball around (1 + d) log(1 + d) − d."""
+        from flint import arb
 
-    is_enclosed: ClassVar[bool] = True
-
-    def enclose(self, deviations: Sequence[Fraction]) -> list[Any]:
-        """Balls around (1 + d) log(1 + d) − d."""
-        from flint import arb, fmpq
-
-        one = fmpq(1)
-        found = []
-        for v in deviations:
-            d = fmpq(v.numerator, v.denominator)
-            lift = arb(one + d)
-            found.append(lift * lift.log() - arb(d) if v != -1 else arb(1))
-        return found
+        lift = arb(1 + deviation)
+        return lift * lift.log() - arb(deviation) if deviation != -1 else arb(1)
 
     def excess(self, deviations: Vector) -> Vector:
         """(1 + d) log(1 + d) − d, to full relative accuracy."""
@@ -270,20 +302,8 @@ class MutualInformation(FInformation):
             direct = np.where(t > 0, t * np.log1p(np.maximum(big, -1.0)), 0.0) - big
         return np.where(small, s * s * series, direct)
 
-    def cancelled(self, deviations: Vector) -> Vector:
-        """Nothing: the excess has full relative accuracy."""
-        return np.zeros_like(deviations)
 
-    @property
-    def spec(self) -> str:
-        """``mutualinformation``."""
-        return "mutualinformation"
-
-    def __repr__(self) -> str:
-        return "MutualInformation()"
-
-
-class TotalVariation(FInformation):
+class TotalVariation(_Named):
     """Expected total variation between posterior and prior: f(t) = |t − 1|/2.
 
     >>> import mechdesign as md
@@ -291,37 +311,20 @@ class TotalVariation(FInformation):
     0.5
     """
 
-    references: ClassVar[tuple[str, ...]] = ("Csiszar1967",)
+    name = "total variation"
 
-    def __init__(self) -> None:
-        self.name = "total variation"
+    def ball(self, deviation: Any) -> Any:
+        """A ball around |d|/2."""
+        from flint import arb
 
-    is_enclosed: ClassVar[bool] = True
-
-    def enclose(self, deviations: Sequence[Fraction]) -> list[Any]:
-        """Balls around |d|/2."""
-        from flint import arb, fmpq
-
-        return [arb(fmpq(abs(v.numerator), 2 * v.denominator)) for v in deviations]
+        return arb(abs(deviation) / 2)
 
     def excess(self, deviations: Vector) -> Vector:
         """|d|/2."""
         return np.abs(deviations) / 2
 
-    def cancelled(self, deviations: Vector) -> Vector:
-        """Nothing: the excess has full relative accuracy."""
-        return np.zeros_like(deviations)
 
-    @property
-    def spec(self) -> str:
-        """``totalvariation``."""
-        return "totalvariation"
-
-    def __repr__(self) -> str:
-        return "TotalVariation()"
-
-
-class ChiSquare(FInformation):
+class ChiSquare(_Named):
     """χ²-information: f(t) = (t − 1)².
 
     >>> import mechdesign as md
@@ -329,35 +332,18 @@ class ChiSquare(FInformation):
     1.0
     """
 
-    references: ClassVar[tuple[str, ...]] = ("Csiszar1967",)
+    name = "chi-square"
 
-    def __init__(self) -> None:
-        self.name = "chi-square"
+    def ball(self, deviation: Any) -> Any:
+        """A ball around d²."""
+        from flint import arb
 
-    is_enclosed: ClassVar[bool] = True
-
-    def enclose(self, deviations: Sequence[Fraction]) -> list[Any]:
-        """Balls around d²."""
-        from flint import arb, fmpq
-
-        return [arb(fmpq(v.numerator, v.denominator)) ** 2 for v in deviations]
+        return arb(deviation) ** 2
 
     def excess(self, deviations: Vector) -> Vector:
         """d², infinite beyond the largest float."""
         with np.errstate(over="ignore"):
             return np.square(deviations)
-
-    def cancelled(self, deviations: Vector) -> Vector:
-        """Nothing: the excess has full relative accuracy."""
-        return np.zeros_like(deviations)
-
-    @property
-    def spec(self) -> str:
-        """``chisquare``."""
-        return "chisquare"
-
-    def __repr__(self) -> str:
-        return "ChiSquare()"
 
 
 class Sublinear(SublinearUtility):
@@ -395,7 +381,7 @@ class Sublinear(SublinearUtility):
             )
         self.function, self.name = function, name
 
-    def worths(self, columns: Vector, prior: Prior) -> Vector:
+    def values(self, columns: Vector, prior: Prior) -> Vector:
         """The function of each column."""
         p = prior.probabilities
         try:
@@ -436,9 +422,9 @@ def check_sublinear(utility: SublinearUtility, prior: Prior) -> None:
     first = rng.dirichlet(np.full(n, 0.7), _TRIALS).T * rng.uniform(0.1, 2, _TRIALS)
     second = rng.dirichlet(np.full(n, 0.7), _TRIALS).T * rng.uniform(0.1, 2, _TRIALS)
     first[:, ::3] = np.where(rng.random((n, len(first[0, ::3]))) < 0.5, first[:, ::3], 0.0)
-    a, b, both = (utility.worths(k, prior) for k in (first, second, first + second))
+    a, b, both = (utility.values(k, prior) for k in (first, second, first + second))
     factor = rng.uniform(0.05, 20, _TRIALS)
-    scaled = utility.worths(first * factor, prior)
+    scaled = utility.values(first * factor, prior)
     size = np.abs(a) + np.abs(b) + np.abs(both) + np.abs(scaled) + 1e-12
     broken = np.flatnonzero(np.abs(scaled - factor * a) > _TOLERANCE * size * (1 + factor))
     if broken.size:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .._compare.frontiers import Comparison
-from .._compare.paths import MATCHED_BY
+from .._compare.comparison import MATCHED_BY, Comparison
 from ..plotting.frontiers import plot_frontiers
 from .rendering import Figures, render
 

@@ -18,12 +18,11 @@ from ..errors import visible_lines
 from ..labels import shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..serialising import label_to_json, mechanism_to_json
 from ..solve._design import Design, agreement_lines
-from ..storage import SCHEMA
+from ..storage import SCHEMA, label_to_json, mechanism_to_json
 
 if TYPE_CHECKING:
-    from .._compare.frontiers import Comparison
+    from .._compare.comparison import Comparison
 
 MOST_ROWS = 30
 MOST_COLUMNS = 10
@@ -80,8 +79,7 @@ def print_audit(report: AuditReport) -> None:
 
 def print_comparison(found: Comparison) -> None:
     """Value by level, one column per notion, for each utility; then the verdict."""
-    from .._compare.frontiers import cell
-    from .._compare.paths import MATCHED_BY
+    from .._compare.comparison import MATCHED_BY, cell
 
     out = console()
     for prior, utility in found.panels:

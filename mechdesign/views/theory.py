@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ..labels import shorten
 from ..papers.claims import Erratum, Outcome, Theorem
-from ..serialising import label_to_json, mechanism_to_json
+from ..storage import label_to_json, mechanism_to_json
 from ..theory import Implication, Implications, TightConversion
 from ..theory.conversions import rounded_up
 from .text import console

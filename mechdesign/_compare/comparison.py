@@ -1,14 +1,25 @@
-"""What a comparison says in words: who is ahead, by how much, and what is proved of it."""
+"""A comparison: its points, the tables of them, and the verdict that they prove."""
 
 from __future__ import annotations
 
+import csv
+import html
+import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
+from pathlib import Path
+from typing import Any, TypeVar
 
+from ..errors import InputError, UnknownNameError, quote
+from ..files import write_text
+from ..labels import excel_safe_cell
+from ..prior import Prior
+from ..solve._design import Design
+from ..utility.base import Utility
 from ..utility.sublinear import MutualInformation
-from .paths import FrontierPoint, Missing
 
 # Shares of what can be gained that count as the same.
 _SAME = 1e-6
@@ -26,7 +37,7 @@ _SHARED = {
 }
 #: The notion that nothing can exceed where it is what is matched by.
 _CEILINGS = {"ldp": "LDP", "pml": "PML"}
-_CEILING_WORDS = {
+_CEILING_SENTENCES = {
     "ldp": "Each of these guarantees implies LDP at the target, so none can give more than LDP "
     "itself; what matters here is how much each of the others gives away for its own promise.",
     "pml": "A kernel that leaks at most the target satisfies PML at the target, so none can give "
@@ -34,6 +45,285 @@ _CEILING_WORDS = {
     "promise.",
 }
 _SYMBOL = {"epsilon": "ε", "ldp": "implied LDP", "pml": "achieved PML", "loss": "loss"}
+#: What points share, as tables, pages and charts name it.
+MATCHED_BY = {
+    "epsilon": "level ε (nats)",
+    "ldp": "implied LDP level (nats)",
+    "pml": "achieved PML level (nats)",
+    "loss": "expected loss",
+}
+#: Columns of the table, in their order; all are attributes of a point.
+COLUMNS = (
+    "prior",
+    "utility",
+    "notion",
+    "target",
+    "attained",
+    "epsilon",
+    "privacy",
+    "value",
+    "bound",
+    "gap",
+    "loss",
+    "kept",
+    "achieved_pml",
+    "achieved_ldp",
+    "implied_ldp",
+    "mutual_information",
+    "method",
+)
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """One design of a frontier. Levels and leakages in nats.
+
+    Attributes
+    ----------
+    prior, utility, notion : names of what was compared
+    target : what was matched: the level ε, an implied LDP level, an achieved PML level or a loss
+    attained : what the design has of it; ``target`` or, where nothing meets that, short of it
+    epsilon : the level the notion was asked at
+    value, bound, gap, method : as in :class:`mechdesign.Design`
+    loss : expected utility lost against full disclosure
+    kept : share of the possible gain: (value − that of an uninformative kernel)/(value of full
+        disclosure − that of an uninformative kernel), 1 where no gain is possible
+    kept_bound : the same of the bound
+    achieved_pml, achieved_ldp, mutual_information : what the kernel leaks
+    implied : levels that published results say follow, by name of the notion
+    design : the design
+    """
+
+    prior: str
+    utility: str
+    notion: str
+    target: float
+    attained: float
+    epsilon: float
+    value: float
+    bound: float
+    gap: float
+    method: str
+    loss: float
+    kept: float
+    kept_bound: float
+    achieved_pml: float
+    achieved_ldp: float
+    mutual_information: float
+    implied: dict[str, tuple[float, ...]]
+    design: Design
+
+    @property
+    def implied_ldp(self) -> float:
+        """LDP level that the guarantee implies."""
+        return self.implied["LDP"][0]
+
+    @property
+    def privacy(self) -> str:
+        """What was asked, such as ``"pml:0.5"``; several joined with ``+``."""
+        return "+".join(notion.spec for notion in self.design.notions)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A target that no level of a notion meets, and why."""
+
+    prior: str
+    utility: str
+    notion: str
+    target: float
+    reason: str
+
+
+E = TypeVar("E", FrontierPoint, Missing)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Frontiers of several notions, as a table with a verdict.
+
+    Iterating gives the points. :func:`mechdesign.plot_frontiers` draws them.
+
+    Attributes
+    ----------
+    priors, utilities : what was compared, by name
+    notions : names of the notions, in the order given
+    match : what the points of different notions share: ``"epsilon"``, ``"ldp"``, ``"pml"`` or
+        ``"loss"``
+    points : one :class:`FrontierPoint` per prior, utility, notion and target, each with its design
+        and certificate
+    missing : the targets that a notion cannot meet, with the reason
+    """
+
+    priors: dict[str, Prior]
+    utilities: dict[str, Utility]
+    notions: tuple[str, ...]
+    match: str
+    points: tuple[FrontierPoint, ...]
+    missing: tuple[Missing, ...] = ()
+
+    def __iter__(self) -> Iterator[FrontierPoint]:
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def panels(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of a prior and a utility by name; each has a frontier per notion."""
+        return tuple((prior, utility) for prior in self.priors for utility in self.utilities)
+
+    def select(
+        self, notion: str | None = None, prior: str | None = None, utility: str | None = None
+    ) -> Comparison:
+        """The part about one notion, prior or utility; raises :class:`UnknownNameError`."""
+        for kind, name, known in (
+            ("notion", notion, self.notions),
+            ("prior", prior, self.priors),
+            ("utility", utility, self.utilities),
+        ):
+            if name is not None and name not in known:
+                raise UnknownNameError(f"{kind} of a comparison", name, known)
+
+        return replace(
+            self,
+            priors={k: v for k, v in self.priors.items() if prior in (None, k)},
+            utilities={k: v for k, v in self.utilities.items() if utility in (None, k)},
+            notions=tuple(name for name in self.notions if notion in (None, name)),
+            points=_part(self.points, notion, prior, utility),
+            missing=_part(self.missing, notion, prior, utility),
+        )
+
+    def frontier(
+        self, notion: str, prior: str | None = None, utility: str | None = None
+    ) -> tuple[list[float], list[float]]:
+        """Targets and values of one notion; name prior and utility where there are several."""
+        part = self.select(notion, prior, utility)
+        if len(part.panels) > 1:
+            raise InputError(
+                "frontier of a comparison",
+                expected="the names of one prior and one utility",
+                got=f"{len(part.panels)} pairs of them",
+                remedy=f"pass prior={quote(self.panels[0][0])} and "
+                f"utility={quote(self.panels[0][1])}",
+            )
+        return [point.target for point in part], [point.value for point in part]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per point, with the columns of :meth:`to_frame`."""
+        return [{name: getattr(point, name) for name in COLUMNS} for point in self.points]
+
+    def to_frame(self, backend: Any = "pandas") -> Any:
+        """The points as a tidy data frame: one line per point, one column per quantity.
+
+        ``backend`` is what narwhals can make: ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
+        """
+        import narwhals as nw
+
+        columns = {name: [getattr(p, name) for p in self.points] for name in COLUMNS}
+        try:
+            return nw.from_dict(columns, backend=backend).to_native()
+        except (ImportError, ValueError, TypeError) as problem:
+            raise InputError(
+                "backend of a data frame",
+                expected="'pandas', 'polars' or 'pyarrow', installed",
+                got=f"{quote(backend)} ({problem})",
+                remedy="install it with: pip install 'mechdesign[frames]'",
+            ) from None
+
+    def to_csv(
+        self, path: str | Path, *, overwrite: bool = False, excel_safe: bool = False
+    ) -> None:
+        """Write the table; numbers read back as the same floats.
+
+        With ``excel_safe`` names that a spreadsheet would run get an apostrophe, see
+        :func:`mechdesign.labels.excel_safe_cell`.
+        """
+        write_text(self.csv_text(excel_safe=excel_safe), path, overwrite=overwrite)
+
+    def csv_text(self, *, excel_safe: bool = False) -> str:
+        """The table as CSV."""
+        buffer = io.StringIO()
+        writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        for row in self.rows():
+            if excel_safe:
+                row = {key: excel_safe_cell(value) for key, value in row.items()}
+            writer.writerow(row)
+        return buffer.getvalue()
+
+    @cached_property
+    def rankings(self) -> tuple[Ranking, ...]:
+        """Who is ahead at each target of each panel, by how much, as far as it is proved."""
+        return _rank(self.points, self.match)
+
+    @cached_property
+    def verdict(self) -> tuple[str, ...]:
+        """What the comparison proves, in sentences."""
+        return tuple(_verdict(self.points, self.missing, self.rankings, self.match))
+
+    @property
+    def worst_gap(self) -> float:
+        """The largest gap of any point, 0 when there are none."""
+        return max((point.gap for point in self.points), default=0.0)
+
+    def pivot(
+        self, prior: str | None = None, utility: str | None = None
+    ) -> tuple[list[str], list[list[float | None]]]:
+        """A table of one panel, a line per target and a column per notion: header and lines."""
+        part = self.select(prior=prior, utility=utility)
+        targets = sorted({p.target for p in part.points} | {m.target for m in part.missing})
+        found = {(p.target, p.notion): p.value for p in part.points}
+        lines: list[list[float | None]] = [
+            [target, *(found.get((target, name)) for name in self.notions)] for target in targets
+        ]
+        return [self.match, *self.notions], lines
+
+    def __repr__(self) -> str:
+        text: list[str] = []
+        for prior, utility in self.panels:
+            header, lines = self.pivot(prior, utility)
+            width = max(12, *map(len, header))
+            text += [f"{utility}, {prior}, value by {header[0]}"]
+            text += ["  ".join(f"{h:>{width}}" for h in header)]
+            text += ["  ".join(f"{cell(v):>{width}}" for v in line) for line in lines]
+        return "\n".join([*text, *self.verdict])
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for prior, utility in self.panels:
+            header, lines = self.pivot(prior, utility)
+            head = "".join(f"<th>{html.escape(h)}</th>" for h in header)
+            body = "".join(
+                "<tr>" + "".join(f"<td>{cell(v)}</td>" for v in line) + "</tr>" for line in lines
+            )
+            parts.append(
+                f"<table><caption>{html.escape(f'{utility}, {prior}')}</caption>"
+                f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            )
+        said = "".join(f"<p>{html.escape(line)}</p>" for line in self.verdict)
+        return "".join(parts) + said
+
+
+def _part(entries: tuple[E, ...], notion: Any, prior: Any, utility: Any) -> tuple[E, ...]:
+    """Entries of one notion, prior or utility; ``None`` stands for all."""
+    return tuple(
+        entry
+        for entry in entries
+        if notion in (None, entry.notion)
+        and prior in (None, entry.prior)
+        and utility in (None, entry.utility)
+    )
+
+
+def cell(value: float | None) -> str:
+    """A number of a table; empty where there is none."""
+    if value is None:
+        return ""
+    return "infinite" if math.isinf(value) else f"{value:.6g}"
+
+
+# The verdict
 
 
 @dataclass(frozen=True)
@@ -44,7 +334,7 @@ class Ranking:
     ----------
     prior, utility, target : the panel and the target
     order : names of the notions, by value from the best
-    leaders : those whose values cannot be told apart from the best one's
+    leaders : those whose bounds reach the best one's value
     lead : what each leader is ahead of all others, as a share of what can be gained: at least that,
         as its value is compared with their proven bounds; 0 where all lead, or nothing is proved
     """
@@ -57,7 +347,7 @@ class Ranking:
     lead: float
 
 
-def rank(points: Iterable[FrontierPoint], match: str) -> tuple[Ranking, ...]:
+def _rank(points: Iterable[FrontierPoint], match: str) -> tuple[Ranking, ...]:
     """One :class:`Ranking` per panel and target; none where designs share their loss."""
     if match == "loss":
         return ()
@@ -80,7 +370,7 @@ def _ranked(prior: str, utility: str, target: float, points: Sequence[FrontierPo
     return Ranking(prior, utility, target, names, leaders, lead)
 
 
-def verdict_lines(
+def _verdict(
     points: Sequence[FrontierPoint],
     missing: Sequence[Missing],
     rankings: Sequence[Ranking],
@@ -100,7 +390,7 @@ def verdict_lines(
     if match == "epsilon":
         yield from _implied_lines(points)
     elif len(notions) > 1 and _has_ceiling(points, match):
-        yield _CEILING_WORDS[match]
+        yield _CEILING_SENTENCES[match]
     yield from _short_lines(points, match)
     yield from _missing_lines(missing)
 
@@ -133,7 +423,7 @@ def _lead_lines(
     )
     yield (
         f"{start}At {_SYMBOL[match]} = {middle.target:.4g}: {shown}; in brackets the share of what "
-        "could be gained over telling nothing."
+        "can be gained over an uninformative mechanism."
     )
     widest = max(rankings, key=lambda r: r.lead)
     if widest.lead > 0:

@@ -5,24 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import LevelError, PriorError
-from ..exact import fraction
+from ..errors import PriorError
 from ..prior import Prior
-from .checking import checked, real, reals, shown, whole
-from .integrating import NODES, PANELS, Piece, integral, no_integral, pieces
+from .checks import checked, positive, real, reals, shown
 
 # Exponents so small that e^x − 1 keeps digits that e^x loses.
 _SMALL = 0.5
 _ULP = 2.0**-52
 # A change within less is not integrated: offsets would leave the floats.
 _NARROWEST = 1e-280
+# Largest error of an integral, relative to it, and of one interval of it.
+_ACCURACY = 1e-10
+_AGREEMENT = 1e-14
+# Nodes of an interval, and intervals that a piece starts with.
+_NODES, _PANELS = 12, 4
+_HALVINGS = 60
+# Intervals that may wait for another halving: a density that needs more is refused.
+_MOST_PANELS = 20_000
+# Next to a kink, pieces grow by this factor from one to the next.
+_GRADING = 4.0
+_SMALLEST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,11 +198,11 @@ class Law:
         middle = (self.low + self.high) / 2
         places = self._pieces(middle, kinks, width)
 
-        def values(place: Piece, u: Any) -> Any:
+        def values(place: _Piece, u: Any) -> Any:
             offset, log_weight = place(u)
             return np.exp(log_weight) * function(middle + offset)
 
-        return integral([partial(values, place) for place in places])[0]
+        return _integral([partial(values, place) for place in places])[0]
 
     def log_expect(
         self,
@@ -228,42 +237,42 @@ class Law:
             found = shift + math.log(math.fsum(np.exp(logs - shift)))
             return found, _ULP * (64 + 8 * abs(found))
         if not width > _NARROWEST:
-            raise no_integral(f"a change within {width:.3g} of {peak:g}")
+            raise _no_integral(f"a change within {width:.3g} of {peak:g}")
         places = self._pieces(peak, (peak, *kinks), width)
         with np.errstate(all="ignore"):
             ends = np.asarray(exponent(np.array([self.low - peak, self.high - peak])))
 
-        def powers_at(place: Piece, u: Any) -> tuple[Any, Any]:
+        def powers_at(place: _Piece, u: Any) -> tuple[Any, Any]:
             offset, log_weight = place(u)
             with np.errstate(all="ignore"):
                 return exponent(offset), log_weight
 
         if reach < width and np.abs(ends).max() <= _SMALL:
 
-            def change(place: Piece, u: Any) -> Any:
+            def change(place: _Piece, u: Any) -> Any:
                 power, log_weight = powers_at(place, u)
                 return np.exp(log_weight) * np.expm1(power)
 
-            mean, error = integral([partial(change, place) for place in places])
+            mean, error = _integral([partial(change, place) for place in places])
             return math.log1p(mean), error + 8 * _ULP * abs(mean)
         # Relative to the largest value seen on a first grid, near enough to the largest there is.
-        first = (np.arange(NODES * PANELS) + 0.5) / (NODES * PANELS)
+        first = (np.arange(_NODES * _PANELS) + 0.5) / (_NODES * _PANELS)
         shift = max(float(sum(powers_at(place, first)).max()) for place in places)
 
-        def values(place: Piece, u: Any) -> Any:
+        def values(place: _Piece, u: Any) -> Any:
             power, log_weight = powers_at(place, u)
             with np.errstate(over="ignore"):
                 return np.exp(power + log_weight - shift)
 
         if shift == -math.inf:
-            raise no_integral("nothing but zeros")
-        total, error = integral([partial(values, place) for place in places])
+            raise _no_integral("nothing but zeros")
+        total, error = _integral([partial(values, place) for place in places])
         found = shift + math.log(total)
         return found, error / total + _ULP * (64 + 8 * abs(found))
 
-    def _pieces(self, origin: float, kinks: Iterable[float], width: float) -> list[Piece]:
+    def _pieces(self, origin: float, kinks: Iterable[float], width: float) -> list[_Piece]:
         assert self.density is not None
-        return pieces(self.low, self.high, self.density, self.ends, origin, kinks, width)
+        return _pieces_of(self.low, self.high, self.density, self.ends, origin, kinks, width)
 
     def weights_at(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """The density at points inside the domain."""
@@ -327,77 +336,142 @@ def _checked_ends(
     return low, high
 
 
-def positive(value: Any, subject: str, *, zero: bool = False) -> float:
-    """A positive finite float, or a :class:`LevelError`."""
-    number = real(value)
-    least = number >= 0 if zero else number > 0
-    if isinstance(value, bool) or not least or not math.isfinite(number):
-        raise LevelError(
-            subject,
-            expected="a positive finite number",
-            got=shown(value),
-            remedy="write for example 0.5, without quotes",
-        )
-    return number
+# Integrals, however narrow what is integrated is
 
 
-def check_scale(scale: float, law: Law, subject: str) -> None:
-    """Refuse a scale of noise beside which the domain's width is no float."""
-    ratio = (law.high - law.low) / scale
-    if not math.isfinite(ratio) or (ratio == 0 and law.low < law.high):
-        raise LevelError(
-            subject,
-            expected=f"one that the width {law.high - law.low:g} can be divided by",
-            got=shown(scale),
-            remedy="measure both in another unit",
-        )
+@dataclass(frozen=True)
+class _Piece:
+    """A piece [a, b] of the domain of a density, in offsets from an origin, as the unit interval.
 
+    Distances from the ends of the domain are kept apart from the offsets, so that a piece next to
+    an end may be smaller than the digits of the end allow.
 
-def exactly(value: Any, subject: str, *, zero: bool = False) -> Fraction:
-    """The exact value of a positive finite number, or a :class:`LevelError`."""
-    number = positive(value, subject, zero=zero)
-    try:
-        return fraction(value)
-    except TypeError:  # an array of one number, for example
-        return Fraction(number)
-
-
-def number_of(entries: Any) -> int:
-    """A number of database entries, or a :class:`LevelError`."""
-    if not whole(entries):
-        raise LevelError(
-            "number of entries",
-            expected="a whole number from 1",
-            got=shown(entries),
-            remedy="give the number of rows of the database",
-        )
-    return int(entries)
-
-
-def solve_decreasing(function: Callable[[float], float], target: float, start: float) -> float:
-    """The x > 0 at which a decreasing function of x falls to ``target``, from above.
-
-    Returns a point where the function is at most ``target``, within a relative 1e-13 of the root.
+    Attributes
+    ----------
+    low, high : ends of the domain, as offsets from the origin
+    density, ends : the density at offset s is density(origin + s) (s − low)^α (high − s)^β
+    origin : a point of the domain
+    a, b : ends of the piece, as offsets
     """
-    low = high = min(max(start, 1e-300), 1e300)
-    while high < 1e306:
-        if function(high) <= target:
-            break
-        low, high = high, high * 2
-    else:
-        raise LevelError(
-            "calibration",
-            expected="a level that some amount of noise reaches",
-            got=shown(target),
-            remedy="ask for a larger level",
-        )
-    while function(low) <= target and low > 1e-300:
-        low, high = low / 2, low
-    for _ in range(200):
-        middle = math.sqrt(low) * math.sqrt(high)
-        if not low < middle < high:
-            break
-        low, high = (low, middle) if function(middle) <= target else (middle, high)
-        if high - low <= 1e-13 * high:
-            break
-    return high
+
+    low: float
+    high: float
+    density: Callable[[Any], Any]
+    ends: tuple[float, float]
+    origin: float
+    a: float
+    b: float
+
+    def __call__(self, u: Any) -> tuple[Any, Any]:
+        """The offset at a place of the unit interval, and the logarithm of density times dx/du.
+
+        A factor (x − low)^α with α < 0 goes into the substitution x = low + (b − low) u^{1/(α+1)}.
+        """
+        a, b = self.a, self.b
+        (rise, fall), width = self.ends, b - a
+        log_scale = math.log(width)
+        if a == self.low:
+            if rise < 0:
+                u, log_scale = u ** (1 / (rise + 1)), (rise + 1) * log_scale - math.log1p(rise)
+            above = width * u
+            offset = a + above
+            below = self.high - offset
+            rise = 0.0 if rise < 0 else rise
+        elif b == self.high:
+            if fall < 0:
+                u, log_scale = u ** (1 / (fall + 1)), (fall + 1) * log_scale - math.log1p(fall)
+            below = width * (u if fall < 0 else 1 - u)
+            offset = b - below
+            above = offset - self.low
+            fall = 0.0 if fall < 0 else fall
+        else:
+            offset = a + width * u
+            above = offset - self.low
+            below = self.high - offset
+        with np.errstate(divide="ignore"):
+            log_weight = log_scale + np.log(self.density(self.origin + offset))
+            log_weight = log_weight + rise * np.log(above) if rise else log_weight
+            log_weight = log_weight + fall * np.log(below) if fall else log_weight
+        return offset, log_weight
+
+
+def _pieces_of(
+    low: float,
+    high: float,
+    density: Callable[[Any], Any],
+    ends: tuple[float, float],
+    origin: float,
+    kinks: Iterable[float],
+    width: float,
+) -> list[_Piece]:
+    """Pieces of the domain [low, high], the smaller the nearer to a kink.
+
+    ``width`` is how far from the kinks what is integrated changes.
+    """
+    below, above = low - origin, high - origin
+    cuts = {below, above, below + (above - below) / 2}
+    steps = []
+    step = max(width, _SMALLEST)
+    while step < above - below:
+        steps.append(step)
+        step *= _GRADING
+    for kink in kinks:
+        at = min(max(kink - origin, below), above)
+        cuts.update({at, *(at + s for s in steps), *(at - s for s in steps)})
+    inside = sorted(c for c in cuts if below <= c <= above)
+    return [_Piece(below, above, density, ends, origin, a, b) for a, b in pairwise(inside)]
+
+
+def _integral(parts: list[Callable[[Any], Any]]) -> tuple[float, float]:
+    """The sum of integrals over [0, 1], and an estimate of its error.
+
+    Gauss-Legendre on intervals that are halved, all at once, until the halves agree with the whole
+    or there are too many of them. Raises :class:`PriorError` where ten digits are out of reach.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+        nodes, weights = (nodes + 1) / 2, weights / 2
+        done, errors = [], []
+        waiting = []
+        panels = _PANELS if len(parts) <= _PANELS else 1
+        for part in parts:
+            starts, width = np.arange(panels) / panels, 1 / panels
+            values = width * (part(starts[:, None] + width * nodes) @ weights)
+            waiting.append((part, starts, width, values))
+        known = 0.0
+        for _ in range(_HALVINGS):
+            refined = []
+            for part, starts, width, values in waiting:
+                half = width / 2
+                halves = np.stack([starts, starts + half])
+                finer = half * (part(halves[:, :, None] + half * nodes) @ weights)
+                refined.append((part, halves, half, finer, np.abs(finer.sum(axis=0) - values)))
+            # What is large enough to matter is known better with each halving.
+            size = known + math.fsum(float(np.abs(finer).sum()) for _, _, _, finer, _ in refined)
+            waiting = []
+            for part, halves, half, finer, off in refined:
+                open_ = ~(off <= _AGREEMENT * size)
+                done.extend(finer[:, ~open_].ravel().tolist())
+                known += float(np.abs(finer[:, ~open_]).sum())
+                errors.extend(off[~open_].tolist())
+                if open_.any():
+                    waiting.append((part, halves[:, open_].ravel(), half, finer[:, open_].ravel()))
+            if not waiting or sum(len(starts) for _, starts, _, _ in waiting) > _MOST_PANELS:
+                break
+        for _, _, _, values in waiting:
+            done.extend(values.tolist())
+            errors.extend(np.abs(values).tolist())
+    total, error = math.fsum(done), math.fsum(errors)
+    if not error <= _ACCURACY * abs(total):
+        raise _no_integral(f"an error of {error:.3g} beside {total:.6g}")
+    return total, error
+
+
+def _no_integral(found: str) -> PriorError:
+    """The error of a density that cannot be integrated."""
+    return PriorError(
+        "law of a secret",
+        expected="a density that can be integrated to ten digits",
+        got=found,
+        remedy="use Law.sample of values drawn from it, or Law.finite on a grid",
+    )

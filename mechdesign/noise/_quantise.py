@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import KernelError, LevelError
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .checking import listed, reals, shown
-from .laws import number_of, positive
+from .checks import listed, number_of, positive, reals, shown
 
 # The smallest probability of an interval under noise without bounds.
 _TINY = 2.0**-1022

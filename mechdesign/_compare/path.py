@@ -1,14 +1,20 @@
-"""One notion along a path of levels: which level meets a target, and the design there."""
+"""One notion along a path of levels: which level meets a target, and the design there.
+
+Designs can be kept in a folder, so that a comparison that was stopped goes on where it was.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from .._audit import mutual_information
-from ..errors import LevelError, quote
+from ..errors import LevelError, StorageError, quote
 from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.families import Family
@@ -18,12 +24,12 @@ from ..solve._design import Design
 from ..solve._sweep import Walk
 from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram
+from ..storage import asked_to_json, label_to_json, load, problem_to_json, save
 from ..theory.conversions import implications
 from ..theory.rules import QUANTITIES
 from ..theory.tight import tight_conversion
 from ..utility.base import Utility
-from .crossing import find_crossing
-from .store import Store
+from .comparison import FrontierPoint, Missing
 
 # How near a design must come to what it is matched by, as a share of it.
 _NEAR = 1e-6
@@ -33,69 +39,12 @@ _EXACT = 1e-12
 _ROUNDING = 1e-12
 # Level that a search for a loss looks at first.
 _FIRST = 0.5
+# Doublings until a level counts as unlimited, and steps of the search between two levels.
+_DOUBLINGS = 40
+_STEPS = 60
 # Levels at which the leakage of kernels is looked at before one is searched for, as a better kernel
 # may leak less.
 _LOOKS = tuple(2.0 ** (k / 4) for k in range(-16, 21))
-
-
-@dataclass(frozen=True)
-class FrontierPoint:
-    """One design of a frontier. Levels and leakages in nats.
-
-    Attributes
-    ----------
-    prior, utility, notion : names of what was compared
-    target : what was matched: the level ε, an implied LDP level, an achieved PML level or a loss
-    attained : what the design has of it; ``target`` or, where nothing meets that, short of it
-    epsilon : the level the notion was asked at
-    value, bound, gap, method : as in :class:`mechdesign.Design`
-    loss : expected utility lost against telling all
-    kept : (value − telling nothing)/(telling all − telling nothing), 1 where nothing can be gained
-    kept_bound : the same of the bound
-    achieved_pml, achieved_ldp, mutual_information : what the kernel leaks
-    implied : levels that published results say follow, by name of the notion
-    design : the design
-    """
-
-    prior: str
-    utility: str
-    notion: str
-    target: float
-    attained: float
-    epsilon: float
-    value: float
-    bound: float
-    gap: float
-    method: str
-    loss: float
-    kept: float
-    kept_bound: float
-    achieved_pml: float
-    achieved_ldp: float
-    mutual_information: float
-    implied: dict[str, tuple[float, ...]]
-    design: Design
-
-    @property
-    def implied_ldp(self) -> float:
-        """LDP level that the guarantee implies."""
-        return self.implied["LDP"][0]
-
-    @property
-    def privacy(self) -> str:
-        """What was asked, such as ``"pml:0.5"``; several joined with ``+``."""
-        return "+".join(notion.spec for notion in self.design.notions)
-
-
-@dataclass(frozen=True)
-class Missing:
-    """A target that no level of a notion meets, and why."""
-
-    prior: str
-    utility: str
-    notion: str
-    target: float
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -181,8 +130,8 @@ class _Path:
     def point(self, target: float, level: float) -> FrontierPoint:
         problem, found = self.design(level)
         task = self.task
-        nothing = problem.program.constant_value
-        room = problem.program.revealed_value - nothing
+        least = problem.program.constant_value
+        possible = problem.program.revealed_value - least
         attained = {
             "epsilon": lambda: level,
             "ldp": lambda: self.implied_ldp(level),
@@ -201,8 +150,8 @@ class _Path:
             gap=found.gap,
             method=found.method,
             loss=self.loss(level),
-            kept=_share(found.value - nothing, room),
-            kept_bound=_share(found.bound - nothing, room),
+            kept=_share(found.value - least, possible),
+            kept_bound=_share(found.bound - least, possible),
             achieved_pml=self.achieved_pml(level),
             achieved_ldp=_achieved(LDP, found),
             mutual_information=mutual_information(
@@ -233,6 +182,16 @@ def implied_levels(
     return found
 
 
+def _share(gain: float, possible: float) -> float:
+    """The share of the possible gain; NaN where that is not a finite number.
+
+    It is all of it where full disclosure has no larger value than an uninformative kernel.
+    """
+    if not math.isfinite(possible):
+        return math.nan
+    return gain / possible if possible > 0 else 1.0
+
+
 # Ways of matching: from a path and a target to a level, or the reason why there is none.
 
 
@@ -241,48 +200,38 @@ def _by_epsilon(_: _Path, target: float) -> tuple[float, str]:
 
 
 def _by_ldp(path: _Path, target: float) -> tuple[float, str]:
-    def excess(level: float) -> float:
+    def beyond(level: float) -> float:
         return path.implied_ldp(level) - target
 
-    found = find_crossing(excess, target, _EXACT * target, 0.0, above=False)
+    found = bracket_root(beyond, target, _EXACT * target, 0.0, above=False)
     if found.below is None:
         return 0.0, "no level of it is known to imply LDP at the target"
     return found.below, ""
 
 
 def _by_pml(path: _Path, target: float) -> tuple[float, str]:
-    def excess(level: float) -> float:
+    def beyond(level: float) -> float:
         return path.achieved_pml(level) - target
 
-    if excess(math.inf) <= 0:
+    if beyond(math.inf) <= 0:
         return math.inf, ""
-    known = max((level for level in (0.0, *_LOOKS, target) if excess(level) <= 0), default=None)
+    known = max((level for level in (0.0, *_LOOKS, target) if beyond(level) <= 0), default=None)
     if known is None:
         return 0.0, "its best kernel leaks more at every level that was tried"
     above = min((level for level in _LOOKS if level > known), default=2 * known)
-    found = find_crossing(excess, above, _NEAR * target, _NEAR, above=False, known=known)
+    found = bracket_root(beyond, above, _NEAR * target, _NEAR, above=False, known=known)
     return (known if found.below is None else found.below), ""
-
-
-def _share(gain: float, room: float) -> float:
-    """What is kept of all that could be; NaN where that is not a finite number.
-
-    Where telling all is worth no more than telling nothing, all that there is is kept.
-    """
-    if not math.isfinite(room):
-        return math.nan
-    return gain / room if room > 0 else 1.0
 
 
 def _by_loss(path: _Path, target: float) -> tuple[float, str]:
     problem, _ = path.design(0.0)
     width = problem.program.revealed_value - problem.program.constant_value
 
-    def excess(level: float) -> float:
+    def short(level: float) -> float:
         # What meets the target to rounding meets it.
         return target - path.loss(level) + _ROUNDING * width
 
-    found = find_crossing(excess, _FIRST, 0.0, _NEAR, above=True)
+    found = bracket_root(short, _FIRST, 0.0, _NEAR, above=True)
     if found.above is not None:
         return found.above, ""
     least = path.loss(math.inf)
@@ -298,13 +247,6 @@ MATCHES: dict[str, Callable[[_Path, float], tuple[float, str]]] = {
     "pml": _by_pml,
     "loss": _by_loss,
 }
-#: The same in words.
-MATCHED_BY = {
-    "epsilon": "level ε (nats)",
-    "ldp": "implied LDP level (nats)",
-    "pml": "achieved PML level (nats)",
-    "loss": "expected loss",
-}
 
 
 def check_match(match: Any) -> str:
@@ -317,3 +259,165 @@ def check_match(match: Any) -> str:
             remedy="pass match='epsilon' for the same level, 'ldp' for the same implied LDP level",
         )
     return str(match)
+
+
+# The bracketed root of a monotone function
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Two neighbouring levels: at ``below`` the function is at most 0, at ``above`` positive.
+
+    ``above`` is ``None`` where the function never is positive, ``below`` where it is from the
+    start on.
+    """
+
+    below: float | None
+    above: float | None
+
+
+def bracket_root(
+    function: Callable[[float], float],
+    start: float,
+    near: float,
+    width: float,
+    *,
+    above: bool,
+    known: float = 0.0,
+) -> Bracket:
+    """Bracket the root of an increasing function of the level.
+
+    Parameters
+    ----------
+    function : increasing; infinite values are fine, jumps too
+    start : where to look first
+    near : a value this close to zero ends the search, on the side that is wanted
+    width : so does a bracket this narrow, relative to its upper end
+    above : which side that is
+    known : a level that the search begins at; where the function is not positive
+
+    Examples
+    --------
+    >>> found = bracket_root(lambda level: level * level - 2, 1.0, 1e-12, 1e-12, above=False)
+    >>> round(found.below, 9), found.below**2 <= 2 < found.above**2
+    (1.414213562, True)
+    """
+    low, at_low = known, function(known)
+    if at_low > 0:
+        return Bracket(None, known)
+    if function(math.inf) <= 0:
+        return Bracket(math.inf, None)
+    high = max(start, 1e-6)
+    at_high = function(high)
+    for _ in range(_DOUBLINGS):
+        if at_high > 0:
+            break
+        low, at_low = high, at_high
+        high, at_high = 2 * high, function(2 * high)
+    else:
+        return Bracket(math.inf, None)
+    halve = False
+    for _ in range(_STEPS):
+        if high - low <= width * high or (at_high if above else -at_low) <= near:
+            break
+        middle = _between(low, high, at_low, at_high, halve)
+        if not low < middle < high:
+            break  # neighbouring floats
+        found, before = function(middle), high - low
+        if found > 0:
+            high, at_high = middle, found
+        else:
+            low, at_low = middle, found
+        # A side that hardly moves is a sign to halve instead of interpolating.
+        halve = high - low > before / 2
+    return Bracket(low, high)
+
+
+def _between(low: float, high: float, at_low: float, at_high: float, halve: bool) -> float:
+    middle = (low + high) / 2
+    if halve or math.isinf(at_high) or math.isinf(at_low) or at_high <= at_low:
+        return math.sqrt(low * high) if 0 < 8 * low < high else middle
+    share = -at_low / (at_high - at_low)
+    return low + min(max(share, 0.02), 0.98) * (high - low)
+
+
+# Designs kept in a folder
+
+
+class Store:
+    """A folder with one file per design, named after what was asked.
+
+    A design that is read back is proved again, as :func:`mechdesign.load` does, so a folder cannot
+    bring in a kernel that is not private or an optimum that is none.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder_name(folder))
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as problem:
+            why = problem.strerror if isinstance(problem, OSError) else problem
+            raise StorageError(
+                f"folder {folder}: cannot be made ({why}); choose another name."
+            ) from None
+
+    def _file(self, problem: Problem, solver: str) -> Path:
+        asked: dict[str, Any] = {
+            "problem": _by_gains(problem_to_json(problem)),
+            "solver": solver,
+            "time_limit": problem.program.time_limit,
+        }
+        text = json.dumps(asked, sort_keys=True)
+        return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+
+    def get(self, problem: Problem, solver: str) -> Design | None:
+        """The design kept for a problem, if there is one; raises :class:`StorageError`."""
+        path = self._file(problem, solver)
+        if not path.exists():
+            return None
+        try:
+            found = load(path)
+        except StorageError as cause:
+            raise StorageError(
+                f"{cause} Remove {path}, and the comparison designs that point again."
+            ) from None
+        if not isinstance(found, Design) or not _answers(found, problem):
+            raise StorageError(
+                f"file {path}: expected the design its name stands for, got another; remove it."
+            )
+        return found
+
+    def put(self, problem: Problem, solver: str, found: Design) -> None:
+        """Keep a design; the file appears only when it is complete."""
+        save(found, self._file(problem, solver), overwrite=True)
+
+
+def folder_name(folder: Any) -> str:
+    """The name of a folder to keep designs in; raises :class:`StorageError` for what is none."""
+    if not isinstance(folder, (str, Path)) or not str(folder).strip():
+        raise StorageError(
+            f"folder to keep designs in: expected a path, got {quote(folder)}; name a folder."
+        )
+    return str(folder)
+
+
+def _answers(found: Design, problem: Problem) -> bool:
+    outputs = found.mechanism.outputs if problem.outputs else ()
+    asked = {
+        **asked_to_json(found.prior, found.notions, found.utility, outputs),
+        "outputs": [label_to_json(label) for label in outputs],
+    }
+    given, wanted = _by_gains(asked), _by_gains(problem_to_json(problem))
+    if "gains" in wanted["utility"]:
+        # A matrix may be read back under another name; its gains are the same.
+        given["utility"].pop("name")
+        wanted["utility"].pop("name")
+    return given == wanted
+
+
+def _by_gains(asked: dict[str, Any]) -> dict[str, Any]:
+    """What is asked, a linear utility by its gains whatever class it is of."""
+    utility = asked["utility"]
+    if "gains" in utility:
+        utility = {key: utility[key] for key in ("name", "gains")}
+    return {**asked, "utility": utility}

@@ -16,14 +16,13 @@ from ..privacy.families import as_families
 from ..privacy.notion import check_level
 from ..privacy.pointwise import PML
 from ..progress import counter
-from ..serialising import problem_to_json
 from ..solve._sweep import check_jobs
 from ..solve.choice import choose
 from ..solve.problem import Problem, state_problem
+from ..storage import problem_to_json
 from ..utility.base import Utility
-from .frontiers import Comparison
-from .paths import FrontierPoint, Missing, Task, check_match
-from .store import Store, folder_name
+from .comparison import Comparison, FrontierPoint, Missing
+from .path import Store, Task, check_match, folder_name
 
 # Levels that are looked at when none are given.
 _LEVELS = np.linspace(0.1, 2.0, 20)
@@ -55,14 +54,15 @@ def compare(
         Such as ``[md.PML, md.LDP, "alip:2e,e"]``; a mapping gives them names. A class with several
         levels gets the same for all.
     levels : what to match at, ascending or not; 20 levels from 0.1 to 2 when left out
-        Nats, or losses in units of the utility for ``match="loss"``, where 20 losses between all
-        and nothing told are taken for each prior and utility when none are given.
+        Nats, or losses in units of the utility for ``match="loss"``, where 20 losses between full
+        disclosure and an uninformative kernel are taken for each prior and utility when none are
+        given.
     match : {"epsilon", "ldp", "pml", "loss"}
         What the notions are given equally. ``"epsilon"``: the same level. ``"ldp"``: the level
         whose guarantee implies LDP at the target (by published results). ``"pml"``: the largest
         level found whose best kernel leaks the target as measured by PML, never more; a better
         kernel may leak less, so several levels can do. ``"loss"``: the smallest level whose best
-        kernel loses at most the target against telling all.
+        kernel loses at most the target against full disclosure.
     outputs, solver : as in :func:`design`
     jobs : processes to run in, as in :func:`sweep`
     resume : folder that designs are kept in
@@ -89,8 +89,8 @@ def compare(
     >>> table.notions, len(table)
     (('PML', 'LDP'), 4)
     >>> print(table.verdict[1])
-    At ε = 1: PML 1 (100.0%), LDP 0.7311 (32.8%); in brackets the share of what could be gained over
-    telling nothing.
+    At ε = 1: PML 1 (100.0%), LDP 0.7311 (32.8%); in brackets the share of what can be gained over
+    an uninformative mechanism.
     """
     check_match(match)
     priors = {name: as_prior(item) for name, item in _named(prior, Prior, "prior").items()}
@@ -235,7 +235,7 @@ def _checked_level(level: Any, match: str) -> float:
             "loss of a comparison",
             expected="a non-negative number in units of the utility",
             got=quote(level),
-            remedy="give what may be lost against telling all, such as 0.1",
+            remedy="give what may be lost against full disclosure, such as 0.1",
         ) from None
 
 

@@ -42,6 +42,41 @@ def reals(values: Any) -> NDArray[np.float64]:
     return found.astype(np.float64) if found.dtype.kind in "biuf" else np.array(math.nan)
 
 
+def positive(value: Any, subject: str, *, zero: bool = False) -> float:
+    """A positive finite float, or a :class:`LevelError`."""
+    number = real(value)
+    least = number >= 0 if zero else number > 0
+    if isinstance(value, bool) or not least or not math.isfinite(number):
+        raise LevelError(
+            subject,
+            expected="a positive finite number",
+            got=shown(value),
+            remedy="write for example 0.5, without quotes",
+        )
+    return number
+
+
+def exactly(value: Any, subject: str, *, zero: bool = False) -> Fraction:
+    """The exact value of a positive finite number, or a :class:`LevelError`."""
+    number = positive(value, subject, zero=zero)
+    try:
+        return fraction(value)
+    except TypeError:  # an array of one number, for example
+        return Fraction(number)
+
+
+def number_of(entries: Any) -> int:
+    """A number of database entries, or a :class:`LevelError`."""
+    if not whole(entries):
+        raise LevelError(
+            "number of entries",
+            expected="a whole number from 1",
+            got=shown(entries),
+            remedy="give the number of rows of the database",
+        )
+    return int(entries)
+
+
 def at_least(amount: Fraction, subject: str, *, expected: str, got: str, remedy: str) -> float:
     """An amount as a float that is never less; :class:`LevelError` for one beyond all floats."""
     found = float_at_least(amount)
