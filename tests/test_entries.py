@@ -6,13 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
+from strategies import exact_mechanism
 
 import mechdesign as md
 from mechdesign.certificate.certificate import certify
 from mechdesign.errors import NoMethodError
 from mechdesign.exact import dot
-from mechdesign.privacy import databases
-from mechdesign.privacy.constraint import _large_product
+from mechdesign.privacy import Hypotheses, databases
 from mechdesign.solve.blockwise import Blockwise
 from mechdesign.solve.problem import state_problem
 
@@ -83,7 +83,7 @@ def test_blockwise_agrees_with_the_simplex_method(seed):
     notions = [md.Pufferfish(float(rng.uniform(0.1, 2)), groups), md.PML(1)]
     gains = md.utility.Matrix(rng.random((n, n + 2)))
     problem = state_problem(prior, gains, notions)
-    found = certify(problem, Blockwise().solve(problem))[1]
+    found = certify(problem, Blockwise().solve(problem.program))[1]
     simplex = md.design(prior, gains, notions, solver="highs-simplex")
     assert found.value == pytest.approx(simplex.value, abs=1e-6)
     assert found.bound == pytest.approx(simplex.value, abs=1e-6)
@@ -99,13 +99,17 @@ def test_entries_of_two_hundred_people():
 
 
 def test_products_of_large_integers_are_exact():
+    """Likelihoods of masses with 40,000 bits each, too large for products one by one."""
     rng = np.random.default_rng(1)
-    masses = tuple(tuple(int(v) << 900 for v in row) for row in rng.integers(0, 99, (3, 5)))
-    weights = rng.integers(0, 2**53, (5, 4))
-    weights[:, 2] = 0
-    total = max(map(sum, masses))
-    product = _large_product(masses, total, weights)
-    assert product.tolist() == [dot(row, weights) for row in masses]
+    rows = [[int.from_bytes(rng.bytes(5000), "little") for _ in range(5)] for _ in range(3)]
+    rows[1][2] = 0
+    hypotheses = Hypotheses.mixtures(rows)
+    kernel = rng.dirichlet(np.ones(4), 5)
+    kernel[:, 2] = 0
+    mechanism = exact_mechanism(kernel / kernel.sum(axis=1, keepdims=True))
+    found = hypotheses.likelihoods(mechanism)
+    assert hypotheses.total.bit_length() > 100_000
+    assert found.tolist() == [dot(row, mechanism.weights) for row in hypotheses.masses]
 
 
 def sets(rng):

@@ -575,13 +575,12 @@ def test_bounds_of_sets_hold_for_duals_of_any_quality(seed):
     notion = MAKERS[["robust floor", "robust box", "robust ball"][seed % 3]](0.5)
     prior = md.Prior.from_counts(rng.integers(1, 9, N).tolist())
     gains = random_gains(rng, N, 3)
-    problem = state_problem(prior, md.utility.Matrix(gains), notion)
+    program = state_problem(prior, md.utility.Matrix(gains), notion).program
     best = md.design(prior, md.utility.Matrix(gains), notion).value
     size = rng.choice([0.01, 0.1, 1.0])
     weights = (size * rng.exponential(size=(N, 3)), size * rng.exponential(size=(N, 3)))
-    assert multiplier_bound(problem, (weights,)) >= best - 1e-12
-    under = problem.bounds[0].under
-    inside = under.inside(weights[1])
+    assert multiplier_bound(program, (weights,)) >= best - 1e-12
+    _, inside = program.cone.parts[0].feasible(weights)
     np.testing.assert_allclose(inside.sum(axis=0), weights[1].sum(axis=0), rtol=1e-12)
     for column in inside.T:
         p = column / column.sum()

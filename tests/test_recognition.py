@@ -17,8 +17,8 @@ from naive import ROWS, optimum
 from scipy.optimize import linprog
 
 import mechdesign as md
+from mechdesign.solve.closed_form import Recognition
 from mechdesign.solve.problem import state_problem
-from mechdesign.solve.recognition import Recognition
 
 NOTIONS = {
     "LDP": md.LDP,
@@ -31,7 +31,7 @@ each = pytest.mark.parametrize("name", NOTIONS)
 
 
 def refusal(prior, utility, privacy):
-    return Recognition().refusal(state_problem(prior, utility, privacy))
+    return Recognition().refusal(state_problem(prior, utility, privacy).program)
 
 
 @st.composite
