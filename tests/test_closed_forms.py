@@ -282,7 +282,7 @@ def test_high_privacy_form_is_refused_when_another_side_is_stricter():
     assert "lower bound" in high_privacy_refusal(prior, md.ALIP(lower * 0.999, upper))
     assert high_privacy_refusal(prior, md.PML(upper), md.LDP((lower + upper) * 1.001)) is None
     assert "LDP" in high_privacy_refusal(prior, md.PML(upper), md.LDP((lower + upper) * 0.999))
-    assert "no upper bound" in high_privacy_refusal(prior, md.PMC(0.1))
+    assert "only a lower bound" in high_privacy_refusal(prior, md.PMC(0.1))
 
 
 def test_pmc_form_is_refused_when_another_side_is_stricter():
@@ -298,7 +298,7 @@ def test_pmc_form_is_refused_when_another_side_is_stricter():
     assert "upper bound" in refusal(md.ALIP(lower, upper * 0.999))
     assert refusal(md.PMC(lower), md.LDP((lower + upper) * 1.001)) is None
     assert "LDP" in refusal(md.PMC(lower), md.LDP((lower + upper) * 0.999))
-    assert "no lower bound" in refusal(md.PML(1.0))
+    assert "only an upper bound" in refusal(md.PML(1.0))
     assert "zero" in refusal(md.PMC(0.0))
 
 
@@ -312,7 +312,7 @@ def test_symmetric_form_is_refused_without_symmetry():
     assert refusal(uniform, hamming, notion) is None
     assert "not uniform" in refusal(md.Prior([0.5, 0.3, 0.2]), hamming, notion)
     assert "as many outputs" in refusal(uniform, md.utility.Matrix(np.eye(3)[:, :2]), notion)
-    wrong = "right or wrong"
+    wrong = "right from wrong"
     assert wrong in refusal(uniform, md.utility.Matrix(-np.eye(3)), notion)
     assert wrong in refusal(uniform, md.utility.Matrix(np.diag([1, 1, 2])), notion)
     assert wrong in refusal(uniform, md.utility.Distance("absolute"), notion)

@@ -557,7 +557,7 @@ def test_a_search_is_not_misled_by_prices_of_symbols_that_floats_cannot_add(monk
     duals = Duals(prior.probabilities * per_mass)
     for share in (1e-3, 1e-6, 1e-9):
         bound, source = information.sublinear_bound(program, duals, float(best) * (1 - share))
-        assert source.startswith("prices, by exhaustive search")
+        assert "in floats" in source  # not from the list of all columns
         assert bound >= best
 
 
