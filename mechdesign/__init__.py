@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from .privacy import PrivacyNotion as PrivacyNotion
     from .privacy import Pufferfish as Pufferfish
     from .privacy import RobustPML as RobustPML
-    from .privacy.ruling_out import PMLRegions as PMLRegions
-    from .privacy.ruling_out import pml_regions as pml_regions
+    from .privacy.pointwise import PMLRegions as PMLRegions
+    from .privacy.pointwise import pml_regions as pml_regions
     from .release.accounting import compose as compose
     from .release.encoding import show_values as show_values
     from .release.estimating import Estimate as Estimate
@@ -135,8 +135,8 @@ _HOMES = {
     "randomised_response": "solve.extremes",
     "binary_mechanism": "solve.extremes",
     "window_mechanism": "solve.extremes",
-    "PMLRegions": "privacy.ruling_out",
-    "pml_regions": "privacy.ruling_out",
+    "PMLRegions": "privacy.pointwise",
+    "pml_regions": "privacy.pointwise",
     "audit": "_audit",
     "AuditReport": "_audit",
     "compare": "_compare.running",

@@ -56,11 +56,11 @@ class Certificate:
         Computed from rational numbers, or the far ends of enclosures, and rounded up; infinite
         where it is unknown, see :attr:`gap_is_known`
     gain_gap : (bound − value) / (bound − best constant utility): the gap relative to what any
-        release can gain over telling nothing; ``None`` when there is nothing to gain
+        release can gain over an uninformative one; ``None`` when there is nothing to gain
     repair : what was done to the solver's kernel
     repair_loss : utility lost by it, as a share of what the gap is a share of
     solver : what computed the kernel
-    duals : the dual numbers that the bound was computed from, so that anybody can do it again
+    duals : the dual variables that the bound was computed from, so that anybody can do it again
     fingerprint : SHA-256 over prior, kernel, notions and labels
     rests_on_floats : whether value and bound are those of a function that the user gave, evaluated
         in floats with an allowance for rounding; else they hold for the utility itself
@@ -132,7 +132,7 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
     mechanism = problem.mechanism(weights)
     value = problem.enclose(mechanism)
     if value is not None and value.high < program.exact_constant_value:
-        # Noise made it worse than telling nothing, which is always private.
+        # Noise made it worse than an uninformative kernel, which is always private.
         weights = to_weights(program.constant_kernel)
         mechanism, repair = problem.mechanism(weights), Repair((), 1.0, 1, constant=True)
         value = problem.enclose(mechanism)
@@ -146,7 +146,7 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
 
 def repaired(problem: Problem, kernel: NDArray[np.float64]) -> tuple[NDArray[np.int64], Repair]:
     """Private weights near a kernel. Outcomes that a sub-convex utility pays for however rare they
-    are, as χ² does, are kept where that is worth more than merging them.
+    are, as χ² does, are kept where merging them would cost more.
     """
     program = problem.program
     weights, repair = repair_kernel(kernel, program.cone)

@@ -127,7 +127,7 @@ def _kernel_terms(prior: Prior, weights: NDArray[Any]) -> list[Term]:
 
 
 def revealed_enclosure(utility: SublinearUtility, prior: Prior) -> Enclosure | None:
-    """Σ_x μ(e_x): every symbol revealed. No kernel is worth more, as μ is subadditive."""
+    """Σ_x μ(e_x): every symbol revealed. No kernel has a larger value, as μ is subadditive."""
     if not sums_up(utility):
         return enclosed_floats(utility.worths(np.eye(len(prior)), prior), len(prior))
     terms: list[Term] = []

@@ -1,7 +1,7 @@
 """Upper bounds for sub-convex utilities, proved afresh from prices.
 
-For prices λ per deviation of a lift, every mixture of columns with mean deviation zero is worth at
-most max F(d) − ⟨λ, d⟩ over the cone. With few symbols the maximum is taken over all extreme columns
+For prices λ per deviation of a lift, every mixture of columns with mean deviation zero has a value
+of at most max F(d) − ⟨λ, d⟩ over the cone. With few symbols the maximum is over all extreme columns
 in ball arithmetic, with more of them by an exact search in floats, whose rounding is allowed for.
 Closed forms are enclosed.
 """
@@ -37,7 +37,7 @@ from .listing import listed_bound
 from .shape import sides_outside
 
 _UNIT = 2.0**-52
-# Gaps to prove, the finest that succeeds counts; nodes spent on each.
+# Gaps to prove, the finest that succeeds counts; nodes allowed for each.
 _STEPS = ((2.5e-10, 100_000), (1e-8, 100_000), (4.5e-7, 1_000_000), (9e-7, math.inf))
 
 # What other bounds, which are enclosed in balls over exact masses, do not rest on.
@@ -64,7 +64,7 @@ def _enclosed(parts: list[Enclosure | None], source: str) -> list[Found]:
 def _closed_bounds(program: SublinearProgram) -> list[Found] | None:
     """Bounds of cones whose posteriors fill a simplex; ``None`` where that is not what they do.
 
-    Nothing beside what revealing every symbol is worth, where that is allowed.
+    Nothing beside the value of revealing every symbol, where that is allowed.
     """
     source = "vertices of a simplex"
     prior, utility = program.prior, program.utility

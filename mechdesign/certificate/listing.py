@@ -1,7 +1,7 @@
 """The bound that prices give for a sub-convex utility, over all extreme columns in rationals.
 
-For prices λ per deviation of a lift, a mixture of columns with mean deviation zero is worth at most
-max F(d) − ⟨λ, d⟩ over the cone, and a convex function has its maximum at an extreme column. With
+For prices λ per deviation of a lift, a mixture of columns with mean deviation zero has a value of
+at most max F(d) − ⟨λ, d⟩ over the cone, and a convex function is largest at an extreme column. With
 few symbols all of these can be written down: nothing is left to a search or to rounding.
 """
 
@@ -77,7 +77,7 @@ def _over_rays(
 def _over_staircases(
     utility: FInformation, prior: Prior, ratio: Fraction, prices: _Vector
 ) -> Enclosure | None:
-    """Every set of raised symbols: lifts r/(1 + (r − 1)P) on it and 1/(1 + (r − 1)P) elsewhere."""
+    """Every set of symbols of mass P: lifts r/(1 + (r − 1)P) on it, 1/(1 + (r − 1)P) elsewhere."""
     excess, whole = ratio - 1, sum(prices)
     sums: list[tuple[int, Fraction]] = [(0, Fraction(0))]
     for weight, price in zip(prior.weights, prices, strict=True):
@@ -116,18 +116,18 @@ def _over_a_box(
         partial += [(j, number, d) for number, d in enumerate(ends) if d is not None]
 
     def total(curve: list[Any]) -> Any:
-        def worth(x: int, deviation: Fraction, f: Any) -> Any:
+        def term(x: int, deviation: Fraction, f: Any) -> Any:
             return as_ball(box.masses[x]) * f - as_ball(prices[x] * deviation)
 
-        at_low = [worth(x, box.low[x], curve[x]) for x in range(n)]
-        at_high = [worth(x, box.high[x], curve[n + x]) for x in range(n)]
+        at_low = [term(x, box.low[x], curve[x]) for x in range(n)]
+        at_high = [term(x, box.high[x], curve[n + x]) for x in range(n)]
         best = None
         sums: list[Any] = []
         of = -1
         for (j, number, deviation), f in zip(partial, curve[2 * n :], strict=True):
             if j != of:
                 of, sums = j, _all_sums(at_low, at_high, j)
-            ball = sums[number] + worth(j, deviation, f)
+            ball = sums[number] + term(j, deviation, f)
             best = ball if best is None else best.max(ball)
         return best
 
@@ -135,9 +135,9 @@ def _over_a_box(
 
 
 def _all_sums(at_low: list[Any], at_high: list[Any], but: int) -> list[Any]:
-    """Sums with every set of the symbols but one raised, sets in the order of their bits."""
+    """Sums with every set of the symbols but one at the upper bound, in the order of their bits."""
     sums = [as_ball(0)]
-    for x, (lowered, raised) in enumerate(zip(at_low, at_high, strict=True)):
+    for x, (lower, upper) in enumerate(zip(at_low, at_high, strict=True)):
         if x != but:
-            sums = [s + lowered for s in sums] + [s + raised for s in sums]
+            sums = [s + lower for s in sums] + [s + upper for s in sums]
     return sums

@@ -133,7 +133,7 @@ def _in_a_box(
     Σ p v t ≤ θ + l Σ p (v − θ) + (h − l) Σ p max(v − θ, 0).
     """
     w, low = prior.weights, Fraction(lower)
-    theta = v[order[0]]
+    price = v[order[0]]
     above = Fraction(0)
     if upper < math.inf:
         room = Fraction(upper) - low
@@ -141,13 +141,13 @@ def _in_a_box(
         most = math.ceil((1 - low) / room * prior.total) if room else prior.total
         taken = 0
         for x in order:
-            theta = v[x]
+            price = v[x]
             taken += w[x]
             if taken >= most:
                 break
-        above = room * sum(w[x] * (v[x] - theta) for x in order if v[x] > theta) / prior.total
+        above = room * sum(w[x] * (v[x] - price) for x in order if v[x] > price) / prior.total
     mean = Fraction(sum(a * b for a, b in zip(w, v, strict=True)), prior.total)
-    return theta + low * (mean - theta) + above
+    return price + low * (mean - price) + above
 
 
 def _of_a_ratio(prior: Prior, v: Integers, order: Sequence[int], ratio: Fraction) -> Fraction:

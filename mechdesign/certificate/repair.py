@@ -5,7 +5,7 @@ column c = v/(e^ε − 1) is added to it and the rest is scaled by 1 − Σc: co
 every cone of the likelihood family, so this works for all notions alike and costs Σc of the
 utility range at most. An outcome so rare that its correction outweighs it is merged into the most
 frequent one, which is post-processing and free of any privacy cost. Where that would cost what
-rare symbols are worth, its entries can first be rounded towards their average instead.
+rare symbols contribute, its entries can first be rounded towards their average instead.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import LevelError, is_iterable
 from ..prior import Prior, as_prior
 from ..privacy.notion import check_level
-from ..privacy.ruling_out import pml_regions
+from ..privacy.pointwise import pml_regions
 from .style import MARKERS, NORMAL, PALETTE, decades, fit_figure, legend_beside, new_axes
 
 # A first region below this share of the picture needs a logarithmic axis, which begins and ends

@@ -1,4 +1,9 @@
-"""What must stay hidden: privacy notions, their registry, and the bounds behind them."""
+"""What must stay hidden? Privacy notions at a level, each with what it asks of a kernel.
+
+In: a level, and what else a notion needs; a prior. Out: ``constraints(prior)``, the rows of the
+cone and the sums over outcomes that everything else reads; ``check``, an exact verdict on a kernel;
+``leakage``, a direct measurement; a description in words. The three share no code.
+"""
 
 # isort: off
 # The order of import is the order in which audits list the notions.

@@ -224,12 +224,12 @@ class MIPufferfish(_InformationNotion):
     def sums(self, prior: Prior) -> list[SumConstraint]:
         """One for every pair of functions and every prior."""
         found: list[SumConstraint] = []
-        for theta in masses_over(self.priors, prior):
+        for masses in masses_over(self.priors, prior):
             for number, table in enumerate(self.features):
                 values = dict(table)
                 rows: dict[Any, list[Fraction]] = {}
                 for x, label in enumerate(prior.labels):
-                    if theta[x]:
+                    if masses[x]:
                         if label not in values:
                             raise LevelError(
                                 "features of MIPufferfish",
@@ -238,7 +238,7 @@ class MIPufferfish(_InformationNotion):
                                 got=f"values for {[*values][:6]}",
                                 remedy="use the labels of the prior",
                             )
-                        rows.setdefault(values[label], [Fraction(0)] * len(prior))[x] += theta[x]
+                        rows.setdefault(values[label], [Fraction(0)] * len(prior))[x] += masses[x]
                 publics = list(dict.fromkeys(c for _, c in rows))
                 found.append(
                     InformationLimit(
@@ -255,9 +255,9 @@ def _checked_features(features: Any) -> Any:
     tables = []
     try:
         for table in features:
-            items = table.items() if hasattr(table, "items") else table
+            entries = table.items() if hasattr(table, "items") else table
             rows = []
-            for label, (a, c) in items:
+            for label, (a, c) in entries:
                 rows.append((tidy(label), (tidy(a), tidy(c))))
             hash(tuple(rows))
             tables.append(tuple(rows))

@@ -52,11 +52,11 @@ def as_families(notions: Any) -> tuple[Family, ...]:
     ['LDP', 'ALIP(2ε, ε)', 'half']
     """
     found: list[Family] = []
-    for position, item in enumerate(_items(notions)):
-        if isinstance(item, Mapping):
-            found += [Family(str(name), _one(entry, 0).make) for name, entry in item.items()]
+    for position, entry in enumerate(_entries(notions)):
+        if isinstance(entry, Mapping):
+            found += [Family(str(name), _one(entry, 0).make) for name, entry in entry.items()]
         else:
-            found.append(_one(item, position))
+            found.append(_one(entry, position))
     names = [family.name for family in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if not found or twice is not None:
@@ -69,49 +69,49 @@ def as_families(notions: Any) -> tuple[Family, ...]:
     return tuple(found)
 
 
-def _items(notions: Any) -> list[Any]:
+def _entries(notions: Any) -> list[Any]:
     one = isinstance(notions, (str, type, Mapping, Family)) or callable(notions)
     if one or isinstance(notions, PrivacyNotion) or not is_iterable(notions):
         return [notions]
     return list(notions)
 
 
-def _one(item: Any, position: int) -> Family:
-    if isinstance(item, Family):
-        return item
-    if isinstance(item, str):
-        return parse_family(item)
-    strange = isinstance(item, type) and not issubclass(item, PrivacyNotion)
-    if isinstance(item, PrivacyNotion) or not callable(item) or strange or not _takes_one(item):
+def _one(entry: Any, position: int) -> Family:
+    if isinstance(entry, Family):
+        return entry
+    if isinstance(entry, str):
+        return parse_family(entry)
+    strange = isinstance(entry, type) and not issubclass(entry, PrivacyNotion)
+    if isinstance(entry, PrivacyNotion) or not callable(entry) or strange or not _takes_one(entry):
         raise LevelError(
             "notion of a comparison",
             expected="a notion class, a text such as 'alip:2e,e', or a function of the level alone",
-            got=quote(item),
+            got=quote(entry),
             remedy="pass md.PML rather than md.PML(0.5), or lambda e: md.PML(e)",
         )
-    name = getattr(item, "__name__", "")
+    name = getattr(entry, "__name__", "")
     name = name if name and name != "<lambda>" else f"notion {position + 1}"
-    if isinstance(item, type) and issubclass(item, PrivacyNotion):
-        if item.needs:
+    if isinstance(entry, type) and issubclass(entry, PrivacyNotion):
+        if entry.needs:
             raise LevelError(
                 f"notion of a comparison {name}",
                 expected="a notion that levels alone define",
-                got=f"one that needs {', '.join(item.needs)}",
+                got=f"one that needs {', '.join(entry.needs)}",
                 remedy=f"pass a function, such as lambda e: md.{name}(e, ...)",
             )
-        return Family(name, item.at)
-    return Family(name, item)
+        return Family(name, entry.at)
+    return Family(name, entry)
 
 
-def _takes_one(item: Any) -> bool:
+def _takes_one(entry: Any) -> bool:
     """Whether a function can be called with a level and nothing else, as far as it tells."""
-    if isinstance(item, type):
+    if isinstance(entry, type):
         return True
     try:
-        inspect.signature(item).bind(0.0)
+        inspect.signature(entry).bind(0.0)
     except TypeError:
         return False
-    except ValueError:  # some built-in functions tell nothing
+    except ValueError:  # some built-in functions have no signature
         pass
     return True
 
@@ -139,19 +139,19 @@ def parse_family(text: str) -> Family:
 
 @dataclass(frozen=True)
 class _Part:
-    """One notion of a family: levels that are multiples of the free one, or words as they are."""
+    """One notion of a family: levels that are multiples of the free one, or fixed arguments."""
 
     name: str
     shown: str
-    words: tuple[float | str, ...]
+    arguments: tuple[float | str, ...]
 
     @property
     def is_free(self) -> bool:
-        return any(isinstance(word, float) for word in self.words)
+        return any(isinstance(argument, float) for argument in self.arguments)
 
     def at(self, level: float) -> PrivacyNotion:
-        words = [repr(float(w * level)) if isinstance(w, float) else w for w in self.words]
-        return parse_notion(f"{self.name}:{','.join(words)}")
+        arguments = [repr(float(w * level)) if isinstance(w, float) else w for w in self.arguments]
+        return parse_notion(f"{self.name}:{','.join(arguments)}")
 
 
 def _join(parts: list[_Part], level: float) -> list[PrivacyNotion]:
@@ -164,17 +164,17 @@ def _parse_part(text: str) -> _Part:
     if not colon:
         found = find_notion(name)
         return _Part(name, found.__name__, (1.0,) * len(found.level_fields))
-    words: list[float | str] = []
-    for word in rest.split(","):
-        match = _FREE.fullmatch(word)
+    arguments: list[float | str] = []
+    for argument in rest.split(","):
+        match = _FREE.fullmatch(argument)
         times = float(match["times"] or 1) if match else 0.0
-        words.append(times if times > 0 else word.strip())
+        arguments.append(times if times > 0 else argument.strip())
     # A text that means nothing is refused here, before anything is designed.
-    shown = type(_Part(name, "", tuple(words)).at(1.0)).__name__
-    if words == [1.0]:
+    shown = type(_Part(name, "", tuple(arguments)).at(1.0)).__name__
+    if arguments == [1.0]:
         return _Part(name, shown, (1.0,))
-    said = ", ".join(w if isinstance(w, str) else _times(w) for w in words)
-    return _Part(name, f"{shown}({said})", tuple(words))
+    said = ", ".join(w if isinstance(w, str) else _times(w) for w in arguments)
+    return _Part(name, f"{shown}({said})", tuple(arguments))
 
 
 def _times(factor: float) -> str:

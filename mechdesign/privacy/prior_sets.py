@@ -67,8 +67,8 @@ def masses_over(priors: Any, prior: Prior) -> list[list[Fraction]]:
     if priors is None:
         return [[prior.mass(i) for i in range(len(prior))]]
     known = set(prior.labels)
-    for theta in priors:
-        strange = [label for label, mass in theta if mass and label not in known]
+    for masses in priors:
+        strange = [label for label, mass in masses if mass and label not in known]
         if strange:
             raise PriorError(
                 "prior of a notion",
@@ -76,7 +76,7 @@ def masses_over(priors: Any, prior: Prior) -> list[list[Fraction]]:
                 got=f"mass on {quote(strange[0])}",
                 remedy="give both the same labels",
             )
-    return [[fraction(dict(theta).get(label, 0)) for label in prior.labels] for theta in priors]
+    return [[fraction(dict(masses).get(label, 0)) for label in prior.labels] for masses in priors]
 
 
 class PriorSet(Hypotheses):

@@ -157,14 +157,14 @@ class Pufferfish(LikelihoodBound):
     def hypotheses(self, prior: Prior) -> Iterator[tuple[str, str, list[Fraction], list[Fraction]]]:
         """Names and masses of each pair P_θ(X, s), P_θ(X, s') of positive probability."""
         chances = {name: dict(content) for name, content in self.secrets}
-        thetas = masses_over(self.priors, prior)
-        for number, theta in enumerate(thetas):
-            tail = "" if len(thetas) == 1 else f" under prior {number}"
+        priors = masses_over(self.priors, prior)
+        for number, masses in enumerate(priors):
+            tail = "" if len(priors) == 1 else f" under prior {number}"
             for a, b in self.pairs:
                 rows = [
                     [
                         m * fraction(chances[s].get(label, 0))
-                        for label, m in zip(prior.labels, theta, strict=True)
+                        for label, m in zip(prior.labels, masses, strict=True)
                     ]
                     for s in (a, b)
                 ]
@@ -199,8 +199,8 @@ class Pufferfish(LikelihoodBound):
         tables = [prior.probabilities]
         if self.priors is not None:
             tables = [
-                np.array([float(dict(theta).get(label, 0)) for label in prior.labels])
-                for theta in self.priors
+                np.array([float(dict(masses).get(label, 0)) for label in prior.labels])
+                for masses in self.priors
             ]
         inside = {
             name: np.array([float(dict(content).get(label, 0)) for label in prior.labels])

@@ -99,8 +99,8 @@ class RobustPML(LikelihoodBound):
         """
         if not hasattr(counts, "items"):
             raise _no_mapping("counts", "{label: count}", counts)
-        items = dict(counts.items())
-        numbers = list(items.values())
+        entries = dict(counts.items())
+        numbers = list(entries.values())
         for value in numbers:
             try:
                 good = not isinstance(value, bool) and fraction(value) == int(value) >= 0
@@ -115,7 +115,7 @@ class RobustPML(LikelihoodBound):
                 )
         radius = confidence_radius(int(sum(numbers)), len(numbers), confidence)
         total = int(sum(numbers))
-        centre = tuple((tidy(x), Fraction(int(c), total)) for x, c in items.items())
+        centre = tuple((tidy(x), Fraction(int(c), total)) for x, c in entries.items())
         return cls(epsilon, ("ball", centre, radius))
 
     @property

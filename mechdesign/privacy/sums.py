@@ -137,7 +137,7 @@ class Minorants:
 
 @dataclass(frozen=True)
 class SumPrice:
-    """What the limit of a constraint on a sum is worth; see :func:`mechdesign.binding`."""
+    """By how much the optimum rises with the limit of a sum; see :func:`mechdesign.binding`."""
 
     over: str
     under: str
@@ -179,7 +179,7 @@ class SumConstraint(ABC):
 
     @abstractmethod
     def prices(self, duals: SumDuals, mechanism: Mechanism) -> list[SumPrice]:
-        """What the limit is worth, given dual variables of an optimal kernel."""
+        """By how much the optimum rises with the limit, from dual variables of an optimum."""
 
     @property
     def is_vacuous(self) -> bool:
@@ -609,10 +609,10 @@ class InformationLimit(SumConstraint):
         tau, z = float(rows[0]), cones[0].reshape(-1, len(weights), 3)
         logs = np.zeros((len(weights), len(z)))
         if tau > 0:
-            pulled = np.zeros_like(z[:, :, 2])
+            together = np.zeros_like(z[:, :, 2])
             for c in set(self.groups):
-                pulled[:, groups == c] = z[:, groups == c, 2].sum(axis=1, keepdims=True)
-            logs = ((-z[:, :, 1] / weights - pulled / (weights / shares)) / tau).T
+                together[:, groups == c] = z[:, groups == c, 2].sum(axis=1, keepdims=True)
+            logs = ((-z[:, :, 1] / weights - together / (weights / shares)) / tau).T
         # On rows of tiny mass those are noise over that mass: there, what the kernel's ratios say.
         near = np.log(np.maximum(given @ kernel, _LEAST_LIKELIHOOD)) - np.log(
             np.maximum(whole @ kernel, _LEAST_LIKELIHOOD)

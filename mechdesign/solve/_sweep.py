@@ -1,4 +1,4 @@
-"""``sweep``: designs along a path of levels, each using what its neighbour found."""
+"""``sweep``: designs along a path of levels, each with a warm start from the one before."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def sweep(
             delayed(_run_piece)(piece, solver, False) for piece in pieces
         )
         found = [design for result in results for design in result]
-    for item in found:
-        warn_of_gap(item)
+    for design in found:
+        warn_of_gap(design)
     return found
 
 

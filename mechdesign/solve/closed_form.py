@@ -668,7 +668,7 @@ class ExtremalPML(_Simplex):
 
 
 class ExtremalPMC(_Simplex):
-    """Lifts at least l: symbol j is raised at outcome j."""
+    """Lifts at least l: symbol j is more likely at outcome j."""
 
     name = "extremal-pmc"
     reason = (

@@ -463,7 +463,7 @@ class SublinearProgram(Program):
 
     @cached_property
     def revealed_value(self) -> float:
-        """Σ_x μ(e_x): every symbol revealed. No kernel is worth more, as μ is subadditive.
+        """Σ_x μ(e_x): every symbol revealed. No kernel has a larger value, as μ is subadditive.
 
         Infinite where the utility is a function whose numbers are beyond floats.
         """

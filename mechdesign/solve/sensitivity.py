@@ -111,24 +111,24 @@ class Binding:
         The derivative of the optimal value in that level, where it has one.
         """
         found = {name_level(n, f): 0.0 for n in self.design.notions for f in n.level_fields}
-        for item in self.constraints:
-            found[item.asked_by] += item.price_per_nat
+        for constraint in self.constraints:
+            found[constraint.asked_by] += constraint.price_per_nat
         return found
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per constraint, for a data frame."""
         return [
             {
-                "notion": str(item.notion),
-                "level": item.level,
-                "output": item.output,
-                "over": item.over,
-                "under": item.under,
-                "slack": item.slack,
-                "price": item.price,
-                "price_per_nat": item.price_per_nat,
+                "notion": str(constraint.notion),
+                "level": constraint.level,
+                "output": constraint.output,
+                "over": constraint.over,
+                "under": constraint.under,
+                "slack": constraint.slack,
+                "price": constraint.price,
+                "price_per_nat": constraint.price_per_nat,
             }
-            for item in self.constraints
+            for constraint in self.constraints
         ]
 
     def __repr__(self) -> str:
@@ -136,10 +136,10 @@ class Binding:
         lines += [f"  {text}: value rises by {v:.6g} per nat" for text, v in self.slopes.items()]
         if self.constraints:
             lines.append("  per nat     price       slack      outcome and pair")
-        for item in self.constraints[:_LINES]:
-            place = "all outcomes" if item.output is None else shorten(item.output)
-            numbers = f"{item.price_per_nat:<11.5g} {item.price:<11.5g} {item.slack:<10.2g}"
-            lines.append(f"  {numbers} {place}: {item.about}")
+        for constraint in self.constraints[:_LINES]:
+            place = "all outcomes" if constraint.output is None else shorten(constraint.output)
+            prices = f"{constraint.price_per_nat:<11.5g} {constraint.price:<11.5g}"
+            lines.append(f"  {prices} {constraint.slack:<10.2g} {place}: {constraint.about}")
         if len(self) > _LINES:
             lines.append(f"  and {len(self) - _LINES} more")
         return "\n".join(lines)
@@ -167,7 +167,7 @@ def binding(design: Design) -> Binding:
 
     with r = 0 and t = 0. For every change of one or several right-hand sides
     V(r, t) ≤ V + Σ z r + Σ λ t, with equality to first order where V has a derivative; so z is what
-    a unit of r at this constraint is worth, and lies between the derivatives to its two sides.
+    the optimum gains per unit of r at this constraint, between the derivatives to its two sides.
     Raising the level of one constraint by dε adds e^ε (νᵀK)(y) dε to its right-hand side, so
 
         price_per_nat = z · (μᵀK)(y),   dV/dε = Σ price_per_nat over all constraints of the level
@@ -184,14 +184,14 @@ def binding(design: Design) -> Binding:
     ------
     InputError
         For a utility that is not linear (its program is not linear, and one price does not say
-        what a change is worth), or a design whose bound came without dual numbers.
+        what a change brings), or a design whose bound came without dual variables.
     SolverError
         When prices of pairs cannot be computed from the prices of the rows.
 
     Notes
     -----
     Where several dual solutions are optimal, the prices are those of one of them. A bound that
-    compares all symbols with all (LDP) determines how much each symbol is worth on either side;
+    compares all symbols with all (LDP) determines the price of each symbol on either side;
     the pairs shown match them, the largest with the largest.
 
     Examples
@@ -245,15 +245,15 @@ def has_prices(design: Design) -> bool:
     return isinstance(design.utility, LinearUtility) and proved
 
 
-def _binds(item: PricedConstraint, width: float) -> bool:
+def _binds(constraint: PricedConstraint, width: float) -> bool:
     """Whether a price is more than noise, and not one that a solver left on a loose constraint.
 
     A dual solution within the gap of the best one has prices with Σ price · slack within the gap:
     what is larger decides, the price or the slack.
     """
-    if item.slack > TIGHT and item.price_per_nat <= width * item.slack:
+    if constraint.slack > TIGHT and constraint.price_per_nat <= width * constraint.slack:
         return False
-    return max(item.price_per_nat, item.price) > _NOISE * width
+    return max(constraint.price_per_nat, constraint.price) > _NOISE * width
 
 
 def _problem_of(design: Any) -> tuple[Problem, LinearProgram]:
