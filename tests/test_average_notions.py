@@ -14,7 +14,6 @@ import pytest
 from checks import refused
 from hypothesis import given
 from hypothesis import strategies as st
-from mechdesign.solve.average import average_bound
 from scipy.optimize import linprog
 from strategies import exact_mechanism, random_gains, random_level, random_mechanism
 
