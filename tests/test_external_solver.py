@@ -9,8 +9,14 @@ from scipy.optimize import linprog
 import mechdesign as md
 from mechdesign.errors import CertificateError, GapWarning, NoMethodError, SolverError
 from mechdesign.privacy.constraint import Rounding
-from mechdesign.solve.linear_program import compile_program
-from mechdesign.solve.method import Candidate, Duals, Method, handles_linear, handles_sublinear
+from mechdesign.solve import (
+    Candidate,
+    Duals,
+    Method,
+    compile_program,
+    handles_linear,
+    handles_sublinear,
+)
 
 PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
 HAMMING = md.utility.Hamming()

@@ -16,9 +16,9 @@ from strategies import exact_mechanism, random_kernel
 import mechdesign as md
 from mechdesign.errors import CertificateError, GapWarning
 from mechdesign.exact import Verdict, compare_with_exp, exp_upper, log_upper
-from mechdesign.privacy import NOTIONS
-from mechdesign.privacy.notion import AverageNotion
-from mechdesign.privacy.sums import (
+from mechdesign.privacy import (
+    NOTIONS,
+    AverageNotion,
     ConicRows,
     Epigraph,
     Evaluation,
