@@ -255,7 +255,7 @@ def duals_from_json(part: dict[str, Any], problem: Problem) -> Duals:
         for parts in lists
     )
     offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
-    return Duals(prices, multipliers, sums, offset, power)
+    return Duals(prices, multipliers, sums, offset=offset, power=power)
 
 
 def _entries(part: dict[str, Any]) -> int:

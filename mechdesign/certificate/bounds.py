@@ -69,7 +69,7 @@ def clamped_prices(program: LinearProgram, prices: Array) -> Array:
 
 def trivial_bound(program: LinearProgram) -> Fraction:
     """Σ_x p_x max_y u_xy: what could be had without privacy."""
-    return mean_of(program.prior, program.gains.max(axis=1))
+    return mean_of(program.prior, program.allowed(program.gains).max(axis=1))
 
 
 def multiplier_bound(program: LinearProgram, multipliers: tuple[Multipliers, ...]) -> Fraction:
@@ -159,7 +159,8 @@ def rows_bound(program: LinearProgram, columns: Array, size: Array, terms: int) 
     Infinite, as a fraction beyond every float, where the numbers are too large for floats.
     """
     least, above = above_least(program)
-    rows = (program.prior.probabilities[:, None] * above - columns).max(axis=1)
+    reduced = program.prior.probabilities[:, None] * above - columns
+    rows = program.allowed(reduced).max(axis=1)
     rounding = _UNIT * terms * float(size.max(axis=1).sum()) + terms * len(rows) * _SMALLEST
     if not (np.isfinite(rows).all() and math.isfinite(rounding)):
         return BEYOND

@@ -26,7 +26,15 @@ from ..utility.sublinear import ChiSquare
 from .bounds import upper_bound
 from .enclosures import Enclosure
 from .information import sublinear_bound
-from .repair import Repair, clean_kernel, keep_sums, repair_kernel, to_weights
+from .repair import (
+    Repair,
+    check_forbidden,
+    clean_kernel,
+    keep_sums,
+    repair_kernel,
+    to_weights,
+    without_forbidden,
+)
 
 #: Gaps up to this share of the utility range (or of a sub-convex utility) count as optimal.
 GAP_TOLERANCE = 1e-6
@@ -177,6 +185,8 @@ def repaired(problem: Problem, kernel: NDArray[np.float64]) -> tuple[NDArray[np.
     are, as χ² does, are kept where merging them would cost more.
     """
     program = problem.program
+    if isinstance(program, LinearProgram):
+        kernel = without_forbidden(program, kernel)
     weights, repair = repair_kernel(kernel, program.cone)
     if not repair.merged or not isinstance(program, SublinearProgram):
         return weights, repair
@@ -223,6 +233,8 @@ def examine(
     ``value`` encloses the utility of the mechanism where that has just been computed.
     Raises :class:`CertificateError` with the evidence if a check does not say yes.
     """
+    if isinstance(problem.program, LinearProgram):
+        check_forbidden(problem.program, problem.kept_weights(mechanism))
     checks = tuple(notion.check(mechanism, problem.prior) for notion in problem.notions)
     failed = tuple(check for check in checks if check.verdict is not Verdict.YES)
     if failed:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +21,15 @@ from ..errors import CertificateError
 from ..exact import DENOMINATOR, DENOMINATOR_BITS, Verdict, exp_lower
 from ..mechanism import Mechanism
 from ..privacy.rows import Compared
-from ..solve.program import Cone, Program
+from ..solve.program import Cone, LinearProgram, Program
 
 _ROUNDS = 40
 _PATIENCE = 4
 _TOO_MUCH = 0.5
 # Share of a constant kernel that is tried first, and how often the one that passes is halved.
 _LEAST_SHARE, _HALVINGS = 2.0**-50, 8
+# Mass of outputs that are left out where they could not be repaired.
+_NEGLIGIBLE = 1e-7
 
 
 @dataclass(frozen=True)
@@ -235,3 +238,26 @@ def _are_kept(program: Program, weights: NDArray[np.int64]) -> bool:
     # Symbols of zero mass are not among these, though a notion may name them and would object.
     mechanism = Mechanism.from_weights(weights, DENOMINATOR_BITS, program.prior.labels)
     return all(c.evaluate(mechanism).verdict is Verdict.YES for c in program.sums)
+
+
+def without_forbidden(program: LinearProgram, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A kernel without the traces that a solver left at forbidden entries.
+
+    Nor at outputs of negligible mass that have such entries, as nothing can be added to them.
+    """
+    if program.forbidden is None:
+        return kernel
+    kernel = np.where(program.forbidden, 0.0, kernel)
+    traces = program.prior.probabilities @ kernel < _NEGLIGIBLE
+    kernel[:, traces & program.forbidden.any(axis=0)] = 0.0
+    return kernel
+
+
+def check_forbidden(program: LinearProgram, weights: NDArray[Any]) -> None:
+    """Raise :class:`CertificateError` for weights that are not zero where they must be."""
+    if program.forbidden is not None and weights[program.forbidden].any():
+        x, y = np.argwhere(program.forbidden & (weights > 0))[0].tolist()
+        raise CertificateError(
+            "the kernel failed its exact check and is withheld: symbol number "
+            f"{x} is sent to output number {y}, which is forbidden"
+        )

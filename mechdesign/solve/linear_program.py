@@ -6,6 +6,7 @@ on sums over outcomes bring variables v of their own::
     maximise    Σ_y ⟨c_y, k_y⟩
     subject to  Σ_y k_y = 1,   k ≥ 0,   t ≥ 0
                 A k_y + B t_y ≤ 0                rows of the cone, inside e^ε
+                k_xy = 0                         where that is asked
                 R (K, v) ≤ right,   S (K, v) in cones     epigraphs of the sums
 
 so that the program has O(NM) non-zeros for point masses and the prior, never O(N²M). Compiling and
@@ -40,6 +41,7 @@ class SparseProgram:
         auxiliaries, then those of the sums
     cones : rows that lie in cones
     is_signed : which variables are non-negative
+    is_zero : which variables must be zero
     block : number of variables of one output
     scale, shift : the objective is that of the program less ``shift`` per row, over ``scale``
     """
@@ -51,6 +53,7 @@ class SparseProgram:
     right: Array
     cones: tuple[ConicRows, ...]
     is_signed: NDArray[np.bool_]
+    is_zero: NDArray[np.bool_]
     block: int
     scale: float
     shift: Array
@@ -103,12 +106,16 @@ def compile_program(program: LinearProgram) -> SparseProgram:
     below = sparse.block_diag([block] * m).tocsr()
     right = np.zeros(below.shape[0])
     epigraphs = [constraint.epigraph(n, m) for constraint in program.sums]
+    own = sum(epigraph.size for epigraph in epigraphs)
+    zero = np.zeros((m, size), dtype=bool)
+    if program.forbidden is not None:
+        zero[:, :n] = program.forbidden.T
+    is_zero = np.concatenate([zero.ravel(), np.zeros(own, dtype=bool)])
     if not epigraphs:
         signed = np.ones(m * size, dtype=bool)
         return SparseProgram(
-            program, cost.ravel(), equal, below, right, (), signed, size, scale, shift
+            program, cost.ravel(), equal, below, right, (), signed, is_zero, size, scale, shift
         )
-    own = sum(epigraph.size for epigraph in epigraphs)
     rows, cones = _placed(epigraphs, n, m, size)
     return SparseProgram(
         program,
@@ -122,6 +129,7 @@ def compile_program(program: LinearProgram) -> SparseProgram:
         np.concatenate(
             [np.ones(m * size, bool), *(np.full(e.size, e.is_signed) for e in epigraphs)]
         ),
+        is_zero,
         size,
         scale,
         shift,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..privacy.rows import Multipliers
 from ..privacy.sums import SumDuals
-from .program import Objective, Program, Shape
+from .program import LinearProgram, Objective, Program, Shape
 
 #: Kinds of cones that sums over outcomes may bring.
 EVERY_CONE = frozenset({"exponential", "second-order", "power"})
@@ -84,6 +84,7 @@ class Handles:
     sums : kinds of cones that the epigraphs of sums over outcomes may bring, beside linear rows;
         ``None`` where there may be no sums
     needs_sums : whether there must be some
+    forbidden : whether entries may have to be zero
     most_symbols : largest number of symbols
     """
 
@@ -91,6 +92,7 @@ class Handles:
     shapes: frozenset[Shape] | None = None
     sums: frozenset[str] | None = None
     needs_sums: bool = False
+    forbidden: bool = False
     most_symbols: int | None = None
 
     def refusal(self, program: Program) -> str | None:
@@ -104,6 +106,9 @@ class Handles:
             return "it does not solve sub-convex utilities"
         if program.unexpressed:
             return f"{program.unexpressed[0]} is not a bound on likelihood ratios"
+        zeros = isinstance(program, LinearProgram) and program.forbidden is not None
+        if zeros and not self.forbidden:
+            return "some entries are forbidden"
         return self._sums_refusal(program) or self._cone_refusal(program)
 
     def _sums_refusal(self, program: Program) -> str | None:
@@ -153,6 +158,11 @@ _INFORMATION: frozenset[Objective] = frozenset({"information"})
 def handles_linear(*shapes: Shape) -> Handles:
     """Linear objectives over cones of the given shapes, or of any when none are given."""
     return Handles(_LINEAR, frozenset(shapes) or None)
+
+
+def handles_general(**more: Any) -> Handles:
+    """Linear objectives over any cone, with forbidden entries; ``more`` says what else."""
+    return Handles(_LINEAR, forbidden=True, **more)
 
 
 def handles_sublinear(*shapes: Shape) -> Handles:

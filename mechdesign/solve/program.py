@@ -5,6 +5,7 @@ Over the columns k_y = K[:, y] ≥ 0 of a kernel on n symbols, with M outputs or
     maximise    Σ_y ⟨c_y, k_y⟩   or   Σ_y μ(k_y)
     subject to  Σ_y k_y = 1                       rows
                 k_y in a cone, the same for all y     cone: labelled sparse rows, and their shape
+                k_xy = 0 for some entries         restrictions
                 Σ_y φ_j(k_y) ≤ limit_j            sums over outcomes
 
 Solvers work with factors slightly inside e^ε, so that rounding a kernel to integer weights leaves
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from ..certificate.enclosures import Enclosure, kernel_enclosure, revealed_enclosure, sums_up
 from ..certificate.rational import difference, kernel_mean, mean_of
-from ..errors import InputError
+from ..errors import InputError, SolverError
 from ..exact import nearest_float
 from ..prior import Prior
 from ..privacy.constraint import Rounding
@@ -287,9 +288,11 @@ class LinearProgram(Program):
     Attributes
     ----------
     gains : ``(n, M)``, u
+    forbidden : ``(n, M)``, entries that must be zero; ``None`` for none
     """
 
     gains: Array
+    forbidden: NDArray[np.bool_] | None = None
 
     @property
     def objective_kind(self) -> Objective:
@@ -314,19 +317,35 @@ class LinearProgram(Program):
 
     @cached_property
     def constant_value(self) -> float:
-        """Utility of the best constant output, which reveals nothing."""
-        return float(self.objective.sum(axis=0).max())
+        """Value of the best constant output; ``-inf`` where every output is forbidden to some."""
+        return float(self._constant_values.max())
+
+    @cached_property
+    def _constant_values(self) -> Array:
+        values: Array = self.objective.sum(axis=0)
+        if self.forbidden is None:
+            return values
+        return np.where(np.any(self.forbidden, axis=0), -math.inf, values)
+
+    def allowed(self, values: Array) -> Array:
+        """Values ``(n, M)`` with ``-inf`` at forbidden entries."""
+        return values if self.forbidden is None else np.where(self.forbidden, -math.inf, values)
 
     @cached_property
     def revealed_value(self) -> float:
         """Σ_x max_y p_x u_xy: each symbol reported as serves it best."""
-        return math.fsum(self.objective.max(axis=1).tolist())
+        return math.fsum(self.allowed(self.objective).max(axis=1).tolist())
 
     @property
     def constant_kernel(self) -> Array:
-        """The kernel that always reports the best single output, ``(n, M)``."""
+        """The kernel that always reports the best single output, ``(n, M)``.
+
+        Raises :class:`SolverError` where every output is forbidden to some symbol.
+        """
+        if self.constant_value == -math.inf:
+            raise SolverError(f"{self}: every output is forbidden to some symbol")
         kernel = np.zeros(self.shape)
-        kernel[:, int(np.argmax(self.objective.sum(axis=0)))] = 1.0
+        kernel[:, int(np.argmax(self._constant_values))] = 1.0
         return kernel
 
     def value(self, kernel: Array) -> float:
@@ -380,9 +399,10 @@ class LinearProgram(Program):
 
     @cached_property
     def exact_constant_value(self) -> Fraction:
-        """Utility of the constant kernel, exactly."""
-        best = int(np.argmax(self.objective.sum(axis=0)))
-        return mean_of(self.prior, self.gains[:, best])
+        """Value of the constant kernel, exactly; the least value of any where there is none."""
+        if self.constant_value == -math.inf:
+            return mean_of(self.prior, self.gains.min(axis=1))
+        return mean_of(self.prior, self.gains[:, int(np.argmax(self._constant_values))])
 
     def width(self, value: float) -> float:
         """The range of the gains."""

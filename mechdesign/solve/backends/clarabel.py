@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import SolverError
 from ...privacy.sums import ConicRows
 from ..linear_program import compile_program
-from ..method import EVERY_CONE, Candidate, Handles, Method, handles_linear
+from ..method import EVERY_CONE, Candidate, Handles, Method, handles_general
 from ..program import LinearProgram
 
 _USABLE = ("Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations")
@@ -24,7 +24,7 @@ class Clarabel(Method):
         "fastest general solver above a few hundred kernel entries"
     )
     source = "GoulartChen2024"
-    handles: Handles = handles_linear()
+    handles: Handles = handles_general()
     tolerance: ClassVar[float] = 1e-9
 
     def solve(self, program: LinearProgram) -> Candidate:
@@ -38,7 +38,14 @@ class Clarabel(Method):
         compiled = compile_program(program)
         size, equalities = compiled.cost.size, compiled.equal.shape[0]
         inequalities = compiled.below.shape[0]
-        signs = sparse.eye_array(size).tocsr()[compiled.is_signed]
+        # v ≥ 0, and −v ≥ 0 beside it where a variable is zero.
+        identity = sparse.eye_array(size).tocsr()
+        zeros = identity[compiled.is_zero]
+        signs = (
+            sparse.vstack([identity[compiled.is_signed], -zeros])
+            if zeros.shape[0]
+            else (identity[compiled.is_signed])
+        )
         matrices = [compiled.equal, compiled.below, -signs, *(-c.matrix for c in compiled.cones)]
         right = [np.ones(equalities), compiled.right, np.zeros(signs.shape[0])]
         right += [np.zeros(c.matrix.shape[0]) for c in compiled.cones]
@@ -95,5 +102,5 @@ class EpigraphClarabel(Clarabel):
 
     name = "epigraph-clarabel"
     reason = "sums over outcomes as epigraphs, mutual information by exponential cones"
-    handles = Handles(frozenset({"linear"}), sums=EVERY_CONE, needs_sums=True)
+    handles = handles_general(sums=EVERY_CONE, needs_sums=True)
     tolerance = 1e-10

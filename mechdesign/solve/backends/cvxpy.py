@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import SolverError, quote
 from ..linear_program import compile_program
-from ..method import Candidate, Method, handles_linear
+from ..method import Candidate, Method, handles_general
 from ..program import LinearProgram
 
 
@@ -16,7 +16,7 @@ class Cvxpy(Method):
     """The sparse program handed to a solver that cvxpy knows, by name."""
 
     reason = "asked for by name"
-    handles = handles_linear()
+    handles = handles_general()
 
     def __init__(self, solver: str) -> None:
         self.solver = solver.upper()
@@ -37,6 +37,8 @@ class Cvxpy(Method):
         if compiled.below.shape[0]:
             below = compiled.below @ point <= compiled.right
             constraints.append(below)
+        if compiled.is_zero.any():
+            constraints.append(point[np.flatnonzero(compiled.is_zero)] == 0)
         task = cvxpy.Problem(cvxpy.Maximize(compiled.cost @ point), constraints)
         try:
             with warnings.catch_warnings():

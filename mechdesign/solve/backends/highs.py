@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import SolverError
 from ..linear_program import SparseProgram, compile_program
-from ..method import Candidate, Handles, Method, handles_linear
+from ..method import Candidate, Handles, Method, handles_general
 from ..program import LinearProgram
 
 Array = NDArray[np.float64]
@@ -137,7 +137,11 @@ def _lp(cost: Array, matrix: Any, lower: Array, upper: Array, most: Array | None
 
 def highs_model(program: SparseProgram) -> Any:
     """A compiled program as a HiGHS model: the equalities first, then the inequalities."""
-    return _lp(program.cost, *_rows(program), None)
+    return _lp(program.cost, *_rows(program), _most(program))
+
+
+def _most(program: SparseProgram) -> Array | None:
+    return np.where(program.is_zero, 0.0, np.inf) if program.is_zero.any() else None
 
 
 def _rows(program: SparseProgram) -> tuple[Any, Array, Array]:
@@ -153,7 +157,7 @@ class _Highs(Method):
     """A compiled program on HiGHS, with one algorithm after the other."""
 
     source = "HuangfuHall2018"
-    handles: Handles = handles_linear()
+    handles: Handles = handles_general()
     order: Sequence[str]
 
     def solve(self, program: LinearProgram) -> Candidate:
@@ -166,7 +170,7 @@ class _Highs(Method):
         for solver in self.order:
             for tolerance in _TOLERANCES:
                 model = Model(tolerance)
-                model.load(compiled.cost, *rows)
+                model.load(compiled.cost, *rows, most=_most(compiled))
                 found = model.run(solver)
                 tried.append(f"{solver} at {tolerance:g}: {found.status}")
                 if found.point is None or found.duals is None:
@@ -208,5 +212,5 @@ class EpigraphHighs(_Highs):
 
     name = "epigraph-highs"
     reason = "sums of maxima and positive parts as linear epigraphs; ends at a vertex"
-    handles = Handles(frozenset({"linear"}), sums=frozenset(), needs_sums=True)
+    handles = handles_general(sums=frozenset(), needs_sums=True)
     order = ("simplex", "ipm")

@@ -1,0 +1,107 @@
+"""Entries that must be zero in the program: solved, bounded, and checked exactly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from strategies import random_gains, random_masses
+
+import mechdesign as md
+from mechdesign.certificate.bounds import upper_bound
+from mechdesign.certificate.certificate import certify, examine
+from mechdesign.errors import CertificateError, NoMethodError
+from mechdesign.solve.choice import choose, find_method
+from mechdesign.solve.problem import state_problem
+
+GENERAL = ("highs-simplex", "highs-ipm", "clarabel", "SCIPY")
+
+
+def restricted(rng, n, m):
+    """A problem under LDP, where some symbols and outputs exclude each other, with a naive optimum.
+
+    Under LDP an entry of zero takes its whole column; every symbol keeps some output.
+    """
+    prior = md.Prior.from_counts(random_masses(rng, n, "dirichlet"))
+    gains = random_gains(rng, n, m)
+    level = float(rng.uniform(0.1, 2))
+    problem = state_problem(prior, md.utility.Matrix(gains), md.LDP(level))
+    closed = rng.random(m) < 0.4
+    closed[int(rng.integers(m))] = False
+    forbidden = np.zeros((n, m), dtype=bool)
+    for y in np.flatnonzero(closed).tolist():
+        forbidden[:, y] = rng.random(n) < 0.5
+        forbidden[int(rng.integers(n)), y] = True
+    bounds = [(0, 0 if closed[y] else None) for _ in range(n) for y in range(m)]
+    cost = -(prior.probabilities[:, None] * gains).ravel()
+    sums = np.kron(np.eye(n), np.ones((1, m)))
+    rows = []
+    for y in range(m):
+        for i in range(n):
+            for j in range(n):
+                row = np.zeros((n, m))
+                row[i, y] += 1
+                row[j, y] -= np.exp(level)
+                rows.append(row.ravel())
+    naive = linprog(cost, np.array(rows), np.zeros(len(rows)), sums, np.ones(n), bounds)
+    assert naive.status == 0
+    return with_forbidden(problem, forbidden), -naive.fun, closed
+
+
+def with_forbidden(problem, forbidden):
+    return replace(problem, program=replace(problem.program, forbidden=forbidden))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("name", GENERAL)
+def test_general_methods_agree_with_a_naive_program(name, seed):
+    rng = np.random.default_rng([14, seed])
+    problem, optimum, closed = restricted(rng, int(rng.integers(2, 6)), int(rng.integers(2, 6)))
+    candidate = find_method(name).solve(problem.program)
+    bound, _ = upper_bound(problem.program, candidate.duals)
+    assert float(bound) == pytest.approx(optimum, abs=1e-5)
+    mechanism, certificate = certify(problem, candidate)
+    assert not mechanism.weights[:, closed].any()
+    assert certificate.value == pytest.approx(optimum, abs=1e-5)
+    assert certificate.value <= certificate.bound
+
+
+def test_upper_bounds_on_the_lift_leave_entries_of_zero():
+    """Under PML an entry can be zero while the rest of its column is not."""
+    rng = np.random.default_rng(15)
+    for _ in range(20):
+        n = int(rng.integers(3, 6))
+        prior = md.Prior.from_counts(random_masses(rng, n, "dirichlet"))
+        problem = state_problem(prior, md.utility.Matrix(random_gains(rng, n, n)), md.PML(1.5))
+        forbidden = rng.random((n, n)) < 0.2
+        forbidden[:, 0] = False
+        problem = with_forbidden(problem, forbidden)
+        mechanism, certificate = certify(
+            problem, find_method("highs-simplex").solve(problem.program)
+        )
+        assert not mechanism.weights[forbidden].any()
+        assert certificate.gap < 1e-9
+
+
+def test_methods_that_do_not_know_restrictions_refuse():
+    prior = md.Prior.uniform(3)
+    problem = state_problem(prior, md.utility.Hamming(), md.LDP(1))
+    assert choose(problem).method.name == "symmetric"
+    problem = with_forbidden(problem, np.eye(3, dtype=bool))
+    choice = choose(problem)
+    assert choice.method.name == "highs-simplex"
+    assert choice.refusals["symmetric"] == "some entries are forbidden"
+    with pytest.raises(NoMethodError, match="entries are forbidden"):
+        choose(problem, "symmetric")
+
+
+def test_a_kernel_that_breaks_a_restriction_is_withheld():
+    prior = md.Prior.uniform(2)
+    problem = state_problem(prior, md.utility.Hamming(), md.LDP(1))
+    candidate = find_method("binary").solve(problem.program)
+    mechanism, good = certify(problem, candidate)
+    asked = with_forbidden(problem, np.array([[False, True], [False, False]]))
+    with pytest.raises(CertificateError, match="symbol number 0 is sent to output number 1"):
+        examine(asked, mechanism, candidate.duals, good.repair, 0.0, "test")
