@@ -65,7 +65,7 @@ def _program(case: Case) -> Any:
     from mechdesign.solve.problem import state_problem
 
     prior, utility, notions = _stated(case)
-    return compile_program(state_problem(prior, utility, notions[0]))
+    return compile_program(state_problem(prior, utility, notions[0]).program)
 
 
 @driver("ours")
@@ -161,7 +161,7 @@ def clarabel_direct(case: Case, limit: float) -> dict[str, Any]:
 def _highs(case: Case, limit: float, solver: str) -> dict[str, Any]:
     import highspy
 
-    from mechdesign.solve.linear_program import highs_model
+    from mechdesign.solve.backends.highs import highs_model
 
     start = time.perf_counter()
     total, value, status = 0.0, math.nan, ""

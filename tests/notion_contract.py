@@ -22,7 +22,7 @@ from mechdesign.exact import Verdict
 from mechdesign.privacy import PrivacyNotion
 from mechdesign.solve.choice import find_method
 from mechdesign.solve.closed_form import CLOSED_FORMS
-from mechdesign.solve.linear_program import LinearProgram, compile_program
+from mechdesign.solve.linear_program import SparseProgram, compile_program
 from mechdesign.solve.problem import state_problem
 
 Make = Callable[..., PrivacyNotion]
@@ -164,7 +164,7 @@ def compiled_program_agrees_with_the_measurement(make: Make) -> None:
             for levels, inside in cases:
                 notion = loose.with_levels(*levels)
                 problem = state_problem(prior, utility, notion)
-                program = compile_program(problem)
+                program = compile_program(problem.program)
                 assert satisfies(program, mechanism.kernel) is inside, (notion, measured)
                 verdict = notion.check(mechanism, prior).verdict
                 assert verdict is (Verdict.YES if inside else Verdict.NO), (notion, measured)
@@ -219,13 +219,13 @@ CONTRACT = (
 )
 
 
-def satisfies(program: LinearProgram, kernel: NDArray[np.float64]) -> bool:
+def satisfies(program: SparseProgram, kernel: NDArray[np.float64]) -> bool:
     """Whether auxiliaries exist with which a kernel satisfies the compiled inequalities.
 
     Where each row holds at most one auxiliary t, the rows bound t from below or above; else a
     linear program per output says how far the rows must be violated.
     """
-    n, m = program.problem.shape
+    n, m = program.program.shape
     height = program.below.shape[0] // m
     block: Any = program.below[:height, : program.block].toarray()
     fixed, free = block[:, :n] @ kernel, block[:, n:]

@@ -11,7 +11,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 import mechdesign as md
-from mechdesign.privacy import NOTIONS, PrivacyNotion
+from mechdesign.privacy import NOTIONS, PrivacyNotion, as_notions
+from mechdesign.solve.program import Cone
 
 #: Exact kernels in tests are integer weights over two to this power.
 BITS = 40
@@ -82,6 +83,12 @@ def plain_notions() -> list[type[PrivacyNotion]]:
     return [
         cls for cls in NOTIONS.values() if issubclass(cls, md.LikelihoodBound) and not cls.needs
     ]
+
+
+def cone_of(privacy: Any, prior: md.Prior) -> Cone:
+    """The cone that notions ask of a column, for the whole of a prior."""
+    parts = [part for notion in as_notions(privacy) for part in notion.constraints(prior).cone]
+    return Cone(prior, tuple(parts))
 
 
 # By Hypothesis

@@ -14,11 +14,11 @@ import pytest
 from checks import refused
 from hypothesis import given
 from hypothesis import strategies as st
-from mechdesign.solve.average import average_bound
 from scipy.optimize import linprog
 from strategies import exact_mechanism, random_gains, random_level, random_mechanism
 
 import mechdesign as md
+from mechdesign.certificate.bounds import priced_sums
 from mechdesign.errors import GapWarning, LevelError
 from mechdesign.exact import Verdict
 from mechdesign.privacy import NOTIONS, databases
@@ -287,16 +287,15 @@ def test_bounds_hold_for_duals_of_any_quality(seed, name):
     gains = random_gains(rng, N, 3)
     notion = MAKERS[name](float(rng.choice([0.05, 0.5])))
     best = md.design(prior, md.utility.Matrix(gains), notion)
-    problem = state_problem(prior, md.utility.Matrix(gains), notion)
+    program = state_problem(prior, md.utility.Matrix(gains), notion).program
     duals = best.certificate.duals
     size = rng.choice([0.01, 0.3, 3.0])
     noisy = tuple(
         tuple(part + size * rng.standard_normal(part.shape) for part in numbers)
-        for numbers in duals.averages
+        for numbers in duals.sums
     )
-    bound = average_bound(problem, replace(duals, averages=noisy))
-    assert bound >= best.value - 1e-12
-    assert average_bound(problem, duals) == pytest.approx(best.value, abs=1e-6)
+    assert priced_sums(program, replace(duals, sums=noisy)).bound >= best.value - 1e-12
+    assert priced_sums(program, duals).bound == pytest.approx(best.value, abs=1e-6)
 
 
 @given(
@@ -465,7 +464,7 @@ REFUSED = {
     "features": (lambda: md.MIPufferfish(1, {"a": 1}), "of_functions"),
     "no features": (lambda: md.MIPufferfish(1, []), "of_functions"),
     "missing": (
-        lambda: md.MIPufferfish(1, [{0: (0, 0)}]).budgets(md.Prior([0.5, 0.5])),
+        lambda: md.MIPufferfish(1, [{0: (0, 0)}]).sums(md.Prior([0.5, 0.5])),
         "every symbol",
     ),
     "secrets": (lambda: md.ApproximatePufferfish(1, 0.1, {"a": []}), "list of its symbols"),

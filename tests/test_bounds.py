@@ -11,26 +11,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
-from strategies import kernels, levels, notions, problems, random_gains, random_level, random_masses
+from strategies import (
+    cone_of,
+    kernels,
+    levels,
+    notions,
+    problems,
+    random_gains,
+    random_level,
+    random_masses,
+)
 
 import mechdesign as md
 from mechdesign.certificate.bounds import multiplier_bound, price_bound, trivial_bound, upper_bound
 from mechdesign.certificate.repair import repair_kernel
 from mechdesign.exact import exp_bounds
 from mechdesign.privacy import Bound, Hypotheses
+from mechdesign.privacy.constraint import Rounding, inner_factor
+from mechdesign.privacy.rows import cone_rows
 from mechdesign.solve.choice import choose
 from mechdesign.solve.method import Duals
 from mechdesign.solve.problem import state_problem
-from mechdesign.solve.program import TwoSided, inner_factor, inner_factors, outer_factors, two_sided
+from mechdesign.solve.program import Cone, TwoSided
 
 HUGE = Fraction(10) ** 9
 
 
-def exact_value(problem, weights):
+def exact_value(program, weights):
     """Σ p u K in rationals, on the exact prior."""
-    prior = problem.inner
+    prior = program.prior
     return sum(
-        prior.mass(x) * Fraction(float(problem.gains[x, y])) * Fraction(int(w), 2**53)
+        prior.mass(x) * Fraction(float(program.gains[x, y])) * Fraction(int(w), 2**53)
         for x, row in enumerate(weights)
         for y, w in enumerate(row)
     )
@@ -38,9 +49,10 @@ def exact_value(problem, weights):
 
 def best_known(problem):
     """Exact value of a private kernel within 1e-6 of the optimum, and the duals that came along."""
-    candidate = choose(problem).method.solve(problem)
-    weights, _ = repair_kernel(candidate.kernel, problem.inner, problem.bounds)
-    return exact_value(problem, weights), candidate.duals
+    program = problem.program
+    candidate = choose(problem).method.solve(program)
+    weights, _ = repair_kernel(candidate.kernel, program.cone)
+    return exact_value(program, weights), candidate.duals
 
 
 def dual_numbers(size=6.0):
@@ -53,19 +65,16 @@ def dual_numbers(size=6.0):
 
 
 @st.composite
-def duals_for(draw, problem, entry=None):
+def duals_for(draw, program, entry=None):
     entry = entry or dual_numbers()
-    n, m = problem.shape
+    n, m = program.shape
 
     def array(*shape):
         count = math.prod(shape)
         return np.array(draw(st.lists(entry, min_size=count, max_size=count))).reshape(shape)
 
     multipliers = tuple(
-        (array(len(b.over), m), array(len(b.under), m))
-        if b.pairing == "all"
-        else (array(len(b.over), m),)
-        for b in problem.bounds
+        tuple(array(*numbers.shape) for numbers in part) for part in program.cone.no_duals(m)
     )
     return Duals(array(n), multipliers)
 
@@ -77,27 +86,28 @@ def duals_for(draw, problem, entry=None):
 def test_any_duals_bound_the_optimum(data):
     problem = data.draw(problems())
     reached, good = best_known(problem)
-    duals = data.draw(duals_for(problem))
-    bound, _ = upper_bound(problem, duals)
+    program = problem.program
+    duals = data.draw(duals_for(program))
+    bound, _ = upper_bound(program, duals)
     assert Fraction(bound) >= reached
     # So does each bound on its own, near the good ones and far from them.
-    assert Fraction(trivial_bound(problem)) >= reached
-    assert Fraction(multiplier_bound(problem, duals.multipliers)) >= reached
-    sides = two_sided(problem.bounds, problem.inner, inner=False)
-    assert Fraction(price_bound(problem, duals.prices, sides)) >= reached
+    assert Fraction(trivial_bound(program)) >= reached
+    assert Fraction(multiplier_bound(program, duals.multipliers)) >= reached
+    sides = program.cone.two_sided(Rounding.OUTSIDE)
+    assert Fraction(price_bound(program, duals.prices, sides)) >= reached
     if good.prices is not None:
         near = good.prices * (1 + 1e-3 * np.tanh(duals.prices))
-        assert Fraction(price_bound(problem, near, sides)) >= reached
+        assert Fraction(price_bound(program, near, sides)) >= reached
 
 
 @given(st.data())
 def test_any_duals_bound_every_private_kernel(data):
     """Not only the best one: any repaired kernel is below any bound."""
-    problem = data.draw(problems())
-    n, m = problem.shape
-    weights, _ = repair_kernel(data.draw(kernels(n, m)), problem.inner, problem.bounds)
-    bound, _ = upper_bound(problem, data.draw(duals_for(problem)))
-    assert Fraction(bound) >= exact_value(problem, weights)
+    program = data.draw(problems()).program
+    n, m = program.shape
+    weights, _ = repair_kernel(data.draw(kernels(n, m)), program.cone)
+    bound, _ = upper_bound(program, data.draw(duals_for(program)))
+    assert Fraction(bound) >= exact_value(program, weights)
 
 
 @given(st.data())
@@ -118,11 +128,11 @@ def test_matched_pairs_with_any_multipliers(data):
     gains = np.array([[1.0, 0, -1], [0, 1, 0], [-1, 0.5, 1]])
     problem = state_problem(prior, md.utility.Matrix(gains), Line())
     reached, good = best_known(problem)
-    duals = data.draw(duals_for(problem))
-    bound, source = upper_bound(problem, duals)
+    duals = data.draw(duals_for(problem.program))
+    bound, source = upper_bound(problem.program, duals)
     assert Fraction(bound) >= reached
     assert source in ("best output of every symbol", "multipliers")
-    tight, source = upper_bound(problem, good)
+    tight, source = upper_bound(problem.program, good)
     assert source == "multipliers"
     assert Fraction(tight) - reached < Fraction(1e-9)
 
@@ -133,17 +143,18 @@ def test_numbers_that_make_no_sense_still_bound(bad):
     problem = state_problem(prior, utility, md.LIP(0.3))
     reached, good = best_known(problem)
     for spoil in (np.full_like(good.prices, bad), np.append(good.prices[:-1], bad)):
-        bound, _ = upper_bound(problem, Duals(spoil, None))
+        bound, _ = upper_bound(problem.program, Duals(spoil, None))
         assert reached <= Fraction(bound) <= HUGE
     spoiled = tuple(tuple(np.full_like(w, bad) for w in weights) for weights in good.multipliers)
-    bound, _ = upper_bound(problem, Duals(None, spoiled))
+    bound, _ = upper_bound(problem.program, Duals(None, spoiled))
     assert reached <= Fraction(bound) <= HUGE
 
 
 def test_without_duals_the_bound_is_what_needs_no_privacy():
-    problem = state_problem(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LIP(0.3))
-    assert upper_bound(problem, Duals()) == (trivial_bound(problem), "best output of every symbol")
-    assert trivial_bound(problem) == pytest.approx(1.0, abs=1e-12)
+    asked = state_problem(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LIP(0.3))
+    trivial = trivial_bound(asked.program)
+    assert upper_bound(asked.program, Duals()) == (trivial, "best output of every symbol")
+    assert trivial == pytest.approx(1.0, abs=1e-12)
 
 
 # Good ones are tight
@@ -152,16 +163,17 @@ def test_without_duals_the_bound_is_what_needs_no_privacy():
 @given(problems(low=1e-2, high=10))
 def test_duals_of_a_solution_are_tight(problem):
     reached, duals = best_known(problem)
-    bound, _ = upper_bound(problem, duals)
-    assert Fraction(bound) - reached <= Fraction(1e-8) * max(1, Fraction(problem.gain_range))
+    program = problem.program
+    bound, _ = upper_bound(program, duals)
+    assert Fraction(bound) - reached <= Fraction(1e-8) * max(1, Fraction(program.gain_range))
 
 
 def test_worse_duals_give_worse_bounds():
     problem = state_problem(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LDP(0.5))
     _, good = best_known(problem)
-    tight, _ = upper_bound(problem, good)
+    tight, _ = upper_bound(problem.program, good)
     off = Duals(good.prices + np.array([0.05, -0.02, -0.03]))
-    assert upper_bound(problem, off)[0] > tight + 1e-3
+    assert upper_bound(problem.program, off)[0] > tight + 1e-3
 
 
 def precise(level):
@@ -187,10 +199,10 @@ def test_bounds_hold_in_exact_arithmetic(seed):
     pml = sum(p[x] * max(high * mean[y] - (high - 1) * u[x][y] for y in range(m)) for x in range(n))
     for notion, optimum in ((md.PMC(level), pmc), (md.PML(upper), pml)):
         for solver in ("auto", "highs-simplex"):
-            problem = state_problem(prior, md.utility.Matrix(gains), notion)
+            asked = state_problem(prior, md.utility.Matrix(gains), notion)
             found = md.design(prior, md.utility.Matrix(gains), notion, solver=solver)
             assert Fraction(found.bound) >= optimum
-            assert exact_value(problem, found.mechanism.weights) <= optimum
+            assert exact_value(asked.program, found.mechanism.weights) <= optimum
             assert Fraction(found.bound) - optimum < Fraction(1e-8)
 
 
@@ -201,7 +213,7 @@ def test_bounds_hold_in_exact_arithmetic(seed):
 def test_outer_factors_are_never_below_the_level(level):
     lo, hi = exp_bounds(Fraction(level))
     points = Hypotheses.points(md.Prior.uniform(2))
-    (outer,) = outer_factors(Bound(points, points, level))
+    (outer,) = Bound(points, points, level).factors(Rounding.OUTSIDE)
     assert outer == math.inf or Fraction(outer) >= lo
     if level < 600:
         assert outer < float(hi) * (1 + 1e-15)
@@ -219,14 +231,16 @@ def test_inner_factors_are_never_above_the_level(level):
 def test_factors_of_matched_pairs():
     points = Hypotheses.points(md.Prior.uniform(2))
     bound = Bound(points, points, 0.5, pairing="matched", scales=(1, 3))
-    np.testing.assert_allclose(outer_factors(bound), np.exp([0.5, 1.5]), rtol=1e-15)
-    np.testing.assert_allclose(inner_factors(bound), np.exp([0.5, 1.5]), rtol=1e-10)
+    outer, inner = bound.factors(Rounding.OUTSIDE), bound.factors(Rounding.INSIDE)
+    np.testing.assert_allclose(outer, np.exp([0.5, 1.5]), rtol=1e-15)
+    np.testing.assert_allclose(inner, np.exp([0.5, 1.5]), rtol=1e-10)
+    assert (inner < outer).all()
 
 
 @given(notions(low=1e-2, high=5))
 def test_two_sided_cones_are_recognised_by_their_pairs(notion):
     prior = md.Prior.from_counts([5, 3, 2])
-    sides = two_sided(tuple(notion.bounds(prior)), prior, inner=False)
+    sides = cone_of(notion, prior).two_sided(Rounding.OUTSIDE)
     name, top = type(notion).__name__, notion.levels[-1]
     expected = TwoSided(
         math.exp(-notion.levels[0]) if name in ("PMC", "LIP", "ALIP") else 0.0,
@@ -248,10 +262,12 @@ def test_other_pairs_are_not_a_two_sided_cone():
         Bound(points, other, 1.0),
         Bound(points, points, 1.0, pairing="matched"),
     ):
-        assert two_sided((bound,), prior, inner=False) is None
-    assert two_sided((Bound(whole, whole, 1.0),), prior, inner=False) == TwoSided(
-        0, math.inf, math.inf
-    )
+        assert outside(bound, prior) is None
+    assert outside(Bound(whole, whole, 1.0), prior) == TwoSided(0, math.inf, math.inf)
+
+
+def outside(bound, prior):
+    return Cone(prior, (cone_rows(bound),)).two_sided(Rounding.OUTSIDE)
 
 
 # Support functions against a program for one column
@@ -290,10 +306,10 @@ def test_greedy_supports_are_the_supremum_of_a_column(seed):
         (md.LDP(ratio), (0, math.inf, math.exp(ratio))),
     ):
         problem = state_problem(prior, md.utility.Matrix(gains), notion)
-        sides = two_sided(problem.bounds, prior, inner=False)
-        w = problem.objective[:, 0] - prices
+        sides = problem.program.cone.two_sided(Rounding.OUTSIDE)
+        w = problem.program.objective[:, 0] - prices
         expected = math.fsum(prices) + column_supremum(w, p, *limits)
-        assert price_bound(problem, prices, sides) == pytest.approx(expected, abs=1e-8)
+        assert price_bound(problem.program, prices, sides) == pytest.approx(expected, abs=1e-8)
 
 
 def test_decimal_agrees_on_the_enclosure():

@@ -22,8 +22,8 @@ from mechdesign.errors import CertificateError, GapWarning, InputError, ZeroMass
 from mechdesign.exact import DENOMINATOR, Verdict, exp_bounds, float_at_least
 from mechdesign.privacy import Bound, Hypotheses
 from mechdesign.solve import closed_form
+from mechdesign.solve.backends.highs import HighsSimplex
 from mechdesign.solve.choice import choose
-from mechdesign.solve.linear_program import HighsSimplex
 from mechdesign.solve.method import Candidate, Duals
 from mechdesign.solve.problem import state_problem
 
@@ -174,14 +174,14 @@ def test_any_candidate_is_made_private_and_bounded(data):
     assert told.value <= best.bound
     assert told.bound >= best.value
     assert told.gap >= (best.value - told.value) / (np.ptp(gains) or 1.0) - 1e-12
-    solved = float((problem.objective * candidate.kernel).sum())
+    solved = float((problem.program.objective * candidate.kernel).sum())
     expected = max(solved - told.value, 0) / (np.ptp(gains) or 1.0)
     assert told.repair_loss == pytest.approx(expected if np.ptp(gains) else 0.0, abs=1e-12)
 
 
 def test_a_large_gap_is_warned_about(monkeypatch):
-    def lazy(self, problem):
-        return Candidate(problem.constant_kernel, Duals(), "lazy")
+    def lazy(self, program):
+        return Candidate(program.constant_kernel, Duals(), "lazy")
 
     monkeypatch.setattr(closed_form.AnyPMC, "solve", lazy)
     with pytest.warns(GapWarning, match="another solver may do better"):
@@ -196,8 +196,8 @@ def test_a_large_gap_is_warned_about(monkeypatch):
 def test_another_method_makes_up_for_a_poor_one(monkeypatch):
     """Left to choose, a design with a large gap is tried again with the next method."""
 
-    def lazy(self, problem):
-        return Candidate(problem.constant_kernel, Duals(), "lazy")
+    def lazy(self, program):
+        return Candidate(program.constant_kernel, Duals(), "lazy")
 
     expected = md.design(PRIOR, HAMMING, md.PMC(0.5))
     monkeypatch.setattr(closed_form.AnyPMC, "solve", lazy)
@@ -209,13 +209,13 @@ def test_another_method_makes_up_for_a_poor_one(monkeypatch):
 
 def test_the_best_value_and_the_best_bound_are_put_together(monkeypatch):
     """One method with a good kernel, another with good duals: together they are a proof."""
-    good = closed_form.AnyPMC().solve(state_problem(PRIOR, HAMMING, md.PMC(0.5)))
+    good = closed_form.AnyPMC().solve(state_problem(PRIOR, HAMMING, md.PMC(0.5)).program)
 
-    def kernel_only(self, problem):
+    def kernel_only(self, program):
         return Candidate(good.kernel, Duals(), "kernel only")
 
-    def duals_only(self, problem):
-        return Candidate(problem.constant_kernel, good.duals, "duals only")
+    def duals_only(self, program):
+        return Candidate(program.constant_kernel, good.duals, "duals only")
 
     monkeypatch.setattr(closed_form.AnyPMC, "solve", kernel_only)
     monkeypatch.setattr(HighsSimplex, "solve", duals_only)
@@ -230,7 +230,7 @@ def test_duals_are_kept_so_that_the_bound_can_be_recomputed():
     for privacy in (md.PML(0.3), md.PMC(1.0), md.LDP(0.4), [md.LIP(0.3), md.LDP(0.4)]):
         found = md.design(PRIOR, HAMMING, privacy)
         problem = state_problem(PRIOR, HAMMING, privacy)
-        again, source = upper_bound(problem, found.certificate.duals)
+        again, source = upper_bound(problem.program, found.certificate.duals)
         assert source == found.certificate.bound_source
         # The exact bound, rounded up to a float.
         assert found.certificate.bound == float_at_least(again)

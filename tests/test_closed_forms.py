@@ -248,7 +248,7 @@ def test_binary_is_asked_first_for_every_notion_on_two_symbols(name):
 
 def high_privacy_refusal(prior, *notions):
     problem = state_problem(prior, md.utility.Hamming(), notions)
-    return find_method("pml-high-privacy").refusal(problem)
+    return find_method("pml-high-privacy").refusal(problem.program)
 
 
 def test_erratum_the_regime_needs_a_logarithm():
@@ -282,7 +282,7 @@ def test_high_privacy_form_is_refused_when_another_side_is_stricter():
     assert "lower bound" in high_privacy_refusal(prior, md.ALIP(lower * 0.999, upper))
     assert high_privacy_refusal(prior, md.PML(upper), md.LDP((lower + upper) * 1.001)) is None
     assert "LDP" in high_privacy_refusal(prior, md.PML(upper), md.LDP((lower + upper) * 0.999))
-    assert "no upper bound" in high_privacy_refusal(prior, md.PMC(0.1))
+    assert "only a lower bound" in high_privacy_refusal(prior, md.PMC(0.1))
 
 
 def test_pmc_form_is_refused_when_another_side_is_stricter():
@@ -291,14 +291,14 @@ def test_pmc_form_is_refused_when_another_side_is_stricter():
     upper = math.log((1 - math.exp(-lower) * (1 - prior.pmin)) / prior.pmin)
 
     def refusal(*notions):
-        return method.refusal(state_problem(prior, md.utility.Hamming(), notions))
+        return method.refusal(state_problem(prior, md.utility.Hamming(), notions).program)
 
     assert refusal(md.PMC(lower)) is None
     assert refusal(md.ALIP(lower, upper * 1.001)) is None
     assert "upper bound" in refusal(md.ALIP(lower, upper * 0.999))
     assert refusal(md.PMC(lower), md.LDP((lower + upper) * 1.001)) is None
     assert "LDP" in refusal(md.PMC(lower), md.LDP((lower + upper) * 0.999))
-    assert "no lower bound" in refusal(md.PML(1.0))
+    assert "only an upper bound" in refusal(md.PML(1.0))
     assert "zero" in refusal(md.PMC(0.0))
 
 
@@ -306,13 +306,13 @@ def test_symmetric_form_is_refused_without_symmetry():
     method = find_method("symmetric")
 
     def refusal(prior, utility, notion):
-        return method.refusal(state_problem(prior, utility, notion))
+        return method.refusal(state_problem(prior, utility, notion).program)
 
     uniform, hamming, notion = md.Prior.uniform(3), md.utility.Hamming(), md.LDP(1.0)
     assert refusal(uniform, hamming, notion) is None
     assert "not uniform" in refusal(md.Prior([0.5, 0.3, 0.2]), hamming, notion)
     assert "as many outputs" in refusal(uniform, md.utility.Matrix(np.eye(3)[:, :2]), notion)
-    wrong = "right or wrong"
+    wrong = "right from wrong"
     assert wrong in refusal(uniform, md.utility.Matrix(-np.eye(3)), notion)
     assert wrong in refusal(uniform, md.utility.Matrix(np.diag([1, 1, 2])), notion)
     assert wrong in refusal(uniform, md.utility.Distance("absolute"), notion)
@@ -321,6 +321,6 @@ def test_symmetric_form_is_refused_without_symmetry():
 def test_other_forms_are_refused_where_they_do_not_apply():
     prior, hamming = md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming()
     problem = state_problem(prior, hamming, md.PML(0.5))
-    assert "privacy bounds" in find_method("unconstrained").refusal(problem)
-    assert "zero" in find_method("constant").refusal(problem)
-    assert "3 symbols" in find_method("binary").refusal(problem)
+    assert "privacy bounds" in find_method("unconstrained").refusal(problem.program)
+    assert "zero" in find_method("constant").refusal(problem.program)
+    assert "3 symbols" in find_method("binary").refusal(problem.program)

@@ -25,7 +25,6 @@ from mechdesign.solve.column_generation import generate
 from mechdesign.solve.columns import Columns, Groups, make_family
 from mechdesign.solve.pricing import make_pricer
 from mechdesign.solve.problem import state_problem
-from mechdesign.solve.program import two_sided
 
 # Before any test puts another clock in its place.
 REAL_CLOCK = clock.now
@@ -322,9 +321,8 @@ def families(seed):
     prior = md.Prior((p / p.sum()).tolist())
     kind = ("PML", "LIP", "ALIP", "LDP")[seed % 4]
     epsilons = rng.uniform(0.2, 2.5, 2 if kind == "ALIP" else 1).tolist()
-    problem = state_problem(prior, INFORMATION, notion_of(kind, epsilons))
-    sides = two_sided(problem.bounds, prior, inner=True)
-    return rng, prior, make_family(prior, sides, INFORMATION.excess), kind, epsilons
+    program = state_problem(prior, INFORMATION, notion_of(kind, epsilons)).program
+    return rng, prior, make_family(prior, program.sides, INFORMATION.excess), kind, epsilons
 
 
 def all_reduced(prior, kind, epsilons, prices):
@@ -392,11 +390,8 @@ def test_patterns_treat_equal_symbols_alike(counts, seed):
     masses = np.repeat(rng.uniform(0.5, 2, len(counts)), counts)
     prior = md.Prior((masses / masses.sum()).tolist())
     groups = Groups.of(prior)
-    family = make_family(
-        prior,
-        two_sided(state_problem(prior, INFORMATION, md.LIP(1)).bounds, prior, inner=True),
-        INFORMATION.excess,
-    )
+    sides = state_problem(prior, INFORMATION, md.LIP(1)).program.sides
+    family = make_family(prior, sides, INFORMATION.excess)
     raised = np.array([float(rng.integers(0, size + 1)) for size in groups.sizes])
     columns = Columns(raised[None, :], np.array([-1]), np.zeros(1))
     patterns = list(family.patterns(columns, 0))
@@ -434,7 +429,7 @@ def test_bounds_hold_beside_atoms_of_any_size(masses, kind, name):
     problem = state_problem(
         prior, getattr(md.utility, name)(), notion_of(kind, [0.5, 0.5] if kind == "ALIP" else [0.5])
     )
-    family = make_family(prior, problem.sides, problem.utility.excess)
+    family = make_family(prior, problem.program.sides, problem.utility.excess)
     p, groups = prior.probabilities, family.groups
     columns = exact_columns(prior, family.below, family.above)
     worth = problem.utility.excess(columns) @ p
@@ -487,7 +482,7 @@ def test_the_rounding_of_a_curve_given_as_a_function_is_part_of_the_bound(level)
 def test_generated_columns_are_at_most_as_many_as_symbols():
     prior = md.Prior((np.array([3, 3, 2, 2, 2, 1, 1, 1, 1]) / 16).tolist())
     problem = state_problem(prior, INFORMATION, md.LIP(0.8))
-    family = make_family(prior, problem.sides, INFORMATION.excess)
+    family = make_family(prior, problem.program.sides, INFORMATION.excess)
     found = generate(make_pricer(family), np.inf)
     assert len(found.shares) <= len(prior)
     np.testing.assert_allclose(found.shares @ found.deviations, 0, atol=1e-14)

@@ -185,9 +185,9 @@ def test_consistent_but_asymmetric_notion_passes_the_rest():
 
 
 def test_broken_method_fails_the_agreement(monkeypatch):
-    def solve(self, problem):
-        good = original(self, problem)
-        return Candidate(problem.constant_kernel, good.duals, "wrong")
+    def solve(self, program):
+        good = original(self, program)
+        return Candidate(program.constant_kernel, good.duals, "wrong")
 
     original = closed_form.AnyPMC.solve
     monkeypatch.setattr(closed_form.AnyPMC, "solve", solve)

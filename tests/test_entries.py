@@ -82,7 +82,7 @@ def test_blockwise_agrees_with_the_simplex_method(seed):
     notions = [md.Pufferfish(float(rng.uniform(0.1, 2)), groups), md.PML(1)]
     gains = md.utility.Matrix(rng.random((n, n + 2)))
     problem = state_problem(prior, gains, notions)
-    found = certify(problem, Blockwise().solve(problem))[1]
+    found = certify(problem, Blockwise().solve(problem.program))[1]
     simplex = md.design(prior, gains, notions, solver="highs-simplex")
     assert found.value == pytest.approx(simplex.value, abs=1e-6)
     assert found.bound == pytest.approx(simplex.value, abs=1e-6)

@@ -18,6 +18,7 @@ from plain_check import Asked, Claim, best_private_value
 
 import mechdesign as md
 from mechdesign.errors import GapWarning, SolverError
+from mechdesign.privacy.constraint import Rounding
 from mechdesign.solve import column_generation, vertices
 from mechdesign.solve.exact_simplex import best_mixture
 from mechdesign.solve.lift_search import LiftSearch
@@ -25,7 +26,7 @@ from mechdesign.solve.listed_columns import columns_of_rays, listed_columns
 from mechdesign.solve.problem import state_problem
 from mechdesign.solve.restricted import add_columns, new_model, run_model
 from mechdesign.solve.staircase_search import StaircaseSearch
-from mechdesign.solve.vertices import extreme_columns, extreme_rays, inequalities
+from mechdesign.solve.vertices import extreme_columns, extreme_rays
 
 #: What a design of up to ten symbols may take; healthy ones take less than a hundredth of it.
 NODES, ROUNDS, PIVOTS = 60_000, 60, 200
@@ -239,27 +240,27 @@ def test_a_cone_without_interior_has_a_best_mixture():
     """At level zero a feature may not be told, and the rest may: two pairs of symbols are mixed."""
     feature = {0: "a", 1: "a", 2: "b", 3: "b"}
     prior = md.Prior([0.25, 0.25, 0.25, 0.25])
-    problem = state_problem(prior, MI(), md.FeaturePML(0, feature))
-    found = vertices.Vertices().solve(problem)
+    program = state_problem(prior, MI(), md.FeaturePML(0, feature)).program
+    found = vertices.Vertices().solve(program)
     np.testing.assert_allclose(found.kernel.sum(axis=1), 1)
     assert found.duals.prices.sum() == pytest.approx(math.log(2))
-    assert problem.worth(found.kernel) == pytest.approx(math.log(2))
+    assert program.value(found.kernel) == pytest.approx(math.log(2))
     constant = designed(MI(), [0.1, 0.2, 0.3, 0.4], md.LDP(0), solver="vertices")
     assert (constant.value, constant.bound) == (0.0, 0.0)
 
 
 def columns_of(masses, notion):
-    problem = state_problem(md.Prior.from_counts(masses), MI(), notion)
-    found = listed_columns(problem.inner, problem.sides)
-    return problem, list(found)
+    program = state_problem(md.Prior.from_counts(masses), MI(), notion).program
+    found = listed_columns(program.prior, program.sides)
+    return program, list(found)
 
 
 @pytest.mark.parametrize("notion", [md.LDP(1.3), md.PML(0.4), md.LIP(0.8), md.ALIP(0.4, 1.1)])
 @pytest.mark.parametrize("masses", [[1, 2, 3, 4], [5, 1e-12, 2, 1e-25, 1]])
 def test_listed_columns_are_the_rays_of_the_cone(notion, masses):
-    problem, found = columns_of(masses, notion)
-    rays = extreme_rays(inequalities(problem, inner=True), len(masses))
-    expected = list(columns_of_rays(problem.inner, rays))
+    program, found = columns_of(masses, notion)
+    rays = extreme_rays(program.cone.inequalities(Rounding.INSIDE), len(masses))
+    expected = list(columns_of_rays(program.prior, rays))
     # Lift sides are one over a float on one side and not on the other.
     table, other = (
         np.array(sorted({tuple(round(float(d), 9) for d in row) for row in rows}))
@@ -268,15 +269,15 @@ def test_listed_columns_are_the_rays_of_the_cone(notion, masses):
     assert table.shape == other.shape
     np.testing.assert_allclose(table, other, rtol=0, atol=1e-8)
     for column in found:
-        mean = sum(w * d for w, d in zip(problem.inner.weights, column, strict=True))
+        mean = sum(w * d for w, d in zip(program.prior.weights, column, strict=True))
         assert mean == 0
 
 
 def test_columns_in_floats_miss_what_rare_symbols_leave():
     """Why they are listed in rationals: some of those in floats do not have a mean of zero."""
-    problem, exact = columns_of([5, 1e-12, 2, 1e-25, 1], md.LIP(0.8))
-    rough = extreme_columns(problem, inner=True)
-    mean = np.abs(rough @ problem.inner.probabilities).max()
+    program, exact = columns_of([5, 1e-12, 2, 1e-25, 1], md.LIP(0.8))
+    rough = extreme_columns(program, program.sides, Rounding.INSIDE)
+    mean = np.abs(rough @ program.prior.probabilities).max()
     assert mean > 1e-14
     assert len(set(exact)) < len(rough)
 

@@ -191,10 +191,10 @@ def test_a_memory_of_another_kind_does_no_harm(change):
     first, second = change
     prior = md.Prior.from_counts(np.random.default_rng(0).dirichlet(np.ones(30)))
     utility = md.utility.Matrix(np.random.default_rng(1).random((30, 30)))
-    before = Structured().solve(state_problem(prior, utility, first(1.0)))
-    problem = state_problem(prior, utility, second(1.0))
-    near, cold = Structured().solve_near(problem, before), Structured().solve(problem)
-    worth = [float((problem.objective * c.kernel).sum()) for c in (near, cold)]
+    before = Structured().solve(state_problem(prior, utility, first(1.0)).program)
+    program = state_problem(prior, utility, second(1.0)).program
+    near, cold = Structured().solve_near(program, before), Structured().solve(program)
+    worth = [float((program.objective * c.kernel).sum()) for c in (near, cold)]
     assert worth[0] == pytest.approx(worth[1], abs=1e-7)
 
 

@@ -22,7 +22,7 @@ import mechdesign as md
 from mechdesign.certificate.certificate import fingerprint
 from mechdesign.errors import LevelError, PriorError, UnknownNameError
 from mechdesign.exact import Verdict
-from mechdesign.privacy import NOTIONS, databases, relations, robust
+from mechdesign.privacy import NOTIONS, databases, differential, robust
 
 N = 4
 FEATURE = {0: "a", 1: {"a": Fraction(1, 3), "b": Fraction(2, 3)}, 2: {"a": 0.25, "b": 0.75}, 3: "c"}
@@ -398,7 +398,7 @@ def test_edges_of_a_graph_are_all_pairs(seed):
     edges = [(i, int(rng.integers(i)), float(rng.uniform(0.2, 2))) for i in range(1, n)]
     edges += [(0, n - 1, float(rng.uniform(0.2, 2)))]
     notion = md.MetricPrivacy.graph(1.0, edges)
-    d = relations.distance_matrix(notion.distances, range(n))
+    d = differential.distance_matrix(notion.distances, range(n))
     point = np.eye(n)
     pairs = [(point[a], point[b], d[a, b]) for a in range(n) for b in range(n) if a != b]
     p, gains = rng.dirichlet(np.ones(n)), random_gains(rng, n, n)
@@ -418,7 +418,7 @@ def test_pruning_loses_nothing(seed, n):
         d = d + d.T
     kept = np.full((n, n), np.inf)
     np.fill_diagonal(kept, 0.0)
-    for i, j, length in relations.deciding_pairs(relations.checked_distances(d), range(n)):
+    for i, j, length in differential.deciding_pairs(differential.checked_distances(d), range(n)):
         kept[i, j] = kept[j, i] = min(length, kept[i, j])
     for z in range(n):
         kept = np.minimum(kept, kept[:, [z]] + kept[[z]])
@@ -430,16 +430,18 @@ def test_pruning_compares_sums_exactly():
     third = 0.1 + 0.2
     d = [[0, 0.1, third], [0.1, 0, 0.2], [third, 0.2, 0]]
     exact = Fraction(0.1) + Fraction(0.2) <= Fraction(third)
-    assert (len(relations.deciding_pairs(relations.checked_distances(d), range(3))) == 2) is exact
+    assert (
+        len(differential.deciding_pairs(differential.checked_distances(d), range(3))) == 2
+    ) is exact
     lower = math.nextafter(third, 0)
     d[0][2] = d[2][0] = lower
-    assert len(relations.deciding_pairs(relations.checked_distances(d), range(3))) == 3
+    assert len(differential.deciding_pairs(differential.checked_distances(d), range(3))) == 3
 
 
 def test_grid_needs_its_edges_only():
     grid = list(itertools.product(range(8), repeat=2))
     d = np.abs(np.array(grid)[:, None] - np.array(grid)[None]).sum(axis=2)
-    pairs = relations.deciding_pairs(relations.checked_distances(d), grid)
+    pairs = differential.deciding_pairs(differential.checked_distances(d), grid)
     assert len(pairs) == 2 * 7 * 8
     assert {length for _, _, length in pairs} == {1.0}
 
@@ -575,13 +577,12 @@ def test_bounds_of_sets_hold_for_duals_of_any_quality(seed):
     notion = MAKERS[["robust floor", "robust box", "robust ball"][seed % 3]](0.5)
     prior = md.Prior.from_counts(rng.integers(1, 9, N).tolist())
     gains = random_gains(rng, N, 3)
-    problem = state_problem(prior, md.utility.Matrix(gains), notion)
+    program = state_problem(prior, md.utility.Matrix(gains), notion).program
     best = md.design(prior, md.utility.Matrix(gains), notion).value
     size = rng.choice([0.01, 0.1, 1.0])
     weights = (size * rng.exponential(size=(N, 3)), size * rng.exponential(size=(N, 3)))
-    assert multiplier_bound(problem, (weights,)) >= best - 1e-12
-    under = problem.bounds[0].under
-    inside = under.inside(weights[1])
+    assert multiplier_bound(program, (weights,)) >= best - 1e-12
+    _, inside = program.cone.parts[0].feasible(weights)
     np.testing.assert_allclose(inside.sum(axis=0), weights[1].sum(axis=0), rtol=1e-12)
     for column in inside.T:
         p = column / column.sum()

@@ -483,7 +483,7 @@ def test_a_function_with_values_beyond_floats_claims_nothing():
     """exp(t) at lifts of 1e4: what a revealed symbol is worth is unknown, and so says the bound."""
     steep = md.utility.FInformation(lambda t: np.exp(t / 2), "steep")
     prior = md.Prior([0.5, 0.3, 0.2 - 1e-4, 1e-4])
-    assert state_problem(prior, steep, md.LDP(1)).revealed_value == math.inf
+    assert state_problem(prior, steep, md.LDP(1)).program.revealed_value == math.inf
     found = md.design(prior, steep, md.LDP(1))
     assert found.bound < math.inf
     assert found.status == "optimal"
@@ -531,37 +531,40 @@ def dearest_staircase(masses, prices, ratio):
     return best
 
 
-def test_a_search_is_not_misled_by_prices_of_symbols_that_floats_cannot_add():
+def test_a_search_is_not_misled_by_prices_of_symbols_that_floats_cannot_add(monkeypatch):
     """A price of 1e23 per mass, a solver's noise on a mass of 1e-30, and the columns that need not
     pay it were never looked at: the bound was 1e-6 below one of them.
     """
-    from mechdesign.certificate import information as sublinear_bounds
+    from mechdesign.certificate import information
+    from mechdesign.privacy.constraint import Rounding
     from mechdesign.solve.columns import make_family
-    from mechdesign.solve.program import two_sided
+    from mechdesign.solve.method import Duals
 
     weights = [0.99893, 2.6e-31, 4.6e-8, 1.1e-29, 1.07e-3, 1.0e-30, 1.8e-7, 3.7e-23]
     prior = md.Prior.from_counts(weights)
     per_mass = np.array([-0.9916, 0, -1.61, 1.8e10, 0, 3.8e23, -1.613, 0])
-    problem = state_problem(prior, CHI(), md.LDP(0.96), time_limit=5)
-    sides = two_sided(problem.bounds, prior, inner=False)
+    program = state_problem(prior, CHI(), md.LDP(0.96), time_limit=5).program
+    sides = program.cone.two_sided(Rounding.OUTSIDE)
     family = make_family(prior, sides, CHI().excess)
     groups = family.groups
     raw = groups.average(prior.probabilities * per_mass)
-    moderate, _ = sublinear_bounds.moderate_prices(family, raw)
+    moderate, _ = information.moderate_prices(family, raw)
     assert np.abs(moderate / groups.masses).max() < 50
     prices = [Fraction(v) for v in groups.spread(moderate).tolist()]
     best = dearest_staircase(masses_of(prior), prices, Fraction(sides.ratio))
+    # As if there were too many symbols to list all columns.
+    monkeypatch.setattr(information, "listed_bound", lambda *_: None)
+    duals = Duals(prior.probabilities * per_mass)
     for share in (1e-3, 1e-6, 1e-9):
-        found = sublinear_bounds._searched_bounds(
-            problem, CHI(), sides, prior.probabilities * per_mass, float(best) * (1 - share)
-        )
-        assert min(bound for bound, _ in found) >= best
+        bound, source = information.sublinear_bound(program, duals, float(best) * (1 - share))
+        assert "in floats" in source  # not from the list of all columns
+        assert bound >= best
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_searches_and_lists_of_columns_bound_alike(seed, monkeypatch):
     """The search of many symbols, on few: never below the list, and near it."""
-    from mechdesign.certificate import information as sublinear_bounds
+    from mechdesign.certificate import information
 
     rng = np.random.default_rng([17, seed])
     n = int(rng.integers(3, 8))
@@ -570,7 +573,7 @@ def test_searches_and_lists_of_columns_bound_alike(seed, monkeypatch):
     notion = (md.LDP, md.PML, md.LIP)[seed % 3](float(10 ** rng.uniform(-2, 0.5)))
     utility = UTILITIES[seed % 2]
     listed = quiet(prior, utility, notion, solver="column-generation", time_limit=5)
-    monkeypatch.setattr(sublinear_bounds, "listed_bound", lambda *_: None)
+    monkeypatch.setattr(information, "listed_bound", lambda *_: None)
     searched = quiet(prior, utility, notion, solver="column-generation", time_limit=5)
     assert searched.bound >= listed.bound * (1 - 1e-15)
     assert searched.bound <= listed.bound * (1 + 2e-6)

@@ -18,6 +18,7 @@ from naive import ROWS, optimum
 from scipy.optimize import linprog
 
 import mechdesign as md
+from mechdesign.solve.closed_form import Recognition
 from mechdesign.solve.problem import state_problem
 
 NOTIONS = {
@@ -31,7 +32,7 @@ each = pytest.mark.parametrize("name", NOTIONS)
 
 
 def refusal(prior, utility, privacy):
-    return Recognition().refusal(state_problem(prior, utility, privacy))
+    return Recognition().refusal(state_problem(prior, utility, privacy).program)
 
 
 @st.composite
@@ -132,10 +133,10 @@ def test_refuses_where_the_knapsack_is_not_reached():
     ("gains", "privacy", "words"),
     [
         (np.eye(3), [md.LDP(1), md.LIP(1)], "together"),
-        (np.eye(3), md.PMC(1), "no upper bound"),
+        (np.eye(3), md.PMC(1), "only a lower bound"),
         (np.eye(3), md.LDP(0), "level of zero"),
         (np.eye(3), md.ALIP(0, 1), "level of zero"),
-        (np.eye(3), md.LDP(math.inf), "no upper bound"),
+        (np.eye(3), md.LDP(math.inf), "no privacy bound"),
         (1 - np.eye(3), md.LDP(1), "two outputs"),
         ([[1, 0, 0], [1, 0, 0], [0, 0, 1]], md.LDP(1), "two symbols"),
         (np.zeros((3, 3)), md.LDP(1), "two symbols"),

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import kernels, levels, notions, priors, random_kernel, random_level, sizes
+from strategies import (
+    cone_of,
+    kernels,
+    levels,
+    notions,
+    priors,
+    random_kernel,
+    random_level,
+    sizes,
+)
 
 import mechdesign as md
 from mechdesign.certificate.repair import (
@@ -23,6 +32,8 @@ from mechdesign.errors import CertificateError
 from mechdesign.exact import DENOMINATOR, DENOMINATOR_BITS, Verdict
 from mechdesign.privacy import Bound, Hypotheses
 from mechdesign.privacy.constraint import check_bound
+from mechdesign.privacy.rows import cone_rows
+from mechdesign.solve.program import Cone
 
 
 def bounds_of(privacy, prior):
@@ -37,11 +48,11 @@ def verdicts(weights, bounds):
 
 @st.composite
 def damaged(draw, low=1e-4, high=30.0):
-    """A prior, bounds, and a kernel that need not satisfy them."""
+    """A cone, its bounds, and a kernel that need not satisfy them."""
     prior = draw(priors())
     kernel = draw(kernels(len(prior), draw(sizes(1, 5))))
     asked = draw(st.lists(notions(low, high), min_size=1, max_size=2))
-    return prior, bounds_of(asked, prior), kernel
+    return cone_of(asked, prior), bounds_of(asked, prior), kernel
 
 
 # Integer weights
@@ -95,16 +106,16 @@ def test_kernels_without_usable_numbers(kernel, message):
 
 @given(damaged())
 def test_corrections_are_zero_just_where_the_check_says_yes(case):
-    _, bounds, kernel = case
+    cone, bounds, kernel = case
     weights = to_weights(kernel)
-    needed = corrections(weights, bounds)
+    needed = corrections(weights, cone)
     assert (needed >= 0).all()
     satisfied = all(v is Verdict.YES for v in verdicts(weights, bounds))
     assert satisfied is not bool((needed > 0).any())
     # And outcome by outcome.
     for y in range(weights.shape[1]):
         column = np.stack([weights[:, y], DENOMINATOR - weights[:, y]], axis=1)
-        alone = corrections(column, bounds)[0]
+        alone = corrections(column, cone)[0]
         assert alone == needed[y]
 
 
@@ -114,9 +125,8 @@ def test_corrections_see_a_violation_at_any_level(cls, level):
     """However little a level allows, unequal rows need a correction."""
     prior = md.Prior([0.5, 0.3, 0.2])
     weights = to_weights(np.array([[0.5, 0.5], [0.5, 0.5], [0.25, 0.75]]))
-    bounds = bounds_of(cls(level), prior)
-    assert verdicts(weights, bounds) == [Verdict.NO]
-    assert (corrections(weights, bounds) > 0).any()
+    assert verdicts(weights, bounds_of(cls(level), prior)) == [Verdict.NO]
+    assert (corrections(weights, cone_of(cls(level), prior)) > 0).any()
 
 
 def test_a_correction_is_no_more_than_it_must_be():
@@ -124,7 +134,7 @@ def test_a_correction_is_no_more_than_it_must_be():
     prior = md.Prior([0.5, 0.3, 0.2])
     kernel = np.array([[0.6, 0.4], [0.3, 0.7], [0.3, 0.7]])
     factor = math.exp(0.5)
-    needed = corrections(to_weights(kernel), bounds_of(md.LDP(0.5), prior))
+    needed = corrections(to_weights(kernel), cone_of(md.LDP(0.5), prior))
     expected = [(0.6 - factor * 0.3) / (factor - 1), (0.7 - factor * 0.4) / (factor - 1)]
     np.testing.assert_allclose(needed, np.maximum(expected, 0), rtol=1e-12, atol=1e-14)
 
@@ -135,8 +145,8 @@ def test_a_correction_is_no_more_than_it_must_be():
 @pytest.mark.parametrize("keep_rare", [False, True])
 @given(damaged())
 def test_every_repaired_kernel_passes(keep_rare, case):
-    prior, bounds, kernel = case
-    weights, repair = repair_kernel(kernel, prior, bounds, keep_rare=keep_rare)
+    cone, bounds, kernel = case
+    weights, repair = repair_kernel(kernel, cone, keep_rare=keep_rare)
     assert weights.shape == kernel.shape
     assert (weights >= 0).all()
     assert (weights.sum(axis=1) == DENOMINATOR).all()
@@ -147,8 +157,8 @@ def test_every_repaired_kernel_passes(keep_rare, case):
 @pytest.mark.parametrize("keep_rare", [False, True])
 @given(damaged(low=1e-18, high=1e-4))
 def test_every_repaired_kernel_passes_at_minute_levels(keep_rare, case):
-    prior, bounds, kernel = case
-    weights, _ = repair_kernel(kernel, prior, bounds, keep_rare=keep_rare)
+    cone, bounds, kernel = case
+    weights, _ = repair_kernel(kernel, cone, keep_rare=keep_rare)
     assert all(v is Verdict.YES for v in verdicts(weights, bounds))
 
 
@@ -158,7 +168,7 @@ def test_levels_at_or_next_to_zero_leave_equal_rows(level):
     kernel = random_kernel(np.random.default_rng(3), 3, 4)
     for notion in (md.PML(level), md.PMC(level), md.LIP(level), md.LDP(level)):
         bounds = bounds_of(notion, prior)
-        weights, repair = repair_kernel(kernel, prior, bounds)
+        weights, repair = repair_kernel(kernel, cone_of(notion, prior))
         assert (weights == weights[0]).all()
         assert repair.constant
         assert str(repair) == "replaced by a constant kernel"
@@ -174,7 +184,7 @@ def test_feasible_kernels_are_only_rounded(data):
     notion = data.draw(notions())
     measured = max(notion.measure(md.Mechanism(kernel), prior))
     roomy = notion.with_levels(*[measured + 1e-3] * len(notion.levels))
-    weights, repair = repair_kernel(kernel, prior, bounds_of(roomy, prior))
+    weights, repair = repair_kernel(kernel, cone_of(roomy, prior))
     assert repair == Repair((), 0.0, 1)
     assert str(repair) == "rounding alone"
     np.testing.assert_allclose(np.ldexp(weights.astype(float), -53), kernel, rtol=0, atol=1e-14)
@@ -183,11 +193,11 @@ def test_feasible_kernels_are_only_rounded(data):
 @given(damaged(low=0.05, high=5.0), levels(1e-14, 1e-6))
 def test_a_small_violation_costs_little(case, size):
     """A feasible kernel, moved by δ, is repaired by at most about 2 e^ε δ/(e^ε - 1) per outcome."""
-    prior, bounds, kernel = case
-    good, _ = repair_kernel(kernel, prior, bounds)
+    cone, bounds, kernel = case
+    good, _ = repair_kernel(kernel, cone)
     start = np.ldexp(good.astype(float), -DENOMINATOR_BITS)
     moved = clean_kernel(start + size * kernel)
-    weights, _ = repair_kernel(moved, prior, bounds)
+    weights, _ = repair_kernel(moved, cone)
     least = min(b.epsilon for b in bounds)
     allowed = 6 * start.shape[1] * size / -math.expm1(-least) + 1e-12
     assert np.abs(np.ldexp(weights.astype(float), -DENOMINATOR_BITS) - start).max() < allowed
@@ -198,7 +208,7 @@ def test_a_negligible_outcome_is_merged():
     prior = md.Prior([0.5, 0.3, 0.2])
     rare = 1e-12
     kernel = np.array([[0.5, 0.5 - rare, rare], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0]])
-    weights, repair = repair_kernel(kernel, prior, bounds_of(md.LDP(0.1), prior))
+    weights, repair = repair_kernel(kernel, cone_of(md.LDP(0.1), prior))
     assert repair.merged == (2,)
     assert repair.mixed == 0
     assert (weights[:, 2] == 0).all()
@@ -214,9 +224,9 @@ def test_a_rare_outcome_can_be_kept(mass):
     prior, factor = md.Prior.from_counts([0.6, 0.4, mass]), math.exp(0.1)
     p = prior.probabilities
     kernel = np.tile(p / factor, (3, 1)) + (1 - 1 / factor) * (1 - 1e-12) * np.eye(3)
-    bounds = bounds_of(md.PMC(0.1), prior)
-    _, merged = repair_kernel(kernel, prior, bounds)
-    weights, kept = repair_kernel(kernel, prior, bounds, keep_rare=True)
+    bounds, cone = bounds_of(md.PMC(0.1), prior), cone_of(md.PMC(0.1), prior)
+    _, merged = repair_kernel(kernel, cone)
+    weights, kept = repair_kernel(kernel, cone, keep_rare=True)
     assert 2 in merged.merged
     assert kept.merged == ()
     assert all(v is Verdict.YES for v in verdicts(weights, bounds))
@@ -227,7 +237,7 @@ def test_a_rare_outcome_can_be_kept(mass):
 def test_a_merged_outcome_goes_to_the_most_frequent_one():
     prior, rare = md.Prior([0.5, 0.3, 0.2]), 1e-6
     kernel = np.array([[0.6, 0.4, 0.0], [0.45, 0.55 - rare, rare], [0.6, 0.4, 0.0]])
-    weights, repair = repair_kernel(kernel, prior, bounds_of(md.LDP(0.5), prior))
+    weights, repair = repair_kernel(kernel, cone_of(md.LDP(0.5), prior))
     assert repair == Repair((2,), 0.0, 2)
     merged = kernel[:, :2] + [[0, 0], [rare, 0], [0, 0]]
     np.testing.assert_allclose(weights[:, :2] / DENOMINATOR, merged, rtol=0, atol=1e-15)
@@ -238,7 +248,7 @@ def test_a_frequent_outcome_is_mixed():
     over = 1e-9
     kernel = np.array([[0.5 + over, 0.5 - over]] + [[0.5 * math.exp(-epsilon)] * 2] * 2)
     kernel[:, 1] = 1 - kernel[:, 0]
-    weights, repair = repair_kernel(kernel, prior, bounds_of(md.LDP(epsilon), prior))
+    weights, repair = repair_kernel(kernel, cone_of(md.LDP(epsilon), prior))
     assert repair.merged == ()
     assert over / math.expm1(epsilon) < repair.mixed < 2 * over / math.expm1(epsilon)
     assert "of constant mass mixed in" in str(repair)
@@ -249,7 +259,7 @@ def test_a_hopeless_kernel_becomes_constant():
     """Half and half at level zero: the output distribution is what is kept."""
     prior = md.Prior([0.5, 0.25, 0.25])
     bounds = bounds_of(md.PML(0.0), prior)
-    weights, repair = repair_kernel(np.eye(3), prior, bounds)
+    weights, repair = repair_kernel(np.eye(3), cone_of(md.PML(0.0), prior))
     assert repair.constant
     assert repair.mixed == 1
     np.testing.assert_array_equal(weights, np.repeat([[2, 1, 1]], 3, axis=0) * DENOMINATOR // 4)
@@ -259,7 +269,7 @@ def test_a_hopeless_kernel_becomes_constant():
 def test_a_kernel_that_is_not_finite_is_refused():
     prior = md.Prior([0.5, 0.5])
     with pytest.raises(CertificateError, match="not finite"):
-        repair_kernel(np.full((2, 2), np.nan), prior, bounds_of(md.PML(1.0), prior))
+        repair_kernel(np.full((2, 2), np.nan), cone_of(md.PML(1.0), prior))
 
 
 def test_matched_pairs_are_repaired_at_their_own_level():
@@ -269,7 +279,7 @@ def test_matched_pairs_are_repaired_at_their_own_level():
     rng = np.random.default_rng(8)
     for _ in range(20):
         kernel = random_kernel(rng, 3, 3)
-        weights, repair = repair_kernel(kernel, prior, (bound,))
+        weights, repair = repair_kernel(kernel, Cone(prior, (cone_rows(bound),)))
         assert verdicts(weights, (bound,)) == [Verdict.YES]
         used = weights[:, weights.any(axis=0)]
         rough = np.log(used[[0, 1, 1, 2]] / used[[1, 0, 2, 1]]).max(axis=1)

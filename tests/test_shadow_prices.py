@@ -322,4 +322,4 @@ def test_what_has_no_prices_is_refused():
     problem = state_problem(prior, found.utility, found.notions)
     c = found.certificate
     bare = examine(problem, found.mechanism, Duals(), c.repair, 0.0, c.solver)
-    refused(lambda: md.binding(replace(found, certificate=bare)), "dual numbers", "highs-simplex")
+    refused(lambda: md.binding(replace(found, certificate=bare)), "dual variables", "highs-simplex")

@@ -16,7 +16,6 @@ from mechdesign.solve import interior_point, structured
 from mechdesign.solve.choice import choose
 from mechdesign.solve.interior_point import solve_columns
 from mechdesign.solve.problem import state_problem
-from mechdesign.solve.program import two_sided
 from mechdesign.solve.structured import Structured
 
 NOTIONS = {
@@ -43,7 +42,7 @@ def test_agrees_with_the_general_program(name, shape, level):
     prior, utility = random_case([1, *shape], *shape)
     privacy = NOTIONS[name](level)
     general = md.design(prior, utility, privacy, solver="highs-simplex")
-    if Structured().refusal(state_problem(prior, utility, privacy)) is not None:
+    if Structured().refusal(state_problem(prior, utility, privacy).program) is not None:
         assert general.method == "highs-simplex"
         return
     found = md.design(prior, utility, privacy, solver="structured")
@@ -80,7 +79,7 @@ def test_is_what_is_chosen_for_many_entries(name):
 )
 def test_refuses_with_a_reason(privacy, words):
     prior, utility = random_case(4, 5, 5)
-    assert words in Structured().refusal(state_problem(prior, utility, privacy))
+    assert words in Structured().refusal(state_problem(prior, utility, privacy).program)
 
 
 @pytest.mark.parametrize("name", ["LDP", "PML", "LIP"])
@@ -88,11 +87,11 @@ def test_columns_lie_strictly_inside_their_cones(name):
     """Before any repair: what the method returns is feasible up to rounding."""
     prior, utility = random_case(5, 30, 30)
     problem = state_problem(prior, utility, NOTIONS[name](1.0))
-    kernel = Structured().solve(problem).kernel
+    kernel = Structured().solve(problem.program).kernel
     assert kernel.min() >= 0
     np.testing.assert_allclose(kernel.sum(axis=1), 1, atol=1e-9)
     notion = problem.notions[0]
-    used = problem.inner.probabilities @ kernel > 1e-6
+    used = problem.program.prior.probabilities @ kernel > 1e-6
     assert notion.leakage(kernel[:, used], prior).max() <= 1 + 1e-9
 
 
@@ -119,13 +118,13 @@ def test_outputs_left_out_by_mistake_are_brought_back(name, monkeypatch):
 
 def test_pricing_finds_an_output_that_pays():
     prior, utility = random_case(7, 10, 10)
-    problem = state_problem(prior, utility, md.LDP(1.0))
-    sides = two_sided(problem.bounds, prior, inner=True)
-    full = Structured().solve(problem)
+    program = state_problem(prior, utility, md.LDP(1.0)).program
+    sides = program.sides
+    full = Structured().solve(program)
     used = np.flatnonzero(prior.probabilities @ full.kernel > 1e-3)
     dropped = used[0]
     kept = np.setdiff1d(np.arange(10), [dropped])
-    worth = np.ascontiguousarray(problem.objective.T)
+    worth = np.ascontiguousarray(program.objective.T)
     part = solve_columns(prior.probabilities, worth[kept], sides, 1e-9, kept)
     values = supports((worth - part.prices).T, prior.probabilities, sides)
     assert values[dropped] > values[kept].max() + 1e-6
@@ -145,10 +144,10 @@ def test_near_vertices_no_digits_are_lost(name):
 def test_starting_from_a_neighbour_changes_nothing():
     prior, utility = random_case(8, 30, 80)
     method = Structured()
-    near = method.solve(state_problem(prior, utility, md.PML(0.9)))
-    problem = state_problem(prior, utility, md.PML(1.0))
-    warm, cold = method.solve_near(problem, near), method.solve(problem)
-    worth = [float((problem.objective * c.kernel).sum()) for c in (warm, cold)]
+    near = method.solve(state_problem(prior, utility, md.PML(0.9)).program)
+    program = state_problem(prior, utility, md.PML(1.0)).program
+    warm, cold = method.solve_near(program, near), method.solve(program)
+    worth = [float((program.objective * c.kernel).sum()) for c in (warm, cold)]
     assert worth[0] == pytest.approx(worth[1], abs=1e-7)
 
 
@@ -195,7 +194,7 @@ def test_stress_at_a_hundred_symbols(kind, goal):
                 assert found.gap <= 1e-6, str(privacy)
                 assert found.certificate.repair_loss <= 1e-7, str(privacy)
                 asked = state_problem(prior, utility, privacy)
-                if found.method == "recognition" and not Structured().refusal(asked):
+                if found.method == "recognition" and not Structured().refusal(asked.program):
                     # A closed form took its place; it has to do without all the same.
                     found = md.design(prior, utility, privacy, solver="structured")
                     assert found.gap <= 1e-6, str(privacy)

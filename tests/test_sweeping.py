@@ -85,4 +85,4 @@ def test_points_share_one_array_of_gains(monkeypatch):
     monkeypatch.setattr(sweeping, "run_solver", spied)
     md.sweep(PRIOR, UTILITY, [md.PML(level) for level in LEVELS[:3]])
     assert len(seen) == 3
-    assert all(problem.gains is seen[0].gains for problem in seen)
+    assert all(problem.program.gains is seen[0].program.gains for problem in seen)

@@ -17,9 +17,10 @@ from ..exact import Verdict, float_at_least, nearest_float, write_integer
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import Check, notion_fields
+from ..privacy.rows import Multipliers
 from ..solve.method import Candidate, Duals
 from ..solve.problem import Problem, state_problem
-from ..solve.program import LinearProgram, SublinearProgram
+from ..solve.program import LinearProgram, Program, SublinearProgram
 from ..utility.sublinear import ChiSquare
 from .bounds import upper_bound
 from .enclosures import Enclosure
@@ -133,6 +134,7 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
     Raises :class:`CertificateError` with the evidence if a check does not say yes.
     """
     program = problem.program
+    _check_shapes(program, candidate)
     weights, repair = repaired(problem, candidate.kernel)
     weights, mixed = keep_sums(program, weights)
     repair = replace(repair, mixed=max(repair.mixed, mixed), constant=repair.constant or mixed == 1)
@@ -149,6 +151,32 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
         problem, mechanism, candidate.duals, repair, share, candidate.solver, value
     )
     return mechanism, certificate
+
+
+def _check_shapes(program: Program, candidate: Candidate) -> None:
+    """Raise :class:`CertificateError` for numbers that are not of the shapes of a program."""
+    n, duals = len(program.prior), candidate.duals
+    shape = np.shape(candidate.kernel)
+    m = shape[-1] if shape else 0
+    asked = program.shape if isinstance(program, LinearProgram) else (n, m)
+    if shape != asked or m == 0:
+        raise CertificateError(
+            f"the solver returned a kernel of shape {shape} for {program}; a row for each symbol "
+            "and a column for each output were asked"
+        )
+    expected = program.cone.no_duals(m)
+    wrong = duals.prices is not None and np.shape(duals.prices) != (n,)
+    if duals.multipliers is not None:
+        wrong = wrong or _shapes(duals.multipliers) != _shapes(expected)
+    if wrong or (duals.sums is not None and len(duals.sums) != len(program.sums)):
+        raise CertificateError(
+            f"the solver returned dual variables of other shapes than those of {program}; leave "
+            "out what it does not find, as Duals() does"
+        )
+
+
+def _shapes(parts: tuple[Multipliers, ...]) -> list[list[tuple[int, ...]]]:
+    return [[np.shape(numbers) for numbers in part] for part in parts]
 
 
 def repaired(problem: Problem, kernel: NDArray[np.float64]) -> tuple[NDArray[np.int64], Repair]:

@@ -102,9 +102,10 @@ def _priced_bounds(program: SublinearProgram, duals: Duals, value: float) -> lis
             searched = _searched_bounds(program, program.utility, sides, prices, value)
             if searched:
                 return searched
-    if prices is None or too_large(program) is not None:
+    sides = sides_outside(program.cone)
+    if prices is None or too_large(program, sides) is not None:
         return []
-    bound, size = vertex_bound(program, prices)
+    bound, size = vertex_bound(program, sides, prices)
     rounding = 8 * _UNIT * (len(program.prior) + 8) * size + _curve_rounding(program)
     return _finite([(bound + rounding, f"prices, over all extreme columns {_IN_FLOATS}")])
 

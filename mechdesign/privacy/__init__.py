@@ -8,7 +8,7 @@ cone and the sums over outcomes that everything else reads; ``check``, an exact 
 # isort: off
 # The order of import is the order in which audits list the notions.
 from .constraint import Bound, Hypotheses
-from .sums import Epigraph, Evaluation, Minorants, SumConstraint, SumPrice
+from .sums import ConicRows, Epigraph, Evaluation, Minorants, SumConstraint, SumPrice
 from .notion import (
     NOTIONS,
     AverageNotion,
@@ -42,6 +42,7 @@ __all__ = [
     "Check",
     "ConditionalPMC",
     "ConditionalPML",
+    "ConicRows",
     "EntryPML",
     "Epigraph",
     "Evaluation",

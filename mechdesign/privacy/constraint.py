@@ -316,10 +316,10 @@ class Bound:
 
     def factors(self, rounding: Rounding) -> Array:
         """Floats for e^level, one per matched pair with scales, else a single one."""
+        scales = (1,) if self.scales is None else self.scales
         if rounding is Rounding.INSIDE:
-            levels = [self.epsilon * s for s in self.scales or (1,)]
-            return np.array([inner_factor(level) for level in levels])
-        return np.array([exp_upper(self.level(i)) for i in range(len(self.scales or (1,)))])
+            return np.array([inner_factor(self.epsilon * s) for s in scales])
+        return np.array([exp_upper(self.level(i)) for i in range(len(scales))])
 
     @property
     def is_vacuous(self) -> bool:

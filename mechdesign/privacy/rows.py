@@ -137,7 +137,9 @@ class ConeRows(ABC):
         return max(len(self._over), len(self._under))
 
     def kind(self, prior: Prior) -> tuple[str | None, str | None]:
-        """What stands on either side, see :meth:`Hypotheses.kind`; ``None`` for other things."""
+        """What stands on either side where all are compared with all, see :meth:`Hypotheses.kind`;
+        ``None`` for other things.
+        """
         return self._over.kind(prior), self._under.kind(prior)
 
     def factor(self, rounding: Rounding) -> float:
@@ -318,6 +320,10 @@ class AllPairs(ConeRows):
 
 class Matched(ConeRows):
     """e^-ε μᵀk ≤ νᵀk, a row for every pair."""
+
+    def kind(self, prior: Prior) -> tuple[str | None, str | None]:
+        """Neither: the hypotheses may be all points, but these are not compared with all."""
+        return None, None
 
     @property
     def auxiliaries(self) -> int:

@@ -44,7 +44,8 @@ from ..mechanism import Mechanism
 from .constraint import Hypotheses, inner_factor
 
 Array = NDArray[np.float64]
-#: Dual variables of one constraint on a sum; only the constraint itself looks inside.
+#: Dual variables of one constraint on a sum. The first array holds non-negative multipliers, which
+#: bounds may set to zero where they are noise; into the others only the constraint itself looks.
 SumDuals = tuple[Array, ...]
 
 #: Likelihood ratios above this are designed for as if they were this, at a loss of its inverse.

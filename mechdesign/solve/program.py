@@ -122,7 +122,7 @@ class Cone:
         lower, upper, ratio = 0.0, math.inf, math.inf
         for part in self.parts:
             kind = part.kind(self.prior)
-            if kind is None:
+            if None in kind:
                 return None
             factor = part.factor(rounding)
             if kind == ("points", "prior"):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SolverError
+from ..prior import Prior
 from ..privacy.constraint import Rounding
 from .columns import LiftFamily, StaircaseFamily, make_family
 from .exact_simplex import Mixture, best_mixture
@@ -32,10 +33,10 @@ MOST_SYMBOLS_EXACT = 10
 _ROOM = 2e-15
 
 
-def too_large(problem: SublinearProgram) -> str | None:
+def too_large(problem: SublinearProgram, sides: TwoSided | None) -> str | None:
     """Why the extreme columns of a problem are not listed, or ``None``."""
     n = len(problem.prior)
-    two = problem.sides is not None and _family(problem, rounding=Rounding.INSIDE) is not None
+    two = _family(problem.prior, sides) is not None
     most = MOST_SYMBOLS if two else MOST_SYMBOLS_ANY
     if n <= most:
         return None
@@ -46,13 +47,16 @@ def too_large(problem: SublinearProgram) -> str | None:
     )
 
 
-def extreme_columns(problem: SublinearProgram, *, rounding: Rounding) -> Vector:
+def extreme_columns(
+    problem: SublinearProgram, sides: TwoSided | None, rounding: Rounding
+) -> Vector:
     """Deviations of every extreme column, ``(V, n)``; the constant column is among them.
 
-    ``rounding`` chooses factors for design or, slightly larger, for bounds.
+    ``sides`` is the two-sided cone that the rows amount to, ``None`` where they are of another
+    kind; then ``rounding`` chooses factors for design or, slightly larger, for bounds.
     """
     n = len(problem.prior)
-    family = _family(problem, rounding=rounding)
+    family = _family(problem.prior, sides)
     if isinstance(family, LiftFamily):
         found = _in_a_box(family)
     elif isinstance(family, StaircaseFamily):
@@ -69,13 +73,10 @@ def extreme_columns(problem: SublinearProgram, *, rounding: Rounding) -> Vector:
     return np.vstack([np.zeros((1, n)), found])
 
 
-def _family(
-    problem: SublinearProgram, *, rounding: Rounding
-) -> LiftFamily | StaircaseFamily | None:
-    sides = problem.cone.two_sided(rounding)
+def _family(prior: Prior, sides: TwoSided | None) -> LiftFamily | StaircaseFamily | None:
     if sides is None:
         return None
-    family = make_family(problem.prior, sides, np.abs)
+    family = make_family(prior, sides, np.abs)
     assert family is None or isinstance(family, (LiftFamily, StaircaseFamily))
     return family
 
@@ -139,9 +140,14 @@ def extreme_rays(rows: list[tuple[int, ...]], n: int) -> list[tuple[int, ...]]:
     return rays
 
 
-def vertex_bound(problem: SublinearProgram, prices: Vector) -> tuple[float, float]:
-    """Max μ(v) − ⟨prices, v − 1⟩ over all extreme columns, and the size of the numbers in it."""
-    deviations = extreme_columns(problem, rounding=Rounding.OUTSIDE)
+def vertex_bound(
+    problem: SublinearProgram, sides: TwoSided | None, prices: Vector
+) -> tuple[float, float]:
+    """Max μ(v) − ⟨prices, v − 1⟩ over all extreme columns, and the size of the numbers in it.
+
+    ``sides`` as for :func:`extreme_columns`, outside e^ε.
+    """
+    deviations = extreme_columns(problem, sides, Rounding.OUTSIDE)
     worths = problem.lifted_values(deviations)
     reduced = worths - deviations @ prices
     size = np.abs(worths) + np.abs(deviations) @ np.abs(prices)
@@ -158,13 +164,13 @@ class Vertices(Method):
 
     def condition(self, problem: SublinearProgram) -> str | None:
         """Applies up to a stated number of symbols."""
-        return too_large(problem)
+        return too_large(problem, problem.sides)
 
     def solve(self, problem: SublinearProgram) -> Candidate:
         """One linear program over all extreme columns, exact where they are few."""
         if len(problem.prior) <= MOST_SYMBOLS_EXACT:
             return _exactly(problem)
-        deviations = extreme_columns(problem, rounding=Rounding.INSIDE)
+        deviations = extreme_columns(problem, problem.sides, Rounding.INSIDE)
         worths = _finite_worths(problem, deviations)
         duals, shares = _roughly(deviations, worths)
         used = np.flatnonzero(shares > 1e-14)
