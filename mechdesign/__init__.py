@@ -63,20 +63,20 @@ if TYPE_CHECKING:
     from .privacy import RobustPML as RobustPML
     from .privacy.ruling_out import PMLRegions as PMLRegions
     from .privacy.ruling_out import pml_regions as pml_regions
+    from .published import PublicDesign as PublicDesign
+    from .release._estimate import Estimate as Estimate
+    from .release._estimate import estimate as estimate
+    from .release._estimate_joint import estimate_joint as estimate_joint
+    from .release._identifiability import identifiability as identifiability
+    from .release._plan import plan as plan
+    from .release._privatize import privatize as privatize
+    from .release._privatize_file import privatize_file as privatize_file
     from .release.accounting import compose as compose
-    from .release.encoding import show_values as show_values
-    from .release.estimating import Estimate as Estimate
-    from .release.estimating import estimate as estimate
-    from .release.frames import privatize as privatize
-    from .release.identify import identifiability as identifiability
-    from .release.joint import estimate_joint as estimate_joint
-    from .release.keys import ReleaseKey as ReleaseKey
-    from .release.keys import release_key as release_key
-    from .release.planning import plan as plan
-    from .release.published import PublicDesign as PublicDesign
+    from .release.codes import show_values as show_values
+    from .release.identities import ReleaseKey as ReleaseKey
+    from .release.identities import release_key as release_key
     from .release.receipts import save_receipt as save_receipt
     from .release.sampler import Sampler as Sampler
-    from .releasing import privatize_file as privatize_file
     from .solve.designing import Design as Design
     from .solve.designing import design as design
     from .solve.designing import explain as explain
@@ -153,19 +153,19 @@ _HOMES = {
     "plot_binding": "plotting.prices",
     "plot_regions": "plotting.regions",
     "Sampler": "release.sampler",
-    "show_values": "release.encoding",
+    "show_values": "release.codes",
     "save_receipt": "release.receipts",
-    "PublicDesign": "release.published",
-    "privatize": "release.frames",
-    "ReleaseKey": "release.keys",
-    "release_key": "release.keys",
-    "privatize_file": "releasing",
+    "PublicDesign": "published",
+    "privatize": "release._privatize",
+    "ReleaseKey": "release.identities",
+    "release_key": "release.identities",
+    "privatize_file": "release._privatize_file",
     "compose": "release.accounting",
-    "estimate": "release.estimating",
-    "Estimate": "release.estimating",
-    "estimate_joint": "release.joint",
-    "identifiability": "release.identify",
-    "plan": "release.planning",
+    "estimate": "release._estimate",
+    "Estimate": "release._estimate",
+    "estimate_joint": "release._estimate_joint",
+    "identifiability": "release._identifiability",
+    "plan": "release._plan",
     "save": "storage",
     "load": "storage",
 }

@@ -13,7 +13,7 @@ from .labels import Label, near_miss, parse_labels
 from .mechanism import Mechanism
 from .prior import Prior
 from .reading import read_json
-from .release.encoding import ABSENT, Codebook
+from .release.codes import ABSENT, Codebook
 from .tables import csv_header, read_matrix
 from .utility import (
     ChiSquare,

@@ -465,3 +465,19 @@ def _check_mechanism(other: Any) -> None:
             got=type(other).__name__,
             remedy="wrap it: md.Mechanism(kernel, inputs, outputs)",
         )
+
+
+def mechanism_of(item: Any) -> Mechanism:
+    """The mechanism of a design, or a mechanism as it is.
+
+    Raises :class:`KernelError` for anything else.
+    """
+    found = getattr(item, "mechanism", item)
+    if not isinstance(found, Mechanism):
+        raise KernelError(
+            "mechanism",
+            expected="a Mechanism or a Design",
+            got=type(item).__name__,
+            remedy="pass the result of design() or load()",
+        )
+    return found

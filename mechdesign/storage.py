@@ -34,8 +34,8 @@ from .files import write_text
 from .labels import excel_safe_cell
 from .mechanism import Mechanism
 from .prior import Prior
+from .published import PublicDesign, needs_prior
 from .reading import parse_json, read_json, read_text
-from .release.published import PublicDesign, needs_prior
 from .serialising import (
     asked_to_json,
     duals_from_json,

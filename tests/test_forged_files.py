@@ -19,8 +19,8 @@ import mechdesign as md
 from mechdesign._audit import audit
 from mechdesign._compare.store import Store
 from mechdesign.errors import DataError, StorageError
-from mechdesign.release.entropy import SystemWords
 from mechdesign.release.receipts import make_receipt, receipts_from_text, receipts_to_text
+from mechdesign.release.sampler import SystemWords
 from mechdesign.solve.certificate import examine
 from mechdesign.solve.designing import UNKNOWN_METHOD, confirmed_solver
 from mechdesign.solve.methods import Duals

@@ -17,9 +17,9 @@ from checks import refused
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, RepeatWarning, StorageError, UnknownNameError
-from mechdesign.ledger import Ledger
+from mechdesign.release.ledger import Ledger
 from mechdesign.release.receipts import kernel_fingerprint, public_fingerprint
-from mechdesign.release.streams import count_file, file_receipts
+from mechdesign.release.table_files import count_file, file_receipts
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

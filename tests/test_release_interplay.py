@@ -12,9 +12,9 @@ from checks import refused
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, LevelError, PrecisionWarning, StorageError
-from mechdesign.ledger import Ledger
 from mechdesign.release import accounting
-from mechdesign.release.encoding import Codebook
+from mechdesign.release.codes import Codebook
+from mechdesign.release.ledger import Ledger
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")

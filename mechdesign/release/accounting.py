@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, RepeatWarning, quote, warn
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import (
     LDP,
@@ -34,10 +34,9 @@ from ..privacy import (
     PrivacyNotion,
 )
 from ..privacy.notion import as_notions
+from ..published import needs_prior
 from ..tables import is_missing
-from .counting import count_rows
-from .published import needs_prior
-from .sampler import mechanism_of
+from .counts import count_rows
 
 # Product kernels with more entries times reports are bounded, not built.
 _MOST_WORK = 100_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,15 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..labels import Label, listing, shorten, tidy
-from .counting import FEWEST, check_count, check_counts, count_columns
-from .encoding import ABSENT, Codebook
-from .estimating import INTERVALS, METHODS, TARGETS, check_confidence, fit_of
-from .functionals import Question, ask, report_weights
-from .intervals import bootstrap_limits, bootstrap_options, normal_limits, whole_numbers
+from ..labels import Label, listing, shorten
+from ..mechanism import mechanism_of
+from ._estimate import (
+    bootstrap_limits,
+    bootstrap_options,
+    check_options,
+    fit_of,
+    judge_fit,
+    normal_limits,
+    reference_of,
+    whole_numbers,
+)
+from ._identifiability import Question, ask, report_weights
+from .counts import count_pairs
 from .likelihood import Convergence, maximise, maximise_pair
-from .sampler import mechanism_of
-from .tracing import check_misfit_option, judge_fit, trace
+from .receipts import trace
 
 
 @dataclass(frozen=True)
@@ -275,19 +282,11 @@ def estimate_joint(
             got=f"{quote(columns[0])} twice",
             remedy="name the column of each mechanism",
         )
-    for name, value, known in (
-        ("method of estimation", method, METHODS),
-        ("intervals", intervals, INTERVALS),
-        ("target", target, TARGETS),
-    ):
-        if not isinstance(value, str) or value not in known:
-            raise UnknownNameError(name, value, known)
-    check_confidence(confidence)
-    check_misfit_option(misfit)
+    check_options(method, intervals, target, misfit, confidence)
     resamples, generator = bootstrap_options(resamples, rng)
     kernels = [mechanism_of(m) for m in mechanisms]
     questions = [ask(k, feature, by) for k, feature in zip(kernels, features, strict=True)]
-    counts = _count_pairs(reports, kernels, list(columns), missing)
+    counts = count_pairs(reports, kernels, columns, missing)
     n = int(counts.sum())
     f = counts / n
     notes = []
@@ -296,24 +295,24 @@ def estimate_joint(
         one = f.sum(axis=1 - k)
         likely, gap, _ = maximise(mechanism.kernel, one[None, :])
         judge_fit(fit_of(mechanism.kernel, one, likely[0], n, float(gap[0])), misfit, name)
-        notes.append(trace(reports, columns[k], mechanism, receipts[k], n, name).note)
+        notes.append(trace(reports, columns[k], mechanism, receipts[k], n, name)[1])
     left, right = kernels[0].kernel, kernels[1].kernel
     p, convergence = maximise_pair(left, right, f)
-    references = _references(mechanisms, kernels, p, method)
+    references = [p.sum(axis=1), p.sum(axis=0)]
+    if method == "inversion":
+        references = [reference_of(m, k) for m, k in zip(mechanisms, kernels, strict=True)]
     a, b = (report_weights(k, q, r) for k, q, r in zip(kernels, questions, references, strict=True))
     v, w = questions[0].weights, questions[1].weights
     parts = _Parts((a, b), (v, w), left.T @ p @ right, p, target)
     errors = np.sqrt(np.maximum(parts.joint(), 0) / n)
-    straight = a.T @ f @ b
-    values = straight if method == "inversion" else v.T @ p @ w
+    straight, centre = a.T @ f @ b, v.T @ p @ w
+    values = straight if method == "inversion" else centre
     lower, upper = normal_limits(straight, errors, confidence)
     if intervals == "bootstrap":
         again = _simulate(left, right, p, n, target, resamples, generator, (a, b), (v, w), method)
         errors = again.std(axis=0, ddof=1)
-        lower, upper = bootstrap_limits(again, confidence)
-        if method == "inversion":
-            centre = v.T @ p @ w
-            lower, upper = straight - (upper - centre), straight - (lower - centre)
+        about = (straight, centre) if method == "inversion" else None
+        lower, upper = bootstrap_limits(again, confidence, about)
     if method == "likelihood":
         lower, upper = np.minimum(lower, values), np.maximum(upper, values)
     low, high = _range(questions)
@@ -337,76 +336,11 @@ def estimate_joint(
     )
 
 
-def _references(
-    items: Sequence[Any], kernels: Sequence[Any], p: NDArray[np.float64], method: str
-) -> list[NDArray[np.float64]]:
-    if method == "likelihood":
-        return [p.sum(axis=1), p.sum(axis=0)]
-    found = []
-    for item, kernel in zip(items, kernels, strict=True):
-        prior = getattr(item, "prior", None)
-        n = kernel.shape[0]
-        found.append(np.full(n, 1 / n) if prior is None else np.asarray(prior.probabilities))
-    return found
-
-
 def _range(questions: Sequence[Question]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Smallest and largest value that each cell can have."""
     ends = [np.stack([q.weights.min(axis=0), q.weights.max(axis=0)]) for q in questions]
     corners = ends[0][:, None, :, None] * ends[1][None, :, None, :]
     return corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
-
-
-def _count_pairs(
-    reports: Any, kernels: Sequence[Any], columns: list[str], missing: str
-) -> NDArray[np.int64]:
-    if not isinstance(missing, str) or missing not in ("error", "drop"):
-        raise UnknownNameError("policy for missing reports", missing, ["error", "drop"])
-    if isinstance(reports, Mapping):
-        counts = {
-            (tidy(key[0]), tidy(key[1])): check_count(tidy(value))
-            for key, value in reports.items()
-            if isinstance(key, tuple) and len(key) == 2
-        }
-        if len(counts) != len(reports):
-            raise DataError(
-                "counts of reports",
-                expected="pairs of outputs as keys",
-                got="other keys",
-                remedy="write {('a', 'x'): 12, …}",
-            )
-    else:
-        counts = count_columns(reports, columns, *kernels)
-    books = [Codebook(k.outputs, "outputs of the mechanism") for k in kernels]
-    table = np.zeros((kernels[0].shape[1], kernels[1].shape[1]), dtype=np.int64)
-    for pair, count in counts.items():
-        places = [book.place(value) for book, value in zip(books, pair, strict=True)]
-        if ABSENT not in places:
-            table[places[0], places[1]] += count
-            continue
-        side = places.index(ABSENT)
-        value = pair[side]
-        if value is None or value != value:
-            if missing == "drop":
-                continue
-            raise DataError(
-                f"reports in column {quote(columns[side])}",
-                expected="no missing reports",
-                got=f"{count}",
-                remedy="leave those rows out with missing='drop'",
-            )
-        raise books[side].refuse(
-            f"reports in column {quote(columns[side])}",
-            [value],
-            "pass the mechanism that made them",
-        )
-    if table.sum() < FEWEST:
-        raise DataError(
-            "reports", expected=f"at least {FEWEST}", got=str(table.sum()), remedy="collect more"
-        )
-    check_counts(table.sum(axis=1), kernels[0])
-    check_counts(table.sum(axis=0), kernels[1])
-    return table
 
 
 def _simulate(

@@ -1,0 +1,312 @@
+"""What reports can tell, however many there are, and the weights that tell it best.
+
+The reports show q = pᵀK only, so two distributions of the secret that differ by a direction d with
+dᵀK = 0 look the same for ever. A weighted sum Σ v_x p_x is identifiable when v is orthogonal to
+every such direction, which is when v = Ka for some weights a on the reports. A question is a matrix
+``V`` of shape ``(N, F)``: answer f is Σ_x V[x, f] p_x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, InputError, UnknownNameError, UntoldWarning, quote, warn
+from ..labels import Label, listing, tidy
+from ..mechanism import Mechanism, mechanism_of
+
+# A combination of symbols that moves the reports by less than this needs more than 1e16 of them.
+_TOLERANCE = 1e-8
+# What to do where reports do not tell symbols apart.
+_REMEDY = (
+    "design for a uniform prior (under LDP that is randomised response, md.randomised_response), "
+    "for a higher level, or for another utility such as mutual information"
+)
+# Coefficients of a dependence below this are rounding.
+_NOTHING = 1e-6
+_BY = ("symbols", "blocks")
+# Share of the uniform distribution in a reference, and relative singular values that count.
+_SHARE, _RANK = 1e-3, 1e-10
+
+
+@dataclass(frozen=True)
+class Identification:
+    """What can be estimated from the reports of a mechanism.
+
+    Attributes
+    ----------
+    symbols : the inputs
+    rank : number of independent combinations of frequencies that the reports tell (N for all)
+    identifiable : for each symbol, whether its own frequency is among them
+    blocks : the finest groups of symbols whose totals are identifiable and that no dependence
+        between rows of the kernel crosses; a group of one is an identifiable symbol
+    weakest : smallest singular value that counts, of 1: the combination that is told worst needs
+        about 1/weakest² times the reports that an open survey needs
+    """
+
+    symbols: tuple[Label, ...]
+    rank: int
+    identifiable: tuple[bool, ...]
+    blocks: tuple[tuple[Label, ...], ...]
+    weakest: float
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every symbol's frequency can be estimated."""
+        return all(self.identifiable)
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether reports tell nothing at all of how two or more symbols are distributed."""
+        return self.rank == 1 and len(self.symbols) > 1
+
+    @property
+    def is_one_block(self) -> bool:
+        """Whether the share of no symbol or group can be estimated; weighted sums may be."""
+        return len(self.blocks) == 1 and len(self.symbols) > 1
+
+    @property
+    def advice(self) -> str:
+        """How many symbols the reports tell apart, and what to do about it, in a sentence or two.
+
+        Empty where all of them are told apart.
+        """
+        if self.is_complete:
+            return ""
+        if self.tells_nothing:
+            return (
+                f"reports tell none of the {len(self.symbols)} symbols apart, so nothing can be "
+                f"estimated from any number of them; {_REMEDY}"
+            )
+        if self.is_one_block:
+            return (
+                f"reports tell no symbol and no group of the {len(self.symbols)} symbols from the "
+                f"others, only {self.rank - 1} weighted sum{'s' * (self.rank > 2)} of their "
+                f"shares; estimate such a feature, or {_REMEDY}"
+            )
+        return (
+            f"reports tell {len(self.blocks)} groups apart, not all {len(self.symbols)} symbols: "
+            f"{self}; estimate by='blocks' (--by blocks), or {_REMEDY}"
+        )
+
+    def __str__(self) -> str:
+        if self.is_complete:
+            return f"all {len(self.symbols)} symbols are identifiable"
+        mixed = [block for block in self.blocks if len(block) > 1]
+        groups = "; ".join(f"({listing(block)})" for block in mixed[:4])
+        more = f" and {len(mixed) - 4} more groups" if len(mixed) > 4 else ""
+        return (
+            f"{sum(self.identifiable)} of {len(self.symbols)} symbols are identifiable; only the "
+            f"totals of {groups}{more} are"
+        )
+
+
+def identifiability(mechanism: Any) -> Identification:
+    """Which symbols, and which groups of symbols, can be estimated from reports.
+
+    Decided to a tolerance: a combination that moves the reports by less than 1e-8 would take more
+    than 1e16 reports to see and counts as not identifiable.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> coarse = md.Mechanism([[.8, .2], [.2, .8], [.2, .8]], inputs=["a", "b", "c"])
+    >>> md.identifiability(coarse).blocks
+    (('a',), ('b', 'c'))
+    """
+    found = mechanism_of(mechanism)
+    rows = _scaled_rows(found)
+    values = np.linalg.svd(rows, compute_uv=False)
+    rank = int((values > _TOLERANCE).sum())
+    groups, alone = _components(rows, rank)
+    labels = found.inputs
+    return Identification(
+        labels,
+        rank,
+        tuple(alone),
+        tuple(tuple(labels[i] for i in group) for group in groups),
+        float(values[rank - 1]),
+    )
+
+
+def warn_of_untold(mechanism: Any) -> None:
+    """Warn, before anything is spent, when the reports of a mechanism would tell nothing."""
+    found = identifiability(mechanism)
+    if found.tells_nothing:
+        warn(found.advice, UntoldWarning)
+
+
+def _refuse_untold(found: Identification) -> None:
+    """Raise :class:`DataError` where no share can be estimated: that of all is always one."""
+    if found.is_one_block:
+        raise DataError(
+            "mechanism",
+            expected="one whose reports tell symbols or groups of symbols apart",
+            got=f"one whose reports tell none of the {len(found.symbols)} symbols apart"
+            + ("" if found.tells_nothing else f", only {found.rank - 1} weighted sums of shares"),
+            remedy=_REMEDY,
+        )
+
+
+def _scaled_rows(mechanism: Mechanism) -> NDArray[np.float64]:
+    """D_p^½ K D_q^-½ for the uniform p, whose singular values lie between 0 and 1."""
+    n = mechanism.shape[0]
+    kernel = mechanism.kernel[:, mechanism.kernel.any(axis=0)]
+    return np.sqrt(1 / n) * kernel / np.sqrt(kernel.mean(axis=0))
+
+
+def _components(rows: NDArray[np.float64], rank: int) -> tuple[list[list[int]], list[bool]]:
+    """Groups of rows that no linear dependence crosses, and which rows no dependence touches."""
+    n = len(rows)
+    if rank == n:
+        return [[i] for i in range(n)], [True] * n
+    from scipy.linalg import qr, solve_triangular
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    upper, order = qr(rows.T, mode="r", pivoting=True)
+    # Every other row is a combination of the first rows in pivot order.
+    weights = solve_triangular(upper[:rank, :rank], upper[:rank, rank:])
+    used, other = np.nonzero(np.abs(weights) > _NOTHING)
+    ends = order[used], order[rank + other]
+    graph = coo_array((np.ones(len(used)), ends), shape=(n, n))
+    _, names = connected_components(graph, directed=False)
+    groups: dict[int, list[int]] = {}
+    for i, name in enumerate(names):
+        groups.setdefault(int(name), []).append(i)
+    return list(groups.values()), [len(groups[int(name)]) == 1 for name in names]
+
+
+# Questions
+
+
+@dataclass(frozen=True)
+class Question:
+    """Names of the answers, and the weights ``(N, F)`` of each symbol in each."""
+
+    labels: tuple[Label, ...]
+    weights: NDArray[np.float64]
+
+
+def ask(
+    mechanism: Mechanism,
+    feature: Mapping[Any, Any] | Callable[[Any], Any] | None = None,
+    by: str = "symbols",
+) -> Question:
+    """The question about symbols, blocks, or a feature; refused where reports cannot answer it."""
+    if not isinstance(by, str) or by not in _BY:
+        raise UnknownNameError("what to estimate (by)", by, _BY)
+    if feature is not None and by != "symbols":
+        raise InputError(
+            "question",
+            expected="either a feature or by='blocks'",
+            got="both",
+            remedy="leave one of them out",
+        )
+    if feature is not None:
+        question = _feature(mechanism, feature)
+        if mechanism.shape[0] > 1 and not np.ptp(question.weights, axis=0).any():
+            raise DataError(
+                "feature",
+                expected="values that differ between inputs",
+                got="one value for all of them, which no report is needed for",
+                remedy="give inputs that should be told apart different values",
+            )
+    elif by == "blocks":
+        found = identifiability(mechanism)
+        _refuse_untold(found)
+        blocks = found.blocks
+        weights = np.array([[x in block for block in blocks] for x in mechanism.inputs], float)
+        names = tuple(block[0] if len(block) == 1 else block for block in blocks)
+        question = Question(names, weights)
+    else:
+        question = Question(mechanism.inputs, np.eye(mechanism.shape[0]))
+    _check_answerable(mechanism, question)
+    return question
+
+
+def _feature(mechanism: Mechanism, feature: Mapping[Any, Any] | Callable[[Any], Any]) -> Question:
+    if isinstance(feature, Mapping):
+        table = {tidy(key): value for key, value in feature.items()}
+        absent = [x for x in mechanism.inputs if x not in table]
+        if absent:
+            raise DataError(
+                "feature",
+                expected="a value for every input of the mechanism",
+                got=f"none for {listing(absent)}",
+                remedy="complete the mapping",
+            )
+        values = [tidy(table[x]) for x in mechanism.inputs]
+    elif callable(feature):
+        values = [tidy(feature(x)) for x in mechanism.inputs]
+    else:
+        raise InputError(
+            "feature",
+            expected="a function of an input, or a mapping from inputs to values",
+            got=type(feature).__name__,
+            remedy="pass for example {'a': 1, 'b': 0}",
+        )
+    numeric = [isinstance(v, (int, float)) and not isinstance(v, bool) for v in values]
+    if all(numeric):
+        numbers = np.array(values, dtype=float)
+        if not bool(np.isfinite(numbers).all()):
+            raise DataError(
+                "feature",
+                expected="finite numbers",
+                got=str(values),
+                remedy="give every input a finite value",
+            )
+        return Question(("mean",), numbers[:, None])
+    try:
+        groups = list(dict.fromkeys(values))
+    except TypeError:
+        raise DataError(
+            "feature",
+            expected="numbers, or values such as text",
+            got=f"values that are not hashable, such as {quote(values[0], 40)}",
+            remedy="give every input one value",
+        ) from None
+    return Question(tuple(groups), np.array([[v == g for g in groups] for v in values], float))
+
+
+def report_weights(
+    mechanism: Mechanism, question: Question, reference: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Weights a ``(M, F)`` on reports with K a = V, of least variance at a reference distribution.
+
+    With D = diag(Kᵀp) they are D⁻¹Kᵀ(KD⁻¹Kᵀ)⁺V. They are fixed before any report is seen, so that
+    Σ_y a_y f_y is unbiased whatever the secret's distribution is. The reference is mixed with
+    a little of the uniform distribution, so that symbols it rules out keep a finite variance.
+    """
+    kernel = mechanism.kernel
+    used = np.asarray(kernel.any(axis=0), dtype=bool)
+    mixed = (1 - _SHARE) * reference + _SHARE / len(kernel)
+    root = np.sqrt(np.where(used, mixed @ kernel, 1.0))
+    found = np.linalg.pinv(kernel / root, rcond=_RANK) @ question.weights
+    return np.asarray(np.where(used[:, None], found / root[:, None], 0.0))
+
+
+def _check_answerable(mechanism: Mechanism, question: Question) -> None:
+    rows = _scaled_rows(mechanism)
+    left, values, _ = np.linalg.svd(rows, full_matrices=True)
+    rank = int((values > _TOLERANCE).sum())
+    hidden = left[:, rank:]
+    if hidden.shape[1] == 0:
+        return
+    names = [
+        label
+        for label, v in zip(question.labels, question.weights.T, strict=True)
+        if np.abs(hidden.T @ v).max() > 1e-6 * max(np.abs(v).max(), 1)
+    ]
+    if names:
+        _refuse_untold(identifiability(mechanism))
+        raise DataError(
+            "mechanism",
+            expected=f"one whose reports tell {listing(names)}",
+            got=f"one where {identifiability(mechanism)}, however many reports there are",
+            remedy=f"estimate by='blocks' (--by blocks) or another feature, or {_REMEDY}",
+        )
