@@ -22,6 +22,7 @@ from ..errors import (
 from ..labels import Label, shorten
 from ..mechanism import Mechanism, mechanism_of
 from ._identifiability import ask, report_weights
+from .codes import check_choice
 from .counts import count_reports
 from .likelihood import Convergence, maximise
 from .receipts import Receipt, trace
@@ -261,8 +262,7 @@ def check_options(method: Any, intervals: Any, target: Any, misfit: Any, confide
     for (name, known), value in zip(
         _CHOICES.items(), (method, intervals, target, misfit), strict=True
     ):
-        if not isinstance(value, str) or value not in known:
-            raise UnknownNameError(name, value, known)
+        check_choice(name, value, known)
     check_confidence(confidence)
 
 

@@ -123,11 +123,11 @@ class JointEstimate(TableEstimate):
         """
         if given not in self.names:
             raise UnknownNameError("column that is given", given, self.names)
-        first = given == self.names[0]
-        values = self.values if first else self.values.T
-        rows, columns = (self.rows, self.columns) if first else (self.columns, self.rows)
+        values, rows, columns, parts = self.values, self.rows, self.columns, self._parts
+        if given != self.names[0]:
+            values, rows, columns, parts = values.T, columns, rows, parts.turned()
         total = values.sum(axis=1)
-        known = total > np.sqrt(self._parts.marginal(first) / self.reports)
+        known = total > np.sqrt(parts.marginal() / self.reports)
         absent = [row for row, there in zip(rows, known, strict=True) if not there]
         if not known.any():
             raise DataError(
@@ -144,7 +144,7 @@ class JointEstimate(TableEstimate):
                 PrecisionWarning,
             )
         ratio = values[known] / total[known, None]
-        variance = self._parts.conditional(ratio, total[known], first, known)
+        variance = parts.conditional(ratio, total[known], known)
         errors = np.sqrt(np.maximum(variance, 0) / self.reports)
         lower, upper = normal_limits(ratio, errors, self.confidence)
         rows = tuple(row for row, there in zip(rows, known, strict=True) if there)
@@ -170,31 +170,24 @@ class _Parts:
             return second - (v.T @ self.secrets @ w) ** 2
         return second - (v**2).T @ self.secrets @ w**2
 
-    def _turned(self, first: bool) -> tuple[NDArray[np.float64], ...]:
-        """Weights a, b on reports and v, w on symbols, and both masses, the given column first."""
-        turn = (0, 1) if first else (1, 0)
-        q = self.reports if first else self.reports.T
-        p = self.secrets if first else self.secrets.T
-        return self.a[turn[0]], self.a[turn[1]], self.v[turn[0]], self.v[turn[1]], q, p
+    def turned(self) -> _Parts:
+        """The same with the second column first."""
+        return _Parts(self.a[::-1], self.v[::-1], self.reports.T, self.secrets.T, self.target)
 
-    def marginal(self, first: bool) -> NDArray[np.float64]:
-        """Variance of one person's contribution to the frequency of each given value."""
-        a, b, v, w, q, p = self._turned(first)
-        mean = v.T @ p @ w.sum(axis=1)
-        return np.maximum((a**2).T @ q @ b.sum(axis=1) ** 2 - mean**2, 0)
+    def marginal(self) -> NDArray[np.float64]:
+        """Variance of one person's contribution to the frequency of each value of the first."""
+        (a, b), (v, w) = self.a, self.v
+        mean = v.T @ self.secrets @ w.sum(axis=1)
+        return np.maximum((a**2).T @ self.reports @ b.sum(axis=1) ** 2 - mean**2, 0)
 
     def conditional(
-        self,
-        ratio: NDArray[np.float64],
-        total: NDArray[np.float64],
-        first: bool,
-        known: NDArray[np.bool_],
+        self, ratio: NDArray[np.float64], total: NDArray[np.float64], known: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """The same for a_i (b_j − r_ij Σ_j b_j) / P_i, to first order the error of r_ij."""
-        a, b, v, w, q, p = self._turned(first)
-        found = _spread(a[:, known], b, q, ratio)
+        (a, b), (v, w) = self.a, self.v
+        found = _spread(a[:, known], b, self.reports, ratio)
         if self.target == "sample":
-            found -= _spread(v[:, known], w, p, ratio)
+            found -= _spread(v[:, known], w, self.secrets, ratio)
         return found / total[:, None] ** 2
 
 

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, UnknownNameError, UntoldWarning, quote, warn
+from ..errors import DataError, InputError, UntoldWarning, quote, warn
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism, mechanism_of
+from .codes import check_choice
 
 # A combination of symbols that moves the reports by less than this needs more than 1e16 of them.
 _TOLERANCE = 1e-8
@@ -28,7 +29,6 @@ _REMEDY = (
 )
 # Coefficients of a dependence below this are rounding.
 _NOTHING = 1e-6
-_BY = ("symbols", "blocks")
 # Share of the uniform distribution in a reference, and relative singular values that count.
 _SHARE, _RANK = 1e-3, 1e-10
 
@@ -198,8 +198,7 @@ def ask(
     by: str = "symbols",
 ) -> Question:
     """The question about symbols, blocks, or a feature; refused where reports cannot answer it."""
-    if not isinstance(by, str) or by not in _BY:
-        raise UnknownNameError("what to estimate (by)", by, _BY)
+    check_choice("what to estimate (by)", by, ("symbols", "blocks"))
     if feature is not None and by != "symbols":
         raise InputError(
             "question",

@@ -21,8 +21,6 @@ from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, t
 from ..tables import MISSING_TEXT, is_missing
 
 ABSENT = -1
-MISSING = ("error", "keep", "replace")
-UNSEEN = ("error", "null", "replace")
 
 _SHOWN: ContextVar[bool] = ContextVar("mechdesign_shown_values", default=False)
 
@@ -152,6 +150,12 @@ def _key(label: Label) -> Any:
     return (bool, label) if isinstance(label, bool) else label
 
 
+def check_choice(what: str, value: Any, known: Sequence[str]) -> None:
+    """Raise :class:`UnknownNameError` for an option that is none of the known ones."""
+    if not isinstance(value, str) or value not in known:
+        raise UnknownNameError(what, value, known)
+
+
 @dataclass(frozen=True)
 class Policy:
     """What happens to values that are no inputs of the mechanism.
@@ -166,10 +170,8 @@ class Policy:
 
     def check(self, codebook: Codebook) -> None:
         """Raise :class:`InputError` for policies that do not exist or do not fit together."""
-        if not isinstance(self.missing, str) or self.missing not in MISSING:
-            raise UnknownNameError("policy for missing values", self.missing, MISSING)
-        if not isinstance(self.unseen, str) or self.unseen not in UNSEEN:
-            raise UnknownNameError("policy for unseen values", self.unseen, UNSEEN)
+        check_choice("policy for missing values", self.missing, ("error", "keep", "replace"))
+        check_choice("policy for unseen values", self.unseen, ("error", "null", "replace"))
         asked = "replace" in (self.missing, self.unseen)
         if asked and self.replacement is None and codebook.place(None) == ABSENT:
             raise InputError(

@@ -15,7 +15,7 @@ from ..errors import DataError, UnknownNameError
 from ..mechanism import mechanism_of
 from ..published import kernel_fingerprint
 from .codes import ABSENT, Encoder, Policy
-from .identities import Admission, Identity, encode_identities
+from .identities import Admission, Identity, IdentityWords, encode_identities
 from .receipts import Fingerprinter, Receipt, make_receipt
 from .sampler import AliasTable, Words, words_from
 
@@ -205,7 +205,8 @@ class ColumnRelease:
 
     def _words_of(self, identities: list[bytes], codes: NDArray[np.int64]) -> Words:
         assert self.identity is not None
-        return self.identity.words(str(self.column), self._kernel, identities, codes, self._seen)
+        column, seen = str(self.column), self._seen
+        return IdentityWords(self.identity, column, self._kernel, identities, codes, seen)
 
 
 def find_column(names: Sequence[Any], column: Any) -> int:

@@ -12,7 +12,7 @@ from ..errors import DataError, UnknownNameError, quote
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..tables import count_values, is_missing
-from .codes import ABSENT, Codebook
+from .codes import ABSENT, Codebook, check_choice
 from .receipts import check_receipt, receipts_of
 
 FEWEST = 10
@@ -36,7 +36,7 @@ def count_reports(
     DataError
         For reports that the mechanism cannot produce, or too few of them.
     """
-    _check_missing(missing)
+    check_choice("policy for missing reports", missing, ("error", "drop"))
     if isinstance(reports, Mapping):
         counts: Mapping[Label, int] = {tidy(k): tidy(n) for k, n in reports.items()}
     elif column is not None:
@@ -62,7 +62,7 @@ def count_pairs(
     Takes a table with both columns or a mapping from pairs to counts; raises as
     :func:`count_reports` does.
     """
-    _check_missing(missing)
+    check_choice("policy for missing reports", missing, ("error", "drop"))
     if isinstance(reports, Mapping):
         counts = {
             (tidy(key[0]), tidy(key[1])): tidy(count)
@@ -123,11 +123,6 @@ def _tally(
         others_of = tuple(i for i in range(found.ndim) if i != axis)
         _check_counts(found.sum(axis=others_of), mechanism)
     return found
-
-
-def _check_missing(missing: Any) -> None:
-    if not isinstance(missing, str) or missing not in ("error", "drop"):
-        raise UnknownNameError("policy for missing reports", missing, ["error", "drop"])
 
 
 def _checked_count(count: Any) -> int:

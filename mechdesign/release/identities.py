@@ -11,7 +11,6 @@ import datetime
 import os
 import secrets
 import stat
-import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, ExposureWarning, InputError, StorageError, warn
+from ..files import check_writable, write_text
 from ..labels import tidy
 from ..tables import is_missing
 from .codes import ABSENT
@@ -61,13 +61,12 @@ class ReleaseKey:
     """
 
     def __init__(self, secret: bytes) -> None:
-        enough = isinstance(secret, (bytes, bytearray)) and len(secret) >= _FEWEST_BYTES
-        if not enough:
-            kind = type(secret).__name__
+        is_bytes = isinstance(secret, (bytes, bytearray))
+        if not is_bytes or len(secret) < _FEWEST_BYTES:
             raise InputError(
                 "key",
                 expected=f"at least {_FEWEST_BYTES} secret bytes, or what md.release_key() returns",
-                got=f"{len(secret)} bytes" if isinstance(secret, (bytes, bytearray)) else kind,
+                got=f"{len(secret)} bytes" if is_bytes else type(secret).__name__,
                 remedy="make one with md.release_key(), or keep one in a file with "
                 "md.release_key('release.key')",
             )
@@ -77,9 +76,9 @@ class ReleaseKey:
         name = blake2b(key=self._root, digest_size=16, person=b"mechdesign-name")
         self.fingerprint = name.hexdigest()
 
-    def hash(self, digest_size: int, context: bytes) -> blake2b:
-        """Keyed BLAKE2b that has taken in a context, to be copied for each row."""
-        found = blake2b(key=self._root, digest_size=digest_size, person=b"mechdesign-words")
+    def hash(self, context: bytes) -> blake2b:
+        """Keyed BLAKE2b of one word that has taken in a context, to be copied for each row."""
+        found = blake2b(key=self._root, digest_size=8, person=b"mechdesign-words")
         found.update(len(context).to_bytes(8, "little") + context)
         return found
 
@@ -152,26 +151,18 @@ def release_key(path: str | Path | None = None) -> ReleaseKey:
 
 
 def _make(target: Path) -> None:
-    """Write a fresh key under a name that nobody has, complete at the moment it is there."""
-    handle, text = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    name = Path(text)
+    """Write a fresh key; one that another process made meanwhile stays as it is."""
     try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(_FIRST + secrets.token_hex(_FEWEST_BYTES) + "\n")
-            file.flush()
+        check_writable(target, overwrite=False, subject="key file")
+        text = _FIRST + secrets.token_hex(_FEWEST_BYTES) + "\n"
+        write_text(text, target, overwrite=False, private=True)
+    except StorageError:
+        if not target.exists():
+            raise
+    else:
+        # Reports that were made under a key that is lost cannot be made again.
+        with open(target, "rb") as file:
             os.fsync(file.fileno())
-        try:
-            # Unlike a rename, a link replaces nothing.
-            os.link(name, target)
-        except FileExistsError:
-            return
-        except OSError:
-            # A file system without links.
-            handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "w", encoding="ascii") as file:
-                file.write(name.read_text(encoding="ascii"))
-    finally:
-        name.unlink(missing_ok=True)
 
 
 def _read(target: Path) -> ReleaseKey:
@@ -223,35 +214,27 @@ class Identity:
         named = "person" if self.by_person else "row"
         return {named: str(self.column), "key": self.key.fingerprint}
 
-    def words(
-        self,
-        column: str,
-        kernel: str,
-        identities: Sequence[bytes],
-        codes: NDArray[np.int64],
-        seen: NDArray[np.uint64] | None = None,
-    ) -> Words:
-        """One word for each row, from its identity and its symbol.
-
-        Where the words of the only rows that may come are given (``seen``, sorted), those of others
-        are an error.
-        """
-        name = column.encode("utf-8", "surrogatepass")
-        context = len(name).to_bytes(8, "little") + name + bytes.fromhex(kernel)
-        return IdentityWords(self, context, identities, codes, seen)
-
 
 class IdentityWords(Words):
     """BLAKE2b under a secret key of column, kernel, identity, symbol and a counter.
 
     The symbol is part of what is hashed: should a row come again with another symbol, its word is
     independent of the first, where a shared word would let two reports rule symbols out.
+
+    Parameters
+    ----------
+    identity : whose key it is
+    column, kernel : name of the column of secrets, fingerprint of the kernel
+    identities, codes : of each row, encoded, and the position of its symbol
+    seen : words of the only rows that may come, sorted, where they are known; those of others are
+        an error
     """
 
     def __init__(
         self,
         identity: Identity,
-        context: bytes,
+        column: str,
+        kernel: str,
         identities: Sequence[bytes],
         codes: NDArray[np.int64],
         seen: NDArray[np.uint64] | None = None,
@@ -259,7 +242,9 @@ class IdentityWords(Words):
         super().__init__()
         self.source, self.for_production = identity.source, identity.for_production
         self._column, self._seen = identity.column, seen
-        self._hash = identity.key.hash(8, context)
+        name = column.encode("utf-8", "surrogatepass")
+        context = len(name).to_bytes(8, "little") + name + bytes.fromhex(kernel)
+        self._hash = identity.key.hash(context)
         self._identities, self._codes = identities, codes
 
     def next_words(self, number: int) -> NDArray[np.uint64]:

@@ -130,7 +130,7 @@ class Ledger:
         kernel = mechanism_of(item)
         with self._locked():
             lines = self._lines()
-            who = [self._hidden(about)]
+            who = self._hidden(about)
             before = _releases(lines)
             _refuse_reports(before, fingerprint, receipt.column)
             drawn_by = _drawn_by(pairs, receipt)
@@ -145,7 +145,7 @@ class Ledger:
                     "kind": "release",
                     "time": _now(),
                     "name": name,
-                    "about": who,
+                    "about": [who],
                     "column": receipt.column,
                     "secrets": vars(fingerprint),
                     "kernel": receipt.kernel,
@@ -395,13 +395,13 @@ def _releases(lines: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _same(
-    releases: Sequence[dict[str, Any]], finger: Fingerprint, who: Sequence[str], column: str
+    releases: Sequence[dict[str, Any]], finger: Fingerprint, who: str, column: str
 ) -> list[dict[str, Any]]:
     """The releases about the same secrets: by what they are, or by whom they are said to be of."""
     found = []
     for release in releases:
         known = release.get("secrets") or {}
-        named = column == release["column"] and not set(who).isdisjoint(release["about"])
+        named = column == release["column"] and who in release["about"]
         straight = finger.sequence == known.get("sequence")
         if named or straight or finger.values == known.get("values"):
             found.append({**release, "in_other_order": not named and not straight})

@@ -80,22 +80,19 @@ class Receipt:
 
 
 _FIELDS = {part.name for part in fields(Receipt)}
+_KINDS: dict[str, Any] = {"for_production": bool, "rows": int, "schema": int}
 _OPTIONAL = {part.name for part in fields(Receipt) if part.default is None or part.name == "design"}
 
 
 def _fitting(name: str, value: Any) -> Any:
-    """A field of a receipt; ``TypeError`` or ``ValueError`` for what none can hold there."""
-    texts = value if name == "notions" else [value]
-    if name in ("for_production", "rows", "schema"):
-        if type(value) is not (bool if name == "for_production" else int) and not (
-            name == "rows" and value is None
-        ):
-            raise TypeError(f"the field {name} of a receipt holds another kind of value")
-        if name == "rows" and value is not None and value < 0:
-            raise ValueError("a receipt of fewer than no rows")
-    elif value is None and name in _OPTIONAL:
-        return value
-    elif not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+    """A field of a receipt; ``TypeError`` for what none can hold there."""
+    if name == "notions":
+        fits = isinstance(value, list) and all(isinstance(text, str) for text in value)
+    elif value is None:
+        fits = name in _OPTIONAL
+    else:
+        fits = type(value) is _KINDS.get(name, str) and (name != "rows" or value >= 0)
+    if not fits:
         raise TypeError(f"the field {name} of a receipt holds another kind of value")
     return value
 

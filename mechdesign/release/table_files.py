@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataError, StorageError, UnknownNameError
+from ..errors import DataError, StorageError
 from ..labels import excel_safe_cell
 from ..mechanism import mechanism_of
 from ..progress import counter
 from ..tables import csv_header
 from .adapters import load_arrow
 from .codes import ABSENT, Codebook
+from .column import find_column
 from .counts import count_rows
 from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
 
@@ -69,8 +70,7 @@ def open_batches(
             with ParquetFile(path, buffer_size=_CHUNK, pre_buffer=False) as file:
                 schema = file.schema_arrow
                 for column in columns or []:
-                    if column not in schema.names:
-                        raise UnknownNameError("column", column, schema.names)
+                    find_column(schema.names, column)
                 batches = (
                     batch
                     for number in range(file.num_row_groups)
@@ -101,8 +101,7 @@ def _csv_batches(
 
     header = csv_header(path)
     for column in columns or []:
-        if column not in header:
-            raise UnknownNameError("column", column, header)
+        find_column(header, column)
     reader = arrow_csv.open_csv(
         path,
         read_options=arrow_csv.ReadOptions(block_size=_BLOCK, use_threads=False),
