@@ -96,6 +96,21 @@ def test_receipts_of_files_name_the_mechanism(people, name):
     refused(lambda: md.privatize_file(target, "x" + target, "class", FOUND), "reports")
 
 
+def test_counts_of_a_file_are_those_of_labels(tmp_path):
+    """Cells of a text file name labels by their text, and blank ones are missing reports."""
+    numbers = md.Mechanism(np.eye(3), [1, 2, 3], [1, 2, 3])
+    words = md.Mechanism(np.eye(2), ["none", "b"], ["none", "b"])
+    path = tmp_path / "r.csv"
+    path.write_text("n,w\n1,b\n1.0, b\n2,none\nNA,none\n2,\n")
+    assert count_file(path, ["n"], [numbers]) == {1: 2, 2: 2, None: 1}
+    assert count_file(path, ["w"], [words]) == {"b": 2, "none": 2, None: 1}
+    pairs = {(1, "b"): 2, (2, "none"): 1, (None, "none"): 1, (2, None): 1}
+    assert count_file(path, ["n", "w"], [numbers, words]) == pairs
+    path.write_text("n\n1\n4\n5\n")
+    found = refused(lambda: count_file(path, ["n"], [numbers]), "2 other values", error=DataError)
+    assert "4" not in str(found)
+
+
 def test_a_report_file_that_was_edited_is_noticed(people):
     md.privatize_file("people.csv", "reports.csv", "class", FOUND)
     file = Path("reports.csv")

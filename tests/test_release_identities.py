@@ -652,6 +652,16 @@ def test_key_files(tmp_path):
         assert "\n" not in str(caught.value)
 
 
+def test_the_path_of_a_key_file_stands_for_its_key(tmp_path, table, expected):
+    for words in ({}, {"row": "id", "rng": 1}):
+        refused(lambda w=words: md.privatize(table, "x", FOUND, key=tmp_path / "k", **w))
+        assert os.listdir(tmp_path) == []  # no key is made for a release that is refused
+    made = md.privatize(table, "x", FOUND, row="id", key=tmp_path / "k")
+    same = md.privatize(table, "x", FOUND, row="id", key=md.release_key(tmp_path / "k"))
+    assert made["x"].tolist() == same["x"].tolist()
+    assert made["x"].tolist() != [expected[i] for i in made["id"]]
+
+
 def test_threads_that_make_a_key_file_at_once_get_one_key(tmp_path):
     found, start = [], threading.Barrier(8)
 
@@ -772,6 +782,7 @@ def test_files_with_repeated_or_missing_identities_are_refused_before_anything_i
         assert code == 2, words
         assert message in err
         assert not os.path.exists("o.csv")
+        assert not os.path.exists("k")
 
 
 def test_a_file_may_have_several_rows_of_a_person(folder, table, capsys):

@@ -185,13 +185,13 @@ class _Parts:
     ) -> NDArray[np.float64]:
         """The same for a_i (b_j − r_ij Σ_j b_j) / P_i, to first order the error of r_ij."""
         (a, b), (v, w) = self.a, self.v
-        found = _spread(a[:, known], b, self.reports, ratio)
+        found = _squares(a[:, known], b, self.reports, ratio)
         if self.target == "sample":
-            found -= _spread(v[:, known], w, self.secrets, ratio)
+            found -= _squares(v[:, known], w, self.secrets, ratio)
         return found / total[:, None] ** 2
 
 
-def _spread(
+def _squares(
     a: NDArray[np.float64],
     b: NDArray[np.float64],
     mass: NDArray[np.float64],

@@ -61,7 +61,7 @@ class Identification:
 
     @property
     def tells_nothing(self) -> bool:
-        """Whether reports tell nothing at all of how two or more symbols are distributed."""
+        """Whether reports are uninformative: alike for every distribution of the symbols."""
         return self.rank == 1 and len(self.symbols) > 1
 
     @property
@@ -134,7 +134,7 @@ def identifiability(mechanism: Any) -> Identification:
 
 
 def warn_of_untold(mechanism: Any) -> None:
-    """Warn, before anything is spent, when the reports of a mechanism would tell nothing."""
+    """Warn, before anything is spent, of a mechanism whose reports are uninformative."""
     found = identifiability(mechanism)
     if found.tells_nothing:
         warn(found.advice, UntoldWarning)

@@ -114,7 +114,7 @@ def privatize_file(
     CountsWarning
         When the design holds the exact counts of this very column.
     UntoldWarning
-        When reports would tell nothing about the secret.
+        When reports would be uninformative about the secret.
     LeftoverWarning
         When a run that was stopped left unfinished files, which are removed.
     """

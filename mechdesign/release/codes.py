@@ -108,7 +108,7 @@ class Codebook:
     def refuse(
         self,
         subject: str,
-        strangers: Sequence[Any],
+        unseen: Sequence[Any],
         remedy: str,
         where: str = "",
         *,
@@ -120,12 +120,12 @@ class Codebook:
         so. ``own`` is for what the user wrote, ``where`` for the rows.
         """
         quoted = own or _SHOWN.get()
-        cause = near_miss(strangers, self.labels)
+        cause = near_miss(unseen, self.labels)
         if cause:
             remedy = f"{cause}: {remedy}"
         if not quoted:
             remedy += "; --show-values (md.show_values()) quotes them"
-        kinds = {type(tidy(value)).__name__ for value in strangers}
+        kinds = {type(tidy(value)).__name__ for value in unseen}
         types = {type(label).__name__ for label in self.labels}
         if kinds.isdisjoint(types) and not self.texts and not (kinds | types) <= {"int", "float"}:
             asked = " or ".join(sorted(types))
@@ -133,15 +133,15 @@ class Codebook:
                 subject,
                 expected=f"{self.what} of type {asked}: {listing(self.labels)}",
                 got=f"values of type {' or '.join(sorted(kinds))}"
-                + (f": {listing(strangers)}" if quoted else where),
+                + (f": {listing(unseen)}" if quoted else where),
                 remedy="convert the column to the type of the labels",
             )
         return DataError(
             subject,
             expected=f"{self.what} {listing(self.labels)}",
-            got=listing(strangers)
+            got=listing(unseen)
             if quoted
-            else f"{len(strangers)} other value{'s' if len(strangers) > 1 else ''}{where}",
+            else f"{len(unseen)} other value{'s' if len(unseen) > 1 else ''}{where}",
             remedy=remedy,
         )
 
@@ -242,10 +242,10 @@ class Encoder:
         missing = np.array([self.book.is_blank(value) for value in values])
         kind = np.where(codes != ABSENT, 0, np.where(missing, 1, 2))
         if kind.any():
-            self._settle(values, kind, codes, places, first)
+            self._apply(values, kind, codes, places, first)
         return codes[places]
 
-    def _settle(
+    def _apply(
         self,
         values: list[Any],
         kind: NDArray[np.int64],
@@ -263,12 +263,12 @@ class Encoder:
                 got=f"{blank} in {len(places)} rows",
                 remedy="fill them in, or choose missing='keep' or 'replace' (--missing)",
             )
-        strangers = [v for v, k, c in zip(values, kind, counts, strict=True) if k == 2 and c]
-        if strangers and self.policy.unseen == "error":
+        unseen = [v for v, k, c in zip(values, kind, counts, strict=True) if k == 2 and c]
+        if unseen and self.policy.unseen == "error":
             rows = np.flatnonzero((kind == 2)[places])
             raise self.book.refuse(
                 f"column {self.column!r}",
-                strangers,
+                unseen,
                 "correct them, or choose unseen='null' or 'replace' (--unseen)",
                 f" in {len(rows)} row{'s' * (len(rows) > 1)}, "
                 f"first in row {first + int(rows[0]) + 1}",

@@ -91,7 +91,7 @@ def _tally(
     """Counts by labels as an array over the outputs of each mechanism, checked."""
     books = [Codebook(m.outputs, "outputs of the mechanism") for m in mechanisms]
     found = np.zeros([len(book.labels) for book in books], dtype=np.int64)
-    strangers: list[list[Label]] = [[] for _ in books]
+    unseen: list[list[Label]] = [[] for _ in books]
     blanks = [0] * len(books)
     for labels, count in counts.items():
         count = _checked_count(count)
@@ -107,8 +107,8 @@ def _tally(
             if i in blank:
                 blanks[i] += count
             else:
-                strangers[i].append(labels[i])
-    for name, book, others, empty in zip(names, books, strangers, blanks, strict=True):
+                unseen[i].append(labels[i])
+    for name, book, others, empty in zip(names, books, unseen, blanks, strict=True):
         if others:
             raise book.refuse(name, others, "pass the mechanism that made them")
         if empty:

@@ -87,14 +87,14 @@ class Sampler:
         values = list(symbols)
         codes = self._book.places(values)
         if (codes == ABSENT).any():
-            strangers = list(
+            unseen = list(
                 dict.fromkeys(
                     v if _is_hashable(v) else quote(v)
                     for v, code in zip(values, codes, strict=True)
                     if code == ABSENT
                 )
             )
-            raise self._book.refuse("symbols", strangers, "correct them, or design for them")
+            raise self._book.refuse("symbols", unseen, "correct them, or design for them")
         outputs = self.mechanism.outputs
         return [outputs[i] for i in self.table.draw(codes, self.words)]
 
@@ -348,12 +348,12 @@ class AliasTable:
             drawn = np.where(keep, bucket, self._flat_aliases.take(place))
             if self.rest is not None:
                 for i in np.flatnonzero(drawn == self.outcomes):
-                    drawn[i] = _settle(self.rest[part[i]], words, position + int(i))
+                    drawn[i] = _outcome_of_rest(self.rest[part[i]], words, position + int(i))
             out[start : start + _CHUNK] = drawn
         return out
 
 
-def _settle(weights: NDArray[Any], words: Words, position: int) -> int:
+def _outcome_of_rest(weights: NDArray[Any], words: Words, position: int) -> int:
     """The outcome of an undecided word, with chances proportional to integer weights."""
     totals = list(accumulate(map(int, weights)))
     return bisect_right(totals, words.below(totals[-1], position))

@@ -293,14 +293,14 @@ def count_file(
 
 def _labels(cells: Iterable[Any], book: Codebook, column: str) -> dict[Any, Any]:
     """The label that each cell names, ``None`` for a blank one."""
-    found, strangers = {}, []
+    found, unseen = {}, []
     for cell in cells:
         place = book.place(cell)
         # A label may look like a missing value, such as "none"; only other cells can be blank.
         found[cell] = None if place == ABSENT else book.labels[place]
         if place == ABSENT and not book.is_blank(cell):
-            strangers.append(cell)
-    if strangers:
+            unseen.append(cell)
+    if unseen:
         remedy = "pass the mechanism that made them"
-        raise book.refuse(f"reports in column {column!r}", strangers, remedy)
+        raise book.refuse(f"reports in column {column!r}", unseen, remedy)
     return found
