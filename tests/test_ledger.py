@@ -742,7 +742,7 @@ def test_reports_have_one_fingerprint_whether_drawn_or_read(name, texts):
     kernel = md.Mechanism(0.5 * np.eye(n)[::-1] + 0.5 / n, labels, labels)
     values = [cell_text(label) for label in labels] if texts else labels
     drawn, read = Fingerprinter(b"key"), Fingerprinter(b"key")
-    release = ColumnRelease(kernel, "x", 1, texts=texts).fingerprinted_by(drawn)
+    release = ColumnRelease(kernel, "x", 1, texts=texts).with_parts(reports=drawn)
     made = privatize_batch(pa.record_batch({"x": pa.array(values * 40)}), release)
     read.add(made.column(0))
     assert drawn.result() == read.result()

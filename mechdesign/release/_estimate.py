@@ -217,27 +217,20 @@ def estimate(
     straight, centre = f @ weights, p @ question.weights
     spread = covariance(found.kernel, p, weights, question.weights, n, target)
     errors = np.sqrt(np.diagonal(spread))
-    values = straight if method == "inversion" else centre
-    if intervals == "delta":
-        lower, upper = normal_limits(straight, errors, confidence)
-    else:
+    again = None
+    if intervals == "bootstrap":
         drawn = sampled_frequencies(found.kernel, p, n, target, resamples, generator)
         if method == "inversion":
             again = drawn @ weights
         else:
             again = maximise(found.kernel, drawn)[0] @ question.weights
-        errors = again.std(axis=0, ddof=1)
-        about = (straight, centre) if method == "inversion" else None
-        lower, upper = bootstrap_limits(again, confidence, about)
+    errors, lower, upper = limits(straight, centre, errors, again, method, confidence)
     low, high = question.weights.min(axis=0), question.weights.max(axis=0)
-    if method == "likelihood":
-        # The limits are clipped to what is possible and hold the estimate.
-        lower, upper = np.minimum(lower, values), np.maximum(upper, values)
     if fit >= _MISFIT:
         lower, upper = np.clip(lower, low, high), np.clip(upper, low, high)
     made = Estimate(
         question.labels,
-        values,
+        straight if method == "inversion" else centre,
         errors,
         lower,
         upper,
@@ -447,19 +440,31 @@ def whole_numbers(expected: NDArray[np.float64]) -> NDArray[np.int64]:
     return floor
 
 
-def bootstrap_limits(
-    values: NDArray[np.float64],
+def limits(
+    straight: NDArray[np.float64],
+    centre: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    again: NDArray[np.float64] | None,
+    method: str,
     confidence: float,
-    about: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Quantiles of ``(B, …)`` simulated values.
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Standard errors, and lower and upper confidence limits.
 
-    ``about`` holds an estimate and the value at which it was simulated: the errors of the
-    simulation are then turned around the estimate.
+    Parameters
+    ----------
+    straight, centre : estimates by inversion, and at the distribution of largest likelihood
+    errors : standard errors by the delta method
+    again : ``(B, …)`` estimates simulated at that distribution, ``None`` for normal limits
     """
-    tail = (1 - confidence) / 2
-    lower, upper = np.quantile(values, [tail, 1 - tail], axis=0)
-    if about is None:
-        return lower, upper
-    estimate, centre = about
-    return estimate - (upper - centre), estimate - (lower - centre)
+    if again is None:
+        lower, upper = normal_limits(straight, errors, confidence)
+    else:
+        errors, tail = again.std(axis=0, ddof=1), (1 - confidence) / 2
+        lower, upper = np.quantile(again, [tail, 1 - tail], axis=0)
+        if method == "inversion":
+            # The errors of the simulation, turned around the estimate.
+            lower, upper = straight - (upper - centre), straight - (lower - centre)
+    if method == "likelihood":
+        # They hold the estimate.
+        lower, upper = np.minimum(lower, centre), np.maximum(upper, centre)
+    return errors, lower, upper

@@ -13,11 +13,11 @@ from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, 
 from ..labels import Label, listing, shorten
 from ..mechanism import mechanism_of
 from ._estimate import (
-    bootstrap_limits,
     bootstrap_options,
     check_options,
     fit_of,
     judge_fit,
+    limits,
     normal_limits,
     reference_of,
     whole_numbers,
@@ -299,20 +299,15 @@ def estimate_joint(
     parts = _Parts((a, b), (v, w), left.T @ p @ right, p, target)
     errors = np.sqrt(np.maximum(parts.joint(), 0) / n)
     straight, centre = a.T @ f @ b, v.T @ p @ w
-    values = straight if method == "inversion" else centre
-    lower, upper = normal_limits(straight, errors, confidence)
+    again = None
     if intervals == "bootstrap":
-        again = _simulate(left, right, p, n, target, resamples, generator, (a, b), (v, w), method)
-        errors = again.std(axis=0, ddof=1)
-        about = (straight, centre) if method == "inversion" else None
-        lower, upper = bootstrap_limits(again, confidence, about)
-    if method == "likelihood":
-        lower, upper = np.minimum(lower, values), np.maximum(upper, values)
+        again = _simulate(parts, left, right, n, method, resamples, generator)
+    errors, lower, upper = limits(straight, centre, errors, again, method, confidence)
     low, high = _range(questions)
     return JointEstimate(
         questions[0].labels,
         questions[1].labels,
-        values,
+        straight if method == "inversion" else centre,
         errors,
         np.clip(lower, low, high),
         np.clip(upper, low, high),
@@ -337,33 +332,30 @@ def _range(questions: Sequence[Question]) -> tuple[NDArray[np.float64], NDArray[
 
 
 def _simulate(
+    parts: _Parts,
     left: NDArray[np.float64],
     right: NDArray[np.float64],
-    p: NDArray[np.float64],
     n: int,
-    target: str,
+    method: str,
     resamples: int,
     generator: np.random.Generator,
-    a: tuple[NDArray[np.float64], NDArray[np.float64]],
-    v: tuple[NDArray[np.float64], NDArray[np.float64]],
-    method: str,
 ) -> NDArray[np.float64]:
     """Estimates ``(B, R, C)`` from tables simulated at the distribution of largest likelihood."""
-    shape = left.shape[1], right.shape[1]
+    (a, b), (v, w), p = parts.a, parts.v, parts.secrets
+    shape, q = parts.reports.shape, parts.reports.ravel()
     people = whole_numbers((p * n).ravel()).reshape(p.shape)
     found = []
     for _ in range(resamples):
-        if target == "population":
-            q = (left.T @ p @ right).ravel()
+        if parts.target == "population":
             f = generator.multinomial(n, q / q.sum()).reshape(shape) / n
         else:
             drawn = np.zeros(shape)
             for i, j in np.argwhere(people > 0):
-                q = np.outer(left[i], right[j]).ravel()
-                drawn += generator.multinomial(people[i, j], q / q.sum()).reshape(shape)
+                pair = np.outer(left[i], right[j]).ravel()
+                drawn += generator.multinomial(people[i, j], pair / pair.sum()).reshape(shape)
             f = drawn / n
         if method == "inversion":
-            found.append(a[0].T @ f @ a[1])
+            found.append(a.T @ f @ b)
         else:
-            found.append(v[0].T @ maximise_pair(left, right, f)[0] @ v[1])
+            found.append(v.T @ maximise_pair(left, right, f)[0] @ w)
     return np.stack(found)

@@ -149,7 +149,7 @@ def privatize_file(
             number = -1 if book is None else _intend(book, survey, release, source, target, about)
             try:
                 reports = Fingerprinter(secret)
-                release = release.checked().fingerprinted_by(reports)
+                release = release.with_parts(admission=None, reports=reports)
                 part = claim.part()
                 _write(source, part, release, stop_if_asked, progress, excel_safe)
                 # The metadata of a Parquet file come before its rows; the fingerprint is the

@@ -39,6 +39,9 @@ class ColumnRelease:
     Attributes
     ----------
     rows : number of rows so far
+    admission : of the identities, ``None`` where there are none or they were checked before
+    seen : words of the only rows that may come, sorted, where the table was seen before
+    reports : fingerprint of the reports so far
     """
 
     def __init__(
@@ -58,10 +61,9 @@ class ColumnRelease:
         self.encoder = Encoder(column, self.mechanism.inputs, self.policy, texts=texts)
         self.texts = texts
         self.rows = 0
-        self._admission = None if identity is None else Admission(identity)
-        # Words of the only rows that may come, where the table was seen before.
-        self._seen: NDArray[np.uint64] | None = None
-        self._reports: Fingerprinter | None = None
+        self.admission = None if identity is None else Admission(identity)
+        self.seen: NDArray[np.uint64] | None = None
+        self.reports: Fingerprinter | None = None
 
     @cached_property
     def table(self) -> AliasTable:
@@ -76,39 +78,28 @@ class ColumnRelease:
 
     def __getstate__(self) -> dict[str, Any]:
         # A hash under way cannot be copied; what is drawn elsewhere has its own.
-        return {**self.__dict__, "_reports": None}
+        return {**self.__dict__, "reports": None}
 
-    def _with(self, **parts: Any) -> ColumnRelease:
+    def with_parts(self, **parts: Any) -> ColumnRelease:
+        """The same release for other rows, with other attributes."""
         other = copy(self)
         other.__dict__.update({"rows": 0, **parts})
         return other
 
-    def with_words(self, words: Words) -> ColumnRelease:
-        """The same release with other words."""
-        return self._with(words=words)
-
     def checked(self) -> ColumnRelease:
         """The same release for a table whose identities are known to be admissible."""
-        return self._with(_admission=None)
+        return self.with_parts(admission=None)
 
     def fixed(self, identities: list[bytes], codes: NDArray[np.int64]) -> ColumnRelease:
         """The same release for a table of these rows, in any order and as often as they come."""
         words = self._words_of(identities, codes)
-        return self._with(_admission=None, _seen=np.sort(words.take(len(codes))))
-
-    def fingerprinted_by(self, reports: Fingerprinter) -> ColumnRelease:
-        """The same release, with the fingerprint of its reports made by another."""
-        return self._with(_reports=reports)
+        return self.with_parts(admission=None, seen=np.sort(words.take(len(codes))))
 
     def without_identity(self) -> ColumnRelease:
         """What may be seen: the kernel and policy, no key and no design with its prior."""
         self.table, self._kernel  # noqa: B018 - computed once, for all who get a copy
         words = words_from(None)
-        return self._with(identity=None, _admission=None, words=words, item=self.mechanism)
-
-    def with_identity(self, identity: Identity | None) -> ColumnRelease:
-        """The same release, drawn by identities that were checked."""
-        return self._with(identity=identity, _admission=None)
+        return self.with_parts(identity=None, admission=None, words=words, item=self.mechanism)
 
     # What is released
 
@@ -140,7 +131,7 @@ class ColumnRelease:
         )
         if not rows:
             return found
-        reports = None if self._reports is None else self._reports.result().sequence
+        reports = None if self.reports is None else self.reports.result().sequence
         return replace(found, rows=self.rows, reports=reports)
 
     # Codes in, draws out
@@ -169,8 +160,8 @@ class ColumnRelease:
 
     def admit(self, identities: list[bytes], codes: NDArray[np.int64] | None) -> None:
         """Take in the identities of a part; raises :class:`DataError` where one came before."""
-        if self._admission is not None:
-            self._admission.admit(identities, codes)
+        if self.admission is not None:
+            self.admission.admit(identities, codes)
 
     def survey(self, read: Reader) -> tuple[list[bytes], NDArray[np.int64] | None]:
         """Identities of a part that is drawn later, checked, and its codes where they are needed.
@@ -199,13 +190,13 @@ class ColumnRelease:
         drawn[absent] = ABSENT
         self.rows += len(codes)
         outputs = self.mechanism.outputs
-        self._reports = self._reports or Fingerprinter()
-        self._reports.add_codes([*outputs, None], np.where(absent, len(outputs), drawn))
+        self.reports = self.reports or Fingerprinter()
+        self.reports.add_codes([*outputs, None], np.where(absent, len(outputs), drawn))
         return drawn
 
     def _words_of(self, identities: list[bytes], codes: NDArray[np.int64]) -> Words:
         assert self.identity is not None
-        column, seen = str(self.column), self._seen
+        column, seen = str(self.column), self.seen
         return IdentityWords(self.identity, column, self._kernel, identities, codes, seen)
 
 

@@ -121,7 +121,7 @@ def _mapped(frame: Any, release: ColumnRelease) -> Any:
     identity, payload = release.identity, _shared(frame, release)
 
     def part(batches: Iterator[Any]) -> Iterator[Any]:
-        mine = payload().with_identity(identity)
+        mine = payload().with_parts(identity=identity)
         return (privatize_batch(batch, mine) for batch in batches)
 
     return _map_batches(frame, release, part)
@@ -222,7 +222,7 @@ def _seeded(frame: Any, release: ColumnRelease, words: SeededWords) -> Any:
 
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
-        mine = payload().with_words(words.at(starts.get(number, 0)))
+        mine = payload().with_parts(words=words.at(starts.get(number, 0)))
         for batch in batches:
             yield privatize_batch(batch, mine)
         if mine.rows != sizes.get(number, 0):

@@ -268,16 +268,17 @@ def count_file(
         Codebook(mechanism_of(item).outputs, "outputs of the mechanism", texts=True)
         for item in mechanisms
     ]
-    cells: dict[Any, int] = {}
     with (
         open_batches(path, columns) as (_, batches, total),
         counter(total, "counting", show=progress) as advance,
     ):
-        for batch in batches:
-            table = load_arrow().Table.from_batches([batch])
-            for cell, count in count_rows(table, columns).items():
-                cells[cell] = cells.get(cell, 0) + count
-            advance(batch.num_rows)
+
+        def counted() -> Iterator[Any]:
+            for batch in batches:
+                yield batch
+                advance(batch.num_rows)
+
+        cells = count_rows(counted(), columns)
     whole = [cell if len(columns) > 1 else (cell,) for cell in cells]
     labels = [
         _labels(dict.fromkeys(row[i] for row in whole), book, columns[i])
