@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, ExposureWarning, InputError, StorageError, warn
-from ..files import check_writable, write_text
+from ..files import check_folder, write_text
 from ..labels import tidy
 from ..tables import is_missing
 from .codes import ABSENT
@@ -152,9 +152,9 @@ def release_key(path: str | Path | None = None) -> ReleaseKey:
 
 def _make(target: Path) -> None:
     """Write a fresh key; one that another process made meanwhile stays as it is."""
+    check_folder(target)
+    text = _FIRST + secrets.token_hex(_FEWEST_BYTES) + "\n"
     try:
-        check_writable(target, overwrite=False, subject="key file")
-        text = _FIRST + secrets.token_hex(_FEWEST_BYTES) + "\n"
         write_text(text, target, overwrite=False, private=True)
     except StorageError:
         if not target.exists():
