@@ -13,7 +13,7 @@ from .files import read_json
 from .labels import Label, near_miss, parse_labels
 from .mechanism import Mechanism
 from .prior import Prior
-from .release.encoding import ABSENT, Codebook
+from .release.codes import ABSENT, Codebook
 from .tables import csv_header, read_matrix
 from .utility import (
     ChiSquare,

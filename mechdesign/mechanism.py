@@ -523,3 +523,19 @@ def _checked_kernel(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
             remedy="correct the row, or pass normalise=True (--normalise) for rounded numbers",
         )
     return matrix
+
+
+def mechanism_of(item: Any) -> Mechanism:
+    """The mechanism of a design, or a mechanism as it is.
+
+    Raises :class:`KernelError` for anything else.
+    """
+    found = getattr(item, "mechanism", item)
+    if not isinstance(found, Mechanism):
+        raise KernelError(
+            "mechanism",
+            expected="a Mechanism or a Design",
+            got=type(item).__name__,
+            remedy="pass the result of design() or load()",
+        )
+    return found

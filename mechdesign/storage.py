@@ -47,8 +47,8 @@ from .labels import Label, excel_safe_cell, tidy
 from .mechanism import Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
+from .published import PublicDesign, needs_prior
 from .registry import is_registered
-from .release.published import PublicDesign, needs_prior
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.method import Duals
 from .solve.problem import Problem, state_problem

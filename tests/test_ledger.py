@@ -22,12 +22,12 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, LeftoverWarning, RepeatWarning, StorageError
 from mechdesign.files import claimed
-from mechdesign.ledger import Ledger, default_ledger
-from mechdesign.release.batches import ColumnRelease
-from mechdesign.release.encoding import label_text
-from mechdesign.release.fingerprints import Fingerprinter
-from mechdesign.release.receipts import make_receipt
-from mechdesign.release.streams import file_receipts, receipt_path, stream_file
+from mechdesign.release.adapters import privatize_batch
+from mechdesign.release.codes import cell_text
+from mechdesign.release.column import ColumnRelease
+from mechdesign.release.ledger import Ledger, default_ledger
+from mechdesign.release.receipts import Fingerprinter, make_receipt
+from mechdesign.release.table_files import file_receipts, receipt_path
 from mechdesign.storage import to_json
 
 pa = pytest.importorskip("pyarrow")
@@ -313,17 +313,14 @@ def test_the_command_line_knows_the_same_rows_under_the_same_key(run):
     assert "was released 2 times before" in run(*apply("people.csv", "four.csv"))[2]
 
 
-def test_errors_of_a_survey_name_the_row(place, monkeypatch):
-    """A survey reads batch by batch, as the draws do."""
-    from mechdesign.release import streams
-
-    monkeypatch.setattr(streams, "_BLOCK", 1 << 12)
-    rows = [f"{i},{'a' if i != 4000 else 'z'}" for i in range(5000)]
+def test_errors_of_a_survey_name_the_row(place):
+    """A survey reads batch by batch, as the draws do: of a CSV file, four megabytes at once."""
+    rows = [f"{i:0100},{'a' if i != 60_000 else 'z'}" for i in range(60_001)]
     Path("long.csv").write_text("id,x\n" + "\n".join(rows) + "\n")
     for words in ({"row": "id"}, {"person": "id"}):
         refused(
             lambda w=words: md.privatize_file("long.csv", "o.csv", "x", FOUND, key=KEY, **w),
-            "first in row 4001",
+            "first in row 60001",
             error=DataError,
         )
 
@@ -396,28 +393,22 @@ def test_no_byte_of_a_ledger_can_be_changed(place):
     assert len(Ledger().releases()) == 3  # a control
 
 
-def test_two_who_release_the_same_secrets_at_once_know_of_each_other(place):
+def test_two_who_release_the_same_secrets_at_once_know_of_each_other(place, monkeypatch):
     """The intent is there before the first has drawn anything."""
-    book = Ledger()
-    seen = []
+    write, seen = Ledger.open, []
 
-    class Slow:
-        key = book.key
+    def slow(book, *release):
+        number = write(book, *release)
+        monkeypatch.setattr(Ledger, "open", write)
+        with pytest.warns(RepeatWarning, match="1 of them is under way or stopped"):
+            md.privatize_file("people.csv", "other.csv", "x", FOUND)
+        seen.append([entry["finished"] for entry in book.releases()])
+        return number
 
-        def begin(self, survey, receipt):
-            book.open(survey, ["one"], "one", receipt, FOUND, "r.csv")
-            with pytest.warns(RepeatWarning, match="1 of them is under way or stopped"):
-                md.privatize_file("people.csv", "other.csv", "x", FOUND)
-            seen.append(len(book.releases()))
-
-        def withdraw(self):
-            raise AssertionError
-
-        def finish(self, receipt, reports):
-            seen.append("end")
-
-    stream_file("people.csv", "reports.csv", "x", FOUND, recorder=Slow())
-    assert seen == [2, "end"]
+    monkeypatch.setattr(Ledger, "open", slow)
+    md.privatize_file("people.csv", "reports.csv", "x", FOUND)
+    assert seen == [[False, True]]
+    assert [entry["finished"] for entry in Ledger().releases()] == [True, True]
 
 
 def test_a_line_that_was_not_ended_is_no_damage(place):
@@ -673,16 +664,14 @@ def test_who_writes_a_file_keeps_others_from_it(run, place):
 
 
 def test_a_file_that_appears_meanwhile_stays_as_it_is(place, monkeypatch):
-    from mechdesign import files
-
-    publish = files._publish
+    link = os.link
 
     def meanwhile(name, target, **options):
         if target.name == "reports.csv":
             target.write_text("somebody else's")
-        publish(name, target, **options)
+        link(name, target, **options)
 
-    monkeypatch.setattr(files, "_publish", meanwhile)
+    monkeypatch.setattr(os, "link", meanwhile)
     with pytest.raises(StorageError, match="made meanwhile"):
         md.privatize_file("people.csv", "reports.csv", "x", FOUND)
     assert Path("reports.csv").read_text() == "somebody else's"
@@ -751,10 +740,10 @@ def test_reports_have_one_fingerprint_whether_drawn_or_read(name, texts):
     labels = NASTY_LABELS[name]
     n = len(labels)
     kernel = md.Mechanism(0.5 * np.eye(n)[::-1] + 0.5 / n, labels, labels)
-    values = [label_text(label) for label in labels] if texts else labels
+    values = [cell_text(label) for label in labels] if texts else labels
     drawn, read = Fingerprinter(b"key"), Fingerprinter(b"key")
-    release = ColumnRelease(kernel, "x", 1, texts=texts).fingerprinted_by(drawn)
-    made = release(pa.record_batch({"x": pa.array(values * 40)}))
+    release = ColumnRelease(kernel, "x", 1, texts=texts).with_parts(reports=drawn)
+    made = privatize_batch(pa.record_batch({"x": pa.array(values * 40)}), release)
     read.add(made.column(0))
     assert drawn.result() == read.result()
     read.add(made.column(0))

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from mechdesign.solve.recognition import Recognition
 from naive import ROWS, optimum
 from scipy.optimize import linprog
 

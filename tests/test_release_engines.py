@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import subprocess
 import sys
@@ -19,7 +20,8 @@ from mechdesign.errors import DataError, InputError, RepeatWarning, UnknownNameE
 pd = pytest.importorskip("pandas")
 
 LABELS = ["a", "b", "c"]
-KEY = md.ReleaseKey(bytes(range(32)))
+SECRET = bytes(range(32))
+KEY = md.ReleaseKey(SECRET)
 FOUND = md.design(md.Prior([0.5, 0.3, 0.2], LABELS), md.utility.Hamming(), md.LDP(2))
 
 # The engines warn about themselves.
@@ -405,7 +407,8 @@ def test_no_key_lies_in_the_temporary_files_of_spark(spark):
     frame = pd.DataFrame({"id": range(300), "x": range(300)})
     made = md.privatize(spark.createDataFrame(frame), "x", large, row="id", key=KEY)
     folder = spark.sparkContext._temp_dir
-    secrets = [KEY._secret, KEY._root]
+    root = hashlib.blake2b(SECRET, digest_size=64, person=b"mechdesign-root").digest()
+    secrets = [SECRET, root]
     assert not files_with(secrets, folder)
     same = md.privatize(frame, "x", large, row="id", key=KEY)
     assert [row["x"] for row in made.collect()] == same["x"].tolist()
@@ -414,7 +417,7 @@ def test_no_key_lies_in_the_temporary_files_of_spark(spark):
     ballast = os.urandom(1 << 21)
 
     def carry(batches):
-        assert KEY._secret
+        assert KEY.fingerprint
         assert ballast
         return batches
 

@@ -17,9 +17,9 @@ from checks import refused
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, RepeatWarning, StorageError, UnknownNameError
-from mechdesign.ledger import Ledger
+from mechdesign.release.ledger import Ledger
 from mechdesign.release.receipts import kernel_fingerprint, public_fingerprint
-from mechdesign.release.streams import count_file, file_receipts
+from mechdesign.release.table_files import count_file, file_receipts
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -94,6 +94,21 @@ def test_receipts_of_files_name_the_mechanism(people, name):
     other = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1.4))
     refused(lambda: count_file(target, ["class"], [other]), "another", error=DataError)
     refused(lambda: md.privatize_file(target, "x" + target, "class", FOUND), "reports")
+
+
+def test_counts_of_a_file_are_those_of_labels(tmp_path):
+    """Cells of a text file name labels by their text, and blank ones are missing reports."""
+    numbers = md.Mechanism(np.eye(3), [1, 2, 3], [1, 2, 3])
+    words = md.Mechanism(np.eye(2), ["none", "b"], ["none", "b"])
+    path = tmp_path / "r.csv"
+    path.write_text("n,w\n1,b\n1.0, b\n2,none\nNA,none\n2,\n")
+    assert count_file(path, ["n"], [numbers]) == {1: 2, 2: 2, None: 1}
+    assert count_file(path, ["w"], [words]) == {"b": 2, "none": 2, None: 1}
+    pairs = {(1, "b"): 2, (2, "none"): 1, (None, "none"): 1, (2, None): 1}
+    assert count_file(path, ["n", "w"], [numbers, words]) == pairs
+    path.write_text("n\n1\n4\n5\n")
+    found = refused(lambda: count_file(path, ["n"], [numbers]), "2 other values", error=DataError)
+    assert "4" not in str(found)
 
 
 def test_a_report_file_that_was_edited_is_noticed(people):

@@ -22,9 +22,9 @@ from scipy.stats import chi2
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, ExposureWarning, InputError, RepeatWarning, StorageError
-from mechdesign.release.entropy import KeyedWords
 from mechdesign.release.identities import IdentityWords, encode_identities
 from mechdesign.release.receipts import kernel_fingerprint, receipts_from_text, receipts_of
+from mechdesign.release.sampler import SeededWords, SystemWords
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -180,18 +180,19 @@ def test_words_that_are_not_repeatable_are_found_out(name, table, expected, monk
     """A control for the three tests above: words by place, or fresh ones."""
     make, read = WAYS[name]
 
-    def fresh(self, count):
-        return np.frombuffer(os.urandom(8 * count), np.uint64)
+    def fresh(self, number):
+        return np.frombuffer(os.urandom(8 * number), np.uint64)
 
-    def by_place(self, count):
-        return np.random.default_rng(self.position).integers(0, 2**63, count).astype(np.uint64) * 2
+    def by_place(self, number):
+        drawn = np.random.default_rng(self.position).integers(0, 2**63, number)
+        return drawn.astype(np.uint64) * 2
 
     def check_all(made, truth):
         for plan in PLANS[name]:
             check_reports(read(plan(made)), truth)
 
     for broken, stays in ((fresh, False), (by_place, name == "dask")):
-        monkeypatch.setattr(IdentityWords, "_take", broken)
+        monkeypatch.setattr(IdentityWords, "next_words", broken)
         made = md.privatize(make(table), "x", FOUND, row="id", key=KEY)
         once = {int(i): x for i, x in read(made)}
         # Dask keeps the places of rows in their partitions under these plans.
@@ -300,6 +301,56 @@ def test_the_words_are_those_of_the_documented_hash(table):
     made = md.privatize(table[:500], "x", FOUND, row="id", key=KEY)
     assert made["x"].tolist() == drawn
     assert KEY.fingerprint == "0bdaec46dc80516c5515aa3c0317f059"
+
+
+SOME = pd.DataFrame(
+    {
+        "id": [7 * i - 50 for i in range(600)],
+        "text": [f"person {7 * i - 50}" for i in range(600)],
+        "day": [datetime.date(2024, 1, 1) + datetime.timedelta(i) for i in range(600)],
+        "x": [LABELS[i * i % 7 % 3] for i in range(600)],
+    }
+)
+SOME["who"] = SOME["x"] + "-" + (SOME["id"] % 5).astype(str)
+EIGHTHS = md.Mechanism.from_weights([[4, 2, 2], [1, 6, 1], [3, 3, 2]], 3, LABELS, LABELS)
+THIRDS = md.Mechanism.from_weights(
+    np.array([[1, 1, 1], [2, 1, 0], [0, 1, 2]]), 2, LABELS, LABELS, check=False
+)
+RECORDED = [
+    (EIGHTHS, {"row": "id", "key": KEY}, "967fb6a3637bba1d"),
+    (EIGHTHS, {"row": "text", "key": KEY}, "384716fb0284dc79"),
+    (EIGHTHS, {"row": "day", "key": KEY}, "ce9cec8dd4efd606"),
+    (EIGHTHS, {"person": "who", "key": KEY}, "74a70d2938924bc1"),
+    (EIGHTHS, {"row": "id", "rng": 5}, "2d1e845500a90379"),
+    (EIGHTHS, {"rng": 5}, "e6364f8180e42d01"),
+    (THIRDS, {"row": "id", "key": KEY}, "20e14e7c87b4daf5"),
+    (THIRDS, {"row": "text", "key": KEY}, "829060fbe55adaff"),
+    (THIRDS, {"person": "who", "key": KEY}, "9e94f903bad7de3e"),
+    (THIRDS, {"row": "id", "rng": 5}, "0b58529627f52dbf"),
+    (THIRDS, {"rng": 5}, "74f7d94120e4a57f"),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "words", "digest"), RECORDED)
+def test_reports_are_those_that_version_0_1_drew(mechanism, words, digest):
+    made = "".join(md.privatize(SOME, "x", mechanism, **words)["x"])
+    assert hashlib.sha256(made.encode()).hexdigest()[:16] == digest
+
+
+@pytest.mark.parametrize(
+    ("words", "digest"),
+    [
+        ({"row": "id", "key": KEY}, "505d317fea876488"),
+        ({"row": "text", "key": KEY}, "384716fb0284dc79"),
+        ({"person": "who", "key": KEY}, "74a70d2938924bc1"),
+        ({"rng": 5}, "e6364f8180e42d01"),
+    ],
+)
+def test_reports_of_files_are_those_that_version_0_1_drew(tmp_path, words, digest):
+    SOME.to_csv(tmp_path / "a.csv", index=False)
+    md.privatize_file(tmp_path / "a.csv", tmp_path / "r.csv", "x", EIGHTHS, **words)
+    made = "".join(pd.read_csv(tmp_path / "r.csv")["x"])
+    assert hashlib.sha256(made.encode()).hexdigest()[:16] == digest
 
 
 def test_reports_change_with_key_column_kernel_and_identity():
@@ -483,7 +534,7 @@ def test_what_does_not_go_together(table):
         ({"person": "x"}, "another column"),
         ({"row": "id", "key": b"short"}, "5 bytes"),
         ({"row": "id", "key": "k" * 40}, "got str"),
-        ({"row": "id", "rng": KeyedWords()}, "KeyedWords"),
+        ({"row": "id", "rng": SystemWords()}, "SystemWords"),
     ]:
         refused(lambda w=words: md.privatize(table, "x", FOUND, **w), message)
     refused(
@@ -555,10 +606,10 @@ def test_reports_by_identity_follow_the_kernel_and_are_independent():
 
 def test_undecided_words_of_an_identity_are_settled_with_the_right_chances(monkeypatch):
     """Kernels over other denominators need more than one word for some rows."""
-    from mechdesign.release import batches
-    from mechdesign.release.alias import AliasTable
+    from mechdesign.release import column
+    from mechdesign.release.sampler import AliasTable
 
-    monkeypatch.setattr(batches, "AliasTable", lambda mechanism: AliasTable(mechanism, bits=4))
+    monkeypatch.setattr(column, "AliasTable", lambda mechanism: AliasTable(mechanism, bits=4))
     thirds = md.Mechanism.from_weights(np.array([[1, 1, 1]]), 2, ["a"], check=False)
     frame = pd.DataFrame({"id": range(30_000), "x": "a"})
     made = md.privatize(frame, "x", thirds, row="id", key=KEY)["x"]
@@ -601,6 +652,16 @@ def test_key_files(tmp_path):
         assert "\n" not in str(caught.value)
 
 
+def test_the_path_of_a_key_file_stands_for_its_key(tmp_path, table, expected):
+    for words in ({}, {"row": "id", "rng": 1}):
+        refused(lambda w=words: md.privatize(table, "x", FOUND, key=tmp_path / "k", **w))
+        assert os.listdir(tmp_path) == []  # no key is made for a release that is refused
+    made = md.privatize(table, "x", FOUND, row="id", key=tmp_path / "k")
+    same = md.privatize(table, "x", FOUND, row="id", key=md.release_key(tmp_path / "k"))
+    assert made["x"].tolist() == same["x"].tolist()
+    assert made["x"].tolist() != [expected[i] for i in made["id"]]
+
+
 def test_threads_that_make_a_key_file_at_once_get_one_key(tmp_path):
     found, start = [], threading.Barrier(8)
 
@@ -639,7 +700,7 @@ def test_receipts_name_the_identities_and_never_the_key(table):
         assert (receipt.row, receipt.person, receipt.key) == ("id", None, KEY.fingerprint)
         assert receipt.for_production
         text = json.dumps(receipt.to_json())
-        assert KEY._secret.hex() not in text
+        assert bytes(range(40)).hex() not in text
         assert receipts_from_text(json.dumps({"x": receipt.to_json()}))["x"] == receipt
         plain = receipts_of(md.privatize(make(table), "x", FOUND))["x"]
         # What is written without a key has the fields that it always had.
@@ -721,6 +782,7 @@ def test_files_with_repeated_or_missing_identities_are_refused_before_anything_i
         assert code == 2, words
         assert message in err
         assert not os.path.exists("o.csv")
+        assert not os.path.exists("k")
 
 
 def test_a_file_may_have_several_rows_of_a_person(folder, table, capsys):
@@ -736,7 +798,7 @@ def test_a_file_may_have_several_rows_of_a_person(folder, table, capsys):
 # Words that threads share
 
 
-@pytest.mark.parametrize("make", [KeyedWords, lambda: md.Sampler(FOUND, 1).words])
+@pytest.mark.parametrize("make", [SystemWords, lambda: md.Sampler(FOUND, 1).words])
 def test_threads_never_share_words(make):
     words, found = make(), []
     interval = sys.getswitchinterval()
@@ -757,21 +819,21 @@ def test_threads_never_share_words(make):
     assert sorted(start for start, _ in found) == list(range(0, 40_000, 50))
     assert len(np.unique(np.concatenate([part for _, part in found]))) == 40_000
     ordered = np.concatenate([part for _, part in sorted(found, key=lambda one: one[0])])
-    if isinstance(words, KeyedWords):
-        np.testing.assert_array_equal(ordered, KeyedWords(words.key).take(40_000))
+    if isinstance(words, SeededWords):
+        np.testing.assert_array_equal(ordered, SeededWords(1).take(40_000))
 
 
 def test_words_are_locked_while_they_are_taken():
     """What the test above relies on, whatever the threads happen to do."""
     seen = []
 
-    class Watched(KeyedWords):
-        def _take(self, count):
-            seen.append(self._lock.locked())
-            return super()._take(count)
+    class Watched(SystemWords):
+        def next_words(self, number):
+            seen.append(self.lock.locked())
+            return super().next_words(number)
 
     words = Watched()
     words.take(5)
-    copy = pickle.loads(pickle.dumps(KeyedWords(b"k" * 32, 7)))
-    np.testing.assert_array_equal(copy.take(5), KeyedWords(b"k" * 32, 7).take(5))
+    copy = pickle.loads(pickle.dumps(SeededWords(3, start=7)))
+    np.testing.assert_array_equal(copy.take(5), SeededWords(3, start=7).take(5))
     assert seen == [True]

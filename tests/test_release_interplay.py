@@ -12,8 +12,8 @@ from checks import refused
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, LevelError, PrecisionWarning, StorageError
-from mechdesign.ledger import Ledger
-from mechdesign.release.encoding import Codebook
+from mechdesign.release.codes import Codebook
+from mechdesign.release.ledger import Ledger
 from mechdesign.theory._composition import bounded_levels, largest_ratios
 
 pd = pytest.importorskip("pandas")

@@ -311,10 +311,10 @@ def test_no_report_is_drawn_twice_or_lost_on_spark():
 def test_the_machine_finds_reports_that_are_drawn_twice(name, monkeypatch):
     """A control: words that are fresh each time."""
 
-    def fresh(self, count):
-        return np.frombuffer(os.urandom(8 * count), np.uint64)
+    def fresh(self, number):
+        return np.frombuffer(os.urandom(8 * number), np.uint64)
 
-    monkeypatch.setattr(IdentityWords, "_take", fresh)
+    monkeypatch.setattr(IdentityWords, "next_words", fresh)
     with pytest.raises((AssertionError, Flaky)):
         run_state_machine_as_test(machine(ENGINES[name]), settings=CONTROL)
 

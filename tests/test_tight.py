@@ -13,7 +13,6 @@ import pytest
 from checks import refused
 from hypothesis import given
 from hypothesis import strategies as st
-from mechdesign.theory.columns import groups, make_cone
 from scipy.optimize import linprog
 from strategies import levels, priors, random_kernel, random_level
 from test_notions_of_the_family import MAKERS

@@ -14,8 +14,8 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import AlikeWarning, MechdesignError, quote, visible, visible_lines
 from mechdesign.labels import excel_safe_cell, near_miss, short_names
-from mechdesign.release.encoding import Codebook
-from mechdesign.release.streams import count_file
+from mechdesign.release.codes import Codebook
+from mechdesign.release.table_files import count_file
 from mechdesign.storage import kernel_csv
 from mechdesign.views.review import write_report
 

@@ -28,7 +28,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..release.identify import Identification
+    from ..release._identifiability import Identification
 
 
 Public = Annotated[
@@ -83,7 +83,7 @@ def design(
     from .._audit import audit as run_audit
     from ..files import check_writable
     from ..privacy.notion import parse_notion
-    from ..release.identify import identifiability
+    from ..release._identifiability import identifiability
     from ..solve._design import design as run_design
     from ..solve._design import explain as run_explain
     from ..storage import save, seal, to_json, write_csv
@@ -161,7 +161,7 @@ def show(
 ) -> None:
     """Check a saved design again and print it."""
     from .._audit import audit as run_audit
-    from ..release.identify import identifiability
+    from ..release._identifiability import identifiability
     from ..solve._design import Design
     from ..storage import load, save, to_json
     from ..views import text as reporting

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,9 +12,7 @@ import typer
 from ..arguments import read_feature
 from ..errors import InputError, UnknownNameError, quote
 from ..labels import one_line
-from ..release.encoding import ABSENT, Codebook
-from ..release.encoding import show_values as quote_values
-from ..tables import is_missing
+from ..release.codes import show_values as quote_values
 from .options import (
     AsJson,
     By,
@@ -121,21 +118,20 @@ def estimate(
                 got=f"{quote(value)} alone",
                 remedy="name the second design and the column of its reports",
             )
-    from ..release.counting import tally
-    from ..release.estimating import estimate as run_estimate
-    from ..release.receipts import kernel_fingerprint, load_receipt
-    from ..release.sampler import mechanism_of
-    from ..release.streams import count_file, file_receipts
+    from ..mechanism import mechanism_of
+    from ..published import kernel_fingerprint
+    from ..release._estimate import estimate as run_estimate
+    from ..release.receipts import load_receipt
+    from ..release.table_files import count_file, file_receipts
     from ..storage import load_kernel
 
     item = load_kernel(kernel)
     mechanism = mechanism_of(item)
     found = count_file(reports, [column], [item], progress=sys.stderr.isatty())
-    book = Codebook(mechanism.outputs, "outputs of the mechanism", texts=True)
-    counts = tally(_without_blanks(found, book), book, mechanism, missing)
     made = run_estimate(
-        dict(zip(mechanism.outputs, counts.tolist(), strict=True)),
+        found,
         item,
+        missing=missing,
         method=method,
         by=by,
         feature=read_feature(feature, mechanism),
@@ -201,10 +197,11 @@ def _joint(
     reports: str, first: _Side, second: _Side, given: str | None, as_json: bool, **options: Any
 ) -> None:
     """Joint or conditional frequencies of two columns."""
-    from ..release.joint import estimate_joint
-    from ..release.receipts import kernel_fingerprint, load_receipt
-    from ..release.sampler import mechanism_of
-    from ..release.streams import count_file, file_receipts
+    from ..mechanism import mechanism_of
+    from ..published import kernel_fingerprint
+    from ..release._estimate_joint import estimate_joint
+    from ..release.receipts import load_receipt
+    from ..release.table_files import count_file, file_receipts
     from ..storage import load_kernel
 
     sides = (first, second)
@@ -229,17 +226,6 @@ def _joint(
             remedy="name the column of the second design",
         )
     found = count_file(reports, columns, items, progress=sys.stderr.isatty())
-    for place, mechanism in enumerate(mechanisms):
-        book = Codebook(mechanism.outputs, "outputs of the mechanism", texts=True)
-        words = {pair[place]: _label(pair[place], book) for pair in found}
-        strangers = [w for w, x in words.items() if x is not None and book.place(x) == ABSENT]
-        if strangers:
-            where = f"reports in column {columns[place]!r}"
-            raise book.refuse(where, strangers, "pass the mechanism that made them")
-        found = _merged(
-            ((*pair[:place], words[pair[place]], *pair[place + 1 :]), n)
-            for pair, n in found.items()
-        )
     carried = file_receipts(reports)
     known = [
         load_receipt(path, name) if path is not None else carried.get(name)
@@ -274,30 +260,6 @@ def _joint(
     say(repr(table))
     if made.note and table is not made:
         note(made.note)
-
-
-def _without_blanks(found: dict[Any, int], book: Codebook) -> dict[Any, int]:
-    """Counts by label, with blank cells of a text file as missing reports."""
-    return _merged((_label(key, book), count) for key, count in found.items())
-
-
-def _label(value: Any, book: Codebook) -> Any:
-    """The label that a cell names, ``None`` for a blank one, or the cell as it is."""
-    from ..release.batches import is_missing_text
-
-    place = book.place(value)
-    if place != ABSENT:
-        return book.labels[place]
-    # A label may look like a missing value, such as "none"; only other cells can be blank.
-    blank = is_missing(value) or (isinstance(value, str) and is_missing_text(value))
-    return None if blank else value
-
-
-def _merged(pairs: Iterable[tuple[Any, int]]) -> dict[Any, int]:
-    counts: dict[Any, int] = {}
-    for key, count in pairs:
-        counts[key] = counts.get(key, 0) + count
-    return counts
 
 
 def _plain(label: Any) -> Any:

@@ -27,8 +27,8 @@ def plan(
 ) -> None:
     """Say how many reports an error takes, or what error a number of reports gives."""
     from ..arguments import read_feature
-    from ..release.planning import plan as run_plan
-    from ..release.sampler import mechanism_of
+    from ..mechanism import mechanism_of
+    from ..release._plan import plan as run_plan
     from ..storage import load_kernel
 
     item = load_kernel(kernel)

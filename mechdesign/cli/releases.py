@@ -72,11 +72,10 @@ def apply(
     from ..arguments import read_symbol
     from ..errors import InputError
     from ..files import check_writable
-    from ..ledger import default_ledger
-    from ..release.identify import identifiability
-    from ..release.keys import release_key
-    from ..release.streams import receipt_path
-    from ..releasing import privatize_file
+    from ..release._identifiability import identifiability
+    from ..release._privatize_file import privatize_file
+    from ..release.ledger import default_ledger
+    from ..release.table_files import receipt_path
     from ..solve._design import Design
     from ..storage import load_kernel
 
@@ -91,13 +90,6 @@ def apply(
             expected="another file than the input",
             got=str(output),
             remedy="keep the original until the reports are checked",
-        )
-    if key is not None and row is None and person is None:
-        raise InputError(
-            "--key",
-            expected="--row or --person with it",
-            got="a key alone",
-            remedy="name the column that identifies the rows",
         )
     book = ledger or default_ledger()
     taken = (output, receipt_path(output), book, Path(f"{book}.key"))
@@ -115,7 +107,6 @@ def apply(
             got=f"{ledger}, which is the design",
             remedy="choose another name for the ledger",
         )
-    secret = None if key is None else release_key(key)
     receipt = privatize_file(
         table,
         output,
@@ -126,7 +117,7 @@ def apply(
         replacement=read_symbol(replacement, item.mechanism if isinstance(item, Design) else item),
         row=row,
         person=person,
-        key=secret,
+        key=key,
         rng=seed,
         overwrite=force,
         progress=sys.stderr.isatty(),

@@ -57,7 +57,7 @@ def read_subject(
     """
     from ..prior import Prior
     from ..privacy.notion import parse_notion
-    from ..release.published import PublicDesign, needs_prior
+    from ..published import PublicDesign, needs_prior
     from ..solve._design import Design
     from ..storage import load_kernel
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .._audit import AuditReport, audit
 from ..labels import listing
-from ..release.identify import identifiability
+from ..release._identifiability import identifiability
 from ..solve._design import Design, design
 from ..theory import Implications, implications
 from .settings import Settings

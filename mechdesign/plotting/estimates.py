@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, quote
 from ..prior import Prior
-from ..release.estimating import Estimate
+from ..release._estimate import Estimate
 from .style import INK, NORMAL, PALE, PALETTE, fit_figure, legend_beside, new_axes
 from .ticks import name_ticks
 

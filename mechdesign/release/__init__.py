@@ -1,6 +1,12 @@
-"""From a kernel to data: exact draws, frames and files, estimates from the reports, accounts.
+"""From a kernel to data: how is a column privatised, estimated, planned, and what was released?
 
-``sampler`` draws; ``frames``, ``engines`` and ``streams`` take the draws to where the data is;
-``estimating`` and ``planning`` say what the reports tell and how many are needed; ``receipts`` and
-``repeats`` say which mechanism made a report and what several rows about one person add up to.
+In comes a mechanism or a design, and a table in any library, a CSV or Parquet file, or reports.
+Out come exact draws in the same kind of table, with a receipt that names their mechanism; estimates
+with error bars; and a ledger that adds up what was released of the same secrets.
+
+``_privatize`` and ``_privatize_file`` lead from a table through ``adapters``, ``engines`` and
+``table_files`` to ``column``, where ``codes`` makes values positions, ``identities`` or a seed give
+random words and ``sampler`` draws. ``_estimate``, ``_estimate_joint`` and ``_plan`` ask
+``_identifiability`` what reports can tell. ``receipts`` and ``ledger`` remember. scikit-learn finds
+the same in ``transformer``, OpenDP in ``measurement``.
 """

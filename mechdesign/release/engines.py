@@ -1,4 +1,4 @@
-"""Privatising on the engines that hold large tables: Dask and Spark.
+"""Tables that are computed again: the adapters of Dask and Spark.
 
 Both may compute a row again whenever they like: for a second query, after a failure, in another
 order, in another partition. Where rows have identities the table stays lazy, as a report is then a
@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, InputError
-from .batches import ColumnRelease, check_names, check_rows, find_column
-from .entropy import SeededWords, SystemWords
+from .adapters import pandas_values, privatize_batch, privatize_pandas, reported_schema
+from .column import ColumnRelease, check_distinct, check_rows, find_column
 from .identities import check_type, encode_some, missing_identity, repeated, shortened
-from .pandas_frames import privatize_pandas, survey_pandas
+from .sampler import SeededWords, SystemWords
 
 
 def privatize_dask(frame: Any, release: ColumnRelease) -> Any:
-    """The Dask data frame with the column privatised: lazily by identities, else now."""
+    """A Dask data frame: lazily by identities, else now."""
     from dask import compute, delayed
     from dask.dataframe import from_delayed
 
-    release.find_among(list(frame.columns))
+    release.check_names(list(frame.columns))
     meta = privatize_pandas(frame._meta, release, part=True)
     if release.identity is None:
         whole = compute(*frame.to_delayed())
@@ -34,21 +34,17 @@ def privatize_dask(frame: Any, release: ColumnRelease) -> Any:
         parts = _held([privatize_pandas(part, release, part=True) for part in whole])
     else:
         needed = frame[release.surveyed].to_delayed()
-        surveyed = compute(*(delayed(_survey_part)(part, release) for part in needed))
+        surveyed = compute(*(delayed(_survey)(part, release) for part in needed))
         check_rows(sum(len(found) for found, _ in surveyed))
         for found, codes in surveyed:
-            release.admit_identities(found, codes)
-        checked = release.checked()
-        parts = [delayed(_dask_part)(part, checked) for part in frame.to_delayed()]
+            release.admit(found, codes)
+        part_of, checked = delayed(privatize_pandas), release.checked()
+        parts = [part_of(part, checked, part=True) for part in frame.to_delayed()]
     return from_delayed(parts, meta=meta, divisions=frame.divisions, verify_meta=False)
 
 
-def _dask_part(part: Any, release: ColumnRelease) -> Any:
-    return privatize_pandas(part, release, part=True)
-
-
-def _survey_part(part: Any, release: ColumnRelease) -> Any:
-    found, codes = survey_pandas(part, release.checked())
+def _survey(part: Any, release: ColumnRelease) -> Any:
+    found, codes = release.checked().survey(lambda name: pandas_values(part[name]))
     return list(map(shortened, found)), codes
 
 
@@ -65,9 +61,9 @@ def _held(parts: list[Any]) -> list[Any]:
 
 
 def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
-    """The Spark data frame with the column privatised: lazily by identities, else now."""
-    release.find_among(frame.columns)
-    check_names(frame.columns)
+    """A Spark data frame: lazily by identities, else now."""
+    release.check_names(frame.columns)
+    check_distinct(frame.columns)
     if frame.isStreaming:
         raise DataError(
             "Spark table",
@@ -108,11 +104,9 @@ def _check_plan(frame: Any, release: ColumnRelease) -> None:
     plan = getattr(frame, "_jdf", None)
     if plan is None:
         return  # a client of Spark Connect does not know the plan
-    assert release.identity is not None
-    places = [
-        find_column(frame.columns, name) for name in (release.identity.column, release.column)
-    ]
-    needed = _numbered(frame).select([f"c{i}" for i in places])
+    needed = _numbered(frame).select(
+        [f"c{find_column(frame.columns, name)}" for name in release.columns]
+    )
     if not needed._jdf.queryExecution().optimizedPlan().deterministic():
         raise DataError(
             "Spark table",
@@ -127,7 +121,8 @@ def _mapped(frame: Any, release: ColumnRelease) -> Any:
     identity, payload = release.identity, _shared(frame, release)
 
     def part(batches: Iterator[Any]) -> Iterator[Any]:
-        return map(payload().with_identity(identity), batches)
+        mine = payload().with_parts(identity=identity)
+        return (privatize_batch(batch, mine) for batch in batches)
 
     return _map_batches(frame, release, part)
 
@@ -136,7 +131,7 @@ def _map_batches(frame: Any, release: ColumnRelease, part: Any) -> Any:
     """The table that a function on batches makes of each partition."""
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-    after = release.schema(to_arrow_schema(frame.schema)).remove_metadata()
+    after = reported_schema(to_arrow_schema(frame.schema), release).remove_metadata()
     names = list(frame.columns)
 
     def named(batches: Iterator[Any]) -> Iterator[Any]:
@@ -227,8 +222,9 @@ def _seeded(frame: Any, release: ColumnRelease, words: SeededWords) -> Any:
 
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
-        mine = payload().with_words(words.at(starts.get(number, 0)))
-        yield from map(mine, batches)
+        mine = payload().with_parts(words=words.at(starts.get(number, 0)))
+        for batch in batches:
+            yield privatize_batch(batch, mine)
         if mine.rows != sizes.get(number, 0):
             raise DataError(
                 "Spark table",

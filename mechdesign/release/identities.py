@@ -1,32 +1,194 @@
-"""Identities of rows: what a report under a key is a function of.
+"""Reports that can be drawn again: functions of a secret key and of the identity of their row.
 
 An identity is written as bytes in one way, whatever library holds it: the integer 7 of NumPy,
-Arrow, polars or Spark is one identity, the text ``"7"`` is another. A UUID is its text.
+Arrow, polars or Spark is one identity, the text ``"7"`` is another. A UUID is its text. The key is
+as secret as the data.
 """
 
 from __future__ import annotations
 
 import datetime
+import os
+import secrets
+import stat
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import blake2b
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError
+from ..errors import DataError, ExposureWarning, InputError, StorageError, warn
+from ..files import check_folder, write_text
 from ..labels import tidy
 from ..tables import is_missing
-from .encoding import ABSENT
-from .entropy import SeededWords, SystemWords, Words, words_from
-from .keys import ReleaseKey, as_key, release_key
+from .codes import ABSENT
+from .sampler import SeededWords, SystemWords, Words, words_from
 
+_FEWEST_BYTES = 32
+_FIRST = "mechdesign-key-1 "
 _EPOCH = datetime.datetime(1970, 1, 1)
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _LONGEST = 32
+
+
+# Keys
+
+
+class ReleaseKey:
+    """A secret that reports are a function of, together with the identities of their rows.
+
+    It is as secret as the data: whoever knows it can undo every report. It never appears in what
+    is printed, in receipts or in files of reports; its fingerprint does and tells nothing about it.
+
+    Parameters
+    ----------
+    secret : at least 32 bytes that nobody can guess
+
+    Attributes
+    ----------
+    fingerprint : 32 hexadecimal digits, equal for equal keys
+
+    Raises
+    ------
+    InputError
+        For anything but bytes, and for too few of them.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        is_bytes = isinstance(secret, (bytes, bytearray))
+        if not is_bytes or len(secret) < _FEWEST_BYTES:
+            raise InputError(
+                "key",
+                expected=f"at least {_FEWEST_BYTES} secret bytes, or what md.release_key() returns",
+                got=f"{len(secret)} bytes" if is_bytes else type(secret).__name__,
+                remedy="make one with md.release_key(), or keep one in a file with "
+                "md.release_key('release.key')",
+            )
+        self._secret = bytes(secret)
+        # Keys of every length become one of 64 bytes, the most that BLAKE2b takes.
+        self._root = blake2b(self._secret, digest_size=64, person=b"mechdesign-root").digest()
+        name = blake2b(key=self._root, digest_size=16, person=b"mechdesign-name")
+        self.fingerprint = name.hexdigest()
+
+    def hash(self, context: bytes) -> blake2b:
+        """Keyed BLAKE2b of one word that has taken in a context, to be copied for each row."""
+        found = blake2b(key=self._root, digest_size=8, person=b"mechdesign-words")
+        found.update(len(context).to_bytes(8, "little") + context)
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ReleaseKey):
+            return NotImplemented
+        return secrets.compare_digest(self._secret, other._secret)
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __reduce__(self) -> Any:
+        return ReleaseKey, (self._secret,)
+
+    def __repr__(self) -> str:
+        return f"ReleaseKey(fingerprint {self.fingerprint[:12]}…)"
+
+
+def release_key(path: str | Path | None = None) -> ReleaseKey:
+    """A secret key for :func:`privatize`: a fresh one, or the one that a file holds.
+
+    Under the same key the same row gets the same report again: in every library, months later, on
+    another machine. Keep one key for one set of people, whose identities mean the same in every
+    table that it is used for; take another key for other people and for a release that is meant to
+    be a new one.
+
+    Parameters
+    ----------
+    path : file, optional
+        Read where it exists; otherwise made, for its owner's eyes only (mode 0600). Of several
+        processes that make it at once, one does and the others read it. Without a path the key is
+        drawn from the operating system and kept nowhere.
+
+    Returns
+    -------
+    ReleaseKey
+
+    Raises
+    ------
+    StorageError
+        For a file that holds no key, or cannot be read or made.
+
+    Warns
+    -----
+    ExposureWarning
+        When others may read the file.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> md.release_key() == md.release_key()
+    False
+    """
+    if path is None:
+        return ReleaseKey(secrets.token_bytes(_FEWEST_BYTES))
+    try:
+        target = Path(path)
+        if not target.exists():
+            _make(target)
+        return _read(target)
+    except (TypeError, ValueError):
+        raise StorageError(
+            f"key file: expected the name of a file, got a {type(path).__name__} that names none; "
+            "pass for example 'release.key'."
+        ) from None
+    except OSError as problem:
+        raise StorageError(
+            f"key file {path}: cannot be read or made ({problem.strerror}); choose another name."
+        ) from None
+
+
+def _make(target: Path) -> None:
+    """Write a fresh key; one that another process made meanwhile stays as it is."""
+    check_folder(target)
+    text = _FIRST + secrets.token_hex(_FEWEST_BYTES) + "\n"
+    try:
+        write_text(text, target, overwrite=False, private=True)
+    except StorageError:
+        if not target.exists():
+            raise
+    else:
+        # Reports that were made under a key that is lost cannot be made again.
+        with open(target, "rb") as file:
+            os.fsync(file.fileno())
+
+
+def _read(target: Path) -> ReleaseKey:
+    with open(target, "rb") as file:
+        text = file.read(1024)
+        mode = os.fstat(file.fileno()).st_mode
+    try:
+        line = text.decode("ascii").rstrip("\r\n")
+        secret = bytes.fromhex(line.removeprefix(_FIRST))
+        if not line.startswith(_FIRST) or len(secret) < _FEWEST_BYTES:
+            raise ValueError
+    except ValueError:
+        raise StorageError(
+            f"key file {target}: expected a key that md.release_key wrote, got something else; "
+            "name the key file, or a new file to make one."
+        ) from None
+    if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
+        warn(
+            f"key file {target}: others may read it (mode {stat.S_IMODE(mode):04o}), and whoever "
+            "has the key can undo the reports; chmod 600",
+            ExposureWarning,
+        )
+    return ReleaseKey(secret)
+
+
+# Identities
 
 
 @dataclass(frozen=True)
@@ -52,35 +214,27 @@ class Identity:
         named = "person" if self.by_person else "row"
         return {named: str(self.column), "key": self.key.fingerprint}
 
-    def words(
-        self,
-        column: str,
-        kernel: str,
-        identities: Sequence[bytes],
-        codes: NDArray[np.int64],
-        seen: NDArray[np.uint64] | None = None,
-    ) -> Words:
-        """One word for each row, from its identity and its symbol.
-
-        Where the words of the only rows that may come are given (``seen``, sorted), those of others
-        are an error.
-        """
-        name = column.encode("utf-8", "surrogatepass")
-        context = len(name).to_bytes(8, "little") + name + bytes.fromhex(kernel)
-        return IdentityWords(self, context, identities, codes, seen)
-
 
 class IdentityWords(Words):
     """BLAKE2b under a secret key of column, kernel, identity, symbol and a counter.
 
     The symbol is part of what is hashed: should a row come again with another symbol, its word is
     independent of the first, where a shared word would let two reports rule symbols out.
+
+    Parameters
+    ----------
+    identity : whose key it is
+    column, kernel : name of the column of secrets, fingerprint of the kernel
+    identities, codes : of each row, encoded, and the position of its symbol
+    seen : words of the only rows that may come, sorted, where they are known; those of others are
+        an error
     """
 
     def __init__(
         self,
         identity: Identity,
-        context: bytes,
+        column: str,
+        kernel: str,
         identities: Sequence[bytes],
         codes: NDArray[np.int64],
         seen: NDArray[np.uint64] | None = None,
@@ -88,11 +242,14 @@ class IdentityWords(Words):
         super().__init__()
         self.source, self.for_production = identity.source, identity.for_production
         self._column, self._seen = identity.column, seen
-        self._hash = identity.key.hash(8, context)
+        name = column.encode("utf-8", "surrogatepass")
+        context = len(name).to_bytes(8, "little") + name + bytes.fromhex(kernel)
+        self._hash = identity.key.hash(context)
         self._identities, self._codes = identities, codes
 
-    def _take(self, count: int) -> NDArray[np.uint64]:
-        part = slice(self.position, self.position + count)
+    def next_words(self, number: int) -> NDArray[np.uint64]:
+        """Words of the next rows."""
+        part = slice(self.position, self.position + number)
         codes = self._codes[part]
         heads = {int(code): _head(int(code), 0) for code in np.unique(codes)}
         copy, digests = self._hash.copy, []
@@ -101,19 +258,17 @@ class IdentityWords(Words):
             found.update(heads[code] + identity)
             digests.append(found.digest())
         words = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
-        if self._seen is not None and count:
+        if self._seen is not None and number:
             places = np.minimum(np.searchsorted(self._seen, words), len(self._seen) - 1)
             others = int((self._seen[places] != words).sum())
             if others:
                 raise _changed(self._column, others)
         return words
 
-    def more_bits(self, position: int) -> Any:
+    def more_bits(self, position: int) -> Iterator[bytes]:
         """Further bytes for one row."""
         code, identity = int(self._codes[position]), self._identities[position]
-        counter = 0
-        while True:
-            counter += 1
+        for counter in count(1):
             found = self._hash.copy()
             found.update(_head(code, counter) + identity)
             yield found.digest()
@@ -160,11 +315,18 @@ def words_and_identity(
         return words_from(rng, str(column)), None
     if key is not None:
         source = "secret key of the user (BLAKE2b of each identity)"
-        return SystemWords(), Identity(named, by_person, as_key(key), source, True)
+        return SystemWords(), Identity(named, by_person, _key_of(key), source, True)
     if rng is None:
         source = "operating system (one secret key, BLAKE2b of each identity)"
         return SystemWords(), Identity(named, by_person, release_key(), source, True)
     return SystemWords(), Identity(named, by_person, _seeded(rng), SeededWords.source, False)
+
+
+def _key_of(key: Any) -> ReleaseKey:
+    """What a ``key=`` argument means: a key, its bytes, or the path of its file."""
+    if isinstance(key, Path):
+        return release_key(key)
+    return key if isinstance(key, ReleaseKey) else ReleaseKey(key)
 
 
 def _seeded(rng: Any) -> ReleaseKey:
@@ -273,7 +435,7 @@ def check_type(kind: Any, column: Any) -> None:
         raise _refuse(column, f"values of type {kind}")
 
 
-def encode_identities(values: Any, column: Any, *, texts: bool = False) -> list[bytes]:
+def encode_identities(values: Any, column: Any, texts: bool = False) -> list[bytes]:
     """Identities of an Arrow array or a list as bytes, equal for equal ones in every library.
 
     Parameters
@@ -287,13 +449,13 @@ def encode_identities(values: Any, column: Any, *, texts: bool = False) -> list[
     DataError
         For missing values, floating-point numbers and other types.
     """
-    found = encode_some(values, column, texts=texts)
+    found = encode_some(values, column, texts)
     if any(identity is None for identity in found):
         raise missing_identity(column)
     return found  # type: ignore[return-value]
 
 
-def encode_some(values: Any, column: Any, *, texts: bool = False) -> list[bytes | None]:
+def encode_some(values: Any, column: Any, texts: bool = False) -> list[bytes | None]:
     """:func:`encode_identities`, with ``None`` for missing values."""
     if isinstance(values, list):
         return [_encode(value, column) for value in values]
@@ -302,9 +464,9 @@ def encode_some(values: Any, column: Any, *, texts: bool = False) -> list[bytes 
     check_type(values.type, column)
     if pa.types.is_dictionary(values.type):
         if isinstance(values, pa.ChunkedArray):
-            return [i for chunk in values.chunks for i in encode_some(chunk, column, texts=texts)]
+            return [i for chunk in values.chunks for i in encode_some(chunk, column, texts)]
         # A value that is coded twice, or null, is what it stands for.
-        distinct = encode_some(values.dictionary, column, texts=texts)
+        distinct = encode_some(values.dictionary, column, texts)
         return [None if i is None else distinct[i] for i in values.indices.to_pylist()]
     kind = values.type
     if pa.types.is_timestamp(kind):

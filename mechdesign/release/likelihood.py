@@ -107,7 +107,7 @@ def _newton(
         gap = gaps(kernel, f, whole)
         better = gap < best_gap
         best[better], best_gap[better] = whole[better], gap[better]
-    return _settled(kernel, f, best, best_gap, steps)
+    return _finished(kernel, f, best, best_gap, steps)
 
 
 def _to_edge(x: NDArray[np.float64], move: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -117,7 +117,7 @@ def _to_edge(x: NDArray[np.float64], move: NDArray[np.float64]) -> NDArray[np.fl
     return np.minimum(1.0, 0.99 * room.min(axis=1))
 
 
-def _settled(
+def _finished(
     kernel: NDArray[np.float64],
     f: NDArray[np.float64],
     p: NDArray[np.float64],

@@ -2,93 +2,34 @@
 
 A receipt travels in the metadata of Arrow tables and Parquet files, in ``attrs`` of pandas frames
 and in a JSON file next to a CSV file. It names the kernel by its fingerprint, so that estimates can
-refuse reports of another mechanism. Other tables, and what is merged, joined or renamed, lose it:
-:func:`save_receipt` keeps it in a file of its own, which :func:`estimate` takes.
+refuse reports of another mechanism, and the reports by theirs, so that a column that was renamed is
+known again. Other tables, and what is merged or joined, lose it: :func:`save_receipt` keeps it in
+a file of its own, which :func:`estimate` takes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import __version__
-from ..errors import DataError, StorageError, UnknownNameError, quote
-from ..exact import write_integer
+from ..errors import DataError, InputError, StorageError, UnknownNameError, quote
 from ..files import parse_json, read_text, write_text
-from ..mechanism import Mechanism
-from ..privacy import DP, LDP, ApproximateLDP, MetricPrivacy
-from ..privacy.notion import notion_fields
-from .sampler import mechanism_of
+from ..labels import parse_labels, tidy
+from ..mechanism import mechanism_of
+from ..published import kernel_fingerprint, public_fingerprint, told_in_public
+from ..tables import MISSING_TEXT, is_missing
+from .codes import distinct_values
 
 KEY = "mechdesign"
 SCHEMA = 1
-#: What these ask of a kernel is the same under every prior of all its symbols.
-FREE = (LDP, DP, MetricPrivacy, ApproximateLDP)
-
-
-def kernel_fingerprint(mechanism: Mechanism) -> str:
-    """SHA-256 of labels and weights: equal for equal kernels, whatever their denominator.
-
-    >>> a = Mechanism.from_weights([[1, 1]], 1)
-    >>> b = Mechanism.from_weights([[2, 2]], 2)
-    >>> kernel_fingerprint(a) == kernel_fingerprint(b)
-    True
-    """
-    weights, bits = mechanism.weights, mechanism.bits
-    joined = int(np.bitwise_or.reduce(weights, axis=None)) | 1 << bits
-    spare = (joined & -joined).bit_length() - 1
-    digest = hashlib.sha256()
-    parts = [[repr(v) for v in mechanism.inputs], [repr(v) for v in mechanism.outputs]]
-    digest.update(json.dumps([*parts, bits - spare]).encode())
-    for row in weights:
-        digest.update((",".join(write_integer(int(w) >> spare) for w in row) + ";").encode())
-    return digest.hexdigest()
-
-
-def told_in_public(notions: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
-    """Notions whose parameters say nothing about the data, and the names and levels of the others.
-
-    Sets of priors, chances given a side information and the like may be counts of people.
-
-    >>> import mechdesign as md
-    >>> told_in_public([md.PML(1), md.RobustPML.from_counts(0.5, {"a": 3, "b": 2})])
-    ((PML(epsilon=1.0),), ('RobustPML(0.5)',))
-    """
-    whole, named = [], []
-    for notion in notions:
-        values = notion_fields(notion).values()
-        if isinstance(notion, FREE) or all(
-            value is None or isinstance(value, (int, float)) for value in values
-        ):
-            whole.append(notion)
-        else:
-            named.append(str(notion))
-    return tuple(whole), tuple(named)
-
-
-def public_fingerprint(
-    mechanism: Mechanism, notions: Iterable[Any], stated: Iterable[str] = ()
-) -> str:
-    """SHA-256 of a kernel and the notions it keeps, which says nothing else about a prior.
-
-    The fingerprint in a certificate covers the prior as well. Where that was counted in data,
-    whoever has the fingerprint can try counts until they find those of the people, so it must not
-    go where reports go. Nor must that of a notion that holds priors: ``stated`` is what is told of
-    such, see :func:`told_in_public`.
-    """
-    whole, named = told_in_public(notions)
-    parts: list[Any] = [
-        [type(notion).__name__, *(repr(pair) for pair in sorted(notion_fields(notion).items()))]
-        for notion in whole
-    ]
-    parts += [*named, *stated]
-    return hashlib.sha256(json.dumps([kernel_fingerprint(mechanism), parts]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -138,22 +79,19 @@ class Receipt:
 
 
 _FIELDS = {part.name for part in fields(Receipt)}
+_KINDS: dict[str, Any] = {"for_production": bool, "rows": int, "schema": int}
 _OPTIONAL = {part.name for part in fields(Receipt) if part.default is None or part.name == "design"}
 
 
 def _fitting(name: str, value: Any) -> Any:
-    """A field of a receipt; ``TypeError`` or ``ValueError`` for what none can hold there."""
-    texts = value if name == "notions" else [value]
-    if name in ("for_production", "rows", "schema"):
-        if type(value) is not (bool if name == "for_production" else int) and not (
-            name == "rows" and value is None
-        ):
-            raise TypeError(f"the field {name} of a receipt holds another kind of value")
-        if name == "rows" and value is not None and value < 0:
-            raise ValueError("a receipt of fewer than no rows")
-    elif value is None and name in _OPTIONAL:
-        return value
-    elif not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+    """A field of a receipt; ``TypeError`` for what none can hold there."""
+    if name == "notions":
+        fits = isinstance(value, list) and all(isinstance(text, str) for text in value)
+    elif value is None:
+        fits = name in _OPTIONAL
+    else:
+        fits = type(value) is _KINDS.get(name, str) and (name != "rows" or value >= 0)
+    if not fits:
         raise TypeError(f"the field {name} of a receipt holds another kind of value")
     return value
 
@@ -187,7 +125,14 @@ def receipts_from_text(text: str | bytes, name: str = "table") -> dict[str, Rece
     """
     try:
         content = parse_json(text, f"receipt of {name}")
-        found = {}
+    except StorageError as problem:
+        raise _no_receipt(f"receipt of {name}", problem) from None
+    return _receipts_in(content, name)
+
+
+def _receipts_in(content: Any, name: str) -> dict[str, Receipt]:
+    found = {}
+    try:
         for column, part in content.items():
             if part["schema"] != SCHEMA:
                 raise DataError(
@@ -198,16 +143,20 @@ def receipts_from_text(text: str | bytes, name: str = "table") -> dict[str, Rece
                 )
             known = {key: _fitting(key, part[key]) for key in part if key in _FIELDS}
             found[str(column)] = Receipt(**{**known, "notions": tuple(part["notions"])})
-        return found
     except DataError:
         raise
-    except (StorageError, ValueError, TypeError, KeyError, AttributeError) as problem:
-        raise DataError(
-            f"receipt of {name}",
-            expected="JSON written by mechdesign",
-            got=f"something else ({type(problem).__name__})",
-            remedy="take the receipt that was written with the reports",
-        ) from None
+    except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        raise _no_receipt(f"receipt of {name}", problem) from None
+    return found
+
+
+def _no_receipt(subject: str, problem: Exception) -> DataError:
+    return DataError(
+        subject,
+        expected="JSON written by mechdesign",
+        got=f"something else ({type(problem).__name__})",
+        remedy="take the receipt that was written with the reports",
+    )
 
 
 def schema_receipts(schema: Any) -> dict[str, Receipt]:
@@ -292,21 +241,26 @@ def save_receipt(data: Any, path: str | Path, *, overwrite: bool = False) -> Non
     write_text(json.dumps(note, indent=1) + "\n", path, overwrite=overwrite)
 
 
+def read_receipts(path: str | Path) -> tuple[dict[str, Receipt], str | None]:
+    """The receipts in a file, by column, and the SHA-256 of the file of reports that it is beside.
+
+    Raises :class:`DataError` for a file that holds none.
+    """
+    name, text = Path(path).name, read_text(path)
+    try:
+        note = parse_json(text, name)
+        found, digest = note["receipts"], note.get("sha256")
+    except (StorageError, KeyError, TypeError, AttributeError) as problem:
+        raise _no_receipt(f"receipt {name}", problem) from None
+    return _receipts_in(found, name), digest
+
+
 def load_receipt(path: str | Path, column: str | None = None) -> Receipt:
     """The receipt of a column from a file: that of :func:`save_receipt`, or one beside a CSV file.
 
     Where the file holds one receipt only, its column may have another name by now.
     """
-    try:
-        text = json.dumps(json.loads(read_text(path))["receipts"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise DataError(
-            f"receipt {Path(path).name}",
-            expected="JSON written by mechdesign",
-            got="something else",
-            remedy="take the receipt that was written with the reports",
-        ) from None
-    found = receipts_from_text(text, Path(path).name)
+    found, _ = read_receipts(path)
     if column in found:
         return found[column]
     if len(found) != 1:
@@ -326,3 +280,205 @@ def check_receipt(receipt: Receipt, mechanism: Any) -> None:
             + ")",
             remedy="pass the mechanism that made them",
         )
+
+
+def known_reports(table: Any, column: str) -> Receipt | None:
+    """The receipt that a table carries for the reports in a column, by its name or its values.
+
+    A column that was renamed is known by the fingerprint of its values, as long as they are all
+    there in their order.
+    """
+    found = receipts_of(table)
+    if str(column) in found or not found:
+        return found.get(str(column))
+    names = table.schema.names if hasattr(table, "schema") else map(str, table.columns)
+    there = set(names)
+    marked = {r.reports: r for name, r in found.items() if r.reports and name not in there}
+    if not marked:
+        return None
+    array = _array(table, column)
+    if array is None:
+        return None
+    finger = Fingerprinter()
+    finger.add(array)
+    return marked.get(finger.result().sequence)
+
+
+def _array(table: Any, column: str) -> Any:
+    """A column of a pandas frame or an Arrow table as an Arrow array; ``None`` for others."""
+    import pyarrow as pa
+
+    if type(table).__module__.startswith("pandas") and list(table.columns).count(column) == 1:
+        try:
+            return pa.Array.from_pandas(table[column])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            return None  # values of several types, as no mechanism reports them
+    if hasattr(table, "schema") and table.schema.names.count(column) == 1:
+        return table.column(column) if hasattr(table, "column") else None
+    return None
+
+
+def trace(
+    reports: Any, column: str | None, mechanism: Any, given: Any, count: int, name: str = "reports"
+) -> tuple[Receipt | None, str]:
+    """The receipt of reports, the one given or one that their table carries, checked.
+
+    Parameters
+    ----------
+    reports : table, column or counts
+    column : name of their column in a table
+    given : Receipt, path of a file with one, or ``None``
+    count : number of reports
+
+    Returns
+    -------
+    Receipt, or ``None`` where none came with the reports, and a sentence about what could not be
+    told of where they came from, empty where all of them are accounted for.
+
+    Raises
+    ------
+    DataError
+        When the receipt names another mechanism.
+    """
+    found = None
+    if isinstance(given, Receipt):
+        found = given
+    elif isinstance(given, (str, Path)):
+        found = load_receipt(given, column)
+    elif given is not None:
+        raise InputError(
+            "receipt",
+            expected="a Receipt, or the path of a file with one",
+            got=type(given).__name__,
+            remedy="pass what md.save_receipt wrote",
+        )
+    elif column is not None and not isinstance(reports, Mapping):
+        found = known_reports(reports, column)
+    if found is None:
+        return None, (
+            f"no receipt came with the {name}: whether this mechanism made them could not be told, "
+            "and those of a noisier one would fit it as well"
+        )
+    check_receipt(found, mechanism)
+    if found.rows is not None and count > found.rows:
+        return found, (
+            f"the receipt that came with the {name} is of {found.rows} of {count}: whether this "
+            "mechanism made the others could not be told"
+        )
+    return found, ""
+
+
+# Fingerprints of columns
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What tells a column from others.
+
+    Attributes
+    ----------
+    rows : number of rows
+    sequence : hash of the values in their order
+    values : hash of how often each value occurs, the same in any order
+    """
+
+    rows: int
+    sequence: str
+    values: str
+
+
+class Fingerprinter:
+    """Builds the fingerprint of a column, batch by batch, in constant memory.
+
+    Values are compared by what they mean, not by how a file writes them: 1, 1.0 and the text
+    ``"1"`` are one value, and so are all ways to leave a cell empty. Batches may be cut anywhere.
+
+    Parameters
+    ----------
+    key : secret bytes
+        Columns of secrets have few values, so that a plain hash could be undone by trying. With a
+        key only its owner can compare. Reports, which are public, need none.
+    """
+
+    def __init__(self, key: bytes = b"") -> None:
+        self._key, self._rows = key, 0
+        self._sequence = hashlib.blake2b(digest_size=16, key=key)
+        self._sums = np.zeros(2, dtype=np.uint64)
+
+    def add(self, array: Any) -> None:
+        """Take in an Arrow array."""
+        try:
+            values, places = distinct_values(array)
+        except DataError:
+            # Lists and the like; whatever releases the column refuses them.
+            values, places = distinct_values([str(value) for value in array.to_pylist()])
+        self.add_codes([*values, None], places)
+
+    def add_codes(self, values: Sequence[Any], places: NDArray[np.int64]) -> None:
+        """Take in rows that are given by their places among distinct values."""
+        digests = np.array([self._digest(value) for value in values], dtype=np.uint64)
+        self._sequence.update(np.ascontiguousarray(digests.reshape(-1, 2)[places]).tobytes())
+        counts = np.bincount(places, minlength=len(values)).astype(np.uint64)
+        # Sums modulo 2**64, which do not depend on the order.
+        self._sums += (digests.reshape(-1, 2) * counts[:, None]).sum(axis=0, dtype=np.uint64)
+        self._rows += len(places)
+
+    def _digest(self, value: Any) -> tuple[int, int]:
+        digest = hashlib.blake2b(plain_text(value).encode(), digest_size=16, key=self._key).digest()
+        return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
+
+    def result(self) -> Fingerprint:
+        """The fingerprint of the rows so far."""
+        total = b"%d;" % self._rows + self._sums.tobytes()
+        values = hashlib.blake2b(total, digest_size=16, key=self._key).hexdigest()
+        sequence = self._sequence.copy()
+        sequence.update(b"%d" % self._rows)
+        return Fingerprint(self._rows, sequence.hexdigest(), values)
+
+
+class PairFingerprinter:
+    """Builds a fingerprint of identities with their symbols, the same in any order.
+
+    Parameters
+    ----------
+    key : secret bytes, as of :class:`Fingerprinter`
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._row = hashlib.blake2b(digest_size=16, key=key, person=b"mechdesign-pairs")
+        self._rows = self._sum = 0
+
+    def add(self, identities: Sequence[bytes], codes: NDArray[np.int64]) -> None:
+        """Take in rows by their encoded identities and the positions of their symbols."""
+        for identity, code in zip(identities, codes.tolist(), strict=True):
+            found = self._row.copy()
+            found.update(code.to_bytes(8, "little", signed=True) + identity)
+            # A sum does not depend on the order.
+            self._sum += int.from_bytes(found.digest(), "little")
+        self._rows += len(identities)
+
+    def result(self) -> str:
+        """The fingerprint of the rows so far."""
+        found = self._row.copy()
+        found.update(b"%d;%d" % (self._rows, self._sum))
+        return found.hexdigest()
+
+
+def plain_text(value: Any) -> str:
+    """A text that is equal for values that mean the same, in whatever file they stand.
+
+    >>> plain_text(" 1 ") == plain_text(1) == plain_text(1.0)
+    True
+    >>> plain_text("007") == plain_text(7), plain_text(None) == plain_text("NA")
+    (False, True)
+    """
+    value = tidy(value)
+    if isinstance(value, str):
+        word = value.strip()
+        value = None if word.lower() in MISSING_TEXT else parse_labels([word])[0]
+    if is_missing(value):
+        return "missing"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        whole = isinstance(value, int) or value.is_integer()
+        return f"number {int(value) if whole else value!r}"
+    return f"text {value}"

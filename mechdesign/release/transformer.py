@@ -13,17 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, MechdesignError, RepeatWarning, warn
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP
 from ..solve._design import design
 from ..tables import is_missing
 from ..theory._composition import largest_ratios
 from ..utility import Hamming
-from .batches import ColumnRelease, Policy
-from .encoding import ABSENT
-from .entropy import words_from
-from .sampler import mechanism_of
+from .codes import ABSENT, Policy
+from .column import ColumnRelease
+from .sampler import words_from
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -160,9 +159,9 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         # Every column is checked before the first report is drawn.
-        codes = [_codes(X[:, j], release) for j, release in enumerate(self._releases)]
+        codes = [release.encode(X[:, j]) for j, release in enumerate(self._releases)]
         columns = [
-            _reported(release.mechanism, release.draw(found), X.dtype)
+            _reported(release.mechanism, release.draw_codes(found), X.dtype)
             for release, found in zip(self._releases, codes, strict=True)
         ]
         out = np.empty(X.shape, dtype=np.result_type(X.dtype, *columns))
@@ -191,14 +190,6 @@ def _refuse_missing(X: NDArray[Any]) -> None:
                 got=f"{blank} in {len(column)} rows",
                 remedy="fill them in, or choose missing='keep' or 'replace'",
             )
-
-
-def _codes(values: NDArray[Any], release: ColumnRelease) -> NDArray[np.int64]:
-    """Input positions, by the policy."""
-    if values.dtype == object:
-        return release.encode_values(list(values))
-    symbols, places = np.unique(values, return_inverse=True)
-    return release.look_up(list(symbols), places)
 
 
 def _reported(mechanism: Mechanism, drawn: NDArray[np.int64], dtype: Any) -> NDArray[Any]:

@@ -18,7 +18,7 @@ from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.notion import LikelihoodBound, PrivacyNotion
 from ..privacy.pointwise import ALIP, LIP, PMC, PML
-from ..release.identify import identifiability
+from ..release._identifiability import identifiability
 from ..theory.conversions import implications, rounded_up
 from ..theory.disclosure import compatible_symbols
 from ..theory.rules import STATEMENTS

@@ -1,32 +1,37 @@
-"""Which frequencies the reports of a kernel can tell, however many there are.
+"""What reports can tell, however many there are, and the weights that tell it best.
 
 The reports show q = pᵀK only, so two distributions of the secret that differ by a direction d with
 dᵀK = 0 look the same for ever. A weighted sum Σ v_x p_x is identifiable when v is orthogonal to
-every such direction, which is when v = Ka for some weights a on the reports.
+every such direction, which is when v = Ka for some weights a on the reports. A question is a matrix
+``V`` of shape ``(N, F)``: answer f is Σ_x V[x, f] p_x.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, UntoldWarning, warn
+from ..errors import DataError, InputError, UntoldWarning, warn
 from ..labels import Label, listing
-from ..mechanism import Mechanism
-from .sampler import mechanism_of
+from ..mechanism import Mechanism, mechanism_of
+from ..privacy.features import distinct, values_at
+from .codes import check_choice
 
-#: A combination of symbols that moves the reports by less than this needs more than 1e16 of them.
-TOLERANCE = 1e-8
-#: What to do where reports do not tell symbols apart.
-REMEDY = (
+# A combination of symbols that moves the reports by less than this needs more than 1e16 of them.
+_TOLERANCE = 1e-8
+# What to do where reports do not tell symbols apart.
+_REMEDY = (
     "design for a uniform prior (under LDP that is randomised response, md.randomised_response), "
     "for a higher level, or for another utility such as mutual information"
 )
 # Coefficients of a dependence below this are rounding.
 _NOTHING = 1e-6
+# Share of the uniform distribution in a reference, and relative singular values that count.
+_SHARE, _RANK = 1e-3, 1e-10
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class Identification:
 
     @property
     def tells_nothing(self) -> bool:
-        """Whether reports tell nothing at all of how two or more symbols are distributed."""
+        """Whether reports are uninformative: alike for every distribution of the symbols."""
         return self.rank == 1 and len(self.symbols) > 1
 
     @property
@@ -76,17 +81,17 @@ class Identification:
         if self.tells_nothing:
             return (
                 f"reports tell none of the {len(self.symbols)} symbols apart, so nothing can be "
-                f"estimated from any number of them; {REMEDY}"
+                f"estimated from any number of them; {_REMEDY}"
             )
         if self.is_one_block:
             return (
                 f"reports tell no symbol and no group of the {len(self.symbols)} symbols from the "
                 f"others, only {self.rank - 1} weighted sum{'s' * (self.rank > 2)} of their "
-                f"shares; estimate such a feature, or {REMEDY}"
+                f"shares; estimate such a feature, or {_REMEDY}"
             )
         return (
             f"reports tell {len(self.blocks)} groups apart, not all {len(self.symbols)} symbols: "
-            f"{self}; estimate by='blocks' (--by blocks), or {REMEDY}"
+            f"{self}; estimate by='blocks' (--by blocks), or {_REMEDY}"
         )
 
     def __str__(self) -> str:
@@ -115,9 +120,9 @@ def identifiability(mechanism: Any) -> Identification:
     (('a',), ('b', 'c'))
     """
     found = mechanism_of(mechanism)
-    rows = scaled_rows(found)
+    rows = _scaled_rows(found)
     values = np.linalg.svd(rows, compute_uv=False)
-    rank = int((values > TOLERANCE).sum())
+    rank = int((values > _TOLERANCE).sum())
     groups, alone = _components(rows, rank)
     labels = found.inputs
     return Identification(
@@ -130,13 +135,13 @@ def identifiability(mechanism: Any) -> Identification:
 
 
 def warn_of_untold(mechanism: Any) -> None:
-    """Warn, before anything is spent, when the reports of a mechanism would tell nothing."""
+    """Warn, before anything is spent, of a mechanism whose reports are uninformative."""
     found = identifiability(mechanism)
     if found.tells_nothing:
         warn(found.advice, UntoldWarning)
 
 
-def refuse_untold(found: Identification) -> None:
+def _refuse_untold(found: Identification) -> None:
     """Raise :class:`DataError` where no share can be estimated: that of all is always one."""
     if found.is_one_block:
         raise DataError(
@@ -144,11 +149,11 @@ def refuse_untold(found: Identification) -> None:
             expected="one whose reports tell symbols or groups of symbols apart",
             got=f"one whose reports tell none of the {len(found.symbols)} symbols apart"
             + ("" if found.tells_nothing else f", only {found.rank - 1} weighted sums of shares"),
-            remedy=REMEDY,
+            remedy=_REMEDY,
         )
 
 
-def scaled_rows(mechanism: Mechanism) -> NDArray[np.float64]:
+def _scaled_rows(mechanism: Mechanism) -> NDArray[np.float64]:
     """D_p^½ K D_q^-½ for the uniform p, whose singular values lie between 0 and 1."""
     n = mechanism.shape[0]
     kernel = mechanism.kernel[:, mechanism.kernel.any(axis=0)]
@@ -175,3 +180,113 @@ def _components(rows: NDArray[np.float64], rank: int) -> tuple[list[list[int]], 
     for i, name in enumerate(names):
         groups.setdefault(int(name), []).append(i)
     return list(groups.values()), [len(groups[int(name)]) == 1 for name in names]
+
+
+# Questions
+
+
+@dataclass(frozen=True)
+class Question:
+    """Names of the answers, and the weights ``(N, F)`` of each symbol in each."""
+
+    labels: tuple[Label, ...]
+    weights: NDArray[np.float64]
+
+
+def ask(
+    mechanism: Mechanism,
+    feature: Mapping[Any, Any] | Callable[[Any], Any] | None = None,
+    by: str = "symbols",
+) -> Question:
+    """The question about symbols, blocks, or a feature; refused where reports cannot answer it."""
+    check_choice("what to estimate (by)", by, ("symbols", "blocks"))
+    if feature is not None and by != "symbols":
+        raise InputError(
+            "question",
+            expected="either a feature or by='blocks'",
+            got="both",
+            remedy="leave one of them out",
+        )
+    if feature is not None:
+        question = _feature(mechanism, feature)
+        if mechanism.shape[0] > 1 and not np.ptp(question.weights, axis=0).any():
+            raise DataError(
+                "feature",
+                expected="values that differ between inputs",
+                got="one value for all of them, which no report is needed for",
+                remedy="give inputs that should be told apart different values",
+            )
+    elif by == "blocks":
+        found = identifiability(mechanism)
+        _refuse_untold(found)
+        blocks = found.blocks
+        weights = np.array([[x in block for block in blocks] for x in mechanism.inputs], float)
+        names = tuple(block[0] if len(block) == 1 else block for block in blocks)
+        question = Question(names, weights)
+    else:
+        question = Question(mechanism.inputs, np.eye(mechanism.shape[0]))
+    _check_answerable(mechanism, question)
+    return question
+
+
+def _feature(mechanism: Mechanism, feature: Mapping[Any, Any] | Callable[[Any], Any]) -> Question:
+    if not callable(feature) and not isinstance(feature, Mapping):
+        raise InputError(
+            "feature",
+            expected="a function of an input, or a mapping from inputs to values",
+            got=type(feature).__name__,
+            remedy="pass for example {'a': 1, 'b': 0}",
+        )
+    values = values_at(feature, mechanism.inputs, DataError)
+    numeric = [isinstance(v, (int, float)) and not isinstance(v, bool) for v in values]
+    if all(numeric):
+        numbers = np.array(values, dtype=float)
+        if not bool(np.isfinite(numbers).all()):
+            raise DataError(
+                "feature",
+                expected="finite numbers",
+                got=str(values),
+                remedy="give every input a finite value",
+            )
+        return Question(("mean",), numbers[:, None])
+    groups = distinct(values, DataError)
+    return Question(tuple(groups), np.array([[v == g for g in groups] for v in values], float))
+
+
+def report_weights(
+    mechanism: Mechanism, question: Question, reference: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Weights a ``(M, F)`` on reports with K a = V, of least variance at a reference distribution.
+
+    With D = diag(Kᵀp) they are D⁻¹Kᵀ(KD⁻¹Kᵀ)⁺V. They are fixed before any report is seen, so that
+    Σ_y a_y f_y is unbiased whatever the secret's distribution is. The reference is mixed with
+    a little of the uniform distribution, so that symbols it rules out keep a finite variance.
+    """
+    kernel = mechanism.kernel
+    used = np.asarray(kernel.any(axis=0), dtype=bool)
+    mixed = (1 - _SHARE) * reference + _SHARE / len(kernel)
+    root = np.sqrt(np.where(used, mixed @ kernel, 1.0))
+    found = np.linalg.pinv(kernel / root, rcond=_RANK) @ question.weights
+    return np.asarray(np.where(used[:, None], found / root[:, None], 0.0))
+
+
+def _check_answerable(mechanism: Mechanism, question: Question) -> None:
+    rows = _scaled_rows(mechanism)
+    left, values, _ = np.linalg.svd(rows, full_matrices=True)
+    rank = int((values > _TOLERANCE).sum())
+    hidden = left[:, rank:]
+    if hidden.shape[1] == 0:
+        return
+    names = [
+        label
+        for label, v in zip(question.labels, question.weights.T, strict=True)
+        if np.abs(hidden.T @ v).max() > 1e-6 * max(np.abs(v).max(), 1)
+    ]
+    if names:
+        _refuse_untold(identifiability(mechanism))
+        raise DataError(
+            "mechanism",
+            expected=f"one whose reports tell {listing(names)}",
+            got=f"one where {identifiability(mechanism)}, however many reports there are",
+            remedy=f"estimate by='blocks' (--by blocks) or another feature, or {_REMEDY}",
+        )

@@ -1,16 +1,26 @@
-"""A design as others may have it: kernel, labels and guarantee, without the prior."""
+"""What others may know of a design: its kernel and guarantee, without the prior.
+
+A fingerprint names a kernel, alone or with its guarantee, in receipts and ledgers.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import CertificateError
-from ..exact import Verdict
-from ..mechanism import Mechanism
-from ..prior import Prior
-from ..privacy import PrivacyNotion
-from .receipts import FREE, public_fingerprint, told_in_public
+import numpy as np
+
+from .errors import CertificateError
+from .exact import Verdict, write_integer
+from .mechanism import Mechanism
+from .prior import Prior
+from .privacy import DP, LDP, ApproximateLDP, MetricPrivacy, PrivacyNotion
+from .privacy.notion import notion_fields
+
+# What these ask of a kernel is the same under every prior of all its symbols.
+_WITHOUT_PRIOR = (LDP, DP, MetricPrivacy, ApproximateLDP)
 
 
 def needs_prior(notion: PrivacyNotion) -> bool:
@@ -20,7 +30,66 @@ def needs_prior(notion: PrivacyNotion) -> bool:
     >>> needs_prior(md.LDP(1)), needs_prior(md.PML(1))
     (False, True)
     """
-    return not isinstance(notion, FREE)
+    return not isinstance(notion, _WITHOUT_PRIOR)
+
+
+def kernel_fingerprint(mechanism: Mechanism) -> str:
+    """SHA-256 of labels and weights: equal for equal kernels, whatever their denominator.
+
+    >>> a = Mechanism.from_weights([[1, 1]], 1)
+    >>> b = Mechanism.from_weights([[2, 2]], 2)
+    >>> kernel_fingerprint(a) == kernel_fingerprint(b)
+    True
+    """
+    weights, bits = mechanism.weights, mechanism.bits
+    joined = int(np.bitwise_or.reduce(weights, axis=None)) | 1 << bits
+    spare = (joined & -joined).bit_length() - 1
+    digest = hashlib.sha256()
+    parts = [[repr(v) for v in mechanism.inputs], [repr(v) for v in mechanism.outputs]]
+    digest.update(json.dumps([*parts, bits - spare]).encode())
+    for row in weights:
+        digest.update((",".join(write_integer(int(w) >> spare) for w in row) + ";").encode())
+    return digest.hexdigest()
+
+
+def told_in_public(notions: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """Notions whose parameters say nothing about the data, and the names and levels of the others.
+
+    Sets of priors, chances given a side information and the like may be counts of people.
+
+    >>> import mechdesign as md
+    >>> told_in_public([md.PML(1), md.RobustPML.from_counts(0.5, {"a": 3, "b": 2})])
+    ((PML(epsilon=1.0),), ('RobustPML(0.5)',))
+    """
+    whole, named = [], []
+    for notion in notions:
+        values = notion_fields(notion).values()
+        if not needs_prior(notion) or all(
+            value is None or isinstance(value, (int, float)) for value in values
+        ):
+            whole.append(notion)
+        else:
+            named.append(str(notion))
+    return tuple(whole), tuple(named)
+
+
+def public_fingerprint(
+    mechanism: Mechanism, notions: Iterable[Any], stated: Iterable[str] = ()
+) -> str:
+    """SHA-256 of a kernel and the notions it keeps, which says nothing else about a prior.
+
+    The fingerprint in a certificate covers the prior as well. Where that was counted in data,
+    whoever has the fingerprint can try counts until they find those of the people, so it must not
+    go where reports go. Nor must that of a notion that holds priors: ``stated`` is what is told of
+    such, see :func:`told_in_public`.
+    """
+    whole, named = told_in_public(notions)
+    parts: list[Any] = [
+        [type(notion).__name__, *(repr(pair) for pair in sorted(notion_fields(notion).items()))]
+        for notion in whole
+    ]
+    parts += [*named, *stated]
+    return hashlib.sha256(json.dumps([kernel_fingerprint(mechanism), parts]).encode()).hexdigest()
 
 
 class PublicDesign(Mechanism):

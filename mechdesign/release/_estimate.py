@@ -10,26 +10,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..labels import Label, shorten
-from ..mechanism import Mechanism
-from .counting import count_reports
-from .functionals import Question, ask, report_weights
-from .intervals import (
-    bootstrap_limits,
-    bootstrap_options,
-    covariance,
-    normal_limits,
-    sampled_frequencies,
+from ..errors import (
+    DataError,
+    InputError,
+    MisfitWarning,
+    PrecisionWarning,
+    UnknownNameError,
+    quote,
+    warn,
 )
+from ..labels import Label, shorten
+from ..mechanism import Mechanism, mechanism_of
+from ._identifiability import ask, report_weights
+from .codes import check_choice
+from .counts import count_reports
 from .likelihood import Convergence, maximise
-from .receipts import Receipt
-from .sampler import mechanism_of
-from .tracing import MISFIT, Trace, check_misfit_option, judge_fit, trace
+from .receipts import Receipt, trace
 
-METHODS = ("inversion", "likelihood")
-INTERVALS = ("delta", "bootstrap")
-TARGETS = ("population", "sample")
+_CHOICES = {
+    "method of estimation": ("inversion", "likelihood"),
+    "intervals": ("delta", "bootstrap"),
+    "target": ("population", "sample"),
+    "what to do about a misfit": ("error", "warn"),
+}
+# Estimates from reports that fit the mechanism with a smaller probability are refused.
+_MISFIT = 1e-6
 # Relative rounding of a sum of frequencies and logarithms, generously.
 _ROUNDING = 1e-14
 
@@ -196,83 +201,36 @@ def estimate(
     0.7
     """
     found = mechanism_of(mechanism)
-    for name, value, known in (
-        ("method of estimation", method, METHODS),
-        ("intervals", intervals, INTERVALS),
-        ("target", target, TARGETS),
-    ):
-        if not isinstance(value, str) or value not in known:
-            raise UnknownNameError(name, value, known)
-    check_confidence(confidence)
-    check_misfit_option(misfit)
-    counts = count_reports(reports, found, column, missing=missing)
-    return estimate_counts(
-        counts,
-        mechanism,
-        ask(found, feature, by),
-        method=method,
-        intervals=intervals,
-        confidence=confidence,
-        target=target,
-        resamples=resamples,
-        rng=rng,
-        traced=trace(reports, column, found, receipt, int(counts.sum())),
-        misfit=misfit,
-    )
-
-
-def estimate_counts(
-    counts: NDArray[np.int64],
-    mechanism: Any,
-    question: Question,
-    *,
-    method: str,
-    intervals: str,
-    confidence: float,
-    target: str,
-    traced: Trace,
-    misfit: str = "error",
-    resamples: int = 1000,
-    rng: Any = None,
-) -> Estimate:
-    """:func:`estimate` for counts of each output and a question that was asked already."""
-    found = mechanism_of(mechanism)
+    check_options(method, intervals, target, misfit, confidence)
     resamples, generator = bootstrap_options(resamples, rng)
+    counts = count_reports(reports, found, column, missing=missing)
+    question = ask(found, feature, by)
     n = int(counts.sum())
+    known, note = trace(reports, column, found, receipt, n)
     f = counts / n
     likely, gap, steps = maximise(found.kernel, f[None, :])
     p = likely[0]
     fit = fit_of(found.kernel, f, p, n, float(gap[0]))
     judge_fit(fit, misfit)
-    reference = _reference(mechanism, found) if method == "inversion" else p
+    reference = reference_of(mechanism, found) if method == "inversion" else p
     weights = report_weights(found, question, reference)
-    straight = f @ weights
+    straight, centre = f @ weights, p @ question.weights
     spread = covariance(found.kernel, p, weights, question.weights, n, target)
     errors = np.sqrt(np.diagonal(spread))
-    values = straight if method == "inversion" else p @ question.weights
-    if intervals == "delta":
-        lower, upper = normal_limits(straight, errors, confidence)
-    else:
+    again = None
+    if intervals == "bootstrap":
         drawn = sampled_frequencies(found.kernel, p, n, target, resamples, generator)
         if method == "inversion":
             again = drawn @ weights
-            # The bootstrap's errors, turned around the estimate.
-            lower, upper = bootstrap_limits(again, confidence)
-            centre = p @ question.weights
-            lower, upper = straight - (upper - centre), straight - (lower - centre)
         else:
             again = maximise(found.kernel, drawn)[0] @ question.weights
-            lower, upper = bootstrap_limits(again, confidence)
-        errors = again.std(axis=0, ddof=1)
+    errors, lower, upper = limits(straight, centre, errors, again, method, confidence)
     low, high = question.weights.min(axis=0), question.weights.max(axis=0)
-    if method == "likelihood":
-        # The limits are clipped to what is possible and hold the estimate.
-        lower, upper = np.minimum(lower, values), np.maximum(upper, values)
-    if fit >= MISFIT:
+    if fit >= _MISFIT:
         lower, upper = np.clip(lower, low, high), np.clip(upper, low, high)
     made = Estimate(
         question.labels,
-        values,
+        straight if method == "inversion" else centre,
         errors,
         lower,
         upper,
@@ -285,19 +243,62 @@ def estimate_counts(
         p,
         Convergence(steps, float(gap[0])),
         fit,
-        traced.receipt,
-        traced.note,
+        known,
+        note,
     )
     _warn(made, high - low)
     return made
 
 
-def _reference(item: Any, found: Mechanism) -> NDArray[np.float64]:
+def check_options(method: Any, intervals: Any, target: Any, misfit: Any, confidence: Any) -> None:
+    """Raise :class:`UnknownNameError` or :class:`InputError` for options without a meaning."""
+    for (name, known), value in zip(
+        _CHOICES.items(), (method, intervals, target, misfit), strict=True
+    ):
+        check_choice(name, value, known)
+    check_confidence(confidence)
+
+
+def check_confidence(confidence: Any) -> None:
+    """Raise :class:`InputError` for a confidence that is not between 0 and 1."""
+    number = isinstance(confidence, (int, float, np.floating)) and not isinstance(confidence, bool)
+    if not number or not 0 < confidence < 1:
+        raise InputError(
+            "confidence",
+            expected="a number between 0 and 1",
+            got=quote(confidence),
+            remedy="pass 0.95 for 95 %",
+        )
+
+
+def reference_of(item: Any, mechanism: Mechanism) -> NDArray[np.float64]:
     """Where the variance of the inversion is least: the design's prior, else uniform."""
     prior = getattr(item, "prior", None)
     if prior is None:
-        return np.full(found.shape[0], 1 / found.shape[0])
+        return np.full(mechanism.shape[0], 1 / mechanism.shape[0])
     return np.asarray(prior.probabilities)
+
+
+def _warn(made: Estimate, width: NDArray[np.float64]) -> None:
+    blind = made.errors * 1.96 >= width / 2
+    if blind.any() and (width > 0).any():
+        names = [label for label, b in zip(made.labels, blind, strict=True) if b]
+        half = 1.96 * float(made.errors[blind][0])
+        warn(
+            f"{made.reports} reports say next to nothing about {len(names)} of "
+            f"{len(made.labels)} numbers (such as {names[0]!r}: ± {half:.2g}); "
+            "md.plan (mechdesign plan) says how many reports would",
+            PrecisionWarning,
+        )
+    if not made.convergence.converged and made.method == "likelihood":
+        warn(
+            f"the likelihood is within {made.convergence.gap:.1g} nats per report of its maximum, "
+            "not closer; the estimate may move in its last digits",
+            PrecisionWarning,
+        )
+
+
+# Whether the mechanism made the reports
 
 
 def fit_of(
@@ -324,33 +325,146 @@ def fit_of(
     return float(np.exp(freedom * (1 + np.log(t / freedom)) - t))
 
 
-def check_confidence(confidence: Any) -> float:
-    """A confidence between 0 and 1."""
-    number = isinstance(confidence, (int, float, np.floating)) and not isinstance(confidence, bool)
-    if not number or not 0 < confidence < 1:
+def judge_fit(fit: float, misfit: str, name: str = "reports") -> None:
+    """Refuse reports, or warn of them, that the mechanism makes next to never.
+
+    ``fit`` bounds the probability of such reports whatever the secrets are, so that of a million
+    honest estimates at most one is refused.
+    """
+    if fit >= _MISFIT:
+        return
+    if misfit == "warn":
+        warn(
+            f"such {name} have probability {fit:.1g} at most from this mechanism, whatever the "
+            "distribution of the secret; check that it made them and that nobody changed them",
+            MisfitWarning,
+        )
+        return
+    raise DataError(
+        name,
+        expected="reports of this mechanism",
+        got=f"some that it makes with probability {fit:.1g} at most, whatever the secrets are",
+        remedy="check that it made them, that nobody changed them and that they are no raw data; "
+        "misfit='warn' (--misfit warn) estimates all the same",
+    )
+
+
+# Errors and limits: the delta method and the bootstrap
+
+
+def covariance(
+    kernel: NDArray[np.float64],
+    p: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    question: NDArray[np.float64],
+    reports: int,
+    target: str,
+) -> NDArray[np.float64]:
+    """Covariance ``(F, F)`` of Σ_y a_y f_y when people are distributed as ``p``.
+
+    About the population, each report is a draw from pᵀK; about the sample, the secrets are fixed
+    and only the mechanism is random.
+    """
+    q = p @ kernel
+    second = weights.T @ (q[:, None] * weights)
+    if target == "population":
+        mean = p @ question
+        fixed = np.outer(mean, mean)
+    else:
+        fixed = question.T @ (p[:, None] * question)
+    found = (second - fixed) / reports
+    # Rounding may leave a variance of nothing slightly below zero.
+    np.fill_diagonal(found, np.maximum(np.diagonal(found), 0.0))
+    return found
+
+
+def normal_limits(
+    values: NDArray[np.float64], errors: NDArray[np.float64], confidence: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Values ± z · errors."""
+    from scipy.stats import norm
+
+    z = float(norm.isf((1 - confidence) / 2))
+    return values - z * errors, values + z * errors
+
+
+def bootstrap_options(resamples: Any, rng: Any) -> tuple[int, np.random.Generator]:
+    """Number of simulated samples and their generator, checked.
+
+    Raises :class:`InputError` for fewer than 2 samples, or something that is no seed.
+    """
+    whole = isinstance(resamples, (int, np.integer)) and not isinstance(resamples, bool)
+    if not whole or resamples < 2:
         raise InputError(
-            "confidence",
-            expected="a number between 0 and 1",
-            got=quote(confidence),
-            remedy="pass 0.95 for 95 %",
+            "resamples",
+            expected="an integer of at least 2",
+            got=quote(resamples),
+            remedy="pass 1000, or leave it out",
         )
-    return float(confidence)
+    try:
+        return int(resamples), np.random.default_rng(rng)
+    except Exception:  # numpy asks the value what it is, which may fail in any way
+        raise InputError(
+            "rng of the bootstrap",
+            expected="a non-negative integer or a NumPy generator",
+            got=quote(rng),
+            remedy="pass for example rng=1",
+        ) from None
 
 
-def _warn(made: Estimate, width: NDArray[np.float64]) -> None:
-    blind = made.errors * 1.96 >= width / 2
-    if blind.any() and (width > 0).any():
-        names = [label for label, b in zip(made.labels, blind, strict=True) if b]
-        half = 1.96 * float(made.errors[blind][0])
-        warn(
-            f"{made.reports} reports say next to nothing about {len(names)} of "
-            f"{len(made.labels)} numbers (such as {names[0]!r}: ± {half:.2g}); "
-            "md.plan (mechdesign plan) says how many reports would",
-            PrecisionWarning,
-        )
-    if not made.convergence.converged and made.method == "likelihood":
-        warn(
-            f"the likelihood is within {made.convergence.gap:.1g} nats per report of its maximum, "
-            "not closer; the estimate may move in its last digits",
-            PrecisionWarning,
-        )
+def sampled_frequencies(
+    kernel: NDArray[np.float64],
+    p: NDArray[np.float64],
+    reports: int,
+    target: str,
+    resamples: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Simulated frequencies of reports, ``(B, M)``, at the distribution ``p``."""
+    if target == "population":
+        q = p @ kernel
+        return rng.multinomial(reports, q / q.sum(), resamples) / reports
+    people = whole_numbers(p * reports)
+    total = np.zeros((resamples, kernel.shape[1]))
+    for count, row in zip(people, kernel, strict=True):
+        if count:
+            total += rng.multinomial(count, row / row.sum(), resamples)
+    return total / people.sum()
+
+
+def whole_numbers(expected: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Integers near the expected numbers with the same sum, largest remainders first."""
+    floor = np.floor(expected).astype(np.int64)
+    rest = round(float(expected.sum())) - int(floor.sum())
+    floor[np.argsort(floor - expected)[:rest]] += 1
+    return floor
+
+
+def limits(
+    straight: NDArray[np.float64],
+    centre: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    again: NDArray[np.float64] | None,
+    method: str,
+    confidence: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Standard errors, and lower and upper confidence limits.
+
+    Parameters
+    ----------
+    straight, centre : estimates by inversion, and at the distribution of largest likelihood
+    errors : standard errors by the delta method
+    again : ``(B, …)`` estimates simulated at that distribution, ``None`` for normal limits
+    """
+    if again is None:
+        lower, upper = normal_limits(straight, errors, confidence)
+    else:
+        errors, tail = again.std(axis=0, ddof=1), (1 - confidence) / 2
+        lower, upper = np.quantile(again, [tail, 1 - tail], axis=0)
+        if method == "inversion":
+            # The errors of the simulation, turned around the estimate.
+            lower, upper = straight - (upper - centre), straight - (lower - centre)
+    if method == "likelihood":
+        # They hold the estimate.
+        lower, upper = np.minimum(lower, centre), np.maximum(upper, centre)
+    return errors, lower, upper

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, quote
 from ..labels import Label, shorten
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
-from .counting import FEWEST
-from .estimating import check_confidence
-from .functionals import Question, ask, report_weights
-from .sampler import mechanism_of
+from ._estimate import check_confidence, reference_of
+from ._identifiability import Question, ask, report_weights
+from .counts import FEWEST
 
 # Errors and numbers of reports beyond these are slips, and would leave the floats.
 _LEAST = 1e-12
@@ -127,10 +126,7 @@ def plan(
     assumed = None if worst else (prior or getattr(mechanism, "prior", None))
     if assumed is not None:
         found.check_prior(assumed)
-    own = getattr(mechanism, "prior", None)
-    n = found.shape[0]
-    reference = np.full(n, 1 / n) if own is None else np.asarray(own.probabilities)
-    weights = report_weights(found, question, reference)
+    weights = report_weights(found, question, reference_of(mechanism, found))
     private, plain = _variances(found, question, weights, assumed)
     from scipy.stats import norm
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,15 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..labels import Label, listing, shorten, tidy
-from .counting import FEWEST, check_count, check_counts, count_columns
-from .encoding import ABSENT, Codebook
-from .estimating import INTERVALS, METHODS, TARGETS, check_confidence, fit_of
-from .functionals import Question, ask, report_weights
-from .intervals import bootstrap_limits, bootstrap_options, normal_limits, whole_numbers
+from ..labels import Label, listing, shorten
+from ..mechanism import mechanism_of
+from ._estimate import (
+    bootstrap_options,
+    check_options,
+    fit_of,
+    judge_fit,
+    limits,
+    normal_limits,
+    reference_of,
+    whole_numbers,
+)
+from ._identifiability import Question, ask, report_weights
+from .counts import count_pairs
 from .likelihood import Convergence, maximise, maximise_pair
-from .sampler import mechanism_of
-from .tracing import check_misfit_option, judge_fit, trace
+from .receipts import trace
 
 
 @dataclass(frozen=True)
@@ -116,11 +123,11 @@ class JointEstimate(TableEstimate):
         """
         if given not in self.names:
             raise UnknownNameError("column that is given", given, self.names)
-        first = given == self.names[0]
-        values = self.values if first else self.values.T
-        rows, columns = (self.rows, self.columns) if first else (self.columns, self.rows)
+        values, rows, columns, parts = self.values, self.rows, self.columns, self._parts
+        if given != self.names[0]:
+            values, rows, columns, parts = values.T, columns, rows, parts.turned()
         total = values.sum(axis=1)
-        known = total > np.sqrt(self._parts.marginal(first) / self.reports)
+        known = total > np.sqrt(parts.marginal() / self.reports)
         absent = [row for row, there in zip(rows, known, strict=True) if not there]
         if not known.any():
             raise DataError(
@@ -137,7 +144,7 @@ class JointEstimate(TableEstimate):
                 PrecisionWarning,
             )
         ratio = values[known] / total[known, None]
-        variance = self._parts.conditional(ratio, total[known], first, known)
+        variance = parts.conditional(ratio, total[known], known)
         errors = np.sqrt(np.maximum(variance, 0) / self.reports)
         lower, upper = normal_limits(ratio, errors, self.confidence)
         rows = tuple(row for row, there in zip(rows, known, strict=True) if there)
@@ -163,35 +170,28 @@ class _Parts:
             return second - (v.T @ self.secrets @ w) ** 2
         return second - (v**2).T @ self.secrets @ w**2
 
-    def _turned(self, first: bool) -> tuple[NDArray[np.float64], ...]:
-        """Weights a, b on reports and v, w on symbols, and both masses, the given column first."""
-        turn = (0, 1) if first else (1, 0)
-        q = self.reports if first else self.reports.T
-        p = self.secrets if first else self.secrets.T
-        return self.a[turn[0]], self.a[turn[1]], self.v[turn[0]], self.v[turn[1]], q, p
+    def turned(self) -> _Parts:
+        """The same with the second column first."""
+        return _Parts(self.a[::-1], self.v[::-1], self.reports.T, self.secrets.T, self.target)
 
-    def marginal(self, first: bool) -> NDArray[np.float64]:
-        """Variance of one person's contribution to the frequency of each given value."""
-        a, b, v, w, q, p = self._turned(first)
-        mean = v.T @ p @ w.sum(axis=1)
-        return np.maximum((a**2).T @ q @ b.sum(axis=1) ** 2 - mean**2, 0)
+    def marginal(self) -> NDArray[np.float64]:
+        """Variance of one person's contribution to the frequency of each value of the first."""
+        (a, b), (v, w) = self.a, self.v
+        mean = v.T @ self.secrets @ w.sum(axis=1)
+        return np.maximum((a**2).T @ self.reports @ b.sum(axis=1) ** 2 - mean**2, 0)
 
     def conditional(
-        self,
-        ratio: NDArray[np.float64],
-        total: NDArray[np.float64],
-        first: bool,
-        known: NDArray[np.bool_],
+        self, ratio: NDArray[np.float64], total: NDArray[np.float64], known: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """The same for a_i (b_j − r_ij Σ_j b_j) / P_i, to first order the error of r_ij."""
-        a, b, v, w, q, p = self._turned(first)
-        found = _spread(a[:, known], b, q, ratio)
+        (a, b), (v, w) = self.a, self.v
+        found = _squares(a[:, known], b, self.reports, ratio)
         if self.target == "sample":
-            found -= _spread(v[:, known], w, p, ratio)
+            found -= _squares(v[:, known], w, self.secrets, ratio)
         return found / total[:, None] ** 2
 
 
-def _spread(
+def _squares(
     a: NDArray[np.float64],
     b: NDArray[np.float64],
     mass: NDArray[np.float64],
@@ -275,19 +275,11 @@ def estimate_joint(
             got=f"{quote(columns[0])} twice",
             remedy="name the column of each mechanism",
         )
-    for name, value, known in (
-        ("method of estimation", method, METHODS),
-        ("intervals", intervals, INTERVALS),
-        ("target", target, TARGETS),
-    ):
-        if not isinstance(value, str) or value not in known:
-            raise UnknownNameError(name, value, known)
-    check_confidence(confidence)
-    check_misfit_option(misfit)
+    check_options(method, intervals, target, misfit, confidence)
     resamples, generator = bootstrap_options(resamples, rng)
     kernels = [mechanism_of(m) for m in mechanisms]
     questions = [ask(k, feature, by) for k, feature in zip(kernels, features, strict=True)]
-    counts = _count_pairs(reports, kernels, list(columns), missing)
+    counts = count_pairs(reports, kernels, columns, missing)
     n = int(counts.sum())
     f = counts / n
     notes = []
@@ -296,31 +288,26 @@ def estimate_joint(
         one = f.sum(axis=1 - k)
         likely, gap, _ = maximise(mechanism.kernel, one[None, :])
         judge_fit(fit_of(mechanism.kernel, one, likely[0], n, float(gap[0])), misfit, name)
-        notes.append(trace(reports, columns[k], mechanism, receipts[k], n, name).note)
+        notes.append(trace(reports, columns[k], mechanism, receipts[k], n, name)[1])
     left, right = kernels[0].kernel, kernels[1].kernel
     p, convergence = maximise_pair(left, right, f)
-    references = _references(mechanisms, kernels, p, method)
+    references = [p.sum(axis=1), p.sum(axis=0)]
+    if method == "inversion":
+        references = [reference_of(m, k) for m, k in zip(mechanisms, kernels, strict=True)]
     a, b = (report_weights(k, q, r) for k, q, r in zip(kernels, questions, references, strict=True))
     v, w = questions[0].weights, questions[1].weights
     parts = _Parts((a, b), (v, w), left.T @ p @ right, p, target)
     errors = np.sqrt(np.maximum(parts.joint(), 0) / n)
-    straight = a.T @ f @ b
-    values = straight if method == "inversion" else v.T @ p @ w
-    lower, upper = normal_limits(straight, errors, confidence)
+    straight, centre = a.T @ f @ b, v.T @ p @ w
+    again = None
     if intervals == "bootstrap":
-        again = _simulate(left, right, p, n, target, resamples, generator, (a, b), (v, w), method)
-        errors = again.std(axis=0, ddof=1)
-        lower, upper = bootstrap_limits(again, confidence)
-        if method == "inversion":
-            centre = v.T @ p @ w
-            lower, upper = straight - (upper - centre), straight - (lower - centre)
-    if method == "likelihood":
-        lower, upper = np.minimum(lower, values), np.maximum(upper, values)
+        again = _simulate(parts, left, right, n, method, resamples, generator)
+    errors, lower, upper = limits(straight, centre, errors, again, method, confidence)
     low, high = _range(questions)
     return JointEstimate(
         questions[0].labels,
         questions[1].labels,
-        values,
+        straight if method == "inversion" else centre,
         errors,
         np.clip(lower, low, high),
         np.clip(upper, low, high),
@@ -337,19 +324,6 @@ def estimate_joint(
     )
 
 
-def _references(
-    items: Sequence[Any], kernels: Sequence[Any], p: NDArray[np.float64], method: str
-) -> list[NDArray[np.float64]]:
-    if method == "likelihood":
-        return [p.sum(axis=1), p.sum(axis=0)]
-    found = []
-    for item, kernel in zip(items, kernels, strict=True):
-        prior = getattr(item, "prior", None)
-        n = kernel.shape[0]
-        found.append(np.full(n, 1 / n) if prior is None else np.asarray(prior.probabilities))
-    return found
-
-
 def _range(questions: Sequence[Question]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Smallest and largest value that each cell can have."""
     ends = [np.stack([q.weights.min(axis=0), q.weights.max(axis=0)]) for q in questions]
@@ -357,86 +331,31 @@ def _range(questions: Sequence[Question]) -> tuple[NDArray[np.float64], NDArray[
     return corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
 
 
-def _count_pairs(
-    reports: Any, kernels: Sequence[Any], columns: list[str], missing: str
-) -> NDArray[np.int64]:
-    if not isinstance(missing, str) or missing not in ("error", "drop"):
-        raise UnknownNameError("policy for missing reports", missing, ["error", "drop"])
-    if isinstance(reports, Mapping):
-        counts = {
-            (tidy(key[0]), tidy(key[1])): check_count(tidy(value))
-            for key, value in reports.items()
-            if isinstance(key, tuple) and len(key) == 2
-        }
-        if len(counts) != len(reports):
-            raise DataError(
-                "counts of reports",
-                expected="pairs of outputs as keys",
-                got="other keys",
-                remedy="write {('a', 'x'): 12, …}",
-            )
-    else:
-        counts = count_columns(reports, columns, *kernels)
-    books = [Codebook(k.outputs, "outputs of the mechanism") for k in kernels]
-    table = np.zeros((kernels[0].shape[1], kernels[1].shape[1]), dtype=np.int64)
-    for pair, count in counts.items():
-        places = [book.place(value) for book, value in zip(books, pair, strict=True)]
-        if ABSENT not in places:
-            table[places[0], places[1]] += count
-            continue
-        side = places.index(ABSENT)
-        value = pair[side]
-        if value is None or value != value:
-            if missing == "drop":
-                continue
-            raise DataError(
-                f"reports in column {quote(columns[side])}",
-                expected="no missing reports",
-                got=f"{count}",
-                remedy="leave those rows out with missing='drop'",
-            )
-        raise books[side].refuse(
-            f"reports in column {quote(columns[side])}",
-            [value],
-            "pass the mechanism that made them",
-        )
-    if table.sum() < FEWEST:
-        raise DataError(
-            "reports", expected=f"at least {FEWEST}", got=str(table.sum()), remedy="collect more"
-        )
-    check_counts(table.sum(axis=1), kernels[0])
-    check_counts(table.sum(axis=0), kernels[1])
-    return table
-
-
 def _simulate(
+    parts: _Parts,
     left: NDArray[np.float64],
     right: NDArray[np.float64],
-    p: NDArray[np.float64],
     n: int,
-    target: str,
+    method: str,
     resamples: int,
     generator: np.random.Generator,
-    a: tuple[NDArray[np.float64], NDArray[np.float64]],
-    v: tuple[NDArray[np.float64], NDArray[np.float64]],
-    method: str,
 ) -> NDArray[np.float64]:
     """Estimates ``(B, R, C)`` from tables simulated at the distribution of largest likelihood."""
-    shape = left.shape[1], right.shape[1]
+    (a, b), (v, w), p = parts.a, parts.v, parts.secrets
+    shape, q = parts.reports.shape, parts.reports.ravel()
     people = whole_numbers((p * n).ravel()).reshape(p.shape)
     found = []
     for _ in range(resamples):
-        if target == "population":
-            q = (left.T @ p @ right).ravel()
+        if parts.target == "population":
             f = generator.multinomial(n, q / q.sum()).reshape(shape) / n
         else:
             drawn = np.zeros(shape)
             for i, j in np.argwhere(people > 0):
-                q = np.outer(left[i], right[j]).ravel()
-                drawn += generator.multinomial(people[i, j], q / q.sum()).reshape(shape)
+                pair = np.outer(left[i], right[j]).ravel()
+                drawn += generator.multinomial(people[i, j], pair / pair.sum()).reshape(shape)
             f = drawn / n
         if method == "inversion":
-            found.append(a[0].T @ f @ a[1])
+            found.append(a.T @ f @ b)
         else:
-            found.append(v[0].T @ maximise_pair(left, right, f)[0] @ v[1])
+            found.append(v.T @ maximise_pair(left, right, f)[0] @ w)
     return np.stack(found)

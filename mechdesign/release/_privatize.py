@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
 from ..files import check_writable
-from .batches import ColumnRelease, Policy, check_rows, load_arrow
-from .duckdb_frames import privatize_duckdb
+from ._identifiability import warn_of_untold
+from .adapters import (
+    privatize_arrow,
+    privatize_batches,
+    privatize_duckdb,
+    privatize_lazy,
+    privatize_pandas,
+    privatize_polars,
+    privatize_reader,
+)
+from .codes import Policy
+from .column import ColumnRelease
+from .counts import warn_of_repeats
 from .engines import privatize_dask, privatize_spark
-from .fingerprints import known_reports
-from .identify import warn_of_untold
 from .identities import words_and_identity
-from .pandas_frames import privatize_pandas
-from .polars_frames import privatize_lazy, privatize_polars
-from .receipts import save_receipt, with_receipt
-from .repeats import warn_of_repeats
+from .receipts import known_reports, save_receipt
+
+Adapter = Callable[[Any, ColumnRelease], Any]
+
+# By the package and the name of the type, so that nothing is imported that is not there.
+_ADAPTERS: dict[tuple[str, str], Adapter] = {
+    ("pandas", "DataFrame"): privatize_pandas,
+    ("polars", "DataFrame"): privatize_polars,
+    ("polars", "LazyFrame"): privatize_lazy,
+    ("pyarrow", "Table"): privatize_arrow,
+    ("pyarrow", "RecordBatch"): privatize_arrow,
+    ("pyarrow", "RecordBatchReader"): privatize_reader,
+    ("duckdb", "DuckDBPyRelation"): privatize_duckdb,
+    ("_duckdb", "DuckDBPyRelation"): privatize_duckdb,
+    ("dask", "DataFrame"): privatize_dask,
+    ("dask_expr", "DataFrame"): privatize_dask,
+    ("pyspark", "DataFrame"): privatize_spark,
+}
 
 
 def privatize(
@@ -68,7 +91,7 @@ def privatize(
         to. With a key and without ``row``, each person has one report, the same in all of their
         rows; a person with several values is then refused. Estimates take reports as
         independent: count each such person once.
-    key : ReleaseKey or at least 32 bytes, optional
+    key : ReleaseKey, at least 32 bytes, or pathlib.Path of a key file, optional
         The secret that goes with the identities, see :func:`release_key`; a fresh one that is kept
         nowhere when left out. The same key, months later or on another machine, gives the same
         reports; its fingerprint is in the receipt. Use it for one set of people only: two people
@@ -122,7 +145,7 @@ def privatize(
     >>> two.iloc[::-1]["x"].tolist() == one["x"].tolist()
     True
     """
-    convert = _find(frame)
+    adapter = _adapter(frame)
     words, identity = words_and_identity(rng, column, row, person, key)
     policy = Policy(missing, unseen, replacement)
     release = ColumnRelease(mechanism, column, words, policy, identity=identity)
@@ -138,102 +161,24 @@ def privatize(
         check_writable(receipt, overwrite=False)
     if person is not None and not (identity and identity.by_person):
         warn_of_repeats(frame, person, mechanism)
-    made = convert(frame, release)
+    made = adapter(frame, release)
     if receipt is not None:
         save_receipt(release.receipt(rows=release.rows > 0), receipt)
     return made
 
 
-def _find(frame: Any) -> Callable[[Any, ColumnRelease], Any]:
-    """How a table is privatised."""
+def _adapter(frame: Any) -> Adapter:
+    """The function that privatises a table of this kind."""
     root = type(frame).__module__.partition(".")[0]
     name = type(frame).__name__
-    known: dict[tuple[str, str], Callable[[Any, ColumnRelease], Any]] = {
-        ("pandas", "DataFrame"): _pandas,
-        ("polars", "DataFrame"): privatize_polars,
-        ("polars", "LazyFrame"): privatize_lazy,
-        ("pyarrow", "Table"): _arrow,
-        ("pyarrow", "RecordBatch"): _arrow,
-        ("pyarrow", "RecordBatchReader"): _reader,
-        ("duckdb", "DuckDBPyRelation"): _duckdb,
-        ("_duckdb", "DuckDBPyRelation"): _duckdb,
-        ("dask", "DataFrame"): privatize_dask,
-        ("dask_expr", "DataFrame"): privatize_dask,
-        ("pyspark", "DataFrame"): privatize_spark,
-    }
-    if (root, name) in known:
-        return known[root, name]
+    if (root, name) in _ADAPTERS:
+        return _ADAPTERS[root, name]
     tables = ("pandas", "polars", "numpy", "pyarrow")
     if isinstance(frame, Iterable) and root not in tables and not isinstance(frame, (str, dict)):
-        return _batches
+        return privatize_batches
     raise DataError(
         "table",
         expected="a pandas, polars, pyarrow, DuckDB, Dask or Spark table, or Arrow batches",
         got=f"a {type(frame).__module__}.{name}",
         remedy="pass the whole table and the column's name; for values alone use Sampler.draw",
     )
-
-
-def _pandas(frame: Any, release: ColumnRelease) -> Any:
-    release.find_among(list(frame.columns))
-    check_rows(len(frame))
-    return privatize_pandas(frame, release)
-
-
-# Arrow
-
-
-def _arrow(table: Any, release: ColumnRelease) -> Any:
-    release.find_among(table.schema.names)
-    check_rows(table.num_rows)
-    made = release(table)
-    return made.replace_schema_metadata(with_receipt(made.schema, release.receipt()).metadata)
-
-
-def _reader(reader: Any, release: ColumnRelease) -> Any:
-    pa = load_arrow()
-    schema = release.schema(reader.schema)
-    return pa.RecordBatchReader.from_batches(schema, _stamped(reader, release, schema))
-
-
-def _duckdb(relation: Any, release: ColumnRelease) -> Any:
-    return privatize_duckdb(relation, lambda table: _arrow(table, release))
-
-
-def _stamped(batches: Iterable[Any], release: ColumnRelease, schema: Any) -> Iterator[Any]:
-    for batch in batches:
-        yield release(batch).replace_schema_metadata(schema.metadata)
-    check_rows(release.rows)
-
-
-def _batches(batches: Iterable[Any], release: ColumnRelease) -> Iterator[Any]:
-    if isinstance(batches, Sequence):
-        # What is there already is checked before the first report is drawn.
-        for batch in batches:
-            _check_batch(batch)
-        check_rows(sum(batch.num_rows for batch in batches))
-        if release.identity is not None:
-            for batch in batches:
-                release.survey(batch)
-            release = release.checked()
-    return _stream(batches, release)
-
-
-def _stream(batches: Iterable[Any], release: ColumnRelease) -> Iterator[Any]:
-    schema = None
-    for batch in batches:
-        _check_batch(batch)
-        schema = schema or release.schema(batch.schema)
-        yield release(batch).replace_schema_metadata(schema.metadata)
-    check_rows(release.rows)
-
-
-def _check_batch(batch: Any) -> None:
-    pa = load_arrow()
-    if not isinstance(batch, (pa.RecordBatch, pa.Table)):
-        raise DataError(
-            "batches",
-            expected="Arrow batches (pyarrow.RecordBatch or Table)",
-            got=f"a {type(batch).__name__}",
-            remedy="pass a table, or an iterable of batches",
-        )

@@ -25,23 +25,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .errors import DataError, InputError, MechdesignError, RepeatWarning, StorageError, warn
-from .files import check_folder, check_writable, read_text, write_text
-from .first_ledgers import FORMAT, is_first, is_first_text, read_first, specs
-from .mechanism import Mechanism
-from .privacy.notion import PrivacyNotion, parse_notion
-from .release.fingerprints import Fingerprint
-from .release.receipts import Receipt, kernel_fingerprint
-from .release.sampler import mechanism_of
-from .release.streams import Survey
-from .storage import mechanism_from_json, mechanism_to_json
-from .theory._composition import compose
+from ..errors import (
+    CountsWarning,
+    DataError,
+    InputError,
+    MechdesignError,
+    RepeatWarning,
+    StorageError,
+    warn,
+)
+from ..files import check_folder, check_writable, read_json, read_text, write_text
+from ..mechanism import Mechanism, mechanism_of
+from ..privacy.notion import PrivacyNotion, parse_notion
+from ..published import kernel_fingerprint
+from ..storage import from_json, mechanism_from_json, mechanism_to_json
+from ..theory._composition import compose
+from .receipts import Fingerprint, Receipt
 
+FORMAT = "mechdesign-ledger"
 SCHEMA = 2
-#: Names the file of the user's own ledger; what is kept of other ledgers lies beside it.
-VARIABLE = "MECHDESIGN_LEDGER"
+# Names the file of the user's own ledger; what is kept of other ledgers lies beside it.
+_VARIABLE = "MECHDESIGN_LEDGER"
 _FEWEST = 50  # rows that are not alike by chance
 _START = 400  # characters that say what a file is
+_BESIDE = "mechdesign-ledger.json"  # a ledger of the first kind, beside an output
 _PATIENCE = 60  # seconds to wait for another process that writes a line
 
 
@@ -49,7 +56,7 @@ def default_ledger() -> Path:
     """The user's own ledger: what ``MECHDESIGN_LEDGER`` names, else in the user's data folder."""
     from platformdirs import user_data_path
 
-    named = os.environ.get(VARIABLE)
+    named = os.environ.get(_VARIABLE)
     try:
         if named:
             return Path(named).expanduser()
@@ -57,7 +64,7 @@ def default_ledger() -> Path:
     except RuntimeError as problem:  # no home folder, as in containers, or nobody of that name
         raise StorageError(
             f"ledger: where your own lies is not known ({problem}), so nothing was released; let "
-            f"{VARIABLE} name a file in a folder of yours."
+            f"{_VARIABLE} name a file in a folder of yours."
         ) from None
 
 
@@ -97,8 +104,9 @@ class Ledger:
 
     def open(
         self,
-        survey: Survey,
-        about: Sequence[str],
+        fingerprint: Fingerprint,
+        pairs: str | None,
+        about: str,
         name: str,
         receipt: Receipt,
         item: Any,
@@ -109,8 +117,10 @@ class Ledger:
 
         Parameters
         ----------
-        survey : of the secrets, under the ledger's key
-        about : texts that say who they are about, the file or a name; of which one must agree
+        fingerprint : of the secrets, under the ledger's key
+        pairs : fingerprint of identities with their symbols under that key, where reports are
+            drawn by identities
+        about : text that says who they are about, the file or a name
         name : how they are called in warnings
         output : name of the file of reports
         older : releases of a ledger of the first kind, which count as well
@@ -118,13 +128,13 @@ class Ledger:
         kernel = mechanism_of(item)
         with self._locked():
             lines = self._lines()
-            who = [self._hidden(text) for text in about]
+            who = self._hidden(about)
             before = _releases(lines)
-            _refuse_reports(before, survey.fingerprint, receipt.column)
-            drawn_by = _drawn_by(survey, receipt)
+            _refuse_reports(before, fingerprint, receipt.column)
+            drawn_by = _drawn_by(pairs, receipt)
             # The very reports of an earlier release add nothing to what was said of it then.
             if not any(_is_again(release, receipt, drawn_by) for release in before):
-                same = _same(before, survey.fingerprint, who, receipt.column)
+                same = _same(before, fingerprint, who, receipt.column)
                 _warn_of(_distinct(same), list(older), self, receipt.column, name, item)
             self._keep(kernel, receipt.kernel)
             self._append(
@@ -133,12 +143,12 @@ class Ledger:
                     "kind": "release",
                     "time": _now(),
                     "name": name,
-                    "about": who,
+                    "about": [who],
                     "column": receipt.column,
-                    "secrets": vars(survey.fingerprint),
+                    "secrets": vars(fingerprint),
                     "kernel": receipt.kernel,
                     "design": receipt.design,
-                    "notions": specs(item),
+                    "notions": _specs(item),
                     "source": receipt.source,
                     "output": output,
                     **({} if drawn_by is None else {"drawn by": drawn_by}),
@@ -201,7 +211,7 @@ class Ledger:
         except OSError as problem:
             raise StorageError(
                 f"ledger {self.path}: cannot be written ({problem.strerror}), so nothing was "
-                f"released; name another with --ledger or {VARIABLE}."
+                f"released; name another with --ledger or {_VARIABLE}."
             ) from None
 
     def _check_kind(self) -> None:
@@ -215,7 +225,7 @@ class Ledger:
                 f"ledger {self.path}: expected a ledger written by mechdesign, got something "
                 "else; choose another name for the ledger."
             )
-        if keyless and not is_first_text(text):
+        if keyless and not _is_first(text):
             raise self._keyless()
 
     def _make_place(self) -> None:
@@ -226,7 +236,7 @@ class Ledger:
         except OSError as problem:
             raise StorageError(
                 f"ledger {self.path}: how far it has come cannot be kept in {folder} "
-                f"({problem.strerror}), so nothing was released; let {VARIABLE} name a file in a "
+                f"({problem.strerror}), so nothing was released; let {_VARIABLE} name a file in a "
                 "folder of yours."
             ) from None
 
@@ -243,7 +253,7 @@ class Ledger:
                 key = b""
             if len(key) == 32:
                 return key
-        elif not self.path.exists() or is_first(self.path):
+        elif not self.path.exists() or _is_first(read_text(self.path)):
             # No new key in the place of one whose ledger comes back from a copy.
             self._check_there(self._head())
             write_text(secrets.token_hex(32) + "\n", self._key_file, overwrite=False, private=True)
@@ -269,7 +279,7 @@ class Ledger:
         if not self.path.exists():
             return []
         text = read_text(self.path)
-        if is_first_text(text):
+        if _is_first(text):
             return self._converted()
         lines = text.split("\n")
         # A line that a stopped process did not end was never counted.
@@ -322,8 +332,7 @@ class Ledger:
     def _append(self, lines: list[str], content: dict[str, Any]) -> None:
         """Add a line to the file and the list; the ledger is locked."""
         if not lines:
-            begin = {"format": FORMAT, "schema": SCHEMA, "made": _now(), "previous": ""}
-            lines.append(json.dumps(begin))
+            lines.append(_first_line())
             write_text(lines[0] + "\n", self.path, overwrite=True, private=True)
         line = json.dumps({**content, "previous": self._chained(lines[-1])})
         whole = sum(len(part.encode()) + 1 for part in lines)
@@ -349,11 +358,10 @@ class Ledger:
 
     def _converted(self) -> list[str]:
         """The lines of a ledger of the first kind, written in its place."""
-        rows, kernels = read_first(self.path)
+        rows, kernels = _read_first(self.path)
         for fingerprint, kernel in kernels.items():
             self._keep(kernel, fingerprint)
-        begin = {"format": FORMAT, "schema": SCHEMA, "made": _now(), "previous": ""}
-        lines = [json.dumps(begin)]
+        lines = [_first_line()]
         for row in rows:
             entry = {**row, "about": [self._hidden(text) for text in row["about"]]}
             lines.append(json.dumps({**entry, "previous": self._chained(lines[-1])}))
@@ -365,6 +373,10 @@ class Ledger:
 
 def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _first_line() -> str:
+    return json.dumps({"format": FORMAT, "schema": SCHEMA, "made": _now(), "previous": ""})
 
 
 def _releases(lines: Sequence[str]) -> list[dict[str, Any]]:
@@ -381,24 +393,24 @@ def _releases(lines: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _same(
-    releases: Sequence[dict[str, Any]], finger: Fingerprint, who: Sequence[str], column: str
+    releases: Sequence[dict[str, Any]], finger: Fingerprint, who: str, column: str
 ) -> list[dict[str, Any]]:
     """The releases about the same secrets: by what they are, or by whom they are said to be of."""
     found = []
     for release in releases:
         known = release.get("secrets") or {}
-        named = column == release["column"] and not set(who).isdisjoint(release["about"])
+        named = column == release["column"] and who in release["about"]
         straight = finger.sequence == known.get("sequence")
         if named or straight or finger.values == known.get("values"):
             found.append({**release, "in_other_order": not named and not straight})
     return found
 
 
-def _drawn_by(survey: Survey, receipt: Receipt) -> dict[str, Any] | None:
+def _drawn_by(pairs: str | None, receipt: Receipt) -> dict[str, Any] | None:
     """All that reports under a key are a function of, besides their column and kernel."""
-    if receipt.key is None or survey.pairs is None:
+    if receipt.key is None or pairs is None:
         return None
-    return {"key": receipt.key, "pairs": survey.pairs}
+    return {"key": receipt.key, "pairs": pairs}
 
 
 def _is_again(release: dict[str, Any], receipt: Receipt, drawn_by: dict[str, Any] | None) -> bool:
@@ -499,3 +511,81 @@ def _asked(item: Any, earlier: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _kind(notion: PrivacyNotion) -> PrivacyNotion:
     return notion.with_levels(*([1.0] * len(notion.levels)))
+
+
+def _specs(item: Any) -> list[str]:
+    """The notions of a design as they are written on the command line, where they can be."""
+    return [notion.spec for notion in getattr(item, "notions", ()) if _is_readable(notion)]
+
+
+def _is_readable(notion: PrivacyNotion) -> bool:
+    try:
+        return parse_notion(notion.spec) == notion
+    except InputError:
+        return False
+
+
+# Ledgers of the first kind: one JSON object with whole designs in it
+
+
+def releases_beside(
+    folders: Sequence[Path], ledger: Ledger, about: str, column: str
+) -> list[dict[str, Any]]:
+    """Releases of the same people in ledgers of the first kind, which lay beside outputs.
+
+    Where those went is not known, so that they are looked for in several folders. Warns
+    (:class:`CountsWarning`) of each, as it holds what reports must not be near.
+    """
+    own = os.path.realpath(ledger.path)
+    found: list[dict[str, Any]] = []
+    for path in dict.fromkeys(os.path.realpath(folder / _BESIDE) for folder in folders):
+        beside = Path(path)
+        if path == own or not beside.is_file() or not _is_first(read_text(beside)):
+            continue
+        rows, kernels = _read_first(beside)
+        found += [
+            {**row, "made": kernels[row["kernel"]]}
+            for row in rows
+            if about in row["about"] and row["column"] == column
+        ]
+        warn(
+            f"{beside} is a ledger of an earlier version: it holds whole designs, which may hold "
+            "counts of people, and paths of the data; keep it from whoever gets the reports",
+            CountsWarning,
+        )
+    return found
+
+
+def _is_first(text: str) -> bool:
+    """Whether a text is that of a ledger of the first kind."""
+    text = text.lstrip()[:_START]
+    return text.startswith("{") and f'"format": "{FORMAT}"' in text and '"schema": 1' in text
+
+
+def _read_first(path: Path) -> tuple[list[dict[str, Any]], dict[str, Mechanism]]:
+    """Releases and kernels of a ledger that holds whole designs; raises :class:`StorageError`."""
+    try:
+        content = read_json(path)
+        made = {key: from_json(item, str(path)) for key, item in content["mechanisms"].items()}
+        kernels = {key: mechanism_of(item) for key, item in made.items()}
+        rows = [
+            {
+                "kind": "release",
+                "time": str(row["date"]),
+                "name": Path(row["about"]).name,
+                "about": [f"file {row['about']}", f"name {row['about']}"],
+                "column": str(row["column"]),
+                "kernel": str(row["kernel"]),
+                "design": row.get("design"),
+                "notions": _specs(made[row["kernel"]]),
+                "source": row.get("source"),
+                "output": Path(row["output"]).name,
+            }
+            for row in content["releases"]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise StorageError(
+            f"ledger {path}: a part is missing or has another form, so the file was edited or "
+            "damaged; take the original ledger."
+        ) from None
+    return rows, kernels

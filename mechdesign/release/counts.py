@@ -1,18 +1,19 @@
-"""Counting reports: in tables, columns, and mappings of counts."""
+"""Counts of reports, and of rows about one person: from tables, columns, mappings of counts."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, UnknownNameError, quote
+from ..errors import DataError, InputError, RepeatWarning, UnknownNameError, quote, warn
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..tables import count_values, is_missing
-from .encoding import ABSENT, Codebook
+from ..theory._composition import compose
+from .codes import ABSENT, Codebook, check_choice
 from .receipts import check_receipt, receipts_of
 
 FEWEST = 10
@@ -20,12 +21,7 @@ _MOST = 1 << 53
 
 
 def count_reports(
-    reports: Any,
-    mechanism: Mechanism,
-    column: str | None = None,
-    *,
-    missing: str = "error",
-    texts: bool = False,
+    reports: Any, mechanism: Mechanism, column: str | None = None, *, missing: str = "error"
 ) -> NDArray[np.int64]:
     """How often each output of the mechanism was reported, ``(M,)``.
 
@@ -41,41 +37,96 @@ def count_reports(
     DataError
         For reports that the mechanism cannot produce, or too few of them.
     """
-    counts = _raw_counts(reports, mechanism, column, missing)
-    book = Codebook(mechanism.outputs, "outputs of the mechanism", texts=texts)
-    return tally(counts, book, mechanism, missing)
-
-
-def tally(
-    counts: Mapping[Label, int], book: Codebook, mechanism: Mechanism, missing: str = "error"
-) -> NDArray[np.int64]:
-    """Counts by label as a vector over the outputs, checked against the kernel."""
-    found = np.zeros(mechanism.shape[1], dtype=np.int64)
-    strangers, blank = [], 0
-    for label, count in counts.items():
-        count = check_count(count)
-        place = book.place(label)
-        if place != ABSENT:
-            found[place] += count
-        elif is_missing(label):
-            blank += count
-        else:
-            strangers.append(label)
-    if strangers:
-        raise book.refuse("reports", strangers, "pass the mechanism that made them")
-    if blank and missing != "drop":
+    check_choice("policy for missing reports", missing, ("error", "drop"))
+    if isinstance(reports, Mapping):
+        counts: Mapping[Label, int] = {tidy(k): tidy(n) for k, n in reports.items()}
+    elif column is not None:
+        counts = _count_columns(reports, [column], [mechanism])
+    elif hasattr(reports, "columns") and not isinstance(reports, np.ndarray):
         raise DataError(
             "reports",
-            expected="no missing reports",
-            got=str(blank),
-            remedy="leave them out with missing='drop' (--missing drop); estimates are then about "
-            "the others",
+            expected="the name of their column",
+            got="a table without it",
+            remedy="pass column=",
         )
-    check_counts(found, mechanism)
+    else:
+        counts = count_values(reports, missing=missing) if _has_any(reports) else {}
+    pairs = {(label,): count for label, count in counts.items()}
+    return _tally(pairs, [mechanism], ["reports"], missing)
+
+
+def count_pairs(
+    reports: Any, mechanisms: Sequence[Mechanism], columns: Sequence[str], missing: str
+) -> NDArray[np.int64]:
+    """How often each pair of outputs was reported in two columns, ``(M1, M2)``.
+
+    Takes a table with both columns or a mapping from pairs to counts; raises as
+    :func:`count_reports` does.
+    """
+    check_choice("policy for missing reports", missing, ("error", "drop"))
+    if isinstance(reports, Mapping):
+        counts = {
+            (tidy(key[0]), tidy(key[1])): tidy(count)
+            for key, count in reports.items()
+            if isinstance(key, tuple) and len(key) == 2
+        }
+        if len(counts) != len(reports):
+            raise DataError(
+                "counts of reports",
+                expected="pairs of outputs as keys",
+                got="other keys",
+                remedy="write {('a', 'x'): 12, …}",
+            )
+    else:
+        counts = _count_columns(reports, list(columns), mechanisms)
+    names = [f"reports in column {quote(column)}" for column in columns]
+    return _tally(counts, mechanisms, names, missing)
+
+
+def _tally(
+    counts: Mapping[tuple[Label, ...], int],
+    mechanisms: Sequence[Mechanism],
+    names: Sequence[str],
+    missing: str,
+) -> NDArray[np.int64]:
+    """Counts by labels as an array over the outputs of each mechanism, checked."""
+    books = [Codebook(m.outputs, "outputs of the mechanism") for m in mechanisms]
+    found = np.zeros([len(book.labels) for book in books], dtype=np.int64)
+    unseen: list[list[Label]] = [[] for _ in books]
+    blanks = [0] * len(books)
+    for labels, count in counts.items():
+        count = _checked_count(count)
+        places = [book.place(label) for book, label in zip(books, labels, strict=True)]
+        absent = [i for i, place in enumerate(places) if place == ABSENT]
+        if not absent:
+            found[tuple(places)] += count
+            continue
+        blank = [i for i in absent if is_missing(labels[i])]
+        if blank and missing == "drop":
+            continue
+        for i in absent:
+            if i in blank:
+                blanks[i] += count
+            else:
+                unseen[i].append(labels[i])
+    for name, book, others, empty in zip(names, books, unseen, blanks, strict=True):
+        if others:
+            raise book.refuse(name, others, "pass the mechanism that made them")
+        if empty:
+            raise DataError(
+                name,
+                expected="no missing reports",
+                got=str(empty),
+                remedy="leave them out with missing='drop' (--missing drop); estimates are then "
+                "about the others",
+            )
+    for axis, mechanism in enumerate(mechanisms):
+        others_of = tuple(i for i in range(found.ndim) if i != axis)
+        _check_counts(found.sum(axis=others_of), mechanism)
     return found
 
 
-def check_count(count: Any) -> int:
+def _checked_count(count: Any) -> int:
     """How often something was reported, an exact number of rows of a table."""
     whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
     if not whole or not 0 <= count <= _MOST:
@@ -88,7 +139,7 @@ def check_count(count: Any) -> int:
     return int(count)
 
 
-def check_counts(found: NDArray[np.int64], mechanism: Mechanism) -> None:
+def _check_counts(found: NDArray[np.int64], mechanism: Mechanism) -> None:
     """Refuse reports of probability zero, and too few."""
     never = np.asarray(mechanism.weights == 0, dtype=bool).all(axis=0)
     wrong = np.flatnonzero(never & (found > 0))
@@ -109,25 +160,6 @@ def check_counts(found: NDArray[np.int64], mechanism: Mechanism) -> None:
         )
 
 
-def _raw_counts(
-    reports: Any, mechanism: Mechanism, column: str | None, missing: str
-) -> Mapping[Label, int]:
-    if not isinstance(missing, str) or missing not in ("error", "drop"):
-        raise UnknownNameError("policy for missing reports", missing, ["error", "drop"])
-    if isinstance(reports, Mapping):
-        return {tidy(key): tidy(value) for key, value in reports.items()}
-    if column is not None:
-        return count_columns(reports, [column], mechanism)
-    if hasattr(reports, "columns") and not isinstance(reports, np.ndarray):
-        raise DataError(
-            "reports",
-            expected="the name of their column",
-            got="a table without it",
-            remedy="pass column=",
-        )
-    return count_values(reports, missing=missing) if _has_any(reports) else {}
-
-
 def _has_any(reports: Any) -> bool:
     try:
         return len(reports) > 0
@@ -135,11 +167,10 @@ def _has_any(reports: Any) -> bool:
         return True
 
 
-def count_columns(table: Any, columns: list[str], *mechanisms: Mechanism) -> dict[Any, int]:
-    """How often each value (or tuple of values) occurs in columns of any table.
-
-    Receipts that the columns carry must name the mechanisms.
-    """
+def _count_columns(
+    table: Any, columns: list[str], mechanisms: Sequence[Mechanism]
+) -> dict[Any, int]:
+    """:func:`count_rows` of reports, whose receipts must name the mechanisms."""
     receipts = receipts_of(table)
     for column, mechanism in zip(columns, mechanisms, strict=True):
         if column in receipts:
@@ -241,3 +272,32 @@ def _sum(parts: Iterable[dict[Any, int]]) -> dict[Any, int]:
         for key, count in part.items():
             total[key] = total.get(key, 0) + count
     return total
+
+
+def warn_of_repeats(frame: Any, person: str, item: Any) -> None:
+    """Warn when a table holds several rows about one person, with what they add up to."""
+    warn_of_rows(most_rows_of_one(frame, person), person, item)
+
+
+def warn_of_rows(most: int, person: str, item: Any) -> None:
+    """Warn when one person has more than one row."""
+    if most > 1:
+        warn(
+            f"column {person!r}: one person has {most} rows; {compose(item, times=most)}, where "
+            "each report alone keeps what was asked; report once per person, or design for "
+            "less leakage",
+            RepeatWarning,
+        )
+
+
+def most_rows_of_one(frame: Any, person: str) -> int:
+    """The largest number of rows with the same value in a column of any table."""
+    if isinstance(frame, Iterator) or hasattr(frame, "read_all"):
+        raise InputError(
+            "person",
+            expected="a table that can be read twice",
+            got=f"a {type(frame).__name__}",
+            remedy="count the rows of each person first, and see md.compose",
+        )
+    counts = count_rows(frame, [person])
+    return max((n for who, n in counts.items() if not is_missing(who)), default=0)

@@ -1,0 +1,364 @@
+"""Tables in memory and streams of batches: the adapters of pandas, polars, Arrow and DuckDB.
+
+An adapter is a function of a table and a :class:`ColumnRelease` that gives the table back. It hands
+the release a way to read a column, as an Arrow array or as a list, and writes the output positions
+that it gets for its rows as labels, of the type that the column had where they fit it.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, InputError, MechdesignError, quote
+from .codes import ABSENT, cell_text
+from .column import ColumnRelease, check_distinct, check_rows, find_column
+from .receipts import KEY, receipts_of, receipts_to_text, with_receipt
+
+
+def load_arrow() -> Any:
+    """The pyarrow module, or an error that says how to get it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MechdesignError(
+            "tables need pyarrow, which is not installed; pip install 'mechdesign[frames]'."
+        ) from None
+    return pyarrow
+
+
+# Arrow
+
+
+def privatize_arrow(table: Any, release: ColumnRelease) -> Any:
+    """An Arrow Table or RecordBatch, with its receipt."""
+    release.check_names(table.schema.names)
+    check_rows(table.num_rows)
+    made = privatize_batch(table, release)
+    return made.replace_schema_metadata(with_receipt(made.schema, release.receipt()).metadata)
+
+
+def privatize_reader(reader: Any, release: ColumnRelease) -> Any:
+    """A RecordBatchReader, read in constant memory."""
+    schema = reported_schema(reader.schema, release)
+    return load_arrow().RecordBatchReader.from_batches(schema, _stream(reader, release, schema))
+
+
+def privatize_batches(batches: Iterable[Any], release: ColumnRelease) -> Iterator[Any]:
+    """An iterable of Arrow batches; those that are there already are checked at once."""
+    if isinstance(batches, Sequence):
+        for batch in batches:
+            _check_batch(batch)
+        check_rows(sum(batch.num_rows for batch in batches))
+        if release.identity is not None:
+            for batch in batches:
+                release.survey(column_reader(batch))
+            release = release.checked()
+    return _stream(batches, release)
+
+
+def _stream(batches: Iterable[Any], release: ColumnRelease, schema: Any = None) -> Iterator[Any]:
+    for batch in batches:
+        _check_batch(batch)
+        schema = schema or reported_schema(batch.schema, release)
+        yield privatize_batch(batch, release).replace_schema_metadata(schema.metadata)
+    check_rows(release.rows)
+
+
+def _check_batch(batch: Any) -> None:
+    pa = load_arrow()
+    if not isinstance(batch, (pa.RecordBatch, pa.Table)):
+        raise DataError(
+            "batches",
+            expected="Arrow batches (pyarrow.RecordBatch or Table)",
+            got=f"a {type(batch).__name__}",
+            remedy="pass a table, or an iterable of batches",
+        )
+
+
+def column_reader(batch: Any) -> Callable[[Any], Any]:
+    """A function that reads a column of an Arrow table by its name."""
+    return lambda name: batch.column(find_column(batch.schema.names, name))
+
+
+def privatize_batch(batch: Any, release: ColumnRelease) -> Any:
+    """A RecordBatch or Table with the column replaced; everything else is as it was."""
+    release.check_names(batch.schema.names)
+    drawn = release.draw(column_reader(batch))
+    place = find_column(batch.schema.names, release.column)
+    field = batch.schema.field(place)
+    array = _arrow_labels(drawn, release, field.type)
+    return batch.set_column(place, field.with_type(array.type), array)
+
+
+def reported_schema(schema: Any, release: ColumnRelease) -> Any:
+    """The schema of what comes out, with the receipt in its metadata."""
+    release.check_names(schema.names)
+    place = find_column(schema.names, release.column)
+    field = schema.field(place)
+    kind = _arrow_labels(np.empty(0, dtype=np.int64), release, field.type).type
+    return with_receipt(schema.set(place, field.with_type(kind)), release.receipt(rows=False))
+
+
+def _arrow_labels(drawn: NDArray[np.int64], release: ColumnRelease, kind: Any) -> Any:
+    """An Arrow array of output labels, of the given type where the labels fit it."""
+    pa = load_arrow()
+    outputs = release.mechanism.outputs
+    absent = drawn == ABSENT
+    indices = pa.array(drawn, mask=absent if absent.any() else None)
+    if pa.types.is_dictionary(kind):
+        labels, width = label_array(outputs, kind.value_type), kind.index_type
+        if len(labels) - 1 > np.iinfo(width.to_pandas_dtype()).max:
+            width = pa.int32()
+        ordered = bool(kind.ordered) and outputs == release.mechanism.inputs
+        return pa.DictionaryArray.from_arrays(indices.cast(width), labels, ordered=ordered)
+    labels = label_array(outputs, kind)
+    if "_view" in str(labels.type):
+        # Arrow selects no rows of views.
+        return pa.array(labels.to_pylist()).take(indices).cast(labels.type)
+    return labels.take(indices)
+
+
+def label_array(labels: Sequence[Any], kind: Any) -> Any:
+    """Labels as an Arrow array: of the given type, else of their own, else as text."""
+    pa = load_arrow()
+    for wanted in (kind, None):
+        try:
+            found = pa.array(list(labels), type=wanted)
+            if _same_labels(found.to_pylist(), labels):
+                return found
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            continue
+    return pa.array(_label_texts(labels))
+
+
+def _same_labels(found: list[Any], labels: Sequence[Any]) -> bool:
+    """Whether values are the labels, none of them lost in a conversion (1.0 is 1, True is not)."""
+    return found == list(labels) and all(
+        isinstance(a, bool) == isinstance(b, bool) for a, b in zip(found, labels, strict=True)
+    )
+
+
+def _label_texts(labels: Sequence[Any]) -> list[str]:
+    """Output labels as distinct text."""
+    texts = [cell_text(label) for label in labels]
+    if len(set(texts)) < len(texts):
+        twice = next(text for text in texts if texts.count(text) > 1)
+        raise DataError(
+            "outputs of the mechanism",
+            expected="labels that are distinct as text",
+            got=f"{quote(twice)} for two of them",
+            remedy="relabel the outputs",
+        )
+    return texts
+
+
+# pandas
+
+
+def privatize_pandas(frame: Any, release: ColumnRelease, *, part: bool = False) -> Any:
+    """A shallow copy of the frame, or of a part of a table, with its dtype and index kept."""
+    import pandas as pd
+
+    release.check_names(list(frame.columns))
+    if not part:
+        check_rows(len(frame))
+    drawn = release.draw(lambda name: pandas_values(frame[name]))
+    outputs, dtype = release.mechanism.outputs, frame[release.column].dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        ordered = bool(dtype.ordered) and outputs == release.mechanism.inputs
+        labels = pd.Index(list(outputs), tupleize_cols=False)
+        values = pd.Series(pd.Categorical.from_codes(drawn, categories=labels, ordered=ordered))
+    else:
+        # Positions that are not there become null.
+        values = _pandas_labels(outputs, dtype).reindex(drawn)
+    made = frame.copy(deep=False)
+    made[release.column] = values.set_axis(frame.index)
+    carried = {**receipts_of(frame), str(release.column): release.receipt(rows=not part)}
+    made.attrs = {**frame.attrs, KEY: receipts_to_text(carried)}
+    return made
+
+
+def pandas_values(series: Any) -> Any:
+    """An Arrow array, or a list where values of several types have no common Arrow type."""
+    pa = load_arrow()
+    try:
+        return pa.Array.from_pandas(series)
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowTypeError,
+        pa.ArrowNotImplementedError,
+        OverflowError,
+        UnicodeError,
+    ):
+        return series.to_list()
+
+
+def _pandas_labels(outputs: tuple[Any, ...], dtype: Any) -> Any:
+    """Labels as a series of the dtype where they fit it, else of their own."""
+    import pandas as pd
+
+    plain = np.empty(len(outputs), dtype=object)
+    plain[:] = outputs
+    try:
+        found = pd.Series(plain, dtype=dtype)
+        if _same_labels(found.tolist(), outputs):
+            return found
+    except (ValueError, TypeError, OverflowError):
+        pass
+    return pd.Series(plain).infer_objects()
+
+
+# polars
+
+
+def privatize_polars(frame: Any, release: ColumnRelease) -> Any:
+    """A polars data frame, with the dtype of the column kept."""
+    release.check_names(frame.columns)
+    check_rows(frame.height)
+    return frame.with_columns(_polars_reports(frame, release))
+
+
+def privatize_lazy(frame: Any, release: ColumnRelease) -> Any:
+    """A polars lazy frame.
+
+    Where rows have identities, it is drawn when it is collected, and rows that were not there by
+    now are an error then: a plan that numbers its rows may number them anew each time. Otherwise
+    it is collected and drawn here, as a plan that is evaluated twice would draw twice.
+    """
+    import polars as pl
+    from polars import selectors
+
+    schema = frame.collect_schema()
+    release.check_names(schema.names())
+    if release.identity is None:
+        return privatize_polars(frame.collect(), release).lazy()
+    # Names as they are: pl.col takes some of them for patterns.
+    column, row = release.column, release.identity.column
+    there = frame.select(selectors.by_name(row, column)).collect()
+    check_rows(there.height)
+    codes = release.encode(_polars_values(there.get_column(column)))
+    identities = release.identify(lambda name: _polars_values(there.get_column(name)), codes)
+    assert identities is not None
+    checked = release.fixed(identities, codes)
+
+    def evaluate(pairs: Any) -> Any:
+        part = pairs.struct.unnest()
+        part.columns = [column, row]
+        try:
+            return _polars_reports(part, checked)
+        except InputError as problem:
+            raise LazyDataError(str(problem)) from None
+
+    dtype = _polars_labels(release, schema[column]).dtype
+    pairs = pl.struct(
+        selectors.by_name(column).alias("secret"), selectors.by_name(row).alias("identity")
+    )
+    # A report depends on its own row only, so that rows may be left out before it is drawn.
+    made = pairs.map_batches(evaluate, return_dtype=dtype, is_elementwise=True)
+    return frame.with_columns(made.alias(column))
+
+
+class LazyDataError(DataError):
+    """A :class:`DataError` inside a plan: polars makes it anew from its message and more lines."""
+
+    def __init__(self, message: str) -> None:
+        own = message.partition("\n")[0]
+        found = re.fullmatch("(.*?): expected (.*), got (.*?); (.*?)[.]?", own)
+        subject, expected, got, remedy = found.groups() if found else ("table", "", own, "")
+        super().__init__(subject, expected=expected, got=got, remedy=remedy)
+
+
+def _polars_reports(frame: Any, release: ColumnRelease) -> Any:
+    import polars as pl
+
+    drawn = release.draw(lambda name: _polars_values(frame.get_column(name)))
+    places = pl.Series(drawn)
+    if (drawn < 0).any():
+        places = places.set(places < 0, None)
+    series = frame.get_column(release.column)
+    return _polars_labels(release, series.dtype).gather(places).alias(series.name)
+
+
+def _polars_values(series: Any) -> Any:
+    """An Arrow array, or a list where the values have no Arrow type."""
+    import polars as pl
+
+    if series.dtype == pl.Object:
+        return series.to_list()
+    try:
+        return series.to_arrow()
+    except load_arrow().ArrowInvalid:
+        return series.to_list()
+
+
+def _polars_labels(release: ColumnRelease, dtype: Any) -> Any:
+    """Output labels as a series of the dtype where they fit it, else of their own."""
+    import polars as pl
+
+    outputs = release.mechanism.outputs
+    if isinstance(dtype, pl.Enum):
+        texts = _label_texts(outputs)
+        return pl.Series(texts, dtype=pl.Enum(texts))
+    if isinstance(dtype, pl.Categorical):
+        return pl.Series(_label_texts(outputs), dtype=dtype)
+    plain = pl.String if dtype == pl.Object else dtype
+    return pl.from_arrow(label_array(outputs, pl.Series([], dtype=plain).to_arrow().type))
+
+
+# DuckDB
+
+
+def privatize_duckdb(relation: Any, release: ColumnRelease) -> Any:
+    """A DuckDB relation, as an Arrow table held in memory, as a relation on its connection.
+
+    DuckDB looks for a name among the tables and views of the connection before it looks among the
+    variables of the caller. So the table is handed over under a random name that no catalog has,
+    as the only variable of the expression that asks for it.
+    """
+    import duckdb
+
+    table = relation.to_arrow_table()
+    check_distinct(table.schema.names)
+    view, name = _fresh_name(), _fresh_name()
+    try:
+        asked = relation.query(
+            view,
+            "SELECT current_setting('python_enable_replacements') "
+            "AND current_setting('enable_external_access')",
+        )
+        reads_variables = asked.fetchall()[0][0]
+    except duckdb.Error as problem:
+        raise DataError(
+            "DuckDB relation",
+            expected="a connection that takes a table in",
+            got=f"an error of DuckDB ({str(problem).splitlines()[0]:.120})",
+            remedy="pass relation.to_arrow_table(), for example where the database is read-only",
+        ) from None
+    made = None
+    try:
+        if reads_variables:
+            # The key of the dictionary is the name of the variable.
+            scope = {"ask": relation.query, "view": view, "text": f'SELECT * FROM "{name}"'}
+            made = eval("ask(view, text)", {**scope, name: privatize_arrow(table, release)})
+    finally:
+        # Versions before 2 keep the relation as a view of that name.
+        relation.query(view, f'DROP VIEW IF EXISTS "{view}"')
+    if made is None:
+        raise DataError(
+            "DuckDB relation",
+            expected="a connection that reads Arrow tables of Python (replacement scans)",
+            got="one where that is switched off",
+            remedy="SET python_enable_replacements = true (which takes enable_external_access), or "
+            "pass relation.to_arrow_table() and register what comes back",
+        )
+    return made
+
+
+def _fresh_name() -> str:
+    return f"mechdesign_{secrets.token_hex(16)}"

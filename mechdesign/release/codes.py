@@ -1,0 +1,321 @@
+"""From values to positions among labels: the one place where values of tables are understood.
+
+Whatever a table holds comes here as an Arrow array, a NumPy vector or a list, and leaves as
+integers: the position of an input of the mechanism for each row, or :data:`ABSENT`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, InputError, UnknownNameError, quote
+from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, tidy
+from ..tables import MISSING_TEXT, is_missing
+
+ABSENT = -1
+
+_SHOWN: ContextVar[bool] = ContextVar("mechdesign_shown_values", default=False)
+
+
+@contextmanager
+def show_values() -> Iterator[None]:
+    """Let messages quote values of the data, which are secrets, while this lasts.
+
+    Without it they quote labels of the mechanism only, and say how many other values there are and
+    in which rows: what is raised ends in logs, those of a cluster among them.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
+    >>> with md.show_values():
+    ...     md.Sampler(flip).draw(["perhaps"])
+    Traceback (most recent call last):
+    mechdesign.errors.DataError: symbols: expected inputs of the mechanism 'no', 'yes', got
+    'perhaps'; correct them, or design for them.
+    """
+    token = _SHOWN.set(True)
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
+
+
+def cell_text(label: Label) -> str:
+    """How a label is written in a cell of a text file: tuples as JSON lists.
+
+    >>> cell_text("a"), cell_text(3), cell_text(("a", 1))
+    ('a', '3', '["a", 1]')
+    """
+    if isinstance(label, tuple):
+        return json.dumps(label, default=str, ensure_ascii=False)
+    return str(label)
+
+
+class Codebook:
+    """Positions of labels, looked up by value or by their text.
+
+    Numbers match by value (1.0 is 1), but text never matches a number nor ``True`` a 1, unless
+    ``texts`` says that the values were read from a text file.
+    """
+
+    def __init__(self, labels: Sequence[Label], what: str, *, texts: bool = False) -> None:
+        self.labels, self.what, self.texts = tuple(labels), what, texts
+        self._places = {_key(label): i for i, label in enumerate(self.labels)}
+        self._texts = {cell_text(label): i for i, label in enumerate(self.labels)}
+        if texts and len(self._texts) < len(self.labels):
+            raise DataError(
+                what,
+                expected="labels that are distinct as text",
+                got=f"{listing(self.labels)}, two of which are written alike",
+                remedy="relabel them, or use a data frame in Python, where types tell them apart",
+            )
+
+    def place(self, value: Any) -> int:
+        """Position of a value, or :data:`ABSENT`."""
+        if self.texts and isinstance(value, str):
+            word = value.strip()
+            found = self._texts.get(value, self._texts.get(word, ABSENT))
+            if found == ABSENT:
+                found = self._places.get(_key(parse_labels([word])[0]), ABSENT)
+            if found == ABSENT and value.startswith("'") and excel_safe_cell(value[1:]) == value:
+                # The file was written for spreadsheets.
+                found = self._texts.get(value[1:], ABSENT)
+            return found
+        try:
+            return self._places.get(_key(tidy(value)), ABSENT)
+        except TypeError:
+            return ABSENT
+
+    def places(self, values: Sequence[Any]) -> NDArray[np.int64]:
+        """Positions of several values."""
+        return np.fromiter(map(self.place, values), dtype=np.int64, count=len(values))
+
+    def is_blank(self, value: Any) -> bool:
+        """Whether a value is missing; so are some words in a cell of a text file."""
+        return is_missing(value) or (
+            self.texts and isinstance(value, str) and value.strip().lower() in MISSING_TEXT
+        )
+
+    def refuse(
+        self,
+        subject: str,
+        unseen: Sequence[Any],
+        remedy: str,
+        where: str = "",
+        *,
+        own: bool = False,
+    ) -> DataError:
+        """The error for values that no label matches.
+
+        Values of the data are secrets and are counted, not quoted, unless :func:`show_values` says
+        so. ``own`` is for what the user wrote, ``where`` for the rows.
+        """
+        quoted = own or _SHOWN.get()
+        cause = near_miss(unseen, self.labels)
+        if cause:
+            remedy = f"{cause}: {remedy}"
+        if not quoted:
+            remedy += "; --show-values (md.show_values()) quotes them"
+        kinds = {type(tidy(value)).__name__ for value in unseen}
+        types = {type(label).__name__ for label in self.labels}
+        if kinds.isdisjoint(types) and not self.texts and not (kinds | types) <= {"int", "float"}:
+            asked = " or ".join(sorted(types))
+            return DataError(
+                subject,
+                expected=f"{self.what} of type {asked}: {listing(self.labels)}",
+                got=f"values of type {' or '.join(sorted(kinds))}"
+                + (f": {listing(unseen)}" if quoted else where),
+                remedy="convert the column to the type of the labels",
+            )
+        return DataError(
+            subject,
+            expected=f"{self.what} {listing(self.labels)}",
+            got=listing(unseen)
+            if quoted
+            else f"{len(unseen)} other value{'s' if len(unseen) > 1 else ''}{where}",
+            remedy=remedy,
+        )
+
+
+def _key(label: Label) -> Any:
+    return (bool, label) if isinstance(label, bool) else label
+
+
+def check_choice(what: str, value: Any, known: Sequence[str]) -> None:
+    """Raise :class:`UnknownNameError` for an option that is none of the known ones."""
+    if not isinstance(value, str) or value not in known:
+        raise UnknownNameError(what, value, known)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What happens to values that are no inputs of the mechanism.
+
+    ``missing``: nulls and NaN, unless the mechanism has a null input; ``unseen``: other values.
+    What stays null tells everybody which rows had no usable value, which no notion covers.
+    """
+
+    missing: str = "error"
+    unseen: str = "error"
+    replacement: Any = None
+
+    def check(self, codebook: Codebook) -> None:
+        """Raise :class:`InputError` for policies that do not exist or do not fit together."""
+        check_choice("policy for missing values", self.missing, ("error", "keep", "replace"))
+        check_choice("policy for unseen values", self.unseen, ("error", "null", "replace"))
+        asked = "replace" in (self.missing, self.unseen)
+        if asked and self.replacement is None and codebook.place(None) == ABSENT:
+            raise InputError(
+                "replacement",
+                expected="the input that stands in for other values",
+                got="none",
+                remedy="name one of " + listing(codebook.labels),
+            )
+        if asked and codebook.place(self.replacement) == ABSENT:
+            raise codebook.refuse(
+                "replacement",
+                [self.replacement],
+                "name the input that stands in for others",
+                own=True,
+            )
+        if not asked and self.replacement is not None:
+            raise InputError(
+                "replacement",
+                expected="missing='replace' or unseen='replace' with it",
+                got=f"{quote(self.replacement)} alone",
+                remedy="say what it should replace",
+            )
+
+
+class Encoder:
+    """Values of a column as positions of inputs, by a policy.
+
+    Parameters
+    ----------
+    column : name of the column, for errors
+    inputs : labels of the mechanism
+    policy : what happens to values that are none of them
+    texts : whether cells were read from a text file, so that labels are matched by their text
+    """
+
+    def __init__(
+        self, column: Any, inputs: Sequence[Label], policy: Policy, *, texts: bool = False
+    ) -> None:
+        self.column, self.policy = column, policy
+        self.book = Codebook(inputs, "inputs of the mechanism", texts=texts)
+        policy.check(self.book)
+
+    def encode(self, values: Any, first: int = 0) -> NDArray[np.int64]:
+        """Input positions, and :data:`ABSENT` for rows whose report is null.
+
+        Parameters
+        ----------
+        values : pyarrow Array or ChunkedArray, NumPy vector, or list of values of any types
+        first : number of rows that came before, for errors
+
+        Raises
+        ------
+        DataError
+            For missing or unseen values that the policy refuses, and for values that are no labels.
+        """
+        distinct, places = distinct_values(values, self.column)
+        return self.look_up(distinct, places, first)
+
+    def look_up(
+        self, distinct: Sequence[Any], places: NDArray[np.int64], first: int = 0
+    ) -> NDArray[np.int64]:
+        """:meth:`encode` for distinct values and the place of each row among them.
+
+        A place behind the last value is that of null.
+        """
+        values = [*map(tidy, distinct), None]
+        codes = self.book.places(values)
+        missing = np.array([self.book.is_blank(value) for value in values])
+        kind = np.where(codes != ABSENT, 0, np.where(missing, 1, 2))
+        if kind.any():
+            self._apply(values, kind, codes, places, first)
+        return codes[places]
+
+    def _apply(
+        self,
+        values: list[Any],
+        kind: NDArray[np.int64],
+        codes: NDArray[np.int64],
+        places: NDArray[np.int64],
+        first: int,
+    ) -> None:
+        """Apply the policy to the values that are missing (1) or unseen (2) and do occur."""
+        counts = np.bincount(places, minlength=len(kind))
+        blank = int(counts[kind == 1].sum())
+        if blank and self.policy.missing == "error":
+            raise DataError(
+                f"column {self.column!r}",
+                expected="no missing values",
+                got=f"{blank} in {len(places)} rows",
+                remedy="fill them in, or choose missing='keep' or 'replace' (--missing)",
+            )
+        unseen = [v for v, k, c in zip(values, kind, counts, strict=True) if k == 2 and c]
+        if unseen and self.policy.unseen == "error":
+            rows = np.flatnonzero((kind == 2)[places])
+            raise self.book.refuse(
+                f"column {self.column!r}",
+                unseen,
+                "correct them, or choose unseen='null' or 'replace' (--unseen)",
+                f" in {len(rows)} row{'s' * (len(rows) > 1)}, "
+                f"first in row {first + int(rows[0]) + 1}",
+            )
+        stand_in = self.book.place(self.policy.replacement)
+        if self.policy.missing == "replace":
+            codes[kind == 1] = stand_in
+        if self.policy.unseen == "replace":
+            codes[kind == 2] = stand_in
+
+
+def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray[np.int64]]:
+    """The distinct values of a column, and the place of each row among them.
+
+    Nulls of an Arrow array have the place behind the last value. Raises :class:`DataError` with the
+    name of the column for values that cannot be told apart.
+
+    >>> distinct_values(["b", "a", "b"])
+    (['b', 'a'], array([0, 1, 0]))
+    """
+    if hasattr(values, "dictionary_encode"):
+        import pyarrow as pa
+
+        if isinstance(values, pa.ChunkedArray):
+            values = values.unify_dictionaries().combine_chunks()
+        if not pa.types.is_dictionary(values.type):
+            try:
+                values = values.dictionary_encode()
+            except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+                raise _no_values(column, f"values of type {values.type}") from None
+        found = values.dictionary.to_pylist()
+        places = values.indices.cast(pa.int64()).fill_null(len(found))
+        return found, places.to_numpy(zero_copy_only=False)
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        symbols, places = np.unique(values, return_inverse=True)
+        return list(symbols), places
+    try:
+        number = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    except TypeError:
+        raise _no_values(column, "values that are not hashable, such as lists") from None
+    return list(number), np.fromiter((number[value] for value in values), np.int64, len(values))
+
+
+def _no_values(column: Any, got: str) -> DataError:
+    return DataError(
+        f"column {column!r}",
+        expected="text, numbers or categories",
+        got=got,
+        remedy="select a column that holds one value per row",
+    )

@@ -1,0 +1,235 @@
+"""One column of secrets made a column of reports: codes in, draws out, whatever the table is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, UnknownNameError
+from ..mechanism import mechanism_of
+from ..published import kernel_fingerprint
+from .codes import ABSENT, Encoder, Policy
+from .identities import Admission, Identity, IdentityWords, encode_identities
+from .receipts import Fingerprinter, Receipt, make_receipt
+from .sampler import AliasTable, Words, words_from
+
+#: Reads a column of a table by its name, as an Arrow array, a NumPy vector or a list.
+Reader = Callable[[Any], Any]
+
+
+class ColumnRelease:
+    """Privatises one column, part by part, in constant memory.
+
+    Parameters
+    ----------
+    item : Mechanism or Design
+    column : name of the column
+    words : source of random words; one for each row
+    policy : what to do with values that are no inputs
+    texts : whether cells were read from a text file, so that labels are matched by their text
+    identity : the column that identifies the rows, and a key, which then decide the words; no
+        identity is admitted twice over all parts
+
+    Attributes
+    ----------
+    rows : number of rows so far
+    admission : of the identities, ``None`` where there are none or they were checked before
+    seen : words of the only rows that may come, sorted, where the table was seen before
+    reports : fingerprint of the reports so far
+    """
+
+    def __init__(
+        self,
+        item: Any,
+        column: Any,
+        words: Words | None = None,
+        policy: Policy | None = None,
+        *,
+        texts: bool = False,
+        identity: Identity | None = None,
+    ) -> None:
+        self.item, self.column, self.identity = item, column, identity
+        self.mechanism = mechanism_of(item)
+        self.words = words_from(words)
+        self.policy = policy or Policy()
+        self.encoder = Encoder(column, self.mechanism.inputs, self.policy, texts=texts)
+        self.texts = texts
+        self.rows = 0
+        self.admission = None if identity is None else Admission(identity)
+        self.seen: NDArray[np.uint64] | None = None
+        self.reports: Fingerprinter | None = None
+
+    @cached_property
+    def table(self) -> AliasTable:
+        """The thresholds that words are compared with."""
+        return AliasTable(self.mechanism)
+
+    @cached_property
+    def _kernel(self) -> str:
+        return kernel_fingerprint(self.mechanism)
+
+    # Copies for other parts of a table
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A hash under way cannot be copied; what is drawn elsewhere has its own.
+        return {**self.__dict__, "reports": None}
+
+    def with_parts(self, **parts: Any) -> ColumnRelease:
+        """The same release for other rows, with other attributes."""
+        other = copy(self)
+        other.__dict__.update({"rows": 0, **parts})
+        return other
+
+    def checked(self) -> ColumnRelease:
+        """The same release for a table whose identities are known to be admissible."""
+        return self.with_parts(admission=None)
+
+    def fixed(self, identities: list[bytes], codes: NDArray[np.int64]) -> ColumnRelease:
+        """The same release for a table of these rows, in any order and as often as they come."""
+        words = self._words_of(identities, codes)
+        return self.with_parts(admission=None, seen=np.sort(words.take(len(codes))))
+
+    def without_identity(self) -> ColumnRelease:
+        """What may be seen: the kernel and policy, no key and no design with its prior."""
+        self.table, self._kernel  # noqa: B018 - computed once, for all who get a copy
+        words = words_from(None)
+        return self.with_parts(identity=None, admission=None, words=words, item=self.mechanism)
+
+    # What is released
+
+    def check_names(self, names: Sequence[Any]) -> None:
+        """Raise an error for a table that lacks a column of the release, or has it twice."""
+        for column in self.columns:
+            find_column(names, column)
+
+    @property
+    def columns(self) -> list[Any]:
+        """The columns that a report depends on: that of identities, if any, and the secret."""
+        return [*([self.identity.column] if self.identity else []), self.column]
+
+    @property
+    def surveyed(self) -> list[Any]:
+        """The columns that :meth:`survey` reads."""
+        assert self.identity is not None
+        return self.columns if self.identity.by_person else self.columns[:1]
+
+    def receipt(self, *, rows: bool = True) -> Receipt:
+        """What made the reports so far."""
+        found = make_receipt(
+            self.item,
+            self.column,
+            self.identity or self.words,
+            missing=self.policy.missing,
+            unseen=self.policy.unseen,
+            **(self.identity.receipt_fields() if self.identity else {}),
+        )
+        if not rows:
+            return found
+        reports = None if self.reports is None else self.reports.result().sequence
+        return replace(found, rows=self.rows, reports=reports)
+
+    # Codes in, draws out
+
+    def draw(self, read: Reader) -> NDArray[np.int64]:
+        """Output positions for the rows of a part of the table, -1 where the report is null.
+
+        Parameters
+        ----------
+        read : function that gives a column of the part by its name
+        """
+        codes = self.encode(read(self.column))
+        return self.draw_codes(codes, self.identify(read, codes))
+
+    def encode(self, values: Any) -> NDArray[np.int64]:
+        """Input positions for the values of the column, by the policy; -1 for null reports."""
+        return self.encoder.encode(values, self.rows)
+
+    def identify(self, read: Reader, codes: NDArray[np.int64] | None) -> list[bytes] | None:
+        """Identities of the rows of a part, none of which came before; ``None`` without any."""
+        if self.identity is None:
+            return None
+        found = encode_identities(read(self.identity.column), self.identity.column, self.texts)
+        self.admit(found, codes)
+        return found
+
+    def admit(self, identities: list[bytes], codes: NDArray[np.int64] | None) -> None:
+        """Take in the identities of a part; raises :class:`DataError` where one came before."""
+        if self.admission is not None:
+            self.admission.admit(identities, codes)
+
+    def survey(self, read: Reader) -> tuple[list[bytes], NDArray[np.int64] | None]:
+        """Identities of a part that is drawn later, checked, and its codes where they are needed.
+
+        Only :attr:`surveyed` columns are read.
+        """
+        assert self.identity is not None
+        codes = self.encode(read(self.column)) if self.identity.by_person else None
+        found = self.identify(read, codes)
+        assert found is not None
+        # For errors, which say in which row they are.
+        self.rows += len(found)
+        return found, codes
+
+    def draw_codes(
+        self, codes: NDArray[np.int64], identities: list[bytes] | None = None
+    ) -> NDArray[np.int64]:
+        """Output positions for input positions, -1 for -1."""
+        words = self.words
+        if self.identity is not None:
+            assert identities is not None
+            words = self._words_of(identities, codes)
+        absent = codes == ABSENT
+        # Every row takes its word, so that the others do not depend on it.
+        drawn = self.table.draw(np.where(absent, 0, codes), words).astype(np.int64)
+        drawn[absent] = ABSENT
+        self.rows += len(codes)
+        outputs = self.mechanism.outputs
+        self.reports = self.reports or Fingerprinter()
+        self.reports.add_codes([*outputs, None], np.where(absent, len(outputs), drawn))
+        return drawn
+
+    def _words_of(self, identities: list[bytes], codes: NDArray[np.int64]) -> Words:
+        assert self.identity is not None
+        column, seen = str(self.column), self.seen
+        return IdentityWords(self.identity, column, self._kernel, identities, codes, seen)
+
+
+def find_column(names: Sequence[Any], column: Any) -> int:
+    """Position of a column among the names of a table, which has it once."""
+    names = list(names)
+    if not isinstance(column, Hashable) or column not in names:
+        raise UnknownNameError("column", column, map(str, names))
+    if names.count(column) > 1:
+        raise DataError(
+            "table",
+            expected=f"one column {column!r}",
+            got=f"{names.count(column)} of that name",
+            remedy="rename the columns",
+        )
+    return names.index(column)
+
+
+def check_distinct(names: Sequence[Any]) -> None:
+    """Raise :class:`DataError` for a table with two columns of one name."""
+    names = list(names)
+    if len(set(names)) < len(names):
+        raise DataError(
+            "table",
+            expected="distinct column names",
+            got=f"{next(name for name in names if names.count(name) > 1)!r} more than once",
+            remedy="rename the columns",
+        )
+
+
+def check_rows(rows: int) -> None:
+    """Raise :class:`DataError` for a table without rows."""
+    if rows == 0:
+        raise DataError(
+            "table", expected="at least one row", got="none", remedy="check how it was read"
+        )
