@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from .errors import MechdesignError as MechdesignError
     from .exact import Verdict as Verdict
     from .mechanism import Mechanism as Mechanism
-    from .plotting.estimates import plot_estimate as plot_estimate
-    from .plotting.frontiers import plot_frontiers as plot_frontiers
-    from .plotting.kernels import plot_kernel as plot_kernel
-    from .plotting.leakages import plot_leakage as plot_leakage
-    from .plotting.lifts import plot_lifts as plot_lifts
-    from .plotting.pml_bands import plot_pml_regions as plot_pml_regions
-    from .plotting.prices import plot_binding as plot_binding
-    from .plotting.regions import plot_regions as plot_regions
+    from .plotting._plot_binding import plot_binding as plot_binding
+    from .plotting._plot_estimate import plot_estimate as plot_estimate
+    from .plotting._plot_frontiers import plot_frontiers as plot_frontiers
+    from .plotting._plot_kernel import plot_kernel as plot_kernel
+    from .plotting._plot_leakage import plot_leakage as plot_leakage
+    from .plotting._plot_lifts import plot_lifts as plot_lifts
+    from .plotting._plot_pml_regions import plot_pml_regions as plot_pml_regions
+    from .plotting._plot_regions import plot_regions as plot_regions
     from .prior import Prior as Prior
     from .privacy import ALIP as ALIP
     from .privacy import DP as DP
@@ -144,14 +144,14 @@ _HOMES = {
     "convert": "theory.conversions",
     "implications": "theory.conversions",
     "write_report": "views.review",
-    "plot_frontiers": "plotting.frontiers",
-    "plot_estimate": "plotting.estimates",
-    "plot_kernel": "plotting.kernels",
-    "plot_leakage": "plotting.leakages",
-    "plot_lifts": "plotting.lifts",
-    "plot_pml_regions": "plotting.pml_bands",
-    "plot_binding": "plotting.prices",
-    "plot_regions": "plotting.regions",
+    "plot_frontiers": "plotting._plot_frontiers",
+    "plot_estimate": "plotting._plot_estimate",
+    "plot_kernel": "plotting._plot_kernel",
+    "plot_leakage": "plotting._plot_leakage",
+    "plot_lifts": "plotting._plot_lifts",
+    "plot_pml_regions": "plotting._plot_pml_regions",
+    "plot_binding": "plotting._plot_binding",
+    "plot_regions": "plotting._plot_regions",
     "Sampler": "release.sampler",
     "show_values": "release.encoding",
     "save_receipt": "release.receipts",

@@ -65,7 +65,7 @@ NEIGHBOURS = {
 # Base files that the other files of their folder build on.
 BASES = {
     "cli": {"options", "subjects"},
-    "plotting": {"style", "ticks", "items"},
+    "plotting": {"style", "ticks", "coercion"},
     "privacy": {
         "hypotheses",
         "notion",

@@ -161,7 +161,7 @@ def _writer(path: Path, force: bool, *, excel_safe: bool) -> Callable[[Compariso
 
 
 def _write_picture(force: bool, found: Comparison, path: Path) -> None:
-    from ..plotting.frontiers import plot_frontiers
+    from ..plotting._plot_frontiers import plot_frontiers
     from ..plotting.style import figure_of, save_figure
 
     save_figure(figure_of(plot_frontiers(found)), path, overwrite=force)

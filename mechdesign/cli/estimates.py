@@ -149,7 +149,7 @@ def estimate(
         misfit=misfit,
     )
     if plot is not None:
-        from ..plotting.estimates import plot_estimate
+        from ..plotting._plot_estimate import plot_estimate
         from ..plotting.style import save_figure
 
         save_figure(plot_estimate(made).figure, plot, overwrite=force)

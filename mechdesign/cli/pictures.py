@@ -39,7 +39,8 @@ def plot(
             "-k",
             help="kernel; lifts: what outcomes do to beliefs, with the bounds; leakage: of each "
             "outcome; binding: the constraints that bind, with prices; regions: which bound "
-            "implies which under the prior; pml-regions: what outcomes may rule out, by level.",
+            "implies which under the prior; pml-regions: what outcomes may rule out, by level; or "
+            "the import path of a picture of your own, such as mypackage.mymodule:plot_mine.",
         ),
     ] = "kernel",
     table: PriorTable = None,
@@ -56,9 +57,9 @@ def plot(
 
     A saved design brings its own prior and notions; a kernel of any tool needs a prior.
     """
-    from ..plotting.style import save_figure
+    from ..plotting.style import figure_of, save_figure
 
-    if not isinstance(kind, str) or kind not in KINDS:
+    if not isinstance(kind, str) or (kind not in KINDS and ":" not in kind):
         raise UnknownNameError("kind of picture", kind, KINDS)
     expect_picture(output, force=force)
     asked = read_subject(
@@ -80,31 +81,32 @@ def plot(
         "regions": _regions,
         "pml-regions": _pml_regions,
     }
-    save_figure(draw[kind](asked).figure, output, overwrite=force)
+    axes = draw[kind](asked) if kind in draw else _imported(asked, kind)
+    save_figure(figure_of(axes), output, overwrite=force)
     note(f"saved {output}")
 
 
 def _kernel(asked: Subject) -> Any:
-    from ..plotting.kernels import plot_kernel
+    from ..plotting._plot_kernel import plot_kernel
 
     return plot_kernel(asked.mechanism, asked.prior)
 
 
 def _lifts(asked: Subject) -> Any:
-    from ..plotting.lifts import plot_lifts
+    from ..plotting._plot_lifts import plot_lifts
 
     return plot_lifts(asked.mechanism, asked.prior, asked.notions or None)
 
 
 def _leakage(asked: Subject) -> Any:
     from .._audit import audit
-    from ..plotting.leakages import plot_leakage
+    from ..plotting._plot_leakage import plot_leakage
 
     return plot_leakage(audit(asked.mechanism, asked.prior, list(asked.notions) or None))
 
 
 def _binding(asked: Subject) -> Any:
-    from ..plotting.prices import plot_binding
+    from ..plotting._plot_binding import plot_binding
     from ..solve.designing import Design
 
     design = asked.item
@@ -119,14 +121,20 @@ def _binding(asked: Subject) -> Any:
 
 
 def _regions(asked: Subject) -> Any:
-    from ..plotting.regions import plot_regions
+    from ..plotting._plot_regions import plot_regions
 
     return plot_regions(asked.prior)
 
 
 def _pml_regions(asked: Subject) -> Any:
-    from ..plotting.pml_bands import plot_pml_regions
+    from ..plotting._plot_pml_regions import plot_pml_regions
     from ..privacy.pointwise import PML
 
     levels = [n.epsilon for n in asked.notions if isinstance(n, PML) and n.epsilon < float("inf")]
     return plot_pml_regions(asked.prior, levels or None)
+
+
+def _imported(asked: Subject, path: str) -> Any:
+    from ..plotting._plot_imported import plot_imported
+
+    return plot_imported(path, asked.item, prior=asked.prior, privacy=asked.notions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._compare.frontiers import Comparison
 from .._compare.paths import MATCHED_BY
-from ..plotting.frontiers import plot_frontiers
+from ..plotting._plot_frontiers import plot_frontiers
 from .rendering import Figures, render
 
 

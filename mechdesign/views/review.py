@@ -11,10 +11,10 @@ from ..exact import Verdict
 from ..files import check_writable, write_text
 from ..labels import parse_labels, short_names
 from ..mechanism import Mechanism
-from ..plotting.kernels import plot_kernel
-from ..plotting.leakages import plot_leakage
-from ..plotting.lifts import plot_lifts
-from ..plotting.prices import plot_binding
+from ..plotting._plot_binding import plot_binding
+from ..plotting._plot_kernel import plot_kernel
+from ..plotting._plot_leakage import plot_leakage
+from ..plotting._plot_lifts import plot_lifts
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion, as_notions
 from ..solve.designing import Design, agreement_lines

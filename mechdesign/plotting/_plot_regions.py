@@ -1,4 +1,4 @@
-"""Which of two bounds on the information density implies the other, as a plot."""
+"""Which of two bounds on the information density implies the other, by their levels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import LevelError, quote
 from ..exact import float_at_least
 from ..prior import Prior
 from ..theory.formulas import Level, Setting, lower_star, upper_star
-from .style import PALETTE, decades, fit_figure, legend_beside, new_axes
+from .style import PALETTE, fit_figure, legend_beside, log_axis, new_axes
 
 Array = NDArray[np.float64]
 
@@ -137,8 +137,8 @@ def plot_regions(prior: Prior, most: float | None = None, ax: Any = None) -> Any
         found = regions(prior, most, least=least)
     ax = new_axes(ax)
     if least:
-        decades(ax.xaxis)
-        decades(ax.yaxis)
+        log_axis(ax.xaxis)
+        log_axis(ax.yaxis)
     top, right = float(found.lower[-1]), float(found.implied_upper[-1])
     grid = np.geomspace(least, right, 400) if least else np.linspace(0.0, right, 400)
     edge = np.union1d(grid, np.concatenate([found.upper, found.implied_upper]))

@@ -1,4 +1,4 @@
-"""What a picture of a kernel is drawn from: a design, a mechanism or an array, and a prior."""
+"""The mechanism and the prior of whatever a picture of a kernel is drawn from."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from ..prior import Prior
 from ..solve.designing import Design
 
 
-def kernel_of(item: Any, prior: Any) -> tuple[Mechanism, Prior | None]:
-    """The mechanism, and the prior given, else the one it was designed for, if any."""
+def mechanism_of(item: Any, prior: Any = None) -> tuple[Mechanism, Prior | None]:
+    """The mechanism of a design, a mechanism or an array, and its prior if one is known.
+
+    The prior is the one given, in the order of the inputs, else the one of the design.
+    """
     if isinstance(item, Design):
         prior = item.prior if prior is None else prior
         item = item.mechanism
@@ -21,9 +24,9 @@ def kernel_of(item: Any, prior: Any) -> tuple[Mechanism, Prior | None]:
     return (item if isinstance(item, Mechanism) else Mechanism(item)), None
 
 
-def kernel_and_prior(item: Any, prior: Any) -> tuple[Mechanism, Prior]:
-    """:func:`kernel_of` where a prior is needed; raises :class:`PriorError` without one."""
-    mechanism, known = kernel_of(item, prior)
+def mechanism_and_prior(item: Any, prior: Any = None) -> tuple[Mechanism, Prior]:
+    """:func:`mechanism_of` where a prior is needed; raises :class:`PriorError` without one."""
+    mechanism, known = mechanism_of(item, prior)
     if known is None:
         raise PriorError(
             "prior of a kernel",

@@ -11,7 +11,7 @@ from ..errors import LevelError, is_iterable
 from ..prior import Prior, as_prior
 from ..privacy.notion import check_level
 from ..privacy.ruling_out import pml_regions
-from .style import MARKERS, NORMAL, PALETTE, decades, fit_figure, legend_beside, new_axes
+from .style import MARKERS, PALETTE, fit_figure, legend_beside, log_axis, new_axes
 
 # A first region below this share of the picture needs a logarithmic axis, which begins and ends
 # this factor before the first and after the last level.
@@ -62,7 +62,7 @@ def plot_pml_regions(prior: Prior, epsilon: Any = None, ax: Any = None) -> Any:
     left = first / _BEFORE if first < right / _NARROW else 0.0
     if left:
         right *= _BEFORE
-        decades(ax.xaxis)
+        log_axis(ax.xaxis)
     edges = [left, *found.levels]
     heights = np.arange(last + 1)
     ax.stairs(heights, [*edges, right], fill=True, color=PALETTE[5], alpha=0.35, lw=0)
@@ -94,8 +94,8 @@ def plot_pml_regions(prior: Prior, epsilon: Any = None, ax: Any = None) -> Any:
     ax.set_xlim(left, right)
     ax.set_ylim(0, max(last, 1) * 1.05)
     ax.yaxis.get_major_locator().set_params(integer=True)
-    ax.set_xlabel("level ε of PML (nats)", fontsize=NORMAL)
-    ax.set_ylabel("symbols an outcome may rule out", fontsize=NORMAL)
+    ax.set_xlabel("level ε of PML (nats)")
+    ax.set_ylabel("symbols an outcome may rule out")
     return fit_figure(ax)
 
 

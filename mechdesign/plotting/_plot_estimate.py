@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, quote
 from ..prior import Prior
 from ..release.estimating import Estimate
-from .style import INK, NORMAL, PALE, PALETTE, fit_figure, legend_beside, new_axes
+from .style import INK, PALE, PALETTE, fit_figure, legend_beside, new_axes
 from .ticks import name_ticks
 
 
@@ -26,7 +26,7 @@ def plot_estimate(
     truth : what is known to be true, optional
         A Prior, a mapping of labels and numbers, or one number per label.
     reported : frequencies among the raw reports, optional
-        In the same forms: what somebody would believe who took reports for answers.
+        In the same forms: the naive estimate, which takes reports for the truth.
     ax : matplotlib axes, optional
         A new figure when left out; an empty figure is drawn on as well.
 
@@ -64,7 +64,7 @@ def plot_estimate(
     ax.hlines(places, low, high, color=PALETTE[0], lw=1.4, zorder=2)
     for ends in (low, high):
         ax.plot(ends, places, "|", color=PALETTE[0], markersize=7, mew=1.3, zorder=2)
-    # Unbiased estimates may lie outside of what is possible, and of their intervals then.
+    # Unbiased estimates may lie outside [0, 1], and then outside their intervals.
     ax.plot(
         middle,
         places,
@@ -78,9 +78,9 @@ def plot_estimate(
         known = _per_label(truth, estimate, "truth")
         ax.plot(known, places, "|", color="black", markersize=13, mew=1.6, zorder=4, label="truth")
     if reported is not None:
-        seen = _per_label(reported, estimate, "reported")
+        frequencies = _per_label(reported, estimate, "reported")
         ax.plot(
-            seen,
+            frequencies,
             places,
             "x",
             color=PALETTE[1],
@@ -96,7 +96,7 @@ def plot_estimate(
     name_ticks(ax, "y", estimate.labels)
     for place in places[1:]:
         ax.axhline(place - 0.5, color=PALE, lw=0.4, zorder=0)
-    ax.set_xlabel(f"share ({estimate.reports} reports)", fontsize=NORMAL)
+    ax.set_xlabel(f"share ({estimate.reports} reports)")
     legend_beside(ax)
     return fit_figure(ax)
 

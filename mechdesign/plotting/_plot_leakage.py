@@ -1,4 +1,4 @@
-"""What each outcome leaks under several notions."""
+"""The leakage of each outcome under several notions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .._audit import AuditReport
 from ..errors import InputError, UnknownNameError, is_iterable
 from ..privacy.averaging import AverageNotion
 from ..privacy.notion import PrivacyNotion
-from .style import DASHES, MARKERS, NORMAL, PALETTE, fit_figure, legend_beside, new_axes
-from .ticks import brief, mark_edge, name_ticks
+from .style import DASHES, MARKERS, PALETTE, fit_figure, legend_beside, new_axes
+from .ticks import mark_infinity, name_outcomes
 
-#: Notions drawn when nothing else is said, beside those that were asked.
+# Notions drawn by default, beside those that the audit was asked about.
 _USUAL = ("pml", "pmc", "ldp")
 _WIDTH = 0.6
 
@@ -25,9 +25,9 @@ def plot_leakage(report: AuditReport, notions: Any = None, ax: Any = None) -> An
     """Leakage of each outcome under several notions, in nats; returns the axes.
 
     The worst outcome of each notion has a ring. Levels that the audit was asked about are lines in
-    the colour of what they bound, with the verdict. What is infinite is drawn at the marked edge
-    above. Outcomes that cannot occur are left out. Of notions that average, the share of each
-    outcome is drawn, and no line, as their level bounds the sum.
+    the colour of what they bound, with the verdict. Infinite leakage is drawn in a strip above.
+    Outcomes that cannot occur are left out. For notions that bound a sum over outcomes the share of
+    each outcome is drawn, and no line, as the level bounds the sum.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def plot_leakage(report: AuditReport, notions: Any = None, ax: Any = None) -> An
     near = [level for one in series for level, _ in one.asked if level <= reach]
     top = max([highest, *near])
     top = top if top > 0.01 else 0.1
-    worst = bool(np.isposinf(values).any())
-    _, edge = mark_edge(ax, 0.0, top, above="infinite" if worst else "")
+    is_infinite = bool(np.isposinf(values).any())
+    _, edge = mark_infinity(ax, 0.0, top, above="infinite" if is_infinite else "")
     shift = (np.arange(len(series)) - (len(series) - 1) / 2) * (_WIDTH / max(len(series), 3))
     for k, one in enumerate(series):
         _draw(ax, one, k, np.arange(len(used)) + shift[k], edge)
@@ -83,12 +83,8 @@ def plot_leakage(report: AuditReport, notions: Any = None, ax: Any = None) -> An
                 ax.axhline(level, label=text, zorder=1, **style)
             else:
                 ax.plot([], [], ls="none", label=f"{text}\n(beyond the picture)")
-    ax.set_xlim(-0.6, len(used) - 0.4)
-    ax.grid(visible=False, axis="x")
-    shares = [brief(float(v)) for v in q[used]]
-    name_ticks(ax, "x", [report.mechanism.outputs[y] for y in used], shares)
-    ax.set_xlabel("output, with its probability", fontsize=NORMAL)
-    ax.set_ylabel("leakage (nats)", fontsize=NORMAL)
+    name_outcomes(ax, [report.mechanism.outputs[y] for y in used], q[used])
+    ax.set_ylabel("leakage (nats)")
     legend_beside(ax)
     return fit_figure(ax)
 
@@ -142,9 +138,9 @@ def _chosen(report: AuditReport, notions: Any) -> list[str]:
     classes = [type(n) if isinstance(n, PrivacyNotion) else n for n in notions]
     names = [str(getattr(cls, "__name__", cls)).strip().lower() for cls in classes]
     found = list(dict.fromkeys(names))
-    strangers = [name for name in found if name not in report.leakages]
-    if strangers:
-        raise UnknownNameError("notion of an audit", strangers[0], report.leakages)
+    unknown = [name for name in found if name not in report.leakages]
+    if unknown:
+        raise UnknownNameError("notion of an audit", unknown[0], report.leakages)
     if not found:
         raise InputError(
             "notions of a plot",

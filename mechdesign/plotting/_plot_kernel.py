@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .items import kernel_of
+from .coercion import mechanism_of
 from .style import INK, SMALL, fit_figure, new_axes
-from .ticks import brief, name_ticks, step_of
+from .ticks import name_ticks, short_probability, step_of
 
 # Cells of this many points hold a number of three characters.
 _WIDE, _HIGH = 23.0, 11.0
-# With more cells than this they are stored as pixels, and the white between them goes.
+# Above so many cells they are stored as pixels; up to so many, white lines separate them.
 _MANY_CELLS, _EDGED = 2500, 1000
 _DARK = 0.55
 
@@ -49,7 +49,7 @@ def plot_kernel(item: Any, prior: Any = None, ax: Any = None) -> Any:
     ['a  0.5', 'b  0.3', 'c  0.2']
     >>> matplotlib.pyplot.close("all")
     """
-    mechanism, known = kernel_of(item, prior)
+    mechanism, known = mechanism_of(item, prior)
     kernel = mechanism.kernel
     n, m = kernel.shape
     ax = new_axes(ax, (min(0.42 * max(m, 2), 7.0), min(0.27 * max(n, 2), 9.0)))
@@ -74,8 +74,8 @@ def plot_kernel(item: Any, prior: Any = None, ax: Any = None) -> Any:
     ax.set_xlabel("output")
     ax.set_ylabel("input")
     if known is not None:
-        masses = [brief(float(v)) for v in known.probabilities]
-        shares = [brief(float(v)) for v in mechanism.output_distribution(known)]
+        masses = [short_probability(float(v)) for v in known.probabilities]
+        shares = [short_probability(float(v)) for v in mechanism.output_distribution(known)]
         ax.set_xlabel("output, with its probability")
         ax.set_ylabel("input, with its mass")
         hatched = np.flatnonzero(known.probabilities == 0).tolist()
@@ -116,7 +116,7 @@ def _write_numbers(ax: Any, mesh: Any, kernel: Any, hatched: list[int]) -> None:
 
 
 def _short(value: float) -> str:
-    """Two decimals; 0 and 1 only where they are meant.
+    """Two decimals; 0 and 1 only for exactly 0 and 1.
 
     >>> [_short(v) for v in (0.0, 0.004, 0.25, 0.996, 1.0)]
     ['0', '<.01', '.25', '>.99', '1']

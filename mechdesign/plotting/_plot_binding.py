@@ -1,4 +1,4 @@
-"""Which constraints hold a design back, and at what price."""
+"""The prices of the constraints that bind."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..solve.designing import Design
 from ..solve.priced_pairs import PricedConstraint
 from ..solve.shadow_prices import Binding, binding
 from .style import NORMAL, PALETTE, SMALL, fit_figure, legend_beside, new_axes
-from .ticks import plain, plain_names
+from .ticks import plain_name, plain_names
 
-#: Constraints shown when nothing else is said.
-MOST = 20
+# Constraints shown by default.
+_MOST = 20
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "----")
 
 
-def plot_binding(design: Design | Binding, most: int = MOST, ax: Any = None) -> Any:
-    """Bars of the prices of the constraints that bind, the dearest first; returns the axes.
+def plot_binding(design: Design | Binding, most: int = _MOST, ax: Any = None) -> Any:
+    """Bars of the prices of the constraints that bind, the largest first; returns the axes.
 
-    A bar is what one more nat at this constraint alone would be worth. What is left after ``most``
-    of them is summed in a last bar. See :func:`mechdesign.binding`.
+    A price is the utility gained per nat if this constraint alone is relaxed. The prices after the
+    first ``most`` are summed in a last bar. See :func:`mechdesign.binding`.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ def plot_binding(design: Design | Binding, most: int = MOST, ax: Any = None) -> 
             "number of constraints shown",
             expected="a positive whole number",
             got=quote(most),
-            remedy=f"leave it out for {MOST}",
+            remedy=f"leave it out for {_MOST}",
         )
     found = design if isinstance(design, Binding) else binding(design)
     shown, rest = found.constraints[:most], found.constraints[most:]
     rows = len(shown) + bool(rest)
     ax = new_axes(ax, (4.0, 0.24 * max(rows, 2)))
-    ax.set_xlabel("worth of one more nat", fontsize=NORMAL)
+    ax.set_xlabel("worth of one more nat")
     if not rows:
         ax.set_yticks([])
         ax.set_xlim(0, 1)
@@ -110,7 +110,7 @@ def _texts(found: Binding, shown: Sequence[PricedConstraint]) -> list[str]:
 
     def side(name: str) -> str:
         if name not in symbols:
-            return plain(name, 40)
+            return plain_name(name, 40)
         return f"'{symbols[name]}'" if name[0] in "'\"" else symbols[name]
 
     lines = []

@@ -1,4 +1,4 @@
-"""What each outcome does to the belief in each symbol, with the bounds."""
+"""The lift of each symbol at each outcome, with the bounds of the notions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from ..privacy.pointwise import ALIP, LIP, PMC, PML
 from ..solve.designing import Design
 from ..theory.conversions import implications
-from .items import kernel_and_prior
-from .style import DASHES, INK, MARKERS, NORMAL, PALETTE, fit_figure, legend_beside, new_axes
-from .ticks import brief, mark_edge, name_ticks, plain_names
+from .coercion import mechanism_and_prior
+from .style import DASHES, INK, MARKERS, PALETTE, fit_figure, legend_beside, new_axes
+from .ticks import mark_infinity, name_outcomes, plain_names
 
 Array = NDArray[np.float64]
 
@@ -36,11 +36,12 @@ def plot_lifts(item: Any, prior: Any = None, privacy: Any = None, ax: Any = None
     Bounds on the lifts (PML above, PMC below, LIP and ALIP on both sides) are lines. LDP is a band
     at each outcome, from the smallest lift up to ε more: all lifts must lie in it. Other bounds on
     ratios of likelihoods are a bracket at each outcome, for the pair (μ, ν) that comes nearest to
-    its bound: from the log lift of ν to where that of μ may reach. Of averages the bounds are drawn
-    that follow for the lifts by published results; where none follow the legend says so.
+    its bound: from the log lift of ν to the largest log lift that μ may have. For notions that
+    bound a sum over outcomes, the bounds are drawn that published results imply for the lifts;
+    where none follows the legend says so.
 
-    A symbol that an outcome rules out is drawn at the marked edge below. Symbols of zero mass are
-    hollow. Outcomes that cannot occur are left out.
+    A symbol that an outcome rules out is drawn in a strip below. Symbols of zero mass are hollow.
+    Outcomes that cannot occur are left out.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def plot_lifts(item: Any, prior: Any = None, privacy: Any = None, ax: Any = None
     ['0', '1', 'LDP(1.2): all lifts within a band']
     >>> matplotlib.pyplot.close("all")
     """
-    mechanism, known = kernel_and_prior(item, prior)
+    mechanism, known = mechanism_and_prior(item, prior)
     if privacy is None and isinstance(item, Design):
         privacy = item.notions
     notions = () if privacy is None else as_notions(privacy)
@@ -78,19 +79,15 @@ def plot_lifts(item: Any, prior: Any = None, privacy: Any = None, ax: Any = None
     ax = new_axes(ax, (min(0.75 * max(len(used), 3), 7.5), 3.2))
     drawn = [_bounds_of(notion, mechanism, known, lifts, used) for notion in notions]
     low, high = _span(lifts, [v for one in drawn for v in one.heights])
-    gone = bool(np.isneginf(lifts).any())
-    bottom, _ = mark_edge(ax, low, high, below="ruled out" if gone else "")
+    rules_out = bool(np.isneginf(lifts).any())
+    bottom, _ = mark_infinity(ax, low, high, below="ruled out" if rules_out else "")
     _draw_points(ax, known, np.where(np.isneginf(lifts), bottom, lifts))
     position = 0
     for one in drawn:
         position = _draw_bounds(ax, one, position, (low, high))
     ax.axhline(0, color=INK, lw=0.8, zorder=1)
-    ax.set_xlim(-0.6, len(used) - 0.4)
-    ax.grid(visible=False, axis="x")
-    shares = [brief(float(v)) for v in q[used]]
-    name_ticks(ax, "x", [mechanism.outputs[y] for y in used], shares)
-    ax.set_xlabel("output, with its probability", fontsize=NORMAL)
-    ax.set_ylabel("log posterior over prior (nats)", fontsize=NORMAL)
+    name_outcomes(ax, [mechanism.outputs[y] for y in used], q[used])
+    ax.set_ylabel("log posterior over prior (nats)")
     if ax.get_legend_handles_labels()[0]:
         legend_beside(ax)
     return fit_figure(ax)
@@ -98,7 +95,7 @@ def plot_lifts(item: Any, prior: Any = None, privacy: Any = None, ax: Any = None
 
 @dataclass(frozen=True)
 class _Bounds:
-    """What one notion asks of the lifts: lines at all outcomes, or an interval at each of some."""
+    """The bounds of one notion on the lifts: lines at all outcomes, or intervals at some."""
 
     name: str
     lines: tuple[tuple[float, str], ...] = ()
@@ -188,7 +185,7 @@ def _span(lifts: Array, heights: list[float]) -> tuple[float, float]:
 
 
 def _draw_bounds(ax: Any, one: _Bounds, position: int, limits: tuple[float, float]) -> int:
-    """Draw what one notion asks; returns the position of the next line style."""
+    """Draw the bounds of one notion; returns the position of the next line style."""
     low, high = limits
     for height, name in one.lines:
         style: dict[str, Any] = {"color": INK, "lw": 1.3, "ls": DASHES[position % len(DASHES)]}
