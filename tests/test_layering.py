@@ -148,7 +148,9 @@ def test_imports_go_downwards(name):
     mine = room(name)
     for target, what in IMPORTS[name]:
         if target == "":
-            assert what == "__version__", f"{name} imports {what} from the package's face"
+            # The explorer stands on top of the library and calls it as any application does.
+            is_outside = mine == "explorer" and what is None
+            assert what == "__version__" or is_outside, f"{name} imports {what} of the package"
             continue
         theirs = room(target)
         if theirs == mine:

@@ -28,13 +28,13 @@ def explore(
 
     Without a table or a prior it begins with the passenger class of the Titanic.
     """
-    from ..explorer import serving, settings
+    from ..explorer import server, settings
 
-    serving.check_framework()
+    server.check_framework()
     if table is None and prior is None:
         table, column = "titanic", column or "class"
     known = read_prior(table, column, weights, missing, prior, max_symbols)
     source = None
     if table is not None and column is not None:
         source = settings.Column(table, column, weights, missing)
-    serving.serve(settings.Settings.of_prior(known, source), port, show=browser)
+    server.serve(settings.Settings.of_prior(known, source), port, show=browser)

@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from . import words
-from .answering import Answer
-from .frontiers import GRID, Curve, Span
+from ..labels import shorten
+from ..views.html import number
 from .markup import MANY
+from .results import LEVELS, Curve, Result, ValueRange
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow")
 DASHES = ("solid", "dashed", "dotted", "solid", "dashed", "dotted", "solid")
 #: Up to so many symbols each has a bar of its own colour and pattern at every outcome.
 MOST_BARS = 7
-_SLANTED = 14  # most characters of a name that is written aslant
+# Most characters of a name that is written level, and aslant.
+_LEVEL, _SLANTED = 24, 14
 _INK, _FAINT = "#333333", "#6b6b6b"
 # The fonts of the page, by name: widths of text are measured with them.
 _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
@@ -31,24 +32,24 @@ _TEXT = {"fontFamily": _FONT, "color": _INK, "fontSize": 12}
 _TOOLTIP = {"renderMode": "richText", "confine": True, "textStyle": _TEXT}
 
 
-def lifts_options(answer: Answer) -> dict[str, Any]:
+def lifts_options(result: Result) -> dict[str, Any]:
     """How far each outcome moves each symbol: log posterior over prior, with the bounds drawn.
 
     Up to :data:`MOST_BARS` symbols are bars side by side; more are dots on one line per outcome. A
     symbol that an outcome rules out ends at the bottom of the chart in a triangle.
     """
-    mechanism, prior = answer.found.mechanism, answer.report.prior
+    mechanism, prior = result.design.mechanism, result.report.prior
     used = np.flatnonzero(mechanism.output_distribution(prior) > 0)
     density = mechanism.information_density(prior)[:, used]
-    bounds = _bounds(answer)
+    bounds = _bounds(result)
     floor, top = _range(density, bounds)
     numbered = len(used) > MANY
-    outcomes = [words.outcome(mechanism.outputs[j]) for j in used]
+    outcomes = [shorten(mechanism.outputs[j], _LEVEL) for j in used]
     ticks = [str(k + 1) for k in range(len(used))] if numbered else outcomes
     if _turn(ticks):  # aslant they reach to the left, where there is little room
-        short = [words.outcome(mechanism.outputs[j], _SLANTED) for j in used]
+        short = [shorten(mechanism.outputs[j], _SLANTED) for j in used]
         ticks = short if len(set(short)) == len(set(ticks)) else ticks
-    symbols = [words.outcome(label) for label in mechanism.inputs]
+    symbols = [shorten(label, _LEVEL) for label in mechanism.inputs]
     few = len(symbols) <= MOST_BARS
     series = (
         [_bars(symbols[i], row, i, floor) for i, row in enumerate(density)]
@@ -56,7 +57,7 @@ def lifts_options(answer: Answer) -> dict[str, Any]:
         else _dots(symbols, outcomes, density, floor)
     )
     series[0]["markLine"] = _bound_lines(bounds)
-    about = "; ".join(f"{name} at {number:.3g} nats" for name, number in bounds)
+    about = "; ".join(f"{name} at {height:.3g} nats" for name, height in bounds)
     return {
         "animation": False,
         "textStyle": _TEXT,
@@ -99,32 +100,32 @@ def lifts_options(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _bounds(answer: Answer) -> list[tuple[str, float]]:
-    """The tightest bounds on the density that the notions asked give, with their names."""
+def _bounds(result: Result) -> list[tuple[str, float]]:
+    """The tightest bounds on the density that the required notions give, with their names."""
     up: list[tuple[float, str]] = []
     down: list[tuple[float, str]] = []
-    for demand in answer.settings.demands:
-        if not demand.held:
+    for chosen in result.settings.notions:
+        if not chosen.required:
             continue
-        if demand.name in ("pml", "lip", "alip"):
-            up.append((demand.levels[-1], demand.title))
-        if demand.name in ("pmc", "lip", "alip"):
-            down.append((demand.levels[0], demand.title))
-    low, high = answer.implied["alip"].levels
+        if chosen.name in ("pml", "lip", "alip"):
+            up.append((chosen.levels[-1], chosen.title))
+        if chosen.name in ("pmc", "lip", "alip"):
+            down.append((chosen.levels[0], chosen.title))
+    low, high = result.implied["alip"].levels
     up.append((high, "implied"))
     down.append((low, "implied"))
     (high, above), (low, below) = (min(c, key=lambda pair: pair[0]) for c in (up, down))
     if high == low == 0:
         return [(above, 0.0)]
     found = [(above, high), (below, -low)]
-    return [(name, number) for name, number in found if math.isfinite(number)]
+    return [(name, height) for name, height in found if math.isfinite(height)]
 
 
 def _range(density: np.ndarray, bounds: Sequence[tuple[str, float]]) -> tuple[float, float]:
     """Ends of the axis: around all finite numbers, with room for what is ruled out."""
     finite = density[np.isfinite(density)]
-    numbers = [*finite.tolist(), *(number for _, number in bounds), 0.0]
-    low, high = min(numbers), max(numbers)
+    values = [*finite.tolist(), *(height for _, height in bounds), 0.0]
+    low, high = min(values), max(values)
     width = max(high - low, 0.2)
     ruled_out = bool(np.isneginf(density).any())
     return low - width * (0.25 if ruled_out else 0.12), high + width * 0.12
@@ -133,9 +134,9 @@ def _range(density: np.ndarray, bounds: Sequence[tuple[str, float]]) -> tuple[fl
 def _bars(name: str, row: np.ndarray, place: int, floor: float) -> dict[str, Any]:
     data = []
     for value in row.tolist():
-        gone = math.isinf(value)
-        item: dict[str, Any] = {"value": round(floor if gone else value, 6)}
-        if gone:
+        ruled_out = math.isinf(value)
+        item: dict[str, Any] = {"value": round(floor if ruled_out else value, 6)}
+        if ruled_out:
             label = {"show": True, "position": "insideBottom", "formatter": "▼", "color": _INK}
             item |= {"label": label, "itemStyle": {"opacity": 0.45}}
         data.append(item)
@@ -153,14 +154,15 @@ def _dots(
     symbols: Sequence[str], outcomes: Sequence[str], density: np.ndarray, floor: float
 ) -> list[dict[str, Any]]:
     kept: list[dict[str, Any]] = []
-    gone: list[dict[str, Any]] = []
+    ruled_out: list[dict[str, Any]] = []
     for i, symbol in enumerate(symbols):
         for j, outcome in enumerate(outcomes):
             value = float(density[i, j])
             if math.isinf(value):
-                gone.append({"name": f"{symbol} is ruled out by {outcome}", "value": [j, floor]})
+                name = f"{symbol} is ruled out by {outcome}"
+                ruled_out.append({"name": name, "value": [j, floor]})
             else:
-                text = f"{symbol} at {outcome}: {words.number(value, 4)}"
+                text = f"{symbol} at {outcome}: {number(value, 4)}"
                 kept.append({"name": text, "value": [j, round(value, 6)]})
     common = {"type": "scatter", "tooltip": {"formatter": "{b}"}}
     return [
@@ -175,9 +177,9 @@ def _dots(
         },
         {
             **common,
-            "id": "gone",
+            "id": "ruled out",
             "name": "ruled out",
-            "data": gone,
+            "data": ruled_out,
             "symbol": "triangle",
             "symbolRotate": 180,
             "symbolSize": 9,
@@ -191,11 +193,11 @@ def _bound_lines(bounds: Sequence[tuple[str, float]]) -> dict[str, Any]:
     # Names stand outside the bounds, where no bar reaches.
     lines = [
         _named_line(
-            number,
-            f"{name} {words.number(number, 3)}",
-            "insideEndTop" if number > 0 else "insideEndBottom",
+            height,
+            f"{name} {number(height, 3)}",
+            "insideEndTop" if height > 0 else "insideEndBottom",
         )
-        for name, number in bounds
+        for name, height in bounds
     ]
     return _lines(lines, _INK, "dashed", 1.5)
 
@@ -226,14 +228,14 @@ def _turn(names: Sequence[str]) -> int:
 
 
 def frontier_options(
-    curves: Sequence[Curve], ends: Span | None, answer: Answer | None
+    curves: Sequence[Curve], ends: ValueRange | None, result: Result | None
 ) -> dict[str, Any]:
     """Utility against level, a line for each notion; the design as a large diamond.
 
-    ``ends`` are drawn as lines when known; ``answer`` is ``None`` while the design is not.
+    ``ends`` are drawn as lines when known; ``result`` is ``None`` while the design is not.
     """
     series = [_line(curve, place) for place, curve in enumerate(curves)]
-    series.append(_design_marks(answer))
+    series.append(_design_marks(result))
     series[-1]["markLine"] = _end_lines(ends)
     values = [p.value for curve in curves for p in curve.points]
     names = ", ".join(curve.label for curve in curves)
@@ -258,8 +260,8 @@ def frontier_options(
         "grid": {"left": 62, "right": 14, "top": 36, "bottom": 46},
         "xAxis": {
             "type": "log",
-            "min": GRID[0],
-            "max": GRID[-1],
+            "min": LEVELS[0],
+            "max": LEVELS[-1],
             "name": "level (nats)",
             "axisLine": {"onZero": False},
             "nameLocation": "middle",
@@ -297,13 +299,13 @@ def _line(curve: Curve, place: int) -> dict[str, Any]:
     }
 
 
-def _design_marks(answer: Answer | None) -> dict[str, Any]:
+def _design_marks(result: Result | None) -> dict[str, Any]:
     data = []
-    if answer is not None:
-        for demand in answer.settings.demands:
-            at = demand.levels[-1]
-            if demand.held and GRID[0] <= at <= GRID[-1]:
-                data.append([at, answer.found.value])
+    if result is not None:
+        for chosen in result.settings.notions:
+            at = chosen.levels[-1]
+            if chosen.required and LEVELS[0] <= at <= LEVELS[-1]:
+                data.append([at, result.design.value])
     return {
         "id": "design",
         "name": "the design",
@@ -317,18 +319,18 @@ def _design_marks(answer: Answer | None) -> dict[str, Any]:
     }
 
 
-def _end_lines(ends: Span | None) -> dict[str, Any]:
+def _end_lines(ends: ValueRange | None) -> dict[str, Any]:
     lines = []
     if ends is not None:
         lines = [
-            _named_line(ends.nothing, "tells nothing", "insideEndBottom"),
-            _named_line(ends.everything, "tells all", "insideStartTop"),
+            _named_line(ends.uninformative, "uninformative", "insideEndBottom"),
+            _named_line(ends.full_disclosure, "full disclosure", "insideStartTop"),
         ]
     return _lines(lines, _FAINT, "dotted", 1)
 
 
-def _value_end(values: Sequence[float], ends: Span | None, upper: bool) -> float | None:
-    known = [*values, *((ends.nothing, ends.everything) if ends is not None else ())]
+def _value_end(values: Sequence[float], ends: ValueRange | None, upper: bool) -> float | None:
+    known = [*values, *((ends.uninformative, ends.full_disclosure) if ends is not None else ())]
     if not known:
         return None
     width = max(known) - min(known)

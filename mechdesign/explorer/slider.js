@@ -1,14 +1,14 @@
-// A native range input, so that keyboards and screen readers need no help. While a hand is on it, it
-// shows what the hand says; what the server makes of that comes a moment later.
-const SETTLED = 400; // milliseconds after which the server's word counts again
+// A native range input, which keyboards and screen readers know. While it is dragged it shows where it
+// is dragged to; the value that the server makes of that comes a moment later.
+const DEBOUNCE = 400; // milliseconds without a move after which the server's value is shown again
 
 export default {
   template: `
     <input
       type="range"
-      :min="min" :max="max" :step="step" :value.prop="shown" :disabled="still"
+      :min="min" :max="max" :step="step" :value.prop="shown" :disabled="fixed"
       :aria-label="label" :aria-valuetext="text" :style="{ '--fill': fill }"
-      @input="move" @change="settle"
+      @input="move" @change="release"
     />
   `,
   props: {
@@ -18,13 +18,13 @@ export default {
     value: Number,
     label: String,
     unit: String, // "share": the value is a probability; "nats": it is the logarithm of a level
-    beyond: String, // how to say a level that lies beyond the ends
-    still: Boolean,
+    beyond: String, // the level in words where it lies beyond the ends
+    fixed: Boolean,
   },
-  data: () => ({ held: null, timer: null }),
+  data: () => ({ dragged: null, timer: null }),
   computed: {
     shown() {
-      return this.held ?? this.value;
+      return this.dragged ?? this.value;
     },
     fill() {
       const part = (this.shown - this.min) / (this.max - this.min);
@@ -32,20 +32,20 @@ export default {
     },
     text() {
       if (this.unit === "share") return `${Number((100 * this.shown).toPrecision(3))} percent`;
-      if (this.beyond && this.held === null) return this.beyond;
+      if (this.beyond && this.dragged === null) return this.beyond;
       return `${Number((10 ** this.shown).toPrecision(3))} nats`;
     },
   },
   methods: {
     move(event) {
       clearTimeout(this.timer);
-      this.held = Number(event.target.value);
-      this.$emit("move", this.held);
+      this.dragged = Number(event.target.value);
+      this.$emit("move", this.dragged);
     },
-    settle(event) {
+    release(event) {
       this.$emit("release", Number(event.target.value));
       clearTimeout(this.timer);
-      this.timer = setTimeout(() => (this.held = null), SETTLED);
+      this.timer = setTimeout(() => (this.dragged = null), DEBOUNCE);
     },
   },
   beforeUnmount() {

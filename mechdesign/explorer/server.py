@@ -1,26 +1,35 @@
-"""Serving the page: on this machine, to this machine, until it is interrupted."""
+"""The server of the page: on this machine, for this machine, until it is interrupted.
+
+Also the processes of its background work, which give way to the one that answers visitors.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import socket
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Awaitable, Callable, MutableMapping
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..errors import InputError, MechdesignError, MechdesignWarning
-from ..prior import Prior
+import mechdesign as md
+
+from ..errors import InputError, MechdesignError, MechdesignWarning, SolverError
 from .settings import Settings
 
 HOST = "127.0.0.1"
-#: The port tried first when none is asked for, and how many after it.
+#: The port tried first when none is asked for, and how many ports are tried.
 PORT, TRIES = 8765, 30
 _NAMES = frozenset({HOST, "localhost"})
+_NICENESS = 10
 # What the browser may load and connect to: this server. The framework compiles its templates in the
 # browser, which takes inline scripts and eval.
 _POLICY = (
@@ -49,7 +58,7 @@ class OnlyLocal:
         self.app = app
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer or refuse one connection."""
+        """Answer or refuse one request."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -135,6 +144,47 @@ def _free(port: int) -> int | None:
         return number
 
 
+async def in_background(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in another process; ``None`` when the server stops."""
+    from nicegui import app, run
+
+    try:
+        return await run.cpu_bound(at_low_priority, work, *arguments)
+    except BrokenProcessPool:
+        if app.is_stopping or app.is_stopped:
+            return None
+        raise SolverError(
+            "a process that computed for this page was ended from outside; change something to "
+            "have it computed again"
+        ) from None
+
+
+def at_low_priority(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function; where that is in another process, give way to the server."""
+    if multiprocessing.parent_process() is not None:
+        _give_way()
+    return work(*arguments)
+
+
+@cache
+def _give_way() -> None:
+    """Once for each process: low priority, no warnings, and an end with that of the server.
+
+    A server that is ended by force cannot end its processes; each waits for that and ends itself.
+    """
+    warnings.simplefilter("ignore", MechdesignWarning)
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None  # only called in other processes
+    parent.join()
+    os._exit(1)
+
+
 def serve(settings: Settings, port: int | None = None, *, show: bool = True) -> None:
     """Serve the page until it is interrupted; prints the address on standard output.
 
@@ -153,13 +203,12 @@ def serve(settings: Settings, port: int | None = None, *, show: bool = True) -> 
     from nicegui import app, run
     from nicegui.server import Server
 
-    from .answering import answer
     from .page import Page
-    from .working import politely
+    from .results import compute
 
     number = find_port(port)
-    small = Settings.of_prior(Prior([0.5, 0.3, 0.2])).with_utility("mutual-information")
-    # The page says itself what these warnings say.
+    small = Settings.of_prior(md.Prior([0.5, 0.3, 0.2])).with_utility("mutual-information")
+    # The page says what these warnings say.
     warnings.simplefilter("ignore", MechdesignWarning)
 
     async def started() -> None:
@@ -168,19 +217,19 @@ def serve(settings: Settings, port: int | None = None, *, show: bool = True) -> 
         print(f"http://{HOST}:{number}/", flush=True)
         print("explore at this address; Ctrl-C ends it", file=sys.stderr)
         # Solvers are loaded before the first visitor needs them.
-        await run.io_bound(answer, small)
-        await run.cpu_bound(politely, answer, small)
+        await run.io_bound(compute, small)
+        await run.cpu_bound(at_low_priority, compute, small)
 
     run.process_pool_start_method = "spawn"
     app.add_middleware(OnlyLocal)
     app.on_startup(started)
-    kept = tempfile.TemporaryDirectory(prefix="mechdesign-")
-    # Files of visitors go also where a signal ends the server before this block is left.
-    app.on_shutdown(kept.cleanup)
-    with kept as folder:
+    uploads = tempfile.TemporaryDirectory(prefix="mechdesign-")
+    # Files of visitors are removed also when a signal ends the server before the block is left.
+    app.on_shutdown(uploads.cleanup)
+    with uploads as folder:
 
         def visit() -> None:
-            Page(settings, Path(folder))
+            Page(settings, Path(folder), run.io_bound, in_background)
 
         _run_until_interrupted(visit, number, show)
 
