@@ -310,7 +310,6 @@ def test_frontiers_are_the_designs_of_the_library(utility):
         for level in results.LEVELS[::6]:
             direct = md.design(prior, goal, notion(level))
             assert found[name, level].value == pytest.approx(direct.value, rel=1e-7)
-            assert found[name, level].value <= found[name, level].bound
         values = [found[name, level].value for level in results.LEVELS]
         assert all(a <= b + 1e-7 for a, b in itertools.pairwise(values))
     ends = results.value_range(settings)

@@ -29,7 +29,6 @@ _INK, _FAINT = "#333333", "#6b6b6b"
 # The fonts of the page, by name: widths of text are measured with them.
 _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
 _TEXT = {"fontFamily": _FONT, "color": _INK, "fontSize": 12}
-_TOOLTIP = {"renderMode": "richText", "confine": True, "textStyle": _TEXT}
 
 
 def lifts_options(result: Result) -> dict[str, Any]:
@@ -51,53 +50,31 @@ def lifts_options(result: Result) -> dict[str, Any]:
         ticks = short if len(set(short)) == len(set(ticks)) else ticks
     symbols = [shorten(label, _LEVEL) for label in mechanism.inputs]
     few = len(symbols) <= MOST_BARS
-    series = (
-        [_bars(symbols[i], row, i, floor) for i, row in enumerate(density)]
-        if few
-        else _dots(symbols, outcomes, density, floor)
-    )
-    series[0]["markLine"] = _bound_lines(bounds)
+    if few:
+        series = [_bars(symbols[i], row, i, floor) for i, row in enumerate(density)]
+    else:
+        series = _dots(symbols, outcomes, density, floor)
+    # Names stand outside the bounds, where no bar reaches.
+    lines = [
+        (f"{name} {number(height, 3)}", height, f"insideEnd{'Top' if height > 0 else 'Bottom'}")
+        for name, height in bounds
+    ]
+    series[0]["markLine"] = _lines(lines, _INK, "dashed", 1.5)
     about = "; ".join(f"{name} at {height:.3g} nats" for name, height in bounds)
-    return {
-        "animation": False,
-        "textStyle": _TEXT,
-        "color": list(COLOURS),
-        "aria": {
-            "enabled": True,
-            "label": {
-                "description": "Chart of the log of posterior over prior for each symbol at each "
-                f"outcome. Bounds drawn: {about or 'none'}. The numbers are in the table below."
-            },
-            "decal": {"show": few},
-        },
-        "tooltip": {**_TOOLTIP, "trigger": "item"},
-        "legend": {"show": few, "type": "scroll", "top": 0, "textStyle": _TEXT},
-        "grid": {"left": 58, "right": 10, "top": 34 if few else 12, "bottom": _room(ticks)},
-        "xAxis": {
-            "type": "category",
-            "data": ticks,
-            "name": "outcome, numbered as above" if numbered else "outcome",
-            "nameLocation": "middle",
-            "nameGap": _room(ticks) - 18,
-            "axisLabel": {
-                "interval": "auto" if numbered else 0,
-                "rotate": _turn(ticks),
-                "color": _INK,
-            },
-            "axisLine": {"onZero": False},
-            "axisTick": {"show": False},
-        },
-        "yAxis": {
-            "type": "value",
-            "min": floor,
-            "max": top,
-            "name": "log posterior/prior (nats)",
-            "nameLocation": "middle",
-            "nameGap": 42,
-            "axisLabel": {"color": _INK, "showMinLabel": False, "showMaxLabel": False},
-        },
-        "series": series,
-    }
+    axis_name = "outcome, numbered as above" if numbered else "outcome"
+    options = _options(
+        "Chart of the log of posterior over prior for each symbol at each outcome. Bounds drawn: "
+        f"{about or 'none'}.",
+        _axis("category", axis_name, _room(ticks) - 18, data=ticks, axisTick={"show": False}),
+        _axis("value", "log posterior/prior (nats)", 42, min=floor, max=top),
+        series,
+    )
+    options["xAxis"]["axisLabel"] |= {"interval": "auto" if numbered else 0, "rotate": _turn(ticks)}
+    options["aria"]["decal"] = {"show": few}
+    options["tooltip"]["trigger"] = "item"
+    options["legend"]["show"] = few
+    options["grid"] = {"left": 58, "right": 10, "top": 34 if few else 12, "bottom": _room(ticks)}
+    return options | {"color": list(COLOURS)}
 
 
 def _bounds(result: Result) -> list[tuple[str, float]]:
@@ -132,19 +109,13 @@ def _range(density: np.ndarray, bounds: Sequence[tuple[str, float]]) -> tuple[fl
 
 
 def _bars(name: str, row: np.ndarray, place: int, floor: float) -> dict[str, Any]:
-    data = []
-    for value in row.tolist():
-        ruled_out = math.isinf(value)
-        item: dict[str, Any] = {"value": round(floor if ruled_out else value, 6)}
-        if ruled_out:
-            label = {"show": True, "position": "insideBottom", "formatter": "▼", "color": _INK}
-            item |= {"label": label, "itemStyle": {"opacity": 0.45}}
-        data.append(item)
+    below = {"show": True, "position": "insideBottom", "formatter": "▼", "color": _INK}
+    ruled_out = {"value": round(floor, 6), "label": below, "itemStyle": {"opacity": 0.45}}
     return {
         "id": f"symbol {place}",
         "name": name,
         "type": "bar",
-        "data": data,
+        "data": [ruled_out if math.isinf(v) else {"value": round(v, 6)} for v in row.tolist()],
         "barMaxWidth": 26,
         "itemStyle": {"color": COLOURS[place]},
     }
@@ -155,65 +126,26 @@ def _dots(
 ) -> list[dict[str, Any]]:
     kept: list[dict[str, Any]] = []
     ruled_out: list[dict[str, Any]] = []
-    for i, symbol in enumerate(symbols):
-        for j, outcome in enumerate(outcomes):
-            value = float(density[i, j])
-            if math.isinf(value):
-                name = f"{symbol} is ruled out by {outcome}"
-                ruled_out.append({"name": name, "value": [j, floor]})
-            else:
-                text = f"{symbol} at {outcome}: {number(value, 4)}"
-                kept.append({"name": text, "value": [j, round(value, 6)]})
+    for (i, j), value in np.ndenumerate(density):
+        if math.isinf(value):
+            name = f"{symbols[i]} is ruled out by {outcomes[j]}"
+            ruled_out.append({"name": name, "value": [j, floor]})
+        else:
+            name = f"{symbols[i]} at {outcomes[j]}: {number(value, 4)}"
+            kept.append({"name": name, "value": [j, round(float(value), 6)]})
     common = {"type": "scatter", "tooltip": {"formatter": "{b}"}}
+    circle = {"symbol": "circle", "symbolSize": 7}
+    triangle = {"symbol": "triangle", "symbolRotate": 180, "symbolSize": 9, "symbolOffset": [0, -6]}
     return [
-        {
-            **common,
-            "id": "kept",
-            "name": "symbols",
-            "data": kept,
-            "symbol": "circle",
-            "symbolSize": 7,
-            "itemStyle": {"color": COLOURS[0], "opacity": 0.45},
-        },
-        {
-            **common,
-            "id": "ruled out",
-            "name": "ruled out",
-            "data": ruled_out,
-            "symbol": "triangle",
-            "symbolRotate": 180,
-            "symbolSize": 9,
-            "symbolOffset": [0, -6],
-            "itemStyle": {"color": COLOURS[1], "opacity": 0.8},
-        },
+        common
+        | circle
+        | {"id": "kept", "name": "symbols", "data": kept}
+        | {"itemStyle": {"color": COLOURS[0], "opacity": 0.45}},
+        common
+        | triangle
+        | {"id": "ruled out", "name": "ruled out", "data": ruled_out}
+        | {"itemStyle": {"color": COLOURS[1], "opacity": 0.8}},
     ]
-
-
-def _bound_lines(bounds: Sequence[tuple[str, float]]) -> dict[str, Any]:
-    # Names stand outside the bounds, where no bar reaches.
-    lines = [
-        _named_line(
-            height,
-            f"{name} {number(height, 3)}",
-            "insideEndTop" if height > 0 else "insideEndBottom",
-        )
-        for name, height in bounds
-    ]
-    return _lines(lines, _INK, "dashed", 1.5)
-
-
-def _named_line(value: float, name: str, position: str) -> dict[str, Any]:
-    return {"yAxis": value, "name": name, "label": {"position": position}}
-
-
-def _lines(lines: Sequence[dict[str, Any]], colour: str, dash: str, width: float) -> dict[str, Any]:
-    return {
-        "silent": True,
-        "symbol": "none",
-        "lineStyle": {"color": colour, "type": dash, "width": width},
-        "label": {"color": colour, "formatter": "{b}", "distance": [4, 7]},
-        "data": list(lines),
-    }
 
 
 def _room(names: Sequence[str]) -> int:
@@ -234,54 +166,29 @@ def frontier_options(
 
     ``ends`` are drawn as lines when known; ``result`` is ``None`` while the design is not.
     """
-    series = [_line(curve, place) for place, curve in enumerate(curves)]
-    series.append(_design_marks(result))
-    series[-1]["markLine"] = _end_lines(ends)
-    values = [p.value for curve in curves for p in curve.points]
-    names = ", ".join(curve.label for curve in curves)
-    return {
-        "animation": False,
-        "textStyle": _TEXT,
-        "aria": {
-            "enabled": True,
-            "label": {
-                "description": f"Chart of the best utility by level for {names or 'no notion'}. "
-                "The numbers are in the table below."
-            },
-        },
-        "tooltip": {**_TOOLTIP, "trigger": "axis", "axisPointer": {"snap": True}},
-        "legend": {
-            "type": "scroll",
-            "top": 0,
-            "itemWidth": 34,
-            "textStyle": _TEXT,
-            "data": [curve.label for curve in curves],
-        },
-        "grid": {"left": 62, "right": 14, "top": 36, "bottom": 46},
-        "xAxis": {
-            "type": "log",
-            "min": LEVELS[0],
-            "max": LEVELS[-1],
-            "name": "level (nats)",
-            "axisLine": {"onZero": False},
-            "nameLocation": "middle",
-            "nameGap": 28,
-            "axisLabel": {"color": _INK},
-            "splitLine": {"show": True, "lineStyle": {"color": "#eeeeee"}},
-        },
-        "yAxis": {
-            "type": "value",
-            "scale": True,
-            "min": _value_end(values, ends, False),
-            "max": _value_end(values, ends, True),
-            "name": "best utility",
-            "nameLocation": "middle",
-            "nameGap": 44,
-            "axisLabel": {"color": _INK, "showMinLabel": False, "showMaxLabel": False},
-            "splitLine": {"lineStyle": {"color": "#eeeeee"}},
-        },
-        "series": series,
-    }
+    marks = _design_marks(result)
+    places = ("insideEndBottom", "insideStartTop")
+    lines = zip(("uninformative", "full disclosure"), ends or (), places, strict=False)
+    marks["markLine"] = _lines(list(lines), _FAINT, "dotted", 1)
+    low, high = _value_ends([*(p.value for curve in curves for p in curve.points), *(ends or ())])
+    names = [curve.label for curve in curves]
+    grid = {"lineStyle": {"color": "#eeeeee"}}
+    options = _options(
+        f"Chart of the best utility by level for {', '.join(names) or 'no notion'}.",
+        _axis(
+            "log",
+            "level (nats)",
+            28,
+            min=LEVELS[0],
+            max=LEVELS[-1],
+            splitLine={"show": True, **grid},
+        ),
+        _axis("value", "best utility", 44, scale=True, min=low, max=high, splitLine=grid),
+        [*(_line(curve, place) for place, curve in enumerate(curves)), marks],
+    )
+    options["tooltip"] |= {"trigger": "axis", "axisPointer": {"snap": True}}
+    options["legend"] |= {"itemWidth": 34, "data": names}
+    return options | {"grid": {"left": 62, "right": 14, "top": 36, "bottom": 46}}
 
 
 def _line(curve: Curve, place: int) -> dict[str, Any]:
@@ -319,22 +226,48 @@ def _design_marks(result: Result | None) -> dict[str, Any]:
     }
 
 
-def _end_lines(ends: ValueRange | None) -> dict[str, Any]:
-    lines = []
-    if ends is not None:
-        lines = [
-            _named_line(ends.uninformative, "uninformative", "insideEndBottom"),
-            _named_line(ends.full_disclosure, "full disclosure", "insideStartTop"),
-        ]
-    return _lines(lines, _FAINT, "dotted", 1)
+def _value_ends(values: Sequence[float]) -> tuple[float | None, float | None]:
+    if not values:
+        return None, None
+    low, high = min(values), max(values)
+    width = high - low
+    if width <= 1e-9 * max(map(abs, values)):
+        width = max(1.0, abs(values[0]))
+    return low - 0.1 * width, high + 0.06 * width  # below there is room for a name
 
 
-def _value_end(values: Sequence[float], ends: ValueRange | None, upper: bool) -> float | None:
-    known = [*values, *((ends.uninformative, ends.full_disclosure) if ends is not None else ())]
-    if not known:
-        return None
-    width = max(known) - min(known)
-    if width <= 1e-9 * max(map(abs, known)):
-        width = max(1.0, abs(known[0]))
-    # Below there is room for a name that no curve reaches.
-    return max(known) + 0.06 * width if upper else min(known) - 0.1 * width
+def _options(
+    description: str, x: dict[str, Any], y: dict[str, Any], series: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """What both charts share; screen readers are told the description."""
+    told = f"{description} The numbers are in the table below."
+    x["axisLine"] = {"onZero": False}
+    y["axisLabel"] |= {"showMinLabel": False, "showMaxLabel": False}
+    return {
+        "animation": False,
+        "textStyle": _TEXT,
+        "aria": {"enabled": True, "label": {"description": told}},
+        "tooltip": {"renderMode": "richText", "confine": True, "textStyle": _TEXT},
+        "legend": {"type": "scroll", "top": 0, "textStyle": _TEXT},
+        "xAxis": x,
+        "yAxis": y,
+        "series": series,
+    }
+
+
+def _axis(kind: str, name: str, gap: int, **more: Any) -> dict[str, Any]:
+    label = {"axisLabel": {"color": _INK}}
+    return {"type": kind, "name": name, "nameLocation": "middle", "nameGap": gap} | label | more
+
+
+def _lines(
+    lines: Sequence[tuple[str, float, str]], colour: str, dash: str, width: float
+) -> dict[str, Any]:
+    """Horizontal lines, each a name, a height and the place of the name."""
+    return {
+        "silent": True,
+        "symbol": "none",
+        "lineStyle": {"color": colour, "type": dash, "width": width},
+        "label": {"color": colour, "formatter": "{b}", "distance": [4, 7]},
+        "data": [{"yAxis": v, "name": n, "label": {"position": at}} for n, v, at in lines],
+    }

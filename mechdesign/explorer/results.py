@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -85,13 +86,11 @@ def compute(settings: Settings, time_limit: float | None = None) -> Result:
 # Frontiers: the best utility that a notion allows, by level
 
 
-@dataclass(frozen=True)
-class Point:
-    """The best utility at a level: ``value`` is attained, ``bound`` is not exceeded."""
+class Point(NamedTuple):
+    """The best utility at a level."""
 
     level: float
     value: float
-    bound: float
 
 
 @dataclass(frozen=True)
@@ -173,11 +172,10 @@ def frontier_points(settings: Settings, piece: Piece) -> tuple[Point, ...]:
         designs = md.sweep(prior, utility, notions)
     else:
         designs = [md.design(prior, utility, notions[0], time_limit=POINT_LIMIT)]
-    return tuple(Point(at, d.value, d.bound) for at, d in zip(levels, designs, strict=True))
+    return tuple(Point(at, found.value) for at, found in zip(levels, designs, strict=True))
 
 
-@dataclass(frozen=True)
-class ValueRange:
+class ValueRange(NamedTuple):
     """The values that frontiers run between: uninformative mechanisms and full disclosure."""
 
     uninformative: float

@@ -253,8 +253,8 @@ class PageState:
             if isinstance(found, str):
                 curves[name] = replace(curve, problem=found)
             else:
-                points = sorted((*curve.points, *found), key=lambda point: point.level)
-                curves[name] = replace(curve, points=tuple(points))
+                points = tuple(sorted((*curve.points, *found)))
+                curves[name] = replace(curve, points=points)
             if clock() - last > STALE_AFTER:
                 done = sum(len(curve.points) for curve in curves.values())
                 status = f"computing, {done} points so far"
