@@ -30,38 +30,38 @@ START = Settings.of_prior(md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"]))
 
 
 class View:
-    """A view that writes down what it is told."""
+    """A view that records its calls."""
 
     def __init__(self):
-        self.told = []
+        self.calls = []
         self.busy = None
 
     def show_settings(self, settings):
-        self.told.append(("settings", settings))
+        self.calls.append(("settings", settings))
 
     def show_busy(self, busy):
         self.busy = busy
 
     def show_result(self, result):
-        self.told.append(("result", result))
+        self.calls.append(("result", result))
 
     def show_problem(self, text, *, of_design):
-        self.told.append(("problem" if of_design else "refusal", text))
+        self.calls.append(("problem" if of_design else "refusal", text))
 
     def show_frontier(self, curves, ends, status):
         # What is shown must be of the settings at this moment.
         if curves:
             assert [c.notion.name for c in curves] == [n.name for n in self.state.settings.notions]
-        self.told.append(("frontier", (curves, ends, status)))
+        self.calls.append(("frontier", (curves, ends, status)))
 
     def show_alternatives(self, found):
-        self.told.append(("alternatives", found))
+        self.calls.append(("alternatives", found))
 
     def announce(self, result):
-        self.told.append(("announced", result))
+        self.calls.append(("announced", result))
 
     def of(self, kind):
-        return [what for name, what in self.told if name == kind]
+        return [what for name, what in self.calls if name == kind]
 
 
 class Runners:
@@ -122,7 +122,7 @@ def complete(view):
     return bool(view.of("frontier")) and view.of("frontier")[-1][2] == ""
 
 
-def test_a_change_is_answered_then_compared_and_announced():
+def test_a_result_is_shown_then_compared_and_announced():
     async def play(state, view, runners):
         state.refresh()
         assert view.busy is True
@@ -142,7 +142,7 @@ def test_a_change_is_answered_then_compared_and_announced():
     assert view.of("announced") == [found]
 
 
-def test_only_the_newest_of_many_changes_is_answered_last():
+def test_the_newest_of_many_changes_has_the_last_result():
     async def play(state, view, runners):
         for k in range(30):
             state.change(lambda s, k=k: s.with_share(0, 0.3 + k / 100))
@@ -150,10 +150,10 @@ def test_only_the_newest_of_many_changes_is_answered_last():
         await until(lambda: view.of("announced"))
 
     view = played(play)
-    answers = view.of("result")
-    assert len(answers) < 30
-    assert answers[-1].settings == view.of("settings")[-1]
-    seen = [a.settings.weights[0] for a in answers]
+    results = view.of("result")
+    assert len(results) < 30
+    assert results[-1].settings == view.of("settings")[-1]
+    seen = [a.settings.weights[0] for a in results]
     assert seen == sorted(seen)
 
 
@@ -300,7 +300,7 @@ def test_a_notion_that_no_method_designs_for_says_why():
         (SolverError("ended from outside"), "refusal", "ended from outside"),
     ],
 )
-def test_work_that_fails_is_told(failure, kind, word, caplog):
+def test_work_that_fails_is_reported(failure, kind, word, caplog):
     async def play(state, view, runners):
         async def background(work, *arguments):
             raise failure
@@ -342,7 +342,7 @@ def test_a_visitor_who_leaves_stops_the_work():
     played(play)
 
 
-def test_comparisons_of_other_settings_go_with_the_next_answer():
+def test_alternatives_of_other_settings_go_with_the_next_result():
     async def play(state, view, runners):
         state.refresh()
         await until(lambda: view.of("announced"))
@@ -380,7 +380,7 @@ def test_a_frontier_that_failed_is_computed_at_the_next_change():
     played(play)
 
 
-def test_an_answer_that_fails_leaves_no_mark_and_newer_settings_are_answered(caplog):
+def test_a_result_that_fails_leaves_no_mark_and_newer_settings_have_one(caplog):
     async def play(state, view, runners):
         waiting = []
 

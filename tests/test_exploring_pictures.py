@@ -36,7 +36,7 @@ def shown_in_full(found):
 
 @pytest.mark.parametrize("levels", [0.0, math.inf])
 @pytest.mark.parametrize("count", [1, 2, 30])
-def test_extreme_settings_have_answers_and_pictures(count, levels):
+def test_extreme_settings_have_results_and_pictures(count, levels):
     settings = Settings.of_prior(md.Prior.uniform(count)).zipf()
     settings = settings.with_level("pml", levels)
     found = compute(settings)

@@ -1,4 +1,4 @@
-"""Pictures of unusual subjects on unusual axes, and what only some of them show."""
+"""Pictures of unusual designs on unusual axes, and what only some of them show."""
 
 from __future__ import annotations
 

@@ -239,14 +239,14 @@ def _value_ends(values: Sequence[float]) -> tuple[float | None, float | None]:
 def _options(
     description: str, x: dict[str, Any], y: dict[str, Any], series: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What both charts share; screen readers are told the description."""
-    told = f"{description} The numbers are in the table below."
+    """What both charts share; the description is for screen readers."""
+    label = f"{description} The numbers are in the table below."
     x["axisLine"] = {"onZero": False}
     y["axisLabel"] |= {"showMinLabel": False, "showMaxLabel": False}
     return {
         "animation": False,
         "textStyle": _TEXT,
-        "aria": {"enabled": True, "label": {"description": told}},
+        "aria": {"enabled": True, "label": {"description": label}},
         "tooltip": {"renderMode": "richText", "confine": True, "textStyle": _TEXT},
         "legend": {"type": "scroll", "top": 0, "textStyle": _TEXT},
         "xAxis": x,

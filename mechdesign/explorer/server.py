@@ -212,7 +212,7 @@ def serve(settings: Settings, port: int | None = None, *, show: bool = True) -> 
     warnings.simplefilter("ignore", MechdesignWarning)
 
     async def started() -> None:
-        while not Server.instance.started:  # it is told before it listens
+        while not Server.instance.started:  # this runs before it listens
             await asyncio.sleep(0.01)
         print(f"http://{HOST}:{number}/", flush=True)
         print("explore at this address; Ctrl-C ends it", file=sys.stderr)

@@ -406,23 +406,23 @@ def shell_lines(settings: Settings) -> str:
     Names that an argument cannot hold (with a comma, say) go by way of a JSON file.
     """
     first = ""
-    words = ["mechdesign", "design"]
+    arguments = ["mechdesign", "design"]
     source = settings.source
     if source is not None:
-        words += [source.table, "--column", source.column]
-        words += [] if source.weights is None else ["--weights", source.weights]
-        words += [] if source.missing == "error" else ["--missing", source.missing]
+        arguments += [source.table, "--column", source.column]
+        arguments += [] if source.weights is None else ["--weights", source.weights]
+        arguments += [] if source.missing == "error" else ["--missing", source.missing]
     elif all("," not in name and name == name.strip() for name in settings.names):
         pairs = zip(settings.names, settings.weights, strict=True)
-        words += ["--prior", ",".join(f"{name}={mass!r}" for name, mass in pairs)]
+        arguments += ["--prior", ",".join(f"{name}={mass!r}" for name, mass in pairs)]
     else:
         content = json.dumps(dict(zip(settings.names, settings.weights, strict=True)))
         first = f"printf %s {shlex.quote(content)} > prior.json\n"
-        words += ["--prior", "prior.json"]
+        arguments += ["--prior", "prior.json"]
     for notion in settings.required_notions():
-        words += ["--privacy", notion.spec]
-    words += ["--utility", settings.utility, "--output", FILE]
-    return first + shlex.join(words)
+        arguments += ["--privacy", notion.spec]
+    arguments += ["--utility", settings.utility, "--output", FILE]
+    return first + shlex.join(arguments)
 
 
 def _prior_call(settings: Settings) -> str:
@@ -430,10 +430,10 @@ def _prior_call(settings: Settings) -> str:
     if source is None:
         masses = ", ".join(map(repr, settings.weights))
         return f"md.Prior([{masses}], {settings.labels!r})"
-    words = [repr(source.table), repr(source.column)]
-    words += [] if source.weights is None else [f"weights={source.weights!r}"]
-    words += [] if source.missing == "error" else [f"missing={source.missing!r}"]
-    return f"md.Prior.from_csv({', '.join(words)})"
+    arguments = [repr(source.table), repr(source.column)]
+    arguments += [] if source.weights is None else [f"weights={source.weights!r}"]
+    arguments += [] if source.missing == "error" else [f"missing={source.missing!r}"]
+    return f"md.Prior.from_csv({', '.join(arguments)})"
 
 
 def _python_number(level: float) -> str:

@@ -144,7 +144,7 @@ class PageState:
         if isinstance(failure, MechdesignError):
             self.view.show_problem(str(failure), of_design=False)
             return
-        # A mistake in this program: it is logged in full, and the visitor is told.
+        # A mistake in this program: it is logged in full, and the visitor sees that it happened.
         _LOG.error("work for the page failed", exc_info=failure)
         self.view.show_problem(f"internal error: {failure!r}", of_design=True)
 

@@ -77,11 +77,11 @@ def plot_binding(design: Design | Binding, most: int = _MOST, ax: Any = None) ->
         return fit_figure(ax)
     names = list(dict.fromkeys(item.asked_by for item in found.constraints))
     for position, name in enumerate(names):
-        mine = [k for k, item in enumerate(shown) if item.asked_by == name]
+        bars = [k for k, item in enumerate(shown) if item.asked_by == name]
         slope = found.slopes[name]
         ax.barh(
-            mine,
-            [shown[k].price_per_nat for k in mine],
+            bars,
+            [shown[k].price_per_nat for k in bars],
             height=0.68,
             color=PALETTE[position % len(PALETTE)],
             hatch=_HATCHES[position % len(_HATCHES)],

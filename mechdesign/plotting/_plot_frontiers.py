@@ -118,19 +118,19 @@ def _draw_panel(part: Comparison, ax: Any, quantity: str) -> None:
     heights = [_height(point, quantity) for point in part]
     right, top = _edge(targets), _edge(heights)
     for position, name in enumerate(part.notions):
-        mine = sorted((p for p in part if p.notion == name), key=lambda p: p.target)
-        if not mine:
+        points = sorted((p for p in part if p.notion == name), key=lambda p: p.target)
+        if not points:
             continue
-        x = np.minimum([p.target for p in mine], right)
-        y = np.minimum([_height(p, quantity) for p in mine], top)
+        x = np.minimum([p.target for p in points], right)
+        y = np.minimum([_height(p, quantity) for p in points], top)
         style = series_style(position)
-        every = max(1, -(-len(mine) // _MARKERS))
+        every = max(1, -(-len(points) // _MARKERS))
         # Markers of different lines stand beside each other where the lines run together.
         ax.plot(
             x, y, label=name, markersize=4.5, lw=1.4, markevery=(position % every, every), **style
         )
         if quantity in ("value", "kept"):
-            above = [p.bound if quantity == "value" else p.kept_bound for p in mine]
+            above = [p.bound if quantity == "value" else p.kept_bound for p in points]
             ax.fill_between(x, y, above, color=style["color"], alpha=0.25, lw=0)
     ax.set_xlabel(MATCHED_BY[part.match])
     ax.set_ylabel(_title(part, quantity))
