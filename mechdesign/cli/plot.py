@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError, UnknownNameError
+from ..errors import InputError, UnknownNameError, quote
+from ..extensions import find_function, is_import_path
 from .options import (
+    Asked,
     Column,
     Force,
+    KernelFile,
     MaxSymbols,
     Missing,
+    Normalise,
+    PriorTable,
     PriorText,
     Privacy,
     Weights,
     expect_picture,
     note,
+    read_asked,
 )
-from .subjects import KernelFile, Normalise, PriorTable, Subject, read_subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-KINDS = ("kernel", "lifts", "leakage", "binding", "regions", "pml-regions")
 
 
 def plot(
@@ -39,7 +43,9 @@ def plot(
             "-k",
             help="kernel; lifts: what outcomes do to beliefs, with the bounds; leakage: of each "
             "outcome; binding: the constraints that bind, with prices; regions: which bound "
-            "implies which under the prior; pml-regions: what outcomes may rule out, by level.",
+            "implies which under the prior; pml-regions: what outcomes may rule out, by level; or "
+            "package.module:name, a function of your own that is called with design or kernel, "
+            "prior and notions, and returns axes or a figure.",
         ),
     ] = "kernel",
     table: PriorTable = None,
@@ -58,10 +64,21 @@ def plot(
     """
     from ..plotting.style import save_figure
 
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise UnknownNameError("kind of picture", kind, KINDS)
+    pictures: dict[str, Callable[[Asked], Any]] = {
+        "kernel": _kernel,
+        "lifts": _lifts,
+        "leakage": _leakage,
+        "binding": _binding,
+        "regions": _regions,
+        "pml-regions": _pml_regions,
+    }
+    draw = pictures.get(kind) if isinstance(kind, str) else None
+    if draw is None:
+        if not isinstance(kind, str) or not is_import_path(kind):
+            raise UnknownNameError("kind of picture", kind, pictures)
+        draw = partial(_own, kind, find_function(kind, "picture"))
     expect_picture(output, force=force)
-    asked = read_subject(
+    asked = read_asked(
         kernel,
         table,
         column,
@@ -72,38 +89,30 @@ def plot(
         normalise=normalise,
         max_symbols=max_symbols,
     )
-    draw: dict[str, Callable[[Subject], Any]] = {
-        "kernel": _kernel,
-        "lifts": _lifts,
-        "leakage": _leakage,
-        "binding": _binding,
-        "regions": _regions,
-        "pml-regions": _pml_regions,
-    }
-    save_figure(draw[kind](asked).figure, output, overwrite=force)
+    save_figure(draw(asked), output, overwrite=force)
     note(f"saved {output}")
 
 
-def _kernel(asked: Subject) -> Any:
+def _kernel(asked: Asked) -> Any:
     from ..plotting.kernels import plot_kernel
 
-    return plot_kernel(asked.mechanism, asked.prior)
+    return plot_kernel(asked.mechanism, asked.prior).figure
 
 
-def _lifts(asked: Subject) -> Any:
+def _lifts(asked: Asked) -> Any:
     from ..plotting.lifts import plot_lifts
 
-    return plot_lifts(asked.mechanism, asked.prior, asked.notions or None)
+    return plot_lifts(asked.mechanism, asked.prior, asked.notions or None).figure
 
 
-def _leakage(asked: Subject) -> Any:
+def _leakage(asked: Asked) -> Any:
     from .._audit import audit
     from ..plotting.leakages import plot_leakage
 
-    return plot_leakage(audit(asked.mechanism, asked.prior, list(asked.notions) or None))
+    return plot_leakage(audit(asked.mechanism, asked.prior, list(asked.notions) or None)).figure
 
 
-def _binding(asked: Subject) -> Any:
+def _binding(asked: Asked) -> Any:
     from ..plotting.prices import plot_binding
     from ..solve.designing import Design
 
@@ -115,18 +124,32 @@ def _binding(asked: Subject) -> Any:
             got="a kernel without a design, or another prior",
             remedy="save a design with mechdesign design --output",
         )
-    return plot_binding(design)
+    return plot_binding(design).figure
 
 
-def _regions(asked: Subject) -> Any:
+def _regions(asked: Asked) -> Any:
     from ..plotting.regions import plot_regions
 
-    return plot_regions(asked.prior)
+    return plot_regions(asked.prior).figure
 
 
-def _pml_regions(asked: Subject) -> Any:
+def _pml_regions(asked: Asked) -> Any:
     from ..plotting.pml_bands import plot_pml_regions
     from ..privacy.pointwise import PML
 
     levels = [n.epsilon for n in asked.notions if isinstance(n, PML) and n.epsilon < float("inf")]
-    return plot_pml_regions(asked.prior, levels or None)
+    return plot_pml_regions(asked.prior, levels or None).figure
+
+
+def _own(path: str, function: Callable[..., Any], asked: Asked) -> Any:
+    """The figure of a function from outside the package."""
+    drawn = function(asked.item, asked.prior, asked.notions)
+    figure = getattr(drawn, "figure", None) or drawn
+    if not hasattr(figure, "savefig"):
+        raise InputError(
+            f"picture {path}",
+            expected="a function that returns matplotlib axes or a figure",
+            got=quote(drawn),
+            remedy="return what it drew on",
+        )
+    return figure
