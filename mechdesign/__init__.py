@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     from .storage import save as save
     from .theory.conversions import convert as convert
     from .theory.conversions import implications as implications
-    from .views.review import write_report as write_report
+    from .views.pages import write_report as write_report
 
 _HOMES = {
     "Prior": "prior",
@@ -143,7 +143,7 @@ _HOMES = {
     "Comparison": "_compare.frontiers",
     "convert": "theory.conversions",
     "implications": "theory.conversions",
-    "write_report": "views.review",
+    "write_report": "views.pages",
     "plot_frontiers": "plotting._plot_frontiers",
     "plot_estimate": "plotting._plot_estimate",
     "plot_kernel": "plotting._plot_kernel",

@@ -16,8 +16,7 @@ from .exact import Verdict
 from .labels import Label, shorten
 from .mechanism import Mechanism
 from .prior import Prior
-from .privacy.budgets import Peak, Trough
-from .privacy.hypotheses import Hypotheses
+from .privacy.average import MaximalCostLeakage, MaximalLeakage, MIPrivacy
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, Worst, as_notions
 
 
@@ -199,19 +198,17 @@ def audit(
         if name not in leakages:
             unlimited = notion.with_levels(*[math.inf] * len(notion.levels))
             leakages[name] = _leakage(unlimited, mechanism, known)
-    supported = Hypotheses.points(known, known.support)
-    inner = mechanism.kernel[known.support]
     p = known.probabilities[known.support]
     return AuditReport(
         mechanism,
         known,
         leakages,
         tuple(notion.check(mechanism, known) for notion in asked),
-        Peak(supported, math.inf).spent(mechanism).level,
-        Trough(supported, math.inf).spent(mechanism).level,
-        mutual_information(inner, p),
+        MaximalLeakage.at(math.inf).check(mechanism, known).achieved[0],
+        MaximalCostLeakage.at(math.inf).check(mechanism, known).achieved[0],
+        MIPrivacy.at(math.inf).measure(mechanism, known)[0],
         float(p.max()),
-        math.fsum((p[:, None] * inner).max(axis=0)),
+        math.fsum((p[:, None] * mechanism.kernel[known.support]).max(axis=0)),
     )
 
 
@@ -234,16 +231,6 @@ def matched(
         known = Prior(prior, mechanism.inputs if _fits(prior, mechanism) else None)
     mechanism.check_prior(known)
     return mechanism, known
-
-
-def mutual_information(kernel: NDArray[np.float64], p: NDArray[np.float64]) -> float:
-    """I(X;Y) in nats for an ``(n, M)`` kernel and n positive masses."""
-    q = p @ kernel
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(
-            kernel > 0, p[:, None] * kernel * (np.log(kernel) - np.log(q)[None, :]), 0.0
-        )
-    return max(0.0, math.fsum(terms.ravel()))
 
 
 def _leakage(unlimited: PrivacyNotion, mechanism: Mechanism, prior: Prior) -> Leakage:

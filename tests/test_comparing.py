@@ -20,7 +20,7 @@ from mechdesign._compare.frontiers import COLUMNS
 from mechdesign.cli import main
 from mechdesign.errors import InputError, LevelError
 from mechdesign.privacy.families import as_families
-from mechdesign.views.comparison import comparison_page
+from mechdesign.views.pages import comparison_page
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1])
 LEVELS = [0.1, 0.5, 1.0]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import matplotlib as mpl
-import numpy as np
 import pytest
 from checks import refused
 from matplotlib import pyplot
@@ -16,8 +16,7 @@ from pictures import check_picture
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import MechdesignError, PriorError
-from mechdesign.plotting import plot_imported
+from mechdesign.errors import PriorError
 
 mpl.use("Agg")
 
@@ -60,7 +59,12 @@ def plot_wrong(item):
     raise ZeroDivisionError("no such picture")
 
 
-NO_FUNCTION = 3
+def plot_two(item, other):
+    return plot_guesses(item)
+
+
+def plot_refusing(item):
+    return plot_guesses(item.mechanism)
 '''
 
 
@@ -117,45 +121,45 @@ def test_the_command_line_draws_it_by_its_import_path(own, capsys):
     # In a process of its own, which knows of the current folder only.
     script = "import sys; sys.path.pop(0); from mechdesign.cli import main; main(sys.argv[1:])"
     subprocess.run([sys.executable, "-c", script, *words, "b.svg"], check=True, timeout=300)
-    with open("a.svg", "rb") as one, open("b.svg", "rb") as other:
-        assert one.read() == other.read()
+    assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
     ElementTree.parse("a.svg")
 
 
 def test_the_function_is_given_the_prior_and_the_notions_that_it_asks_for(own):
-    found = design_of(2)
-    axes = plot_imported(
-        "own_pictures:plot_guesses", found, prior=found.prior, privacy=(md.LDP(1),)
+    design = design_of(2)
+    md.save(design, "m.json")
+    drawn = []
+    own.plot_seen = lambda item, prior, privacy, ax=None: (
+        drawn.append((item, prior, privacy)) or own.plot_guesses(item, prior, privacy, ax)
     )
-    assert axes.get_ylabel() == "best guess LDP(1)"
-    named = {"prior": [0.2, 0.8], "privacy": ()}
-    axes = plot_imported("own_pictures:plot_guesses", np.full((2, 2), 0.5), **named)
-    assert [bar.get_height() for bar in axes.patches] == pytest.approx([0.8, 0.8])
+    assert main(["plot", "m.json", "-k", "own_pictures:plot_seen", "-o", "a.svg"]) == 0
+    assert (
+        main(["plot", "m.json", "-p", "ldp:1", "-k", "own_pictures:plot_seen", "-o", "b.svg"]) == 0
+    )
+    (item, prior, privacy), (_, _, asked) = drawn
+    assert item.mechanism == design.mechanism
+    assert (prior, privacy, asked) == (design.prior, design.notions, (md.LDP(1),))
+    # Pictures of the package are such functions.
+    for name in ("plot_kernel", "plot_lifts"):
+        kind = f"mechdesign.plotting:{name}"
+        assert main(["plot", "m.json", "-k", kind, "-o", f"{name}.svg"]) == 0
+        assert main(["plot", "m.json", "-k", name[5:], "-o", "own.svg", "--force"]) == 0
+        assert Path(f"{name}.svg").read_bytes() == Path("own.svg").read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("path", "word"),
+    ("name", "code", "word"),
     [
-        ("own_pictures:plot_gueses", "has no attribute 'plot_gueses'"),
-        ("own_picture:plot_guesses", "No module named 'own_picture'"),
-        ("own_pictures:", "AttributeError"),
-        (":plot_guesses", "ValueError"),
-        ("own_pictures:NO_FUNCTION", "of type int"),
-        ("own_pictures:plot_nothing", "got None; return fit_figure(ax)"),
+        ("plot_nothing", 2, "got None; return what it drew on"),
+        ("plot_two", 2, "missing a required argument: 'other'; give defaults"),
+        ("plot_wrong", 3, "own_pictures:plot_wrong failed with ZeroDivisionError: no such picture"),
+        ("plot_refusing", 2, "prior of a kernel: expected a prior"),
     ],
 )
-def test_a_path_without_a_picture_is_refused(own, path, word, capsys):
-    refused(lambda: plot_imported(path, [[1.0]]), word)
+def test_a_function_that_is_no_picture_is_named(own, name, code, word, capsys):
     md.save(design_of(2), "m.json")
-    assert main(["plot", "m.json", "-k", path, "-o", "a.svg"]) == 2
+    assert main(["plot", "m.json", "-k", f"own_pictures:{name}", "-o", "a.svg"]) == code
     (line,) = capsys.readouterr().err.strip().splitlines()
-    assert line.startswith("error: picture")
-
-
-def test_a_picture_that_fails_is_named(own, capsys):
-    with pytest.raises(MechdesignError, match="own_pictures:plot_wrong failed with ZeroDivision"):
-        plot_imported("own_pictures:plot_wrong", [[1.0]])
-    refused(lambda: plot_imported("own_pictures:plot_guesses", [[1.0]]), "prior", error=PriorError)
-    md.save(design_of(2), "m.json")
-    assert main(["plot", "m.json", "-k", "own_pictures:plot_wrong", "-o", "a.svg"]) == 3
-    assert "no such picture" in capsys.readouterr().err
+    assert line.startswith("error: ")
+    assert word in line
+    assert not Path("a.svg").exists()

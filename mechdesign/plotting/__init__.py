@@ -25,7 +25,8 @@ axes, names and legend need:
 
 The command line draws it by its import path. The function is given the saved design, or the kernel
 as a :class:`~mechdesign.mechanism.Mechanism`, and by name what it has parameters for of ``prior``
-(a :class:`~mechdesign.prior.Prior`) and ``privacy`` (a tuple of notions)::
+(a :class:`~mechdesign.prior.Prior`) and ``privacy`` (a tuple of notions); it returns axes or a
+figure::
 
     mechdesign plot design.json --kind mypackage.mymodule:plot_guesses --output guesses.svg
 
@@ -80,7 +81,6 @@ _HOMES = {
     "_plot_binding": ("plot_binding",),
     "_plot_estimate": ("plot_estimate",),
     "_plot_frontiers": ("plot_frontiers",),
-    "_plot_imported": ("plot_imported",),
     "_plot_kernel": ("plot_kernel",),
     "_plot_leakage": ("plot_leakage",),
     "_plot_lifts": ("plot_lifts",),

@@ -90,7 +90,8 @@ class Table:
     rows : one tuple of cells per row, one cell per column
     foot : rows that sum up, below a line
     notes : sentences that belong below
-    things : what rows and columns of labels stand for, where there may be more than a medium shows
+    things : what rows, and columns of labels, stand for, in a table of which a medium may show a
+        part; nothing for a table that is shown whole
     """
 
     title: str
@@ -98,7 +99,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     foot: tuple[tuple[Cell, ...], ...] = ()
     notes: tuple[str, ...] = ()
-    things: tuple[str, ...] = ("rows",)
+    things: tuple[str, ...] = ()
 
     @property
     def has_heads(self) -> bool:
@@ -127,7 +128,7 @@ class Table:
         """A note on what is not shown, in a medium for so many rows and columns of labels."""
         across = sum(column.head.kind == "label" for column in self.columns)
         left = (max(0, len(self.rows) - rows), max(0, across - columns))
-        if not any(left):
+        if not self.things or not any(left):
             return ""
         more = [f"{n} more {name}" for n, name in zip(left, self.things, strict=False)]
         return ", ".join(more) + " not shown"
@@ -195,9 +196,11 @@ def leakage_table(report: AuditReport) -> Table:
     names = dict(zip(report.mechanism.outputs, _labels(report.mechanism.outputs), strict=True))
     rows = []
     for name, leakage, field, worst in report.entries():
-        level = Cell(worst.level, "level")
-        title = name if len(leakage.levels) == 1 else f"{name} {field}"
-        rows.append((text(title), level, names[worst.output], text(worst.about)))
+        level, short = Cell(worst.level, "level"), type(leakage.notion).__name__
+        if len(leakage.levels) > 1:
+            name, short = f"{name} {field}", f"{short} {field.replace('epsilon', 'ε')}"
+        notion = Cell(name, "label", short=short)
+        rows.append((notion, level, names[worst.output], text(worst.about)))
     before, after = report.prior_vulnerability, report.posterior_vulnerability
     return Table(
         "Leakage in nats",

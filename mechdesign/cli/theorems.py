@@ -57,7 +57,8 @@ def theorems(
 
 
 def _list(results: Any, as_json: bool) -> None:
-    from ..views.theory import print_theorems, theorem_json
+    from ..views.plain import theorem_json
+    from ..views.text import print_theorems
 
     if as_json:
         print_json([theorem_json(result) for result in results])
@@ -66,7 +67,8 @@ def _list(results: Any, as_json: bool) -> None:
 
 
 def _errata(entries: Any, as_json: bool) -> None:
-    from ..views.theory import erratum_json, print_errata
+    from ..views.plain import erratum_json
+    from ..views.text import print_errata
 
     if as_json:
         print_json([erratum_json(entry) for entry in entries])
@@ -78,7 +80,8 @@ def _errata(entries: Any, as_json: bool) -> None:
 
 def _show(names: list[str], as_json: bool) -> None:
     from ..theory import errata, find_erratum, find_theorem
-    from ..views.theory import erratum_json, print_erratum, print_theorem, theorem_json
+    from ..views.plain import erratum_json, theorem_json
+    from ..views.text import print_erratum, print_theorem
 
     mistakes = {entry.id.lower() for entry in errata()}
     shown = []
@@ -103,7 +106,8 @@ def _check(names: list[str], everything: bool, number: int, seed: int, as_json: 
 
     from ..progress import track
     from ..theory import find_theorem, known_theorems
-    from ..views.theory import outcome_json, print_outcomes
+    from ..views.plain import outcome_json
+    from ..views.text import print_outcomes
 
     if everything == bool(names):
         raise InputError(

@@ -11,15 +11,18 @@ from ..errors import StorageError
 from .options import (
     Column,
     Force,
+    KernelFile,
     MaxSymbols,
     Missing,
+    Normalise,
+    PriorTable,
     PriorText,
     Privacy,
     Weights,
     draw_nowhere,
     note,
+    read_asked,
 )
-from .subjects import KernelFile, Normalise, PriorTable, read_subject
 
 
 def report(
@@ -43,8 +46,7 @@ def report(
     A saved design brings its own prior and notions, and its proof; a kernel of any tool needs a
     prior, and is audited against the notions asked.
     """
-    from ..views.rendering import check_pages
-    from ..views.review import write_report
+    from ..views.pages import check_pages, write_report
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise StorageError(
@@ -53,7 +55,7 @@ def report(
         )
     check_pages()
     draw_nowhere()
-    asked = read_subject(
+    asked = read_asked(
         kernel,
         table,
         column,

@@ -8,14 +8,17 @@ from .options import (
     NOT_MET,
     AsJson,
     Column,
+    KernelFile,
     MaxSymbols,
     Missing,
+    Normalise,
+    PriorTable,
     PriorText,
     Privacy,
     Weights,
     print_json,
+    read_asked,
 )
-from .subjects import KernelFile, Normalise, PriorTable, read_subject
 
 
 def audit(
@@ -35,9 +38,10 @@ def audit(
     A saved design brings its own prior and notions; --privacy asks for others.
     """
     from .._audit import audit as run_audit
-    from ..views import text as reporting
+    from ..views.plain import audit_json
+    from ..views.text import print_audit
 
-    asked = read_subject(
+    asked = read_asked(
         kernel,
         table,
         column,
@@ -51,8 +55,8 @@ def audit(
     )
     report = run_audit(asked.mechanism, asked.prior, list(asked.notions) or None)
     if as_json:
-        print_json(reporting.audit_json(report))
+        print_json(audit_json(report))
     else:
-        reporting.print_audit(report)
+        print_audit(report)
     if report.verdict is not None and str(report.verdict) != "yes":
         raise typer.Exit(NOT_MET)

@@ -19,22 +19,10 @@ def compose(
     """Say what several reports about the same person leak together."""
     from ..release.accounting import compose as run_compose
     from ..storage import load_kernel
+    from ..views.plain import composition_json
 
     found = run_compose(*(load_kernel(kernel) for kernel in kernels), times=times)
-    if not as_json:
+    if as_json:
+        print_json(composition_json(found))
+    else:
         say(str(found))
-        return
-    print_json(
-        {
-            "reports": found.reports,
-            "together": [
-                {
-                    "notion": type(level.notion).__name__,
-                    "asked": list(level.notion.levels),
-                    "levels": list(level.levels),
-                    "exact": level.exact,
-                }
-                for level in found
-            ],
-        }
-    )

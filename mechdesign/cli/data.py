@@ -8,9 +8,9 @@ from .options import AsJson, print_json
 def data(as_json: AsJson = False) -> None:
     """List the shipped tables, with their sources."""
     from ..data import EXAMPLES
-    from ..views import text as reporting
+    from ..views.text import print_examples
 
     if as_json:
         print_json({name: vars(table) for name, table in EXAMPLES.items()})
     else:
-        reporting.print_examples()
+        print_examples()

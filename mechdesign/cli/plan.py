@@ -30,6 +30,7 @@ def plan(
     from ..release.planning import plan as run_plan
     from ..release.sampler import mechanism_of
     from ..storage import load_kernel
+    from ..views.plain import plan_json
 
     item = load_kernel(kernel)
     found = run_plan(
@@ -42,21 +43,6 @@ def plan(
         feature=read_feature(feature, mechanism_of(item)),
     )
     if as_json:
-        rows = [
-            {
-                **row,
-                "label": list(row["label"]) if isinstance(row["label"], tuple) else row["label"],
-            }
-            for row in found.rows()
-        ]
-        print_json(
-            {
-                "reports": found.reports,
-                "without_privacy": found.without_privacy,
-                "cost": found.cost,
-                "confidence": found.confidence,
-                "rows": rows,
-            }
-        )
+        print_json(plan_json(found))
     else:
         say(repr(found))

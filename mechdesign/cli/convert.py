@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from ..arguments import read_prior
-from .options import AsJson, Column, MaxSymbols, Missing, PriorText, Weights, print_json
+from .options import (
+    AsJson,
+    Column,
+    MaxSymbols,
+    Missing,
+    PriorTable,
+    PriorText,
+    Weights,
+    name_notion,
+    print_json,
+    read_notion,
+)
 
 
 def convert(
@@ -22,9 +33,7 @@ def convert(
         list[str] | None,
         typer.Option("--to", help="Wanted notion, such as ldp. Repeat it; all when left out."),
     ] = None,
-    table: Annotated[
-        str | None, typer.Option("--data", help="CSV file or shipped table for the prior.")
-    ] = None,
+    table: PriorTable = None,
     column: Column = None,
     weights: Weights = None,
     missing: Missing = "error",
@@ -42,24 +51,26 @@ def convert(
     does, proved, and a mechanism that attains it is part of the --json output.
     """
     from .. import theory
-    from ..privacy.notion import NOTIONS, LikelihoodBound, find_notion, parse_notion
-    from ..views import theory as theory_reporting
+    from ..privacy.notion import NOTIONS, LikelihoodBound, find_notion
+    from ..views.plain import implications_json, tight_json
+    from ..views.text import print_implications, print_tight
 
-    given = [parse_notion(text) for text in notions]
+    given = [read_notion(text) for text in notions]
+    wanted = [name_notion(name) for name in to or []]
     known = read_prior(table, column, weights, missing, prior, max_symbols)
     if tight:
-        wanted = [find_notion(name) for name in to or []] or [
+        targets = [find_notion(name) for name in wanted] or [
             cls for cls in NOTIONS.values() if issubclass(cls, LikelihoodBound) and not cls.needs
         ]
-        conversions = [theory.tight_conversion(given, cls, known) for cls in wanted]
+        conversions = [theory.tight_conversion(given, cls, known) for cls in targets]
         if as_json:
-            print_json(theory_reporting.tight_json(conversions))
+            print_json(tight_json(conversions))
         else:
-            theory_reporting.print_tight(conversions)
+            print_tight(conversions)
         return
     found = theory.implications(given, known)
-    entries = [found[name] for name in to] if to else list(found.found)
+    entries = [found[name] for name in wanted] or list(found.found)
     if as_json:
-        print_json(theory_reporting.implications_json(found, entries))
+        print_json(implications_json(found, entries))
     else:
-        theory_reporting.print_implications(found, entries)
+        print_implications(found, entries)

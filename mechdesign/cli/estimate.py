@@ -12,7 +12,6 @@ import typer
 
 from ..arguments import read_feature
 from ..errors import InputError, UnknownNameError, quote
-from ..labels import one_line
 from ..release.encoding import ABSENT, Codebook
 from ..release.encoding import show_values as quote_values
 from ..tables import is_missing
@@ -127,6 +126,8 @@ def estimate(
     from ..release.sampler import mechanism_of
     from ..release.streams import count_file, file_receipts
     from ..storage import load_kernel
+    from ..views.plain import estimate_json
+    from ..views.text import print_estimate
 
     item = load_kernel(kernel)
     mechanism = mechanism_of(item)
@@ -155,35 +156,9 @@ def estimate(
         save_figure(plot_estimate(made).figure, plot, overwrite=force)
         note(f"saved {plot}")
     if as_json:
-        print_json(
-            {
-                "rows": [{**row, "label": _plain(row["label"])} for row in made.rows()],
-                "reports": made.reports,
-                "method": made.method,
-                "intervals": made.intervals,
-                "confidence": made.confidence,
-                "target": made.target,
-                "fit": made.fit,
-                "receipt": None if made.receipt is None else made.receipt.to_json(),
-                "note": made.note,
-                "likelihood": vars(made.convergence),
-                "kernel": kernel_fingerprint(mechanism),
-            }
-        )
+        print_json(estimate_json(made, kernel_fingerprint(mechanism)))
         return
-    from rich.table import Table
-
-    from ..views.text import console
-
-    out = console()
-    table = Table("label", *(["estimate", "error", "lower", "upper"]))
-    for row in made.rows():
-        numbers = (row["estimate"], row["error"], row["lower"], row["upper"])
-        table.add_row(one_line(row["label"]), *(f"{number:.6f}" for number in numbers))
-    out.print(made.describe())
-    out.print(table)
-    if made.method == "likelihood":
-        out.print(f"likelihood {made.convergence}")
+    print_estimate(made)
     if made.note:
         note(made.note)
 
@@ -206,6 +181,7 @@ def _joint(
     from ..release.sampler import mechanism_of
     from ..release.streams import count_file, file_receipts
     from ..storage import load_kernel
+    from ..views.plain import joint_json
 
     sides = (first, second)
     if second.kernel is None or second.column is None:
@@ -231,13 +207,13 @@ def _joint(
     found = count_file(reports, columns, items, progress=sys.stderr.isatty())
     for place, mechanism in enumerate(mechanisms):
         book = Codebook(mechanism.outputs, "outputs of the mechanism", texts=True)
-        words = {pair[place]: _label(pair[place], book) for pair in found}
-        strangers = [w for w, x in words.items() if x is not None and book.place(x) == ABSENT]
-        if strangers:
+        labels = {pair[place]: _label(pair[place], book) for pair in found}
+        unknown = [w for w, x in labels.items() if x is not None and book.place(x) == ABSENT]
+        if unknown:
             where = f"reports in column {columns[place]!r}"
-            raise book.refuse(where, strangers, "pass the mechanism that made them")
+            raise book.refuse(where, unknown, "pass the mechanism that made them")
         found = _merged(
-            ((*pair[:place], words[pair[place]], *pair[place + 1 :]), n)
+            ((*pair[:place], labels[pair[place]], *pair[place + 1 :]), n)
             for pair, n in found.items()
         )
     carried = file_receipts(reports)
@@ -248,24 +224,8 @@ def _joint(
     made = estimate_joint(found, items, columns, features=features, receipts=known, **options)
     table = made if given is None else made.conditional(given)
     if as_json:
-        cells = [
-            {**cell, "row": _plain(cell["row"]), "column": _plain(cell["column"])}
-            for cell in table.records()
-        ]
-        rest = [name for name in columns if name != given]
-        print_json(
-            {
-                "rows": given or rest[0],
-                "columns": rest[-1],
-                "given": given,
-                "cells": cells,
-                "reports": made.reports,
-                "likelihood": vars(made.convergence),
-                "note": made.note,
-                "kernels": [kernel_fingerprint(mechanism) for mechanism in mechanisms],
-                **{key: options[key] for key in ("method", "intervals", "confidence", "target")},
-            }
-        )
+        kernels = [kernel_fingerprint(mechanism) for mechanism in mechanisms]
+        print_json(joint_json(made, table, given, kernels))
         return
     about = f"{columns[0]} (rows) and {columns[1]} (columns)"
     if given is not None:
@@ -298,7 +258,3 @@ def _merged(pairs: Iterable[tuple[Any, int]]) -> dict[Any, int]:
     for key, count in pairs:
         counts[key] = counts.get(key, 0) + count
     return counts
-
-
-def _plain(label: Any) -> Any:
-    return list(label) if isinstance(label, tuple) else label

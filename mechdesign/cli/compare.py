@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..arguments import read_levels, read_outputs, read_prior, read_utility
+from ..arguments import read_levels, read_outputs, read_prior
 from ..errors import StorageError
 from .options import (
     AsJson,
@@ -24,8 +24,10 @@ from .options import (
     Table,
     Weights,
     draw_nowhere,
+    name_notions,
     note,
     print_json,
+    read_goal,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +49,8 @@ def compare(
             "--notion",
             "-n",
             help="Notion, such as pml; with several levels in terms of one, e: alip:2e,e, or "
-            "dp:e,adjacent, or pml:e+ldp:2e (both). Repeat it. Default: pml, pmc, lip, ldp.",
+            "dp:e,adjacent, or pml:e+ldp:2e (both); or one of your own, package.module:Name:e. "
+            "Repeat it. Default: pml, pmc, lip, ldp.",
         ),
     ] = None,
     levels: Annotated[
@@ -92,12 +95,11 @@ def compare(
     """Compare how much utility several notions allow, and say which gives the most."""
     from .._compare.running import compare as run_compare
     from ..files import check_writable
-    from ..serialising import prior_to_json
-    from ..storage import SCHEMA
-    from ..views import text as reporting
+    from ..views.plain import comparison_json
+    from ..views.text import print_comparison
 
     known = read_prior(table, column, weights, missing, prior, max_symbols)
-    goals = {text: read_utility(text, known) for text in utility or ["hamming"]}
+    goals = {text: read_goal(text, known) for text in utility or ["hamming"]}
     writers = {path: _writer(path, force, excel_safe=excel_safe) for path in output or []}
     for path in writers:
         check_writable(path, overwrite=force)
@@ -105,7 +107,7 @@ def compare(
         found = run_compare(
             {column or "prior": known},
             goals,
-            notion or ["pml", "pmc", "lip", "ldp"],
+            [name_notions(text) for text in notion or ["pml", "pmc", "lip", "ldp"]],
             None if levels is None else read_levels(levels),
             read_outputs(outputs),
             match=match,
@@ -120,19 +122,9 @@ def compare(
     for path, write in writers.items():
         write(found, path)
     if as_json:
-        print_json(
-            {
-                "schema": SCHEMA,
-                "prior": prior_to_json(known),
-                "match": found.match,
-                "points": found.rows(),
-                "missing": [vars(entry) for entry in found.missing],
-                "rankings": [vars(entry) for entry in found.rankings],
-                "verdict": list(found.verdict),
-            }
-        )
+        print_json(comparison_json(found, known))
     else:
-        reporting.print_comparison(found)
+        print_comparison(found)
     for path in writers:
         note(f"saved {path}")
 
@@ -149,7 +141,7 @@ def _writer(path: Path, force: bool, *, excel_safe: bool) -> Callable[[Compariso
         draw_nowhere()
         return partial(_write_picture, force)
     if ending == ".html":
-        from ..views.rendering import check_pages
+        from ..views.pages import check_pages
 
         check_pages()
         draw_nowhere()
@@ -169,6 +161,6 @@ def _write_picture(force: bool, found: Comparison, path: Path) -> None:
 
 def _write_page(force: bool, found: Comparison, path: Path) -> None:
     from ..files import write_text
-    from ..views.comparison import comparison_page
+    from ..views.pages import comparison_page
 
     write_text(comparison_page(found), path, overwrite=force)

@@ -1,13 +1,13 @@
-"""``mechdesign design`` and ``mechdesign show``."""
+"""``mechdesign design``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ..arguments import read_outputs, read_prior, read_utility
+from ..arguments import read_outputs, read_prior
 from ..errors import InputError, StorageError, UntoldWarning, warn
 from .options import (
     AsJson,
@@ -19,25 +19,17 @@ from .options import (
     Outputs,
     PriorText,
     Privacy,
+    Public,
     Table,
     Weights,
     note,
     plain,
     print_json,
+    read_goal,
+    read_notion,
     say,
+    say_told,
 )
-
-if TYPE_CHECKING:
-    from ..release.identify import Identification
-
-
-Public = Annotated[
-    Path | None,
-    typer.Option(
-        help="Save what others may have: kernel, labels and guarantee, without the prior, which "
-        "may be the counts of people."
-    ),
-]
 
 
 def design(
@@ -54,8 +46,8 @@ def design(
             "--utility",
             "-u",
             help="hamming, absolute, squared (losses on numeric labels), mutual-information, "
-            "total-variation, chi-square, or a CSV matrix of gains with symbols as rows and "
-            "outputs as columns.",
+            "total-variation, chi-square, a CSV matrix of gains with symbols as rows and outputs "
+            "as columns, or one of your own: package.module:Name.",
         ),
     ] = "hamming",
     outputs: Outputs = None,
@@ -82,12 +74,12 @@ def design(
     """Design the best mechanism for a column, certify it, and say what it leaks."""
     from .._audit import audit as run_audit
     from ..files import check_writable
-    from ..privacy.notion import parse_notion
     from ..release.identify import identifiability
     from ..solve.designing import design as run_design
     from ..solve.designing import explain as run_explain
     from ..storage import save, seal, to_json, write_csv
-    from ..views import text as reporting
+    from ..views.plain import choice_json
+    from ..views.text import print_design
 
     if not privacy:
         raise InputError(
@@ -96,9 +88,9 @@ def design(
             got="none",
             remedy="add for example --privacy pml:0.5",
         )
-    notions = [parse_notion(spec) for spec in privacy]
+    notions = [read_notion(text) for text in privacy]
     known = read_prior(table, column, weights, missing, prior, max_symbols)
-    goal = read_utility(utility, known)
+    goal = read_goal(utility, known)
     labels = read_outputs(outputs)
     if explain and any(path is not None for path in (output, csv, public)):
         raise InputError(
@@ -110,15 +102,7 @@ def design(
     if explain:
         choice = run_explain(known, goal, notions, labels, solver)
         if as_json:
-            print_json(
-                {
-                    "method": choice.method.name,
-                    "why": choice.method.reason,
-                    "source": choice.method.source,
-                    "refused": choice.refusals,
-                    "also": choice.also,
-                }
-            )
+            print_json(choice_json(choice))
         else:
             say(str(choice))
         return
@@ -141,39 +125,7 @@ def design(
     if as_json:
         print_json(seal({**to_json(found), "audit": plain(report.summary())}))
         return
-    reporting.print_design(found, report)
-    _print_told(told)
+    print_design(found, report)
+    say_told(told)
     for path in named:
         note(f"saved {path}")
-
-
-def _print_told(told: Identification) -> None:
-    """What can be estimated from reports, where that is not everything."""
-    if told.advice and not told.tells_nothing:
-        typer.echo(f"{told.advice[0].upper()}{told.advice[1:]}.")
-
-
-def show(
-    file: Annotated[str, typer.Argument(help="A file written by 'mechdesign design --output'.")],
-    public: Public = None,
-    as_json: AsJson = False,
-    force: Force = False,
-) -> None:
-    """Check a saved design again and print it."""
-    from .._audit import audit as run_audit
-    from ..release.identify import identifiability
-    from ..solve.designing import Design
-    from ..storage import load, save, to_json
-    from ..views import text as reporting
-
-    item = load(file)
-    if public is not None:
-        save(item, public, overwrite=force, public=True)
-        note(f"saved {public}")
-    if as_json:
-        print_json(to_json(item))
-    elif isinstance(item, Design):
-        reporting.print_design(item, run_audit(item.mechanism, item.prior, list(item.notions)))
-        _print_told(identifiability(item.mechanism))
-    else:
-        say(repr(item))
