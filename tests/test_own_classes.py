@@ -15,7 +15,8 @@ import mechdesign as md
 from mechdesign.storage import seal
 
 ROOT = Path(md.__file__).parent
-COMMAND = Path(sys.executable).with_name("mechdesign")
+# With -P Python adds no folder to where it looks for modules, as for the installed command.
+COMMAND = (sys.executable, "-P", "-m", "mechdesign")
 
 FILES = {
     "mine/__init__.py": "",
@@ -114,9 +115,9 @@ def folder(tmp_path):
 
 
 def run(folder, *arguments):
-    """The installed command, which has no other way to the folder than where it is run."""
+    """The command line as a process of its own, run in the folder."""
     return subprocess.run(
-        [COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+        [*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
 
 

@@ -150,10 +150,10 @@ def plain(value: Any) -> Any:
     return value
 
 
-def say_told(told: Identification) -> None:
-    """What can be estimated from reports, where that is not everything."""
-    if told.advice and not told.tells_nothing:
-        say(f"{told.advice[0].upper()}{told.advice[1:]}.")
+def say_advice(found: Identification) -> None:
+    """What can be estimated from reports, where that is some but not all frequencies."""
+    if found.advice and not found.tells_nothing:
+        say(f"{found.advice[0].upper()}{found.advice[1:]}.")
 
 
 # What the texts of options name
