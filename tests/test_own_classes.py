@@ -206,6 +206,7 @@ def test_a_picture(folder, name):
 
 MISTAKES = {
     "no module": ("-u", "mien.utilities:Nearest", "got no module named 'mien'"),
+    "a long name": ("-u", f"{'x' * 5000}:Nearest", "got no module named"),
     "no module in a package": ("-u", "mine.utility:Nearest", "no module named 'mine.utility'"),
     "no attribute": ("-u", "mine.utilities:Nearst", "did you mean 'Nearest'?"),
     "no utility in the module": ("-u", "mine.pictures:Nearest", "expected a utility in"),

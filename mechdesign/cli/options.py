@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..arguments import align_prior, read_prior, read_utility
+from ..arguments import align_prior, is_file, read_prior, read_utility
 from ..errors import InputError, LevelError, visible, visible_lines
 from ..extensions import find, is_import_path, make
 
@@ -163,7 +163,7 @@ def read_goal(text: str, prior: Prior) -> Utility:
     """A utility by its name, from a matrix of gains, or of one's own by its import path."""
     from ..utility import Utility
 
-    if is_import_path(text) and not Path(text).exists():
+    if is_import_path(text) and not is_file(text):
         made: Utility = make(text, Utility, "utility")
         return made
     return read_utility(text, prior)
