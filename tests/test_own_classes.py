@@ -48,7 +48,7 @@ class Bare(Utility):
 
 class Failing(Nearest):
     def __init__(self):
-        raise md.errors.UtilityError("a utility that refuses")
+        raise KeyError("no weights")
 
 nearest = Nearest()
 number = 3
@@ -213,6 +213,7 @@ MISTAKES = {
     "no utility": ("-u", "mine.utilities:number", "got 3 of type int"),
     "another class": ("-u", "mine.notions:AgainstUniform", "got the class AgainstUniform"),
     "arguments": ("-u", "mine.utilities:Weighted", "missing a required argument: 'weight'"),
+    "a constructor that fails": ("-u", "mine.utilities:Failing", "got KeyError: 'no weights'"),
     "an abstract class": ("-u", "mine.utilities:Bare", "got one without value"),
     "a module that fails": ("-u", "failing:Nearest", "got ZeroDivisionError: division by zero"),
     "a module that exits": ("-u", "leaving:Nearest", "got SystemExit: 0"),
