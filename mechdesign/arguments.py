@@ -139,7 +139,7 @@ def read_utility(text: str, prior: Prior) -> Utility:
         return Hamming()
     if name in ("absolute", "abs", "squared"):
         return Distance(name)
-    if not _exists(text):
+    if not is_file(text):
         raise UnknownNameError(
             "utility (or file of gains)", text, ["hamming", "absolute", "squared", *_INFORMATIONS]
         )
@@ -158,7 +158,8 @@ def read_utility(text: str, prior: Prior) -> Utility:
     return Matrix(matrix[[place[label] for label in prior.labels]], columns)
 
 
-def _exists(path: str) -> bool:
+def is_file(path: str) -> bool:
+    """Whether a text names something that exists."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):  # a name too long for any file, or none at all

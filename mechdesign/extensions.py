@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import os
 import re
 import sys
 from typing import Any
 
-from .errors import InputError, UnknownNameError, quote
+from .errors import InputError, MechdesignError, UnknownNameError, quote
 
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _PATH = re.compile(rf"\s*(?P<module>{_MODULE.pattern}):(?P<name>[^\W\d]\w*)\s*")
@@ -41,9 +40,8 @@ def load_module(name: str, subject: str) -> Any:
             got=quote(name),
             remedy="write it as Python imports it, without .py",
         )
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.append(here)
+    if "" not in sys.path:  # which stands for the current directory
+        sys.path.append("")
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as problem:
@@ -131,7 +129,17 @@ def make(path: str, base: type, subject: str) -> Any:
             got=str(problem),
             remedy="give them defaults, or name an instance that the module makes",
         ) from None
-    return found()
+    try:
+        return found()
+    except MechdesignError:
+        raise
+    except Exception as problem:  # code from outside, which may fail in any way
+        raise InputError(
+            f"{subject} {path}",
+            expected="a class that can be made",
+            got=f"{type(problem).__name__}: {problem}",
+            remedy="correct its constructor",
+        ) from problem
 
 
 def _attribute(path: str, subject: str, is_wanted: Any) -> Any:

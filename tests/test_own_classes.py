@@ -15,7 +15,8 @@ import mechdesign as md
 from mechdesign.storage import seal
 
 ROOT = Path(md.__file__).parent
-COMMAND = Path(sys.executable).with_name("mechdesign")
+# With -P Python adds no folder to where it looks for modules, as for the installed command.
+COMMAND = (sys.executable, "-P", "-m", "mechdesign")
 
 FILES = {
     "mine/__init__.py": "",
@@ -47,7 +48,7 @@ class Bare(Utility):
 
 class Failing(Nearest):
     def __init__(self):
-        raise md.errors.UtilityError("a utility that refuses")
+        raise KeyError("no weights")
 
 nearest = Nearest()
 number = 3
@@ -114,9 +115,9 @@ def folder(tmp_path):
 
 
 def run(folder, *arguments):
-    """The installed command, which has no other way to the folder than where it is run."""
+    """The command line as a process of its own, run in the folder."""
     return subprocess.run(
-        [COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+        [*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
 
 
@@ -205,12 +206,14 @@ def test_a_picture(folder, name):
 
 MISTAKES = {
     "no module": ("-u", "mien.utilities:Nearest", "got no module named 'mien'"),
+    "a long name": ("-u", f"{'x' * 5000}:Nearest", "got no module named"),
     "no module in a package": ("-u", "mine.utility:Nearest", "no module named 'mine.utility'"),
     "no attribute": ("-u", "mine.utilities:Nearst", "did you mean 'Nearest'?"),
     "no utility in the module": ("-u", "mine.pictures:Nearest", "expected a utility in"),
     "no utility": ("-u", "mine.utilities:number", "got 3 of type int"),
     "another class": ("-u", "mine.notions:AgainstUniform", "got the class AgainstUniform"),
     "arguments": ("-u", "mine.utilities:Weighted", "missing a required argument: 'weight'"),
+    "a constructor that fails": ("-u", "mine.utilities:Failing", "got KeyError: 'no weights'"),
     "an abstract class": ("-u", "mine.utilities:Bare", "got one without value"),
     "a module that fails": ("-u", "failing:Nearest", "got ZeroDivisionError: division by zero"),
     "a module that exits": ("-u", "leaving:Nearest", "got SystemExit: 0"),

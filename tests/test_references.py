@@ -87,7 +87,7 @@ def test_the_readers_see_citations_of_every_kind():
     assert ("LDP", "Duchi2013") in CITED
     assert ("BayesGain", "Alvim2012") in CITED
     assert ("HighPrivacyPML", "SaeidianPMC") in CITED
-    assert ("auditing.py:AuditReport", "Issa2020") in CITED
+    assert ("_audit.py:AuditReport", "Issa2020") in CITED
     assert ("PMC-Thm-4.1", "SaeidianPMC") in CITED
     assert ("E7", "NuradhaGoldfeld") in CITED
     assert closed_form.CLOSED_FORMS

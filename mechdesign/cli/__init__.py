@@ -1,4 +1,8 @@
-"""The command line: ``mechdesign design``, ``apply``, ``estimate`` and so on, one file for each.
+"""What can be done from a terminal? One file per command, with its name.
+
+In come arguments, which ``arguments`` and ``options`` read; a command calls what Python calls, and
+``views`` shows the result. No input makes :func:`main` raise, unless code of one's own that an
+argument names does.
 
 Reports go to standard output, everything else to standard error. Exit codes: 0 done; 1 an audited
 kernel does not (provably) meet an asked level, or a checked result fails; 2 the input cannot be
@@ -90,7 +94,7 @@ for command in (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code. No input makes it raise."""
+    """Run the command line; returns the exit code."""
     command = typer.main.get_command(app)
     with warnings.catch_warnings():
         warnings.simplefilter("default")

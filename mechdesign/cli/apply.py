@@ -81,9 +81,9 @@ def apply(
     from ..storage import load_kernel
 
     item = load_kernel(kernel)
-    told = identifiability(item)
-    if told.advice and not told.tells_nothing:
-        note(told.advice)
+    identified = identifiability(item)
+    if identified.advice and not identified.tells_nothing:
+        note(identified.advice)
     check_writable(output, overwrite=force)
     if Path(table).exists() and output.exists() and output.samefile(table):
         raise InputError(

@@ -28,7 +28,7 @@ from .options import (
     read_goal,
     read_notion,
     say,
-    say_told,
+    say_advice,
 )
 
 
@@ -119,13 +119,13 @@ def design(
         write_csv(found.mechanism, csv, overwrite=force, excel_safe=excel_safe)
     if public is not None:
         save(found, public, overwrite=force, public=True)
-    told = identifiability(found.mechanism)
-    if told.tells_nothing:
-        warn(told.advice, UntoldWarning)
+    identified = identifiability(found.mechanism)
+    if identified.tells_nothing:
+        warn(identified.advice, UntoldWarning)
     if as_json:
         print_json(seal({**to_json(found), "audit": plain(report.summary())}))
         return
     print_design(found, report)
-    say_told(told)
+    say_advice(identified)
     for path in named:
         note(f"saved {path}")

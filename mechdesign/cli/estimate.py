@@ -94,23 +94,21 @@ def estimate(
         )
     if plot is not None:
         expect_picture(plot, force=force)
+    options: dict[str, Any] = {
+        "method": method,
+        "by": by,
+        "intervals": intervals,
+        "confidence": confidence,
+        "target": target,
+        "rng": seed,
+        "misfit": misfit,
+    }
     if joint:
-        _joint(
-            reports,
+        first, other = (
             _Side(kernel, column, feature),
             _Side(second, second_column, second_feature),
-            given,
-            as_json,
-            missing=missing,
-            method=method,
-            by=by,
-            intervals=intervals,
-            confidence=confidence,
-            target=target,
-            rng=seed,
-            receipts=(receipt, receipt),
-            misfit=misfit,
         )
+        _joint(reports, first, other, given, receipt, as_json, missing=missing, **options)
         return
     for name, value in (("--with-feature", second_feature), ("--given", given)):
         if value is not None:
@@ -122,9 +120,9 @@ def estimate(
             )
     from ..release.counting import tally
     from ..release.estimating import estimate as run_estimate
-    from ..release.receipts import kernel_fingerprint, load_receipt
+    from ..release.receipts import kernel_fingerprint
     from ..release.sampler import mechanism_of
-    from ..release.streams import count_file, file_receipts
+    from ..release.streams import count_file
     from ..storage import load_kernel
     from ..views.plain import estimate_json
     from ..views.text import print_estimate
@@ -137,17 +135,9 @@ def estimate(
     made = run_estimate(
         dict(zip(mechanism.outputs, counts.tolist(), strict=True)),
         item,
-        method=method,
-        by=by,
         feature=read_feature(feature, mechanism),
-        intervals=intervals,
-        confidence=confidence,
-        target=target,
-        rng=seed,
-        receipt=load_receipt(receipt, column)
-        if receipt is not None
-        else file_receipts(reports).get(column),
-        misfit=misfit,
+        receipt=_receipts(reports, [column], receipt)[0],
+        **options,
     )
     if plot is not None:
         from ..plotting._plot_estimate import plot_estimate
@@ -173,13 +163,19 @@ class _Side:
 
 
 def _joint(
-    reports: str, first: _Side, second: _Side, given: str | None, as_json: bool, **options: Any
+    reports: str,
+    first: _Side,
+    second: _Side,
+    given: str | None,
+    receipt: Path | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Joint or conditional frequencies of two columns."""
     from ..release.joint import estimate_joint
-    from ..release.receipts import kernel_fingerprint, load_receipt
+    from ..release.receipts import kernel_fingerprint
     from ..release.sampler import mechanism_of
-    from ..release.streams import count_file, file_receipts
+    from ..release.streams import count_file
     from ..storage import load_kernel
     from ..views.plain import joint_json
 
@@ -216,11 +212,7 @@ def _joint(
             ((*pair[:place], labels[pair[place]], *pair[place + 1 :]), n)
             for pair, n in found.items()
         )
-    carried = file_receipts(reports)
-    known = [
-        load_receipt(path, name) if path is not None else carried.get(name)
-        for path, name in zip(options.pop("receipts"), columns, strict=True)
-    ]
+    known = _receipts(reports, columns, receipt)
     made = estimate_joint(found, items, columns, features=features, receipts=known, **options)
     table = made if given is None else made.conditional(given)
     if as_json:
@@ -234,6 +226,17 @@ def _joint(
     say(repr(table))
     if made.note and table is not made:
         note(made.note)
+
+
+def _receipts(reports: str, columns: list[str], receipt: Path | None) -> list[Any]:
+    """The receipt of each column: from the file named, else from where the reports are."""
+    from ..release.receipts import load_receipt
+    from ..release.streams import file_receipts
+
+    if receipt is not None:
+        return [load_receipt(receipt, name) for name in columns]
+    known = file_receipts(reports)
+    return [known.get(name) for name in columns]
 
 
 def _without_blanks(found: dict[Any, int], book: Codebook) -> dict[Any, int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..arguments import align_prior, read_prior, read_utility
+from ..arguments import align_prior, is_file, read_prior, read_utility
 from ..errors import InputError, LevelError, visible, visible_lines
 from ..extensions import find, is_import_path, make
 
@@ -150,10 +150,10 @@ def plain(value: Any) -> Any:
     return value
 
 
-def say_told(told: Identification) -> None:
-    """What can be estimated from reports, where that is not everything."""
-    if told.advice and not told.tells_nothing:
-        say(f"{told.advice[0].upper()}{told.advice[1:]}.")
+def say_advice(found: Identification) -> None:
+    """What can be estimated from reports, where that is some but not all frequencies."""
+    if found.advice and not found.tells_nothing:
+        say(f"{found.advice[0].upper()}{found.advice[1:]}.")
 
 
 # What the texts of options name
@@ -163,7 +163,7 @@ def read_goal(text: str, prior: Prior) -> Utility:
     """A utility by its name, from a matrix of gains, or of one's own by its import path."""
     from ..utility import Utility
 
-    if is_import_path(text) and not Path(text).exists():
+    if is_import_path(text) and not is_file(text):
         made: Utility = make(text, Utility, "utility")
         return made
     return read_utility(text, prior)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, Force, Public, note, print_json, say, say_told
+from .options import AsJson, Force, Public, note, print_json, say, say_advice
 
 
 def show(
@@ -30,6 +30,6 @@ def show(
         print_json(to_json(item))
     elif isinstance(item, Design):
         print_design(item, run_audit(item.mechanism, item.prior, list(item.notions)))
-        say_told(identifiability(item.mechanism))
+        say_advice(identifiability(item.mechanism))
     else:
         say(repr(item))

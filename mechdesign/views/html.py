@@ -32,7 +32,6 @@ def escape(text: object) -> str:
 def html_table(
     table: Table,
     *,
-    most_rows: int | None = None,
     classes: str = "",
     caption: str = "",
     shaded: bool = False,
@@ -44,15 +43,12 @@ def html_table(
     Parameters
     ----------
     table : Table
-    most_rows : int, optional
-        More rows than this are counted in a note below.
     classes : classes of the table
     caption : class of the caption
     shaded : whether probabilities have a shade, the darker the larger
     numbered : whether columns of labels have a number above their head
     digits : digits of probabilities after the point
     """
-    rows = table.rows[:most_rows]
     parts = [f"<table{_class(classes)}><caption{_class(caption)}>{escape(table.title)}</caption>"]
     if table.has_heads:
         heads, count = [], 0
@@ -60,14 +56,12 @@ def html_table(
             count += column.head.kind == "label"
             heads.append(_head(column, count if numbered else 0))
         parts.append(f"<thead><tr>{''.join(heads)}</tr></thead>")
-    for tag, part in (("tbody", rows), ("tfoot", table.foot)):
+    for tag, part in (("tbody", table.rows), ("tfoot", table.foot)):
         if part:
             body = "".join(_row(row, table.columns, shaded, digits) for row in part)
             parts.append(f"<{tag}>{body}</{tag}>")
     parts.append("</table>")
-    hidden = table.hidden(len(rows), len(table.columns))
-    for note in (*table.notes, *([f"{hidden}."] if hidden else [])):
-        parts.append(f'<p class="hint">{escape(note)}</p>')
+    parts += [f'<p class="hint">{escape(note)}</p>' for note in table.notes]
     return Html("".join(parts))
 
 

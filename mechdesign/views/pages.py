@@ -118,14 +118,14 @@ def report_page(item: Any, prior: Any = None, privacy: Any = None, title: str | 
         report=report,
         notions=notions,
         held=held,
-        beliefs=html_table(tables.belief_table(mechanism, known), most_rows=_SYMBOLS),
+        beliefs=html_table(tables.belief_table(mechanism, known, _SYMBOLS)),
         kernel=html_table(tables.kernel_table(mechanism, known)) if few else "",
         leakage=html_table(tables.leakage_table(report)),
         checks=html_table(tables.check_table(report.checks)) if report.checks else "",
         certificate="" if design is None else html_table(tables.certificate_table(design)),
         versions=html_table(tables.version_table()),
         disclosed=disclosure_lines(mechanism, known),
-        told=told_lines(mechanism),
+        estimable=estimable_lines(mechanism),
         has_counts=len(set(known.weights)) > 1,
         implied="" if implied is None else html_table(implied),
         has_smallest=implied is not None and any(row["smallest"] for row in implied.records()),
@@ -161,7 +161,7 @@ def comparison_page(found: Comparison, title: str = "Comparison of privacy notio
         picture=picture,
         more=more,
         priors=[
-            (name, html_table(tables.prior_table(prior), most_rows=_SYMBOLS))
+            (name, html_table(tables.prior_table(prior, _SYMBOLS)))
             for name, prior in found.priors.items()
         ],
         panels=[html_table(tables.point_table(found, *panel)) for panel in found.panels],
@@ -212,7 +212,7 @@ def disclosure_lines(mechanism: Mechanism, prior: Prior) -> list[str]:
     return lines
 
 
-def told_lines(mechanism: Mechanism) -> list[str]:
+def estimable_lines(mechanism: Mechanism) -> list[str]:
     """What can be estimated from reports, however many there are, in sentences."""
     found = identifiability(mechanism)
     size = len(found.symbols)

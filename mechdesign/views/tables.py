@@ -89,9 +89,7 @@ class Table:
     columns : heads of the columns
     rows : one tuple of cells per row, one cell per column
     foot : rows that sum up, below a line
-    notes : sentences that belong below
-    things : what rows, and columns of labels, stand for, in a table of which a medium may show a
-        part; nothing for a table that is shown whole
+    notes : what belongs below, such as how much is not shown
     """
 
     title: str
@@ -99,7 +97,6 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     foot: tuple[tuple[Cell, ...], ...] = ()
     notes: tuple[str, ...] = ()
-    things: tuple[str, ...] = ()
 
     @property
     def has_heads(self) -> bool:
@@ -111,37 +108,19 @@ class Table:
         keys = [column.key for column in self.columns]
         return [dict(zip(keys, (cell.value for cell in row), strict=True)) for row in self.rows]
 
-    def select(self, *keys: str) -> Table:
-        """The table with some of its columns, in the order given."""
-        known = [column.key for column in self.columns]
-        places = [known.index(key) for key in keys]
-        return Table(
-            self.title,
-            tuple(self.columns[i] for i in places),
-            tuple(tuple(row[i] for i in places) for row in self.rows),
-            tuple(tuple(row[i] for i in places) for row in self.foot),
-            self.notes,
-            self.things,
-        )
 
-    def hidden(self, rows: int, columns: int) -> str:
-        """A note on what is not shown, in a medium for so many rows and columns of labels."""
-        across = sum(column.head.kind == "label" for column in self.columns)
-        left = (max(0, len(self.rows) - rows), max(0, across - columns))
-        if not self.things or not any(left):
-            return ""
-        more = [f"{n} more {name}" for n, name in zip(left, self.things, strict=False)]
-        return ", ".join(more) + " not shown"
-
-
-def text(value: object, after: str = "") -> Cell:
+def text(value: object) -> Cell:
     """A cell of text."""
-    return Cell(str(value), after=after)
+    return Cell(str(value))
 
 
-def number(value: float | None, digits: int | None = None, after: str = "") -> Cell:
+def number(value: float | None, digits: int | None = None) -> Cell:
     """A cell of a number, empty for ``None``."""
-    return Cell(value, "number", digits, after=after)
+    return Cell(None if value is None else float(value), "number", digits)
+
+
+def _chance(value: float) -> Cell:
+    return Cell(float(value), "chance")
 
 
 def column(key: str, head: str | None = None, *, is_number: bool = False) -> Column:
@@ -152,7 +131,14 @@ def column(key: str, head: str | None = None, *, is_number: bool = False) -> Col
 # A kernel and what it leaks
 
 
-def kernel_table(mechanism: Mechanism, prior: Prior, *, most: int | None = None) -> Table:
+def kernel_table(
+    mechanism: Mechanism,
+    prior: Prior,
+    *,
+    most: int | None = None,
+    rows: int | None = None,
+    columns: int | None = None,
+) -> Table:
     """P(output | input) with the prior beside it and the distribution of the outputs below.
 
     Parameters
@@ -161,30 +147,32 @@ def kernel_table(mechanism: Mechanism, prior: Prior, *, most: int | None = None)
     prior : Prior over its inputs
     most : int, optional
         Among more outputs than this, those that never occur are left out and named in a note.
+    rows, columns : int, optional
+        Inputs and outputs beyond these numbers are left out and counted in a note.
     """
     q = mechanism.output_distribution(prior)
     shown = list(range(len(q)))
-    notes: tuple[str, ...] = ()
+    notes = []
     if most is not None and len(q) > most:
         shown = [j for j in shown if q[j] > 0]
         idle = [label for j, label in enumerate(mechanism.outputs) if q[j] == 0]
-        notes = (f"Never reported: {listing(idle, 8)}.",) if idle else ()
+        notes += [f"Never reported: {listing(idle, 8)}."] if idle else []
+    hidden = [len(_after(mechanism.inputs, rows)), len(_after(shown, columns))]
+    if any(hidden):
+        notes.append(f"{hidden[0]} more inputs, {hidden[1]} more outputs not shown")
+    shown = shown[:columns]
     outputs = _labels(mechanism.outputs, width=12, page=24)
     heads = (Column(f"output.{j}", outputs[j], True, bool(q[j] == 0)) for j in shown)
-    return Table(
+    probabilities = prior.probabilities.tolist()
+    return _table(
         "P(output | input)",
-        (column("input"), column("prior", is_number=True), *heads),
-        tuple(
-            (
-                name,
-                Cell(float(prior.probabilities[i]), "chance"),
-                *(Cell(float(mechanism.kernel[i, j]), "chance") for j in shown),
-            )
-            for i, name in enumerate(_labels(mechanism.inputs))
+        ["input", column("prior", is_number=True), *heads],
+        (
+            [name, _chance(probabilities[i]), *(_chance(mechanism.kernel[i, j]) for j in shown)]
+            for i, name in enumerate(_labels(mechanism.inputs)[:rows])
         ),
-        foot=((text("output"), text(""), *(Cell(float(q[j]), "chance") for j in shown)),),
-        notes=notes,
-        things=("inputs", "outputs"),
+        foot=(_row("output", "", *(_chance(q[j]) for j in shown)),),
+        notes=tuple(notes),
     )
 
 
@@ -200,55 +188,53 @@ def leakage_table(report: AuditReport) -> Table:
         if len(leakage.levels) > 1:
             name, short = f"{name} {field}", f"{short} {field.replace('epsilon', 'ε')}"
         notion = Cell(name, "label", short=short)
-        rows.append((notion, level, names[worst.output], text(worst.about)))
-    before, after = report.prior_vulnerability, report.posterior_vulnerability
-    return Table(
+        rows.append([notion, level, names[worst.output], worst.about])
+    guesses = f"{report.prior_vulnerability:.4f} → {report.posterior_vulnerability:.4f}"
+    averages = report.averages.items()
+    return _table(
         "Leakage in nats",
-        (
-            column("notion"),
+        [
+            "notion",
             column("level", is_number=True),
             column("output", "worst outcome"),
             column("about", "largest ratio of likelihoods"),
-        ),
-        tuple(rows),
+        ],
+        rows,
         foot=(
-            *(
-                (text(name), number(level), text("(average)"), text(""))
-                for name, level in report.averages.items()
-            ),
-            (
-                text("guessing the secret"),
-                text(f"{before:.4f} → {after:.4f}"),
-                text("(before → after)"),
-                text(""),
-            ),
+            *(_row(name, number(level), "(average)", "") for name, level in averages),
+            _row("guessing the secret", guesses, "(before → after)", ""),
         ),
     )
 
 
-def outcome_table(report: AuditReport) -> Table:
-    """The leakage of each outcome under each notion, in nats; the rows of ``report.table()``."""
+def outcome_table(report: AuditReport, most: int | None = None) -> Table:
+    """The leakage of each outcome under each notion, in nats; the rows of ``report.table()``.
+
+    Outcomes after the first ``most`` are counted in a note.
+    """
     rows = report.table()
     keys = [key for key in rows[0] if key != "output"]
-    return Table(
+    heads = [column(key, key.replace("epsilon_", ""), is_number=True) for key in keys]
+    return _table(
         "Leakage of each outcome in nats",
+        ["output", *heads],
         (
-            column("output"),
-            *(column(key, key.replace("epsilon_", ""), is_number=True) for key in keys),
+            [
+                name,
+                *(_chance(row[k]) if k == "probability" else Cell(row[k], "level") for k in keys),
+            ]
+            for name, row in zip(_labels(report.mechanism.outputs)[:most], rows, strict=False)
         ),
-        tuple(
-            (name, *(Cell(row[key], "chance" if key == "probability" else "level") for key in keys))
-            for name, row in zip(_labels(report.mechanism.outputs), rows, strict=True)
-        ),
-        things=("outcomes",),
+        notes=_more(rows, most, "outcomes"),
     )
 
 
-def belief_table(mechanism: Mechanism, prior: Prior) -> Table:
+def belief_table(mechanism: Mechanism, prior: Prior, most: int | None = None) -> Table:
     """What a report can make of the belief in each symbol of positive mass.
 
     Its prior probability, the smallest and the largest posterior after an outcome that can occur,
-    and, decided exactly, whether an outcome can rule it out or leave only it.
+    and, decided exactly, whether an outcome can rule it out or leave only it. Symbols after the
+    first ``most`` are counted in a note.
     """
     from ..theory.disclosure import compatible_symbols
 
@@ -257,39 +243,40 @@ def belief_table(mechanism: Mechanism, prior: Prior) -> Table:
     symbols = _labels(prior.labels, page=60)
     left = compatible_symbols(mechanism, prior)
     used = [j for j, label in enumerate(mechanism.outputs) if label in left]
+    probabilities = prior.probabilities.tolist()
     rows = []
-    for x in prior.support.tolist():
+    for x in prior.support[:most].tolist():
         label, row = prior.labels[x], posterior[x, used]
-        low, high = used[int(np.argmin(row))], used[int(np.argmax(row))]
+        low, high = int(np.argmin(row)), int(np.argmax(row))
         states = []
         if (label,) in left.values():
             states.append("can be certain")
         if any(label not in possible for possible in left.values()):
             states.append("or ruled out" if states else "can be ruled out")
         rows.append(
-            (
+            [
                 symbols[x],
-                Cell(float(prior.probabilities[x]), "number", 4),
-                Cell(float(row.min()), "number", 4),
-                outputs[low],
-                Cell(float(row.max()), "number", 4),
-                outputs[high],
-                text(" ".join(states)),
-            )
+                number(probabilities[x], 4),
+                number(row[low], 4),
+                outputs[used[low]],
+                number(row[high], 4),
+                outputs[used[high]],
+                " ".join(states),
+            ]
         )
-    return Table(
+    return _table(
         "Beliefs before and after a report",
-        (
-            column("value"),
+        [
+            "value",
             column("before", is_number=True),
             column("least", is_number=True),
             column("least_after", "after"),
             column("most", is_number=True),
             column("most_after", "after"),
             column("certainty", ""),
-        ),
-        tuple(rows),
-        things=("values",),
+        ],
+        rows,
+        notes=_more(prior.support.tolist(), most, "values"),
     )
 
 
@@ -299,29 +286,25 @@ def belief_table(mechanism: Mechanism, prior: Prior) -> Table:
 def certificate_table(found: Design) -> Table:
     """Value, bound, gap, the exact verdicts, and where they come from."""
     c, unit = found.certificate, found.utility.gap_unit
+    source = f"  (by weak duality, from {c.bound_source})"
     gain = "" if c.gain_gap is None else f", {c.gain_gap:.2g} of what can be gained"
-    rows = [
+    lost = gap_out_of(c.repair_loss, unit.replace("utility range", "range"))
+    rows: list[tuple[str, object]] = [
         ("value", number(c.value, 12)),
-        (
-            "upper bound",
-            Cell(c.bound, "level", 12, after=f"  (by weak duality, from {c.bound_source})"),
-        ),
-        ("gap", text(f"{gap_out_of(c.gap, unit)}{gain}")),
+        ("upper bound", Cell(c.bound, "level", 12, after=source)),
     ]
     if c.rests_on_floats:
-        rows.insert(2, ("rests on", text("the function that was given, evaluated in floats")))
+        rows.append(("rests on", "the function that was given, evaluated in floats"))
+    rows.append(("gap", f"{gap_out_of(c.gap, unit)}{gain}"))
     for check in c.checks:
         levels = ", ".join(f"{level:.12g}" for level in check.achieved)
         said = f": exact check, achieved {levels} nats"
         rows.append((str(check.notion), Cell(check.verdict, "verdict", after=said)))
-    lost = gap_out_of(c.repair_loss, unit.replace("utility range", "range"))
-    rows += [
-        ("method", text(f"{found.method} ({c.solver})")),
-        ("repair", text(f"{c.repair}; utility lost {lost}")),
-    ]
+    rows.append(("method", f"{found.method} ({c.solver})"))
+    rows.append(("repair", f"{c.repair}; utility lost {lost}"))
     if found.scope:
-        rows.append(("scope", text(found.scope)))
-    rows.append(("fingerprint", text(c.fingerprint)))
+        rows.append(("scope", found.scope))
+    rows.append(("fingerprint", c.fingerprint))
     return _pairs("Certificate", rows)
 
 
@@ -329,7 +312,7 @@ def check_table(checks: Iterable[Check]) -> Table:
     """The exact verdict on each notion asked, with the outcome and hypotheses that decide it."""
     return _pairs(
         "Exact checks",
-        [(str(c.notion), Cell(c.verdict, "verdict", after=f": {c.evidence}")) for c in checks],
+        ((c.notion, Cell(c.verdict, "verdict", after=f": {c.evidence}")) for c in checks),
     )
 
 
@@ -341,10 +324,10 @@ def version_table() -> Table:
             rows.append((name, metadata.version(name)))
         except metadata.PackageNotFoundError:
             rows.append((name, "not installed"))
-    return _pairs("Versions", [(name, text(version)) for name, version in rows])
+    return _pairs("Versions", rows)
 
 
-# A comparison
+# Comparisons and estimates
 
 
 def frontier_table(found: Comparison, prior: str, utility: str) -> Table:
@@ -352,10 +335,10 @@ def frontier_table(found: Comparison, prior: str, utility: str) -> Table:
     from .._compare.paths import MATCHED_BY
 
     header, lines = found.pivot(prior, utility)
-    return Table(
+    return _table(
         f"Best {utility} of {prior} by {MATCHED_BY[found.match]}",
-        tuple(column(name, is_number=True) for name in header),
-        tuple(tuple(number(value, 6) for value in line) for line in lines),
+        [column(name, is_number=True) for name in header],
+        ([number(value, 6) for value in line] for line in lines),
     )
 
 
@@ -363,77 +346,63 @@ def point_table(found: Comparison, prior: str, utility: str) -> Table:
     """Every design of one prior and utility, with its bound and the levels that it has."""
     from .._compare.paths import MATCHED_BY
 
-    return Table(
+    numbers = {
+        "target": MATCHED_BY[found.match],
+        "value": "value",
+        "bound": "bound",
+        "gap": "gap",
+        "achieved_pml": "achieved PML",
+        "achieved_ldp": "achieved LDP",
+        "implied_ldp": "implied LDP",
+    }
+    heads = [column(key, head, is_number=True) for key, head in numbers.items()]
+    return _table(
         f"{utility}, {prior}",
+        ["notion", column("privacy", "asked"), *heads, "method"],
         (
-            column("notion"),
-            column("target", MATCHED_BY[found.match], is_number=True),
-            column("privacy", "asked"),
-            column("value", is_number=True),
-            column("bound", is_number=True),
-            column("gap", is_number=True),
-            column("achieved_pml", "achieved PML", is_number=True),
-            column("achieved_ldp", "achieved LDP", is_number=True),
-            column("implied_ldp", "implied LDP", is_number=True),
-            column("method"),
-        ),
-        tuple(
-            (
-                text(point.notion),
+            [
+                point.notion,
+                ", ".join(map(str, point.design.notions)),
                 number(point.target, 6),
-                text(", ".join(map(str, point.design.notions))),
                 number(point.value, 8),
                 Cell(point.bound, "level", 8),
-                text(gap_in_words(point.gap)),
-                Cell(point.achieved_pml, "level", 6),
-                Cell(point.achieved_ldp, "level", 6),
-                Cell(point.implied_ldp, "level", 6),
-                text(point.method),
-            )
+                gap_in_words(point.gap),
+                *(
+                    Cell(level, "level", 6)
+                    for level in (point.achieved_pml, point.achieved_ldp, point.implied_ldp)
+                ),
+                point.method,
+            ]
             for point in found.points
             if (point.prior, point.utility) == (prior, utility)
         ),
     )
 
 
-def prior_table(prior: Prior) -> Table:
-    """The symbols of a prior and their masses."""
-    return Table(
-        "Prior",
-        (column("symbol"), column("mass", is_number=True)),
-        tuple(
-            (name, Cell(float(mass), "number", 6))
-            for name, mass in zip(_labels(prior.labels), prior.probabilities, strict=True)
-        ),
-        things=("symbols",),
-    )
-
-
-# Estimates, shipped tables
+def prior_table(prior: Prior, most: int | None = None) -> Table:
+    """The symbols of a prior and their masses; those after the first ``most`` are counted."""
+    masses = (number(mass, 6) for mass in prior.probabilities.tolist())
+    rows = zip(_labels(prior.labels)[:most], masses, strict=False)
+    heads = ("symbol", column("mass", is_number=True))
+    return _table("Prior", heads, rows, notes=_more(prior.labels, most, "symbols"))
 
 
 def estimate_table(made: Estimate) -> Table:
     """Each estimated frequency with its standard error and interval."""
     names = ("estimate", "error", "lower", "upper")
-    return Table(
+    return _table(
         "Estimates",
-        (column("label"), *(column(name) for name in names)),
-        tuple(
-            (Cell(row["label"], "label"), *(number(row[name]) for name in names))
-            for row in made.rows()
-        ),
+        ["label", *names],
+        ([Cell(row["label"], "label"), *(number(row[n]) for n in names)] for row in made.rows()),
     )
 
 
 def example_table() -> Table:
     """The tables that are shipped."""
-    return Table(
+    return _table(
         "Shipped tables",
-        tuple(column(name) for name in ("table", "columns", "people", "source")),
-        tuple(
-            (text(t.name), text(", ".join(t.columns)), text(t.people), text(t.source))
-            for t in EXAMPLES.values()
-        ),
+        ["table", "columns", "people", "source"],
+        ([t.name, ", ".join(t.columns), t.people, t.source] for t in EXAMPLES.values()),
     )
 
 
@@ -441,21 +410,11 @@ def example_table() -> Table:
 
 
 def theorem_table(results: Iterable[Theorem]) -> Table:
-    """Identifier, other names, statement, conditions, whether it is tight, and source."""
-    return Table(
+    """Identifier, statement, whether it is tight, and source of each result."""
+    return _table(
         "Results",
-        tuple(column(key) for key in ("id", "also", "statement", "conditions", "tight", "source")),
-        tuple(
-            (
-                text(result.id),
-                text(", ".join(result.also)),
-                text(result.statement),
-                text(result.conditions),
-                text("yes" if result.tight else ""),
-                text(result.source or "derived here"),
-            )
-            for result in results
-        ),
+        ["id", "statement", "tight", "source"],
+        ([r.id, r.statement, "yes" * r.tight, r.source or "derived here"] for r in results),
     )
 
 
@@ -466,26 +425,17 @@ def claim_table(outcomes: Iterable[tuple[Theorem, Outcome]]) -> Table:
         claim = outcome.worst
         said = f"{claim.about}: {claim.found:.6g} {claim.relation} {claim.claimed:.6g}"
         verdict = Cell("yes" if outcome.ok else "NO", "verdict")
-        rows.append((text(result.id), verdict, text(outcome.claims), text(said)))
-    heads = (column("id"), column("holds"), column("claims"), column("closest", "closest claim"))
-    return Table("Checked results", heads, tuple(rows))
+        rows.append([result.id, verdict, outcome.claims, said])
+    heads = ["id", "holds", "claims", column("closest", "closest claim")]
+    return _table("Checked results", heads, rows)
 
 
 def erratum_table(entries: Iterable[Erratum]) -> Table:
     """Place, kind, printed and corrected statement of each erratum."""
-    return Table(
+    return _table(
         "Errata",
-        tuple(column(name) for name in ("id", "where", "kind", "printed", "corrected")),
-        tuple(
-            (
-                text(entry.id),
-                text(f"{entry.source}, {entry.place}"),
-                text(entry.kind),
-                text(entry.printed),
-                text(entry.corrected),
-            )
-            for entry in entries
-        ),
+        ["id", "where", "kind", "printed", "corrected"],
+        ([e.id, f"{e.source}, {e.place}", e.kind, e.printed, e.corrected] for e in entries),
     )
 
 
@@ -494,42 +444,31 @@ def implied_table(
 ) -> Table:
     """Each implied level with the results it rests on, or why there is none.
 
-    ``smallest`` are the least levels that hold, by the name of the notion, where they are known.
+    ``smallest`` are the least levels that hold, by the name of the notion, where they are known; no
+    column is theirs without it.
     """
     rows = []
     for entry in entries:
-        steps = [str(step) for step in entry.derivation]
-        steps += [entry.reason] if entry.reason else []
-        least = (smallest or {}).get(entry.name, "")
-        level = text(shown_levels(entry.levels, digits))
-        rows.append((text(entry.name), level, text(least), text("\n".join(steps or ["given"]))))
-    heads = (
-        column("guarantee"),
-        column("level", "level in nats"),
-        column("smallest"),
-        column("by"),
-    )
-    found = Table("Implied guarantees", heads, tuple(rows))
-    return found if smallest is not None else found.select("guarantee", "level", "by")
+        steps = [*map(str, entry.derivation), *([entry.reason] if entry.reason else [])]
+        least = [] if smallest is None else [smallest.get(entry.name, "")]
+        level = shown_levels(entry.levels, digits)
+        rows.append([entry.name, level, *least, "\n".join(steps or ["given"])])
+    least = [] if smallest is None else ["smallest"]
+    heads = ["guarantee", column("level", "level in nats"), *least, "by"]
+    return _table("Implied guarantees", heads, rows)
 
 
 def tight_table(conversions: Sequence[TightConversion]) -> Table:
     """Each smallest level with what decides it and what a witness attains."""
     rows = []
     for found in conversions:
+        name = type(found.target).__name__
         for entry in found.levels:
             attained = "no witness" if entry.witness is None else f"{entry.attained:.12g}"
             pair = f"{shorten(entry.over, 30)} against {shorten(entry.under, 30)}"
-            cells = (shown_levels([entry.level], 12), attained, pair, entry.method)
-            rows.append((text(type(found.target).__name__), *map(text, cells)))
-    heads = (
-        column("guarantee"),
-        column("level", "level in nats"),
-        column("attained"),
-        column("decided_by", "decided by"),
-        column("method"),
-    )
-    return Table("Smallest levels that always hold", heads, tuple(rows))
+            rows.append([name, shown_levels([entry.level], 12), attained, pair, entry.method])
+    heads = ["guarantee", column("level", "level in nats"), "attained", "decided by", "method"]
+    return _table("Smallest levels that always hold", heads, rows)
 
 
 def shown_levels(levels: Iterable[float], digits: int) -> str:
@@ -537,6 +476,33 @@ def shown_levels(levels: Iterable[float], digits: int) -> str:
     from ..theory.conversions import rounded_up
 
     return ", ".join("infinite" if math.isinf(v) else rounded_up(v, digits) for v in levels)
+
+
+def _table(
+    title: str, heads: Iterable[object], rows: Iterable[Iterable[object]], **more: Any
+) -> Table:
+    """A table with heads and cells of text where they are neither columns nor cells."""
+    return Table(
+        title,
+        tuple(head if isinstance(head, Column) else column(str(head)) for head in heads),
+        tuple(_row(*row) for row in rows),
+        **more,
+    )
+
+
+def _row(*values: object) -> tuple[Cell, ...]:
+    return tuple(value if isinstance(value, Cell) else text(value) for value in values)
+
+
+def _after(things: Sequence[Any], most: int | None) -> Sequence[Any]:
+    """What is left of a sequence after its first ``most``, nothing where there is no limit."""
+    return things[len(things) if most is None else most :]
+
+
+def _more(things: Sequence[Any], most: int | None, name: str) -> tuple[str, ...]:
+    """A note on how many are not shown, if any."""
+    hidden = len(_after(things, most))
+    return (f"{hidden} more {name} not shown",) if hidden else ()
 
 
 def _labels(labels: Sequence[Label], width: int = 18, page: int = 40) -> list[Cell]:
@@ -547,7 +513,6 @@ def _labels(labels: Sequence[Label], width: int = 18, page: int = 40) -> list[Ce
     ]
 
 
-def _pairs(title: str, rows: Iterable[tuple[str, Cell]]) -> Table:
+def _pairs(title: str, rows: Iterable[Iterable[object]]) -> Table:
     """A table of names and values, without heads."""
-    heads = (column("name", ""), column("value", ""))
-    return Table(title, heads, tuple((text(name), cell) for name, cell in rows))
+    return _table(title, [column("name", ""), column("value", "")], rows)

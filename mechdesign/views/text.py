@@ -21,11 +21,13 @@ from .tables import Cell, Table
 
 if TYPE_CHECKING:
     from .._compare.frontiers import Comparison
+    from ..mechanism import Mechanism
+    from ..prior import Prior
     from ..release.estimating import Estimate
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
 
-MOST_ROWS = 30
-MOST_COLUMNS = 10
+# More rows than this, and more columns of outputs, are counted and not shown.
+_MOST_ROWS, _MOST_COLUMNS = 30, 10
 
 
 class SafeConsole(Console):
@@ -69,33 +71,27 @@ class Report:
 
 
 def rich_table(table: Table, *, titled: bool = True, ruled: bool = False) -> rich.Table:
-    """A table for a terminal; of long ones 30 rows and 10 columns of labels, the rest counted."""
+    """A table for a terminal, with its notes below."""
     shown = rich.Table(
         title=table.title if titled else None,
         title_justify="left",
         show_header=table.has_heads,
         show_lines=ruled,
     )
-    places, labels = [], 0
-    for place, column in enumerate(table.columns):
-        labels += column.head.kind == "label"
-        if column.head.kind == "label" and labels > MOST_COLUMNS:
-            continue
-        places.append(place)
+    for column in table.columns:
         shown.add_column(
             cell_text(column.head),
             justify="right" if column.is_number else "left",
             # Without heads the last column holds long texts, of which all must be seen.
             overflow="ellipsis" if table.has_heads else "fold",
         )
-    for row in table.rows[: MOST_ROWS if table.things else None]:
-        shown.add_row(*(cell_text(row[place]) for place in places))
+    for row in table.rows:
+        shown.add_row(*map(cell_text, row))
     if table.foot:
         shown.add_section()
     for row in table.foot:
-        shown.add_row(*(cell_text(row[place]) for place in places))
-    notes = [*table.notes, table.hidden(MOST_ROWS, MOST_COLUMNS)]
-    shown.caption = "\n".join(note for note in notes if note) or None
+        shown.add_row(*map(cell_text, row))
+    shown.caption = "\n".join(table.notes) or None
     return shown
 
 
@@ -114,6 +110,10 @@ def cell_text(cell: Cell) -> Text:
     return Text(("infinite" if math.isinf(cell.value) else f"{cell.value:{digits}}") + cell.after)
 
 
+def _kernel_table(mechanism: Mechanism, prior: Prior) -> Table:
+    return tables.kernel_table(mechanism, prior, rows=_MOST_ROWS, columns=_MOST_COLUMNS)
+
+
 def _style(verdict: object) -> str:
     return {"yes": "green", "no": "red", "NO": "bold red"}.get(str(verdict), "yellow")
 
@@ -126,7 +126,7 @@ def print_design(found: Design, report: AuditReport) -> None:
     out = Report()
     asked = ", ".join(str(notion) for notion in found.notions)
     out.head(f"{asked}, utility {found.utility!r}: {found.status}")
-    out.table(tables.kernel_table(found.mechanism, found.prior))
+    out.table(_kernel_table(found.mechanism, found.prior))
     out.table(tables.certificate_table(found))
     for line in agreement_lines(found):
         out.line(line)
@@ -138,9 +138,9 @@ def print_audit(report: AuditReport) -> None:
     out = Report()
     n, m = report.mechanism.shape
     out.head(f"Audit of a kernel with {n} inputs and {m} outputs")
-    out.table(tables.kernel_table(report.mechanism, report.prior))
+    out.table(_kernel_table(report.mechanism, report.prior))
     out.table(tables.leakage_table(report))
-    out.table(tables.outcome_table(report))
+    out.table(tables.outcome_table(report, _MOST_ROWS))
     for check in report.checks:
         style = f"bold {_style(check.verdict)}"
         out.line(f"{check.notion}: {check.verdict}", style, after=f"  ({check.evidence})")
@@ -177,9 +177,7 @@ def print_examples() -> None:
 def print_theorems(results: Sequence[Theorem]) -> None:
     """Identifier, statement and source of each result."""
     out = Report()
-    out.table(
-        tables.theorem_table(results).select("id", "statement", "tight", "source"), titled=False
-    )
+    out.table(tables.theorem_table(results), titled=False)
     out.line(f"{len(results)} results; check them with: mechdesign theorems check --all")
 
 
