@@ -1,4 +1,4 @@
-"""How fast the page answers, in the browser: ``python -m benchmarks.page time`` (and ``picture``).
+"""How fast the page responds, in the browser: ``python -m benchmarks.page time`` (and ``picture``).
 
 Serves the page, opens it in Chromium, and makes changes as a hand would: a bar is moved, a level, a
 tick, the utility. The clock of the browser runs from the change to the moment when the new kernel
@@ -43,7 +43,7 @@ TIMED = """
   setTimeout(() => done(null), patience);
 })
 """
-#: Milliseconds after which a change counts as not answered.
+#: Milliseconds after which a change counts as without effect.
 PATIENCE = 5000
 
 
@@ -135,7 +135,7 @@ def picture(
         )
         page = browser.new_page(viewport={"width": 1280, "height": 1060})
         page.goto(url)
-        page.wait_for_selector("ul.rivals")
+        page.wait_for_selector("ul.alternatives")
         page.wait_for_function("!document.body.innerText.includes('computing')")
         page.wait_for_timeout(1500)  # bars and lines grow to their places
         page.screenshot(path=path)

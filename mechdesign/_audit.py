@@ -16,9 +16,8 @@ from .exact import Verdict
 from .labels import Label, shorten
 from .mechanism import Mechanism
 from .prior import Prior
-from .privacy.constraint import Hypotheses
+from .privacy.average import MaximalCostLeakage, MaximalLeakage, MIPrivacy
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, Worst, as_notions
-from .privacy.sums import ColumnMaxima, ColumnMinima
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,19 +198,17 @@ def audit(
         if name not in leakages:
             unlimited = notion.with_levels(*[math.inf] * len(notion.levels))
             leakages[name] = _leakage(unlimited, mechanism, known)
-    supported = Hypotheses.points(known, known.support)
-    inner = mechanism.kernel[known.support]
     p = known.probabilities[known.support]
     return AuditReport(
         mechanism,
         known,
         leakages,
         tuple(notion.check(mechanism, known) for notion in asked),
-        ColumnMaxima(supported, math.inf).evaluate(mechanism).level,
-        ColumnMinima(supported, math.inf).evaluate(mechanism).level,
-        mutual_information(inner, p),
+        MaximalLeakage.at(math.inf).check(mechanism, known).achieved[0],
+        MaximalCostLeakage.at(math.inf).check(mechanism, known).achieved[0],
+        MIPrivacy.at(math.inf).measure(mechanism, known)[0],
         float(p.max()),
-        math.fsum((p[:, None] * inner).max(axis=0)),
+        math.fsum((p[:, None] * mechanism.kernel[known.support]).max(axis=0)),
     )
 
 
@@ -224,26 +221,15 @@ def matched(
     """
     if isinstance(prior, Mapping):
         prior = Prior(prior)
-    if isinstance(prior, Prior):
-        known = prior
-        if not isinstance(mechanism, Mechanism):
-            mechanism, known = _labelled(mechanism, prior)
-    else:
+    if not isinstance(prior, Prior):
         if not isinstance(mechanism, Mechanism):
             mechanism = Mechanism(mechanism)
-        known = Prior(prior, mechanism.inputs if _fits(prior, mechanism) else None)
-    mechanism.check_prior(known)
-    return mechanism, known
-
-
-def mutual_information(kernel: NDArray[np.float64], p: NDArray[np.float64]) -> float:
-    """I(X;Y) in nats for an ``(n, M)`` kernel and n positive masses."""
-    q = p @ kernel
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(
-            kernel > 0, p[:, None] * kernel * (np.log(kernel) - np.log(q)[None, :]), 0.0
-        )
-    return max(0.0, math.fsum(terms.ravel()))
+        _check_size(prior, len(mechanism.inputs))
+        prior = Prior(prior, mechanism.inputs)
+    elif not isinstance(mechanism, Mechanism):
+        mechanism, prior = _labelled(mechanism, prior)
+    mechanism.check_prior(prior)
+    return mechanism, prior
 
 
 def _leakage(unlimited: PrivacyNotion, mechanism: Mechanism, prior: Prior) -> Leakage:
@@ -259,21 +245,10 @@ def _leakage(unlimited: PrivacyNotion, mechanism: Mechanism, prior: Prior) -> Le
 
 def _labelled(kernel: ArrayLike, prior: Prior) -> tuple[Mechanism, Prior]:
     """A plain kernel with the prior's labels; a data frame's own labels are matched by name."""
-    labels = _labels_for(kernel, prior)
-    if hasattr(kernel, "columns"):
-        mechanism = Mechanism(kernel)
-        if set(mechanism.inputs) == set(prior.labels):
-            return mechanism, prior.reordered(mechanism.inputs)
-        if mechanism.inputs != tuple(range(len(prior))):
-            return mechanism, prior  # the labels differ, and the check of the prior says so
-    return Mechanism(kernel, inputs=labels), prior
-
-
-def _labels_for(kernel: ArrayLike, prior: Prior) -> tuple[Label, ...] | None:
     try:
         shape = np.shape(kernel)
     except ValueError:  # rows of different lengths; the mechanism says so
-        return None
+        shape = ()
     if len(shape) == 2 and shape[0] != len(prior):
         raise KernelError(
             "kernel",
@@ -281,12 +256,19 @@ def _labels_for(kernel: ArrayLike, prior: Prior) -> tuple[Label, ...] | None:
             got=str(shape[0]),
             remedy="give one row per symbol",
         )
-    return prior.labels
+    if hasattr(kernel, "columns"):
+        mechanism = Mechanism(kernel)
+        if set(mechanism.inputs) == set(prior.labels):
+            return mechanism, prior.reordered(mechanism.inputs)
+        if mechanism.inputs != tuple(range(len(prior))):
+            return mechanism, prior  # the labels differ, and the check of the prior says so
+    return Mechanism(kernel, inputs=prior.labels), prior
 
 
-def _fits(prior: Iterable[Any], mechanism: Mechanism) -> bool:
+def _check_size(prior: Any, size: int) -> None:
+    """Raise :class:`PriorError` unless there is one probability for each input."""
     try:
-        size = len(prior)  # type: ignore[arg-type]
+        given = len(prior)
     except TypeError:
         raise PriorError(
             "prior",
@@ -294,14 +276,13 @@ def _fits(prior: Iterable[Any], mechanism: Mechanism) -> bool:
             got=quote(prior),
             remedy="pass a list",
         ) from None
-    if size != len(mechanism.inputs):
+    if given != size:
         raise PriorError(
             "prior",
-            expected=f"{len(mechanism.inputs)} probabilities, one per input",
-            got=str(size),
+            expected=f"{size} probabilities, one per input",
+            got=str(given),
             remedy="give one probability per row of the kernel",
         )
-    return True
 
 
 def _cell(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What the words of a command line mean: priors, utilities, notions, levels, labels."""
+"""What texts of the command line name: priors, utilities, levels, labels, features."""
 
 from __future__ import annotations
 
@@ -117,14 +117,14 @@ def _parse_prior(text: str) -> Prior:
         labels = [pair[0].strip() for pair in pairs]
         numbers = [pair[2].strip() for pair in pairs]
     values = []
-    for word in numbers:
+    for number in numbers:
         try:
-            values.append(float(word))
+            values.append(float(number))
         except ValueError:
             raise InputError(
                 "--prior",
                 expected="numbers separated by commas",
-                got=quote(word),
+                got=quote(number),
                 remedy="write 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2",
             ) from None
     return Prior(values, None if labels is None else parse_labels(labels))
@@ -139,11 +139,9 @@ def read_utility(text: str, prior: Prior) -> Utility:
         return Hamming()
     if name in ("absolute", "abs", "squared"):
         return Distance(name)
-    if not _exists(text):
+    if not is_file(text):
         raise UnknownNameError(
-            "utility (or file of gains)",
-            text,
-            ["hamming", "absolute", "squared", *_INFORMATIONS],
+            "utility (or file of gains)", text, ["hamming", "absolute", "squared", *_INFORMATIONS]
         )
     matrix, rows, columns = read_matrix(text)
     place = {label: i for i, label in enumerate(rows)}
@@ -160,7 +158,8 @@ def read_utility(text: str, prior: Prior) -> Utility:
     return Matrix(matrix[[place[label] for label in prior.labels]], columns)
 
 
-def _exists(path: str) -> bool:
+def is_file(path: str) -> bool:
+    """Whether a text names something that exists."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):  # a name too long for any file, or none at all
@@ -206,7 +205,7 @@ def read_feature(path: str | None, mechanism: Mechanism) -> dict[Label, Label] |
         )
     book = Codebook(mechanism.inputs, "inputs of the mechanism", texts=True)
     places = {key: book.place(key) for key in content}
-    strangers = [key for key, place in places.items() if place == ABSENT]
-    if strangers:
-        raise book.refuse(f"feature {path}", strangers, "correct the keys")
+    unknown = [key for key, place in places.items() if place == ABSENT]
+    if unknown:
+        raise book.refuse(f"feature {path}", unknown, "correct the keys")
     return {book.labels[places[key]]: value for key, value in content.items()}

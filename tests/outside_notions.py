@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from mechdesign.privacy.averaging import AverageNotion
 
 import mechdesign as md
+from mechdesign.privacy.notion import AverageNotion
 
 
 @dataclass(frozen=True)

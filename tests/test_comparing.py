@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mechdesign.solve.sweeping import Walk
 
 import mechdesign as md
 from mechdesign import storage
@@ -20,7 +19,8 @@ from mechdesign._compare.path import bracket_root
 from mechdesign.cli import main
 from mechdesign.errors import InputError, LevelError
 from mechdesign.privacy.families import as_families
-from mechdesign.views.comparison import comparison_page
+from mechdesign.solve._sweep import Walk
+from mechdesign.views.pages import comparison_page
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1])
 LEVELS = [0.1, 0.5, 1.0]

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from mechdesign.solve.sweeping import Walk
 
 import mechdesign as md
 from mechdesign.errors import LevelError, NoMethodError, StorageError
+from mechdesign.solve._sweep import Walk
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1])
 

@@ -60,7 +60,7 @@ class Tab:
     def __init__(self, browser, url, width=1280, height=900, **options):
         self.page = browser.new_page(viewport={"width": width, "height": height}, **options)
         self.page.set_default_timeout(FOREVER)
-        self.answers = 0  # seen so far
+        self.results = 0  # waited for so far
         self.asked, self.wrong = [], []
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.on("websocket", lambda socket: self.asked.append(socket.url))
@@ -74,26 +74,26 @@ class Tab:
         self.settle()
 
     def settle(self):
-        """Wait for an answer newer than the last one waited for, and until the page is complete.
+        """Wait for a result newer than the last one waited for, and until the page is complete.
 
         Complete is a page on which nothing is being computed, the frontier included, and which no
-        answer reached for a while: several changes may be on their way at once.
+        result reached for a while: several changes may be on their way at once.
         """
         while True:
             self.page.wait_for_function(
-                """(answers) => {
+                """(results) => {
                   const busy = document.querySelector(".busy");
-                  return Number(busy.dataset.answers || 0) > answers && busy.textContent === ""
+                  return Number(busy.dataset.results || 0) > results && busy.textContent === ""
                     && !document.querySelector("#frontier").closest("section").innerText
                          .includes("computing");
                 }""",
-                arg=self.answers,
+                arg=self.results,
             )
-            before, self.answers = self.answers, self.count()
+            before, self.results = self.results, self.count()
             self.page.wait_for_timeout(900)
-            if self.count() == self.answers:
+            if self.count() == self.results:
                 return
-            self.answers = before
+            self.results = before
 
     def agree(self, name):
         """Wait until the field of a bar shows where the bar is."""
@@ -107,8 +107,8 @@ class Tab:
         )
 
     def count(self):
-        """How often the settings have been answered."""
-        return int(self.page.evaluate("document.querySelector('.busy').dataset.answers || 0"))
+        """How many results the page has shown."""
+        return int(self.page.evaluate("document.querySelector('.busy').dataset.results || 0"))
 
     def bar(self, name):
         return self.page.get_by_role("slider", name=name, exact=True)
@@ -125,7 +125,7 @@ class Tab:
         self.page.get_by_role("option", name=option).click()
 
     def kernel(self):
-        cells = self.page.locator("table.kernel tbody td[title]")
+        cells = self.page.locator("table.kernel tbody td[style]")
         numbers = [float(text) for text in cells.evaluate_all("all => all.map(c => c.title)")]
         rows = self.page.locator("table.kernel tbody tr").count()
         return np.array(numbers).reshape(rows, -1)
@@ -184,7 +184,7 @@ def test_a_visitor_designs_something_else_and_takes_it_away(tab, tmp_path):
     tab.settle()
     level = float(tab.field("Level ε of LDP in nats").input_value())
     assert level == pytest.approx(1, rel=0.02)
-    value, bound = (float(tab.row(name).split(",")[0]) for name in ("value", "upper bound"))
+    value, bound = (float(tab.row(name).split()[0]) for name in ("value", "upper bound"))
     assert tab.row("LDP").startswith("yes")
     assert tab.row("PML").startswith("yes")
     # What is downloaded is what is on the page, and is proved again when it is read.
@@ -393,7 +393,7 @@ def test_tabs_share_nothing(browser, tab, url):
     other.close()
 
 
-def test_changes_are_answered_one_after_another(browser):
+def test_changes_are_shown_one_after_another(browser):
     """How fast is measured by ``python -m benchmarks.page time``, which can be given a limit."""
     with Served("--prior", prior(20)) as address:
         opened = Tab(browser, address)

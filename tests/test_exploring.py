@@ -1,11 +1,13 @@
-"""The model behind the page: settings, answers, frontiers, recipes, and how they are shown."""
+"""The explorer without its page: settings, results, frontiers, lines of code, and its imports."""
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,18 +18,17 @@ from hypothesis import strategies as st
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import LevelError, PriorError, UnknownNameError
-from mechdesign.explorer import frontiers
-from mechdesign.explorer.answering import answer
-from mechdesign.explorer.recipes import FILE, python_lines, shell_lines
+from mechdesign.explorer import results
+from mechdesign.explorer.results import compute
 from mechdesign.explorer.settings import (
-    LARGEST_SHARE,
-    MOST_SYMBOLS,
     OFFERED,
     UTILITIES,
     Column,
-    Demand,
+    NotionSetting,
     Settings,
     parse_number,
+    python_lines,
+    shell_lines,
 )
 from mechdesign.privacy.notion import NOTIONS
 
@@ -38,7 +39,7 @@ TITANIC = Settings.of_prior(md.Prior.from_csv("titanic", "class"), Column("titan
 shares = st.lists(st.integers(0, 1000), min_size=2, max_size=8).filter(any)
 
 
-def weighed(weights):
+def weighted(weights):
     names = tuple(f"s{i}" for i in range(len(weights)))
     return replace(ABC, names=names, weights=tuple(map(float, weights)))
 
@@ -55,12 +56,12 @@ def test_a_column_gives_the_exact_prior_that_the_library_counts():
 @given(shares, st.data(), st.floats(0, 1))
 def test_a_bar_that_is_moved_leaves_the_others_their_proportions(weights, data, share):
     place = data.draw(st.integers(0, len(weights) - 1))
-    settings = weighed(weights)
+    settings = weighted(weights)
     moved = settings.with_share(place, share)
     assert math.fsum(moved.shares) == pytest.approx(1, abs=1e-12)
     others = [i for i in range(len(weights)) if i != place]
     had = sum(weights[i] for i in others)
-    wanted = min(share, LARGEST_SHARE) if had else share
+    wanted = min(share, 0.999) if had else share
     if had or share < 1:
         assert moved.shares[place] == pytest.approx(wanted, abs=2e-8)
     rest = 1 - wanted
@@ -72,17 +73,17 @@ def test_a_bar_that_is_moved_leaves_the_others_their_proportions(weights, data, 
 
 
 def test_equal_symbols_stay_equal_and_the_prior_stays_short():
-    moved = weighed([1, 1, 1, 1]).with_share(0, 0.1)
+    moved = weighted([1, 1, 1, 1]).with_share(0, 0.1)
     assert moved.weights == (0.1, 0.3, 0.3, 0.3)
-    assert weighed([1] * 7).uniform().prior().is_uniform
-    assert weighed([3, 1]).zipf().weights == (0.666666667, 0.333333333)
+    assert weighted([1] * 7).uniform().prior().is_uniform
+    assert weighted([3, 1]).zipf().weights == (0.666666667, 0.333333333)
 
 
 def test_the_last_symbol_with_mass_shares_what_it_gives_away_with_all():
-    moved = weighed([1, 0, 0]).with_share(0, 0.5)
+    moved = weighted([1, 0, 0]).with_share(0, 0.5)
     assert moved.weights == (0.5, 0.25, 0.25)
-    assert weighed([1, 0]).with_share(1, 0).weights == (1.0, 0.0)
-    assert weighed([1]).with_share(0, 0.3) == weighed([1])
+    assert weighted([1, 0]).with_share(1, 0).weights == (1.0, 0.0)
+    assert weighted([1]).with_share(0, 0.3) == weighted([1])
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, math.nan, math.inf])
@@ -91,52 +92,54 @@ def test_a_mass_that_is_none_is_refused(share):
 
 
 def test_symbols_come_and_go():
-    more = ABC.with_added()
+    more = ABC.with_new_symbol()
     assert more.names == ("a", "b", "c", "d")
     np.testing.assert_allclose(more.shares, [0.375, 0.225, 0.15, 0.25], atol=1e-8)
-    assert NUMBERS.with_added().labels == [1, 2, 4, 5]
-    assert TITANIC.with_added().names[-1] == "new 5"
-    assert TITANIC.with_added().source is None
-    np.testing.assert_allclose(more.without(3).shares, ABC.shares, atol=1e-8)
-    assert weighed([1, 0, 0]).without(0).weights == (0.5, 0.5)
-    one = ABC.without(0).without(0)
-    refused(lambda: one.without(0), "at least one symbol", error=PriorError)
-    full = Settings.of_prior(md.Prior.uniform(MOST_SYMBOLS))
-    refused(full.with_added, "at most 50", error=PriorError)
+    assert NUMBERS.with_new_symbol().labels == [1, 2, 4, 5]
+    assert TITANIC.with_new_symbol().names[-1] == "new 5"
+    assert TITANIC.with_new_symbol().source is None
+    np.testing.assert_allclose(more.without_symbol(3).shares, ABC.shares, atol=1e-8)
+    assert weighted([1, 0, 0]).without_symbol(0).weights == (0.5, 0.5)
+    one = ABC.without_symbol(0).without_symbol(0)
+    refused(lambda: one.without_symbol(0), "at least one symbol", error=PriorError)
+    full = Settings.of_prior(md.Prior.uniform(50))
+    refused(full.with_new_symbol, "at most 50", error=PriorError)
     refused(lambda: ABC.with_prior(md.Prior.uniform(51)), "at most 50", error=PriorError)
 
 
 def test_names_are_changed_or_refused():
-    changed = TITANIC.renamed(3, "  staff ")
+    changed = TITANIC.with_name(3, "  staff ")
     assert changed.names == ("1st", "2nd", "3rd", "staff")
     assert changed.source is None
     np.testing.assert_allclose(changed.shares, TITANIC.shares, atol=1e-8)
-    assert TITANIC.renamed(3, "crew") is TITANIC
-    assert ABC.renamed(0, "x" * 300).names[0] == "x" * 300
+    assert TITANIC.with_name(3, "crew") is TITANIC
+    assert ABC.with_name(0, "x" * 300).names[0] == "x" * 300
     for text in ("", "   ", "a\nb", "\ud800"):
-        refused(lambda text=text: ABC.renamed(0, text), "name of symbol 1", error=PriorError)
-    refused(lambda: ABC.renamed(0, "b"), "distinct labels", "'b'", error=PriorError)
+        refused(lambda text=text: ABC.with_name(0, text), "name of symbol 1", error=PriorError)
+    refused(lambda: ABC.with_name(0, "b"), "distinct labels", "'b'", error=PriorError)
 
 
 def test_names_are_read_as_the_library_reads_labels():
     assert NUMBERS.prior().labels == (1, 2, 4)
-    assert NUMBERS.renamed(0, "one").labels == ["one", "2", "4"]
+    assert NUMBERS.with_name(0, "one").labels == ["one", "2", "4"]
 
 
-def test_demands_are_set_added_and_removed():
-    with_alip = ABC.with_notion("alip")
-    assert with_alip.demand("alip").notion == md.ALIP(0.5, 0.5)
-    changed = with_alip.with_demand("alip", levels=(1.0, 0.25), held=True)
-    assert changed.notions() == [md.PML(0.5), md.ALIP(1.0, 0.25)]
-    assert [d.name for d in changed.without_notion("pml").demands] == ["lip", "ldp", "alip"]
-    refused(lambda: ABC.with_notion("pml"), "notion to add", error=UnknownNameError)
-    refused(lambda: ABC.with_notion("dp"), "notion to add", error=UnknownNameError)
-    refused(lambda: ABC.demand("dp"), "notion on the page", error=UnknownNameError)
-    refused(lambda: ABC.with_demand("pml", levels=(-1.0,)), "level of PML", error=LevelError)
-    refused(lambda: ABC.with_demand("pml", levels=(math.nan,)), "level of PML", error=LevelError)
+def test_notions_are_set_added_and_removed():
+    with_alip = ABC.with_new_notion("alip")
+    assert with_alip.notion("alip").notion == md.ALIP(0.5, 0.5)
+    changed = with_alip.with_level("alip", 1.0).with_level("alip", 0.25, 1)
+    changed = changed.with_required("alip", True)
+    assert changed.required_notions() == [md.PML(0.5), md.ALIP(1.0, 0.25)]
+    assert [n.name for n in changed.without_notion("pml").notions] == ["lip", "ldp", "alip"]
+    refused(lambda: ABC.with_new_notion("pml"), "notion to add", error=UnknownNameError)
+    refused(lambda: ABC.with_new_notion("dp"), "notion to add", error=UnknownNameError)
+    refused(lambda: ABC.notion("dp"), "notion on the page", error=UnknownNameError)
+    refused(lambda: ABC.with_level("pml", -1.0), "PML level", error=LevelError)
+    refused(lambda: ABC.with_level("pml", math.nan), "PML level", error=LevelError)
     refused(lambda: ABC.with_utility("cubed"), "utility", error=UnknownNameError)
-    refused(ABC.with_demand("pml", held=False).notions, "at least one", error=LevelError)
-    assert replace(ABC, demands=()).with_notion("pmc").demand("pmc").levels == (0.5,)
+    optional = ABC.with_required("pml", False)
+    refused(optional.required_notions, "at least one", error=LevelError)
+    assert replace(ABC, notions=()).with_new_notion("pmc").notion("pmc").levels == (0.5,)
 
 
 @pytest.mark.parametrize(
@@ -155,15 +158,15 @@ def test_what_is_no_number_is_refused(text):
     refused(lambda: parse_number(text, "level of PML"), "level of PML", "a number")
 
 
-# Answers
+# Results
 
 
 @pytest.mark.parametrize("utility", UTILITIES)
 @pytest.mark.parametrize("name", [n for n in OFFERED if not n.startswith("maximal")])
-def test_an_answer_is_what_the_library_says(name, utility):
+def test_a_result_is_what_the_library_says(name, utility):
     levels = (0.7,) * len(NOTIONS[name].level_fields)
-    settings = replace(NUMBERS, demands=(Demand(name, levels, True),), utility=utility)
-    found = answer(settings)
+    settings = replace(NUMBERS, notions=(NotionSetting(name, levels, True),), utility=utility)
+    found = compute(settings)
     prior = md.Prior([0.5, 0.3, 0.2], [1, 2, 4])
     goal = {
         "hamming": md.utility.Hamming(),
@@ -175,29 +178,32 @@ def test_an_answer_is_what_the_library_says(name, utility):
     }[utility]
     notion = NOTIONS[name].at(*levels)
     direct = md.design(prior, goal, notion)
-    assert found.found.certificate.fingerprint == direct.certificate.fingerprint
-    assert found.found.value == direct.value
+    assert found.design.certificate.fingerprint == direct.certificate.fingerprint
+    assert found.design.value == direct.value
     assert found.report.summary() == md.audit(direct.mechanism, prior, notion).summary()
     assert found.implied == md.implications([notion], prior)
-    assert found.is_final
-    told = md.identifiability(direct.mechanism).advice
-    assert [note.lower() for note in found.notes] == ([f"{told.lower()}."] if told else [])
+    assert found.design.certificate.is_optimal
+    advice = md.identifiability(direct.mechanism).advice
+    assert [note.lower() for note in found.notes] == ([f"{advice.lower()}."] if advice else [])
+    steps = {step.id for entry in found.implied.found for step in entry.derivation}
+    assert set(found.statements) == steps
+    assert all(md.theory.find_theorem(i).statement == s for i, s in found.statements.items())
 
 
-def test_a_zero_bar_is_pointed_out():
+def test_a_symbol_without_mass_is_pointed_out():
     with pytest.warns(md.errors.ZeroMassWarning):
-        found = answer(ABC.with_share(1, 0))
+        found = compute(ABC.with_share(1, 0))
     assert "'b'" in found.notes[0]
-    assert found.found.mechanism.shape == (3, 3)
+    assert found.design.mechanism.shape == (3, 3)
 
 
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.GapWarning")
-def test_in_haste_the_gap_is_honest():
+def test_a_search_that_is_cut_short_has_an_honest_gap():
     settings = Settings.of_prior(md.Prior.uniform(20)).zipf().with_utility("mutual-information")
-    quick, slow = answer(settings, 0.001), answer(settings)
-    assert slow.is_final
-    assert not quick.is_final
-    assert quick.found.value <= slow.found.value <= quick.found.bound * (1 + 1e-9)
+    quick, slow = compute(settings, 0.001), compute(settings)
+    assert slow.design.certificate.is_optimal
+    assert not quick.design.certificate.is_optimal
+    assert quick.design.value <= slow.design.value <= quick.design.bound * (1 + 1e-9)
     assert quick.report.verdict is md.Verdict.YES
 
 
@@ -205,10 +211,10 @@ def test_in_haste_the_gap_is_honest():
     ("settings", "word"),
     [
         (ABC.with_utility("absolute"), "numeric labels"),
-        (ABC.with_demand("pml", held=False), "at least one notion"),
+        (ABC.with_required("pml", False), "at least one notion"),
         (
-            replace(ABC, demands=(Demand("maximalleakage", (1.0,), True),)).with_utility(
-                "chi-square"
+            replace(
+                ABC, notions=(NotionSetting("maximalleakage", (1.0,), True),), utility="chi-square"
             ),
             "no method applies",
         ),
@@ -216,17 +222,17 @@ def test_in_haste_the_gap_is_honest():
 )
 def test_what_cannot_be_designed_says_why(settings, word):
     with pytest.raises(md.MechdesignError, match=word):
-        answer(settings)
+        compute(settings)
 
 
-# Recipes
+# Lines of code
 
 
 def made_by(settings, folder, monkeypatch, capsys):
     """The designs that the Python lines and the command line save."""
     monkeypatch.chdir(folder)
     exec(python_lines(settings), {})  # the page's own text
-    by_python = md.load(FILE)
+    by_python = md.load("mechanism.json")
     *before, command = shell_lines(settings).splitlines()
     for line in before:
         printed, text, content, into, name = shlex.split(line)
@@ -234,7 +240,7 @@ def made_by(settings, folder, monkeypatch, capsys):
         (folder / name).write_text(content, encoding="utf-8")
     assert main([*shlex.split(command)[1:], "--force"]) == 0, capsys.readouterr().err
     capsys.readouterr()
-    return by_python, md.load(FILE)
+    return by_python, md.load("mechanism.json")
 
 
 @pytest.mark.parametrize(
@@ -244,8 +250,10 @@ def made_by(settings, folder, monkeypatch, capsys):
         ABC,
         ABC.with_share(0, 0.123).with_utility("total-variation"),
         NUMBERS.zipf().with_utility("absolute"),
-        TITANIC.with_notion("alip")
-        .with_demand("alip", levels=(math.inf, 0.4), held=True)
+        TITANIC.with_new_notion("alip")
+        .with_level("alip", math.inf)
+        .with_level("alip", 0.4, 1)
+        .with_required("alip", True)
         .with_utility("mutual-information"),
         Settings.of_prior(
             md.Prior.from_csv("fair", "affair"), Column("fair", "affair", "count", "drop")
@@ -254,8 +262,8 @@ def made_by(settings, folder, monkeypatch, capsys):
         Settings.of_prior(md.Prior([0.1, 0.2, 0.7], ["it's", 'a "b"', "$HOME `d`"])),
     ],
 )
-def test_both_recipes_make_the_same_mechanism(settings, tmp_path, monkeypatch, capsys):
-    found = answer(settings).found
+def test_the_lines_make_the_same_mechanism(settings, tmp_path, monkeypatch, capsys):
+    found = compute(settings).design
     for made in made_by(settings, tmp_path, monkeypatch, capsys):
         assert made.certificate.fingerprint == found.certificate.fingerprint
         assert made.prior == found.prior
@@ -275,11 +283,11 @@ def test_any_names_survive_in_the_lines(names):
     scope: dict = {}
     exec(python_lines(settings).rsplit("\nfound", 1)[0], scope)  # without the design
     assert scope["prior"] == settings.prior()
-    words_of_it = shlex.split(shell_lines(settings).splitlines()[-1])
-    if "prior.json" not in words_of_it:
+    arguments = shlex.split(shell_lines(settings).splitlines()[-1])
+    if "prior.json" not in arguments:
         from mechdesign.arguments import read_prior
 
-        text = words_of_it[words_of_it.index("--prior") + 1]
+        text = arguments[arguments.index("--prior") + 1]
         assert read_prior(None, None, None, "error", text) == settings.prior()
 
 
@@ -288,43 +296,59 @@ def test_any_names_survive_in_the_lines(names):
 
 @pytest.mark.parametrize("utility", ["hamming", "mutual-information"])
 def test_frontiers_are_the_designs_of_the_library(utility):
-    settings = NUMBERS.with_notion("alip").with_demand("alip", levels=(1.0, 0.5))
+    settings = NUMBERS.with_new_notion("alip").with_level("alip", 1.0)
     settings = settings.with_utility(utility)
     found = {}
-    for piece in frontiers.pieces(settings):
-        for point in frontiers.points(settings, piece):
+    for piece in results.frontier_pieces(settings):
+        for point in results.frontier_points(settings, piece):
             assert (piece[0].name, point.level) not in found
             found[piece[0].name, point.level] = point
-    assert len(found) == 4 * len(frontiers.GRID)
-    prior, goal = settings.prior(), settings.goal()
+    assert len(found) == 4 * 19
+    prior, goal = settings.prior(), settings.objective()
     make = {"pml": md.PML, "lip": md.LIP, "ldp": md.LDP, "alip": lambda e: md.ALIP(2 * e, e)}
     for name, notion in make.items():
-        for level in frontiers.GRID[::6]:
+        for level in results.LEVELS[::6]:
             direct = md.design(prior, goal, notion(level))
             assert found[name, level].value == pytest.approx(direct.value, rel=1e-7)
-            assert found[name, level].value <= found[name, level].bound
-        values = [found[name, level].value for level in frontiers.GRID]
+        values = [found[name, level].value for level in results.LEVELS]
         assert all(a <= b + 1e-7 for a, b in itertools.pairwise(values))
-    ends = frontiers.span(settings)
-    assert ends.nothing - 1e-9 <= min(p.value for p in found.values())
-    assert max(p.value for p in found.values()) <= ends.everything + 1e-9
+    ends = results.value_range(settings)
+    assert ends.uninformative - 1e-9 <= min(p.value for p in found.values())
+    assert max(p.value for p in found.values()) <= ends.full_disclosure + 1e-9
 
 
-def test_rough_points_come_first_where_each_is_a_search():
-    order = [levels[0] for _, levels in frontiers.pieces(ABC.with_utility("chi-square"))]
-    assert sorted(set(order)) == sorted(frontiers.GRID)
-    assert set(order[:12]) == set(frontiers.GRID[::6])
+@pytest.mark.parametrize("utility", UTILITIES)
+def test_values_range_from_uninformative_to_full_disclosure(utility):
+    settings = NUMBERS.with_utility(utility)
+    ends = results.value_range(settings)
+    p = np.array([0.5, 0.3, 0.2])
+    distances = np.abs(np.subtract.outer([1, 2, 4], [1, 2, 4]))
+    wanted = {
+        "hamming": (0.5, 1.0),
+        "absolute": (-(p @ distances).min(), 0.0),
+        "squared": (-(p @ distances**2).min(), 0.0),
+        "mutual-information": (0.0, -(p * np.log(p)).sum()),
+        "total-variation": (0.0, (p * (1 - p)).sum()),
+        "chi-square": (0.0, 2.0),
+    }[utility]
+    assert (ends.uninformative, ends.full_disclosure) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_few_points_come_first_where_each_is_a_search():
+    order = [levels[0] for _, levels in results.frontier_pieces(ABC.with_utility("chi-square"))]
+    assert (len(order), len(set(order)), min(order), max(order)) == (3 * 19, 19, 0.01, 10.0)
+    assert set(order[:12]) == {0.01, 0.1, 1.0, 10.0}
 
 
 def test_a_frontier_does_not_depend_on_the_level():
-    key = frontiers.frontier_key
-    assert key(ABC) == key(ABC.with_demand("pml", levels=(3.0,), held=False))
+    key = results.frontier_key
+    assert key(ABC) == key(ABC.with_level("pml", 3.0).with_required("pml", False))
     assert key(ABC) != key(ABC.with_share(0, 0.1))
     assert key(ABC) != key(ABC.with_utility("chi-square"))
     assert key(ABC) != key(ABC.without_notion("lip"))
-    both = ABC.with_notion("alip")
-    assert key(both) == key(both.with_demand("alip", levels=(2.0, 2.0)))
-    assert key(both) != key(both.with_demand("alip", levels=(2.0, 1.0)))
+    both = ABC.with_new_notion("alip")
+    assert key(both) == key(both.with_level("alip", 2.0).with_level("alip", 2.0, 1))
+    assert key(both) != key(both.with_level("alip", 2.0))
 
 
 @pytest.mark.parametrize(
@@ -337,15 +361,68 @@ def test_a_frontier_does_not_depend_on_the_level():
     ],
 )
 def test_two_levels_keep_their_ratio_where_they_have_one(levels, notion, label):
-    demand = Demand("alip", levels)
-    assert frontiers.notion_at(demand, 0.3) == notion
-    assert frontiers.Curve(demand).label == label
+    chosen = NotionSetting("alip", levels)
+    assert results.notion_at(chosen, 0.3) == notion
+    assert results.Curve(chosen).label == label
 
 
-def test_rivals_are_designed_for_alone():
-    found = frontiers.rival(ABC, ABC.demand("ldp"))
+def test_alternatives_hold_alone():
+    found = results.alternative(ABC, ABC.notion("ldp"))
     assert found.value == md.design(ABC.prior(), md.utility.Hamming(), md.LDP(0.5)).value
-    settings = ABC.with_notion("maximalleakage").with_utility("chi-square")
-    assert (
-        "no method applies" in frontiers.rival(settings, settings.demand("maximalleakage")).problem
-    )
+    settings = ABC.with_new_notion("maximalleakage").with_utility("chi-square")
+    found = results.alternative(settings, settings.notion("maximalleakage"))
+    assert "no method applies" in found.problem
+
+
+# Where it stands
+
+
+ROOT = Path(md.__file__).parent
+# Folders whose modules are named by what they hold; of all other folders the face is the package.
+OPEN_ROOMS = {"views"}
+
+
+def imported(path):
+    """Modules that a file of the package imports of it, with dots and without its own name."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    package = parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = (alias.name.split(".") for alias in node.names)
+            yield from (tuple(name[1:]) for name in names if name[0] == "mechdesign")
+        elif isinstance(node, ast.ImportFrom):
+            base = () if not node.level else package[: len(package) - node.level + 1]
+            module = tuple((node.module or "").split(".")) if node.module else ()
+            if not node.level and module[:1] != ("mechdesign",):
+                continue
+            found = base + module if node.level else module[1:]
+            for alias in node.names:
+                longer = (*found, alias.name)
+                is_module = (ROOT.joinpath(*longer).with_suffix(".py")).is_file()
+                yield longer if is_module or ROOT.joinpath(*longer).is_dir() else found
+
+
+def test_the_reader_of_imports_sees_imports():
+    """A control: a reader that finds nothing would pass the tests below."""
+    assert ("explorer", "settings") in set(imported(ROOT / "explorer" / "page.py"))
+    assert () in set(imported(ROOT / "explorer" / "results.py"))  # import mechdesign as md
+    assert ("views", "html") in set(imported(ROOT / "explorer" / "markup.py"))
+    found = {name for path in (ROOT / "cli").glob("*.py") for name in imported(path)}
+    assert ("explorer", "server") in found
+
+
+def test_nothing_in_the_library_knows_the_explorer():
+    for path in ROOT.rglob("*.py"):
+        if path.relative_to(ROOT).parts[0] not in ("explorer", "cli"):
+            assert not [name for name in imported(path) if name[:1] == ("explorer",)], path
+
+
+def test_the_explorer_reads_faces_only():
+    """The package, a module beside it, or a folder's own names; no module within a folder."""
+    for path in (ROOT / "explorer").glob("*.py"):
+        for name in imported(path):
+            if name[:1] == ("explorer",):
+                continue
+            depth = 2 if name[:1] and name[0] in OPEN_ROOMS else 1
+            assert len(name) <= depth, f"{path.name} imports {'.'.join(name)}"
+            assert not any(part.startswith("_") for part in name), path

@@ -16,11 +16,11 @@ from mechdesign.storage import load_kernel
 pytest.importorskip("nicegui", reason="the page needs mechdesign[explore]")
 
 from nicegui import run, ui
+from nicegui.testing import UserInteraction
 from nicegui.testing.user_simulation import user_simulation
 
-from mechdesign.explorer import loading
-from mechdesign.explorer import page as page_module
-from mechdesign.explorer.bar import Bar
+from mechdesign.explorer import controls
+from mechdesign.explorer.controls import Slider
 from mechdesign.explorer.page import Page
 
 # The server leaves these to the page, which says the same itself.
@@ -37,26 +37,35 @@ async def until(condition):
 
 
 class Visit:
-    """One visitor's page, and what can be done to it."""
+    """One visitor's page: what can be done to it, and what it shows."""
 
     def __init__(self, user, pages):
         self.user, self.pages = user, pages
 
     @property
-    def page(self):
-        return self.pages[-1]
+    def state(self):
+        return self.pages[-1].state
 
     @property
     def settings(self):
-        return self.page.desk.settings
+        return self.state.settings
+
+    def elements(self, kind=ui.element, *, classes="", **props):
+        """The elements of a kind, with these classes and properties."""
+        return [
+            element
+            for element in self.user.client.elements.values()
+            if isinstance(element, kind)
+            and set(classes.split()) <= set(element.classes)
+            and props.items() <= dict(element.props).items()
+        ]
 
     def control(self, name, kind=ui.element):
         """The control of an accessible name, or with this text on it."""
         found = [
             element
-            for element in self.user.client.elements.values()
-            if isinstance(element, kind)
-            and name
+            for element in self.elements(kind)
+            if name
             in (
                 element.props.get("aria-label"),
                 element.props.get("label"),
@@ -66,12 +75,38 @@ class Visit:
         assert len(found) == 1, f"{len(found)} controls are called {name!r}"
         return found[0]
 
+    def shown(self, section):
+        """Text and HTML of the section whose heading has an anchor."""
+        (box,) = self.elements(**{"aria-labelledby": section})
+        inside = box.descendants()
+        texts = (getattr(e, "content", "") or getattr(e, "text", "") for e in inside)
+        return "\n".join(filter(None, texts))
+
+    def chart(self, section):
+        """Options of the chart of a section."""
+        (box,) = self.elements(**{"aria-labelledby": section})
+        (found,) = (e for e in box.descendants() if isinstance(e, ui.echart))
+        return found.options
+
+    def text(self, classes):
+        """What the one element with these classes says."""
+        (found,) = self.elements(classes=classes)
+        return found.content if isinstance(found, ui.html) else found.text
+
+    @property
+    def refusal(self):
+        """Why the last change was refused."""
+        return self.text("problem refusal")
+
+    @property
+    def problem(self):
+        """Why there is no design."""
+        (found,) = (e for e in self.elements(classes="problem") if "refusal" not in e.classes)
+        return found.text
+
     def tell(self, element, event, argument=None):
         """What the browser would send."""
-        with self.user.client:
-            for listener in list(element._event_listeners.values()):
-                if listener.type == event and listener.handler is not None:
-                    element._handle_event({"listener_id": listener.id, "args": argument})
+        UserInteraction(self.user, {element}, None).trigger(event, argument)
 
     def write(self, name, text):
         field = self.control(name, ui.input)
@@ -81,53 +116,80 @@ class Visit:
         return field
 
     def press(self, name):
-        self.tell(self.control(name, ui.button), "click")
+        UserInteraction(self.user, {self.control(name, ui.button)}, None).click()
 
     def choose(self, name, option):
         select = self.control(name, ui.select)
         with self.user.client:
             select.set_value(option)
 
+    def tick(self, name):
+        with self.user.client:
+            self.control(name, ui.checkbox).value = True
+
     def drag(self, name, *values):
-        bar = self.control(name, Bar)
+        slider = self.control(name, Slider)
         for value in values:
-            self.tell(bar, "move", value)
-        self.tell(bar, "release", values[-1])
+            self.tell(slider, "move", value)
+        self.tell(slider, "release", values[-1])
 
-    async def calm(self):
-        """Wait until the answer to the settings is there, and the frontier."""
-        desk = self.page.desk
-        await until(lambda: not desk._tasks)
+    async def send(self, name, text):
+        """Load a file."""
+        (upload,) = self.elements(ui.upload)
+        file = ui.upload.SmallFileUpload(name, "text/csv", text.encode())
+        with self.user.client:
+            await upload.handle_uploads([file])
 
-    @property
-    def refusal(self):
-        return self.page._refusal.text
+    async def settled(self):
+        """Wait until no work of the page state is under way."""
+
+        def is_idle():
+            return not [task for task in asyncio.all_tasks() if task.get_name() == "explorer"]
+
+        await until(is_idle)
+
+
+class Background:
+    """Work for other processes, done in threads, or held back one by one."""
+
+    def __init__(self):
+        self.held = None  # of each piece of work held back: its argument and its gate
+        self.done = []
+
+    async def run(self, work, *arguments):
+        if self.held is None:
+            return await run.io_bound(work, *arguments)
+        gate = asyncio.Event()
+        self.held.append((arguments[0], gate))
+        await gate.wait()
+        self.done.append(arguments[0])
+        return work(*arguments)
 
 
 @pytest.fixture
-def visiting(tmp_path, monkeypatch, caplog):
-    """Plays a scene on the page; work for other processes is done in threads."""
+def background():
+    return Background()
 
-    async def later(work, *arguments):
-        return await run.io_bound(work, *arguments)
 
-    monkeypatch.setattr(page_module, "_later", later)
+@pytest.fixture
+def visiting(tmp_path, background, caplog):
+    """Plays a scene on the page."""
 
     def play(scene, settings=TITANIC):
         pages = []
 
         def root():
-            pages.append(Page(settings, tmp_path))
+            pages.append(Page(settings, tmp_path, run.io_bound, background.run))
 
         async def whole():
             async with user_simulation(root=root) as user:
                 await user.open("/")
                 visit = Visit(user, pages)
-                await visit.calm()
+                await visit.settled()
                 # A server that ends in the middle of an update waits for it in vain, so a scene
                 # that fails fails after the end.
                 (failure,) = await asyncio.gather(scene(visit), return_exceptions=True)
-                await visit.calm()
+                await visit.settled()
                 await asyncio.sleep(0.1)
             if failure is not None:
                 raise failure
@@ -141,34 +203,34 @@ def visiting(tmp_path, monkeypatch, caplog):
 
 def test_a_visitor_sees_the_design_of_the_library(visiting):
     async def scene(visit):
-        page = visit.page
-        assert "0.60902" in page._tiles.content
-        assert "0.6629" in page._kernel.content
-        assert "D-PML-ML" in page._implied.content
-        assert "ID-Cor-3" in page._unknown.content
-        assert "0.609020032049" in page._certificate.content
-        assert "LIP(0.5)" in page._rivals.content
-        assert "from_csv(&#x27;titanic&#x27;" in page._python.content
-        assert "pml:0.5" in page._shell.content
-        assert "proved optimal" in page._spoken.text
-        assert page._busy.content == ""
-        assert len(page._frontier.options["series"]) == 4
+        assert "0.60902" in visit.shown("results")
+        assert "0.6629" in visit.shown("results")
+        assert "D-PML-ML" in visit.shown("implied")
+        assert "ID-Cor-3" in visit.shown("implied")
+        assert "0.609020032049" in visit.shown("certificate")
+        assert "LIP(0.5)" in visit.shown("frontier")
+        assert "maximal leakage" in visit.shown("leaks")
+        assert "from_csv(&#x27;titanic&#x27;" in visit.shown("export")
+        assert "pml:0.5" in visit.shown("export")
+        assert "proved optimal" in visit.text("unseen")
+        assert visit.text("busy") == ""
+        assert len(visit.chart("frontier")["series"]) == 4
         direct = md.design(TITANIC.prior(), md.utility.Hamming(), md.PML(0.5))
-        assert page.desk.answer.found.certificate.fingerprint == direct.certificate.fingerprint
+        assert visit.state.result.design.certificate.fingerprint == direct.certificate.fingerprint
 
     visiting(scene)
 
 
-def test_dragging_a_bar_to_its_end_and_back_leaves_everything_as_it_was(visiting):
+def test_dragging_a_slider_to_its_end_and_back_leaves_everything_as_it_was(visiting):
     async def scene(visit):
         before = visit.settings.shares
         visit.drag("Mass of crew", 0.45, 0.5, 0.2, 0.0, 0.3, before[3])
         np.testing.assert_allclose(visit.settings.shares, before, atol=1e-8)
         assert visit.settings.source is None
 
-        # The scale follows when the bar is let go, and all bars share it.
+        # The scale follows when a slider is let go, and all sliders of masses share it.
         def tops():
-            return {row.bar.props["max"] for row in visit.page._bars.rows}
+            return {slider.props["max"] for slider in visit.elements(Slider, unit="share")}
 
         assert tops() == {0.5}
         visit.drag("Mass of crew", 0.5)
@@ -176,7 +238,7 @@ def test_dragging_a_bar_to_its_end_and_back_leaves_everything_as_it_was(visiting
         visit.drag("Mass of crew", 0.4)
         assert tops() == {0.5}
         assert visit.control("Mass of crew as a number").value == "0.4"
-        # Another bar begins a new drag from what there is now.
+        # Another slider begins a new drag from what there is now.
         first = visit.settings.shares[0]
         visit.drag("Mass of 1st", 0.4)
         assert visit.settings.shares[0] == pytest.approx(0.4)
@@ -207,8 +269,8 @@ def test_masses_are_typed(visiting):
         assert visit.refusal == ""
         assert not field.props["error"]
         visit.write("Mass of 2nd as a number", "0")
-        await visit.calm()
-        assert "'2nd'" in visit.page._notes.text
+        await visit.settled()
+        assert "'2nd'" in visit.text("notes")
 
     visiting(scene)
 
@@ -216,15 +278,15 @@ def test_masses_are_typed(visiting):
 def test_symbols_are_named_added_and_removed(visiting):
     async def scene(visit):
         visit.write("Name of symbol 4", "staff & <crew>")
-        await visit.calm()
+        await visit.settled()
         assert visit.settings.names[3] == "staff & <crew>"
-        assert "staff &amp; &lt;crew&gt;" in visit.page._kernel.content
+        assert "staff &amp; &lt;crew&gt;" in visit.shown("results")
         visit.write("Name of symbol 4", "")
         assert "a name" in visit.refusal
         visit.write("Name of symbol 4", "1st")
         assert "more than once" in visit.refusal
         visit.press("Add symbol")
-        assert len(visit.page._bars.rows) == 5
+        assert len(visit.elements(Slider, unit="share")) == 5
         visit.press("Remove new 5")
         visit.press("Remove 1st")
         assert visit.settings.names == ("2nd", "3rd", "staff & <crew>")
@@ -232,9 +294,9 @@ def test_symbols_are_named_added_and_removed(visiting):
         visit.press("Remove 3rd")
         visit.press("Remove staff & <crew>")
         assert "at least one symbol" in visit.refusal
-        await visit.calm()
-        assert visit.page.desk.answer.found.mechanism.shape == (1, 1)
-        assert visit.control("Mass of staff & <crew>", Bar).props["still"] is True
+        await visit.settled()
+        assert visit.state.result.design.mechanism.shape == (1, 1)
+        assert visit.control("Mass of staff & <crew>", Slider).props["fixed"] is True
 
     visiting(scene)
 
@@ -249,8 +311,8 @@ def test_priors_by_rule_and_from_tables(visiting):
         visit.choose("Column of a table", "ucb_admissions: department")
         await until(lambda: visit.settings.source is not None)
         assert visit.settings.prior() == md.Prior.from_csv("ucb_admissions", "department")
-        await visit.calm()
-        assert "ucb_admissions --column department" in visit.page._shell.content
+        await visit.settled()
+        assert "ucb_admissions --column department" in visit.shown("export")
 
     visiting(scene)
 
@@ -260,26 +322,24 @@ def test_notions_levels_and_utilities_are_chosen(visiting):
         visit.choose("Add a notion to compare", "alip")
         visit.write("Level ε_l of ALIP in nats", "2")
         visit.drag("Level ε_u of ALIP", 0.0)
-        assert visit.settings.demand("alip").levels == (2.0, 1.0)
-        tick = visit.control("ALIP: asymmetric local information privacy", ui.checkbox)
-        with visit.user.client:
-            tick.value = True
+        assert visit.settings.notion("alip").levels == (2.0, 1.0)
+        visit.tick("ALIP: asymmetric local information privacy")
         visit.press("Remove PML")
-        assert visit.settings.notions() == [md.ALIP(2, 1)]
+        assert visit.settings.required_notions() == [md.ALIP(2, 1)]
         visit.choose("Utility", "mutual-information")
-        await visit.calm()
-        assert visit.page.desk.answer.found.notions == (md.ALIP(2, 1),)
-        assert "md.ALIP(2.0, 1.0)" in visit.page._python.content
+        await visit.settled()
+        assert visit.state.result.design.notions == (md.ALIP(2, 1),)
+        assert "md.ALIP(2.0, 1.0)" in visit.shown("export")
         visit.write("Level ε_u of ALIP in nats", "∞")
         visit.write("Level ε_l of ALIP in nats", "0")
-        await visit.calm()
-        bar = visit.control("Level ε_u of ALIP", Bar)
-        assert (bar.props["value"], bar.props["beyond"]) == (1.0, "infinite nats")
-        assert visit.page.desk.answer.found.notions[0].levels == (0.0, float("inf"))
+        await visit.settled()
+        slider = visit.control("Level ε_u of ALIP", Slider)
+        assert (slider.props["value"], slider.props["beyond"]) == (1.0, "infinite nats")
+        assert visit.state.result.design.notions[0].levels == (0.0, float("inf"))
         for text in ("", "-1", "nan", "x"):
             visit.write("Level ε_l of ALIP in nats", text)
-            assert "level of ALIP" in visit.refusal
-        assert visit.settings.demand("alip").levels == (0.0, float("inf"))
+            assert "ALIP level epsilon_l" in visit.refusal
+        assert visit.settings.notion("alip").levels == (0.0, float("inf"))
 
     visiting(scene)
 
@@ -287,17 +347,17 @@ def test_notions_levels_and_utilities_are_chosen(visiting):
 def test_without_a_design_its_parts_are_hidden_and_come_back(visiting):
     async def scene(visit):
         visit.choose("Utility", "absolute")
-        await visit.calm()
-        assert "numeric labels" in visit.page._problem.text
-        assert "nothing" in visit.page._results.classes
-        assert visit.page.desk.answer is None
+        await visit.settled()
+        assert "numeric labels" in visit.problem
+        assert "nothing" in visit.elements(classes="results")[0].classes
+        assert visit.state.result is None
         visit.press("Mechanism as JSON")  # nothing to save, and no failure
         for place in range(4):
             visit.write(f"Name of symbol {place + 1}", str(place))
-        await visit.calm()
-        assert visit.page._problem.text == ""
-        assert "nothing" not in visit.page._results.classes
-        assert visit.page.desk.answer.is_final
+        await visit.settled()
+        assert visit.problem == ""
+        assert "nothing" not in visit.elements(classes="results")[0].classes
+        assert visit.state.result.design.certificate.is_optimal
 
     visiting(scene)
 
@@ -305,8 +365,8 @@ def test_without_a_design_its_parts_are_hidden_and_come_back(visiting):
 def test_what_is_taken_away_is_what_is_shown(visiting, tmp_path):
     async def scene(visit):
         visit.drag("Level ε of PML", -0.7)
-        await visit.calm()
-        found = visit.page.desk.answer.found
+        await visit.settled()
+        found = visit.state.result.design
         visit.press("Mechanism as JSON")
         saved = await visit.user.download.next()
         (tmp_path / "m.json").write_bytes(saved.content)
@@ -321,93 +381,79 @@ def test_what_is_taken_away_is_what_is_shown(visiting, tmp_path):
     visiting(scene)
 
 
-class Sent:
-    """A file as the browser sends it."""
-
-    def __init__(self, name, text):
-        self.name, self.text = name, text
-
-    async def save(self, path):
-        path.write_text(self.text, encoding="utf-8")
-
-
 def test_a_visitor_loads_a_file(visiting, tmp_path):
     table = "colour,number\nred,3\nblue,1\nred,2\n,4\n"
 
-    async def send(visit, name, text):
-        with visit.user.client:
-            await visit.page._sources._uploaded(type("Event", (), {"file": Sent(name, text)}))
-        await visit.calm()
-
     async def scene(visit):
-        await send(visit, "../own.csv", table)
+        await visit.send("../own.csv", table)
+        await until(lambda: visit.refusal)
         assert "1 of 4 rows without a value" in visit.refusal
-        assert visit.page._sources._options.visible
         assert "of own.csv: expected" in visit.refusal
-        # The choice names what the prior is from still; a tick reads again what was refused.
+        assert visit.elements(classes="own")[0].visible
+        # The choice names still what the prior is from, which is not read again for that.
         assert visit.control("Column of a table", ui.select).value == "titanic: class"
-        with visit.user.client:
-            visit.page._sources._drop.value = True
+        await asyncio.sleep(0.3)
+        assert "1 of 4 rows without a value" in visit.refusal
+        # A tick reads again what was refused.
+        visit.tick("Leave out missing values")
         await until(lambda: visit.settings.source == Column("own.csv", "colour", None, "drop"))
         assert visit.settings.prior() == md.Prior.from_counts({"blue": 1, "red": 2})
         visit.choose("Counts are in", "number")
         await until(lambda: visit.settings.source.weights is not None)
         assert visit.settings.prior() == md.Prior.from_counts({"blue": 1, "red": 5})
-        await visit.calm()
-        assert "own.csv --column colour --weights number --missing drop" in (
-            visit.page._shell.content
-        )
-        await send(visit, "bad.csv", "")
+        await visit.settled()
+        lines = visit.shown("export")
+        assert "own.csv --column colour --weights number --missing drop" in lines
+        await visit.send("bad.csv", "")
+        await until(lambda: "bad.csv" in visit.refusal)
         assert "table bad.csv: expected a header line" in visit.refusal
         assert visit.settings.source.table == "own.csv"
         assert len(list(tmp_path.iterdir())) == 1
         visit.choose("Column of a table", "own.csv: number")  # the file before it is still there
         await until(lambda: visit.settings.source.column == "number")
-        await send(visit, "new.csv", "pet\ncat\n")
-        assert visit.settings.names == ("cat",)
+        await visit.send("new.csv", "pet\ncat\n")
+        await until(lambda: visit.settings.names == ("cat",))
         assert len(list(tmp_path.iterdir())) == 1
 
     visiting(scene)
 
 
-def test_what_was_chosen_last_counts_and_large_files_are_read_elsewhere(visiting, monkeypatch):
-    monkeypatch.setattr(loading, "LARGE_FILE", 3)
+def test_what_was_chosen_last_counts_and_large_files_are_read_elsewhere(
+    visiting, background, monkeypatch
+):
+    monkeypatch.setattr(controls, "LARGE_FILE", 3)
 
     async def scene(visit):
-        sources, gates, calls, done = visit.page._sources, [], [], []
+        background.held = held = []
 
-        async def later(work, *arguments):
-            gates.append(asyncio.Event())
-            calls.append(arguments[0].column)
-            await gates[-1].wait()
-            try:
-                return work(*arguments)
-            finally:
-                done.append(arguments[0].column)
+        def status():
+            return [e.text for e in visit.elements(ui.label, classes="hint", role="status")]
 
-        sources._later = later
-        with visit.user.client:
-            uploading = asyncio.ensure_future(
-                sources._uploaded(type("Event", (), {"file": Sent("own.csv", "a,b\n1,x\n2,y\n")}))
-            )
-            await until(lambda: calls == ["a"])
-        assert sources._state.text == "reading own.csv …"
+        def read():
+            return [source.column for source, _ in held if isinstance(source, Column)]
+
+        await visit.send("own.csv", "a,b\n1,x\n2,y\n")
+        await until(lambda: read() == ["a"])
+        assert status() == ["reading own.csv …"]
         visit.choose("Column of a table", "own.csv: b")
-        await until(lambda: len(calls) == 2)
-        assert calls == ["a", "b"]
-        gates[1].set()
+        await until(lambda: read() == ["a", "b"])
+        gate = {source.column: gate for source, gate in held if isinstance(source, Column)}
+        gate["b"].set()
         await until(lambda: visit.settings.names == ("x", "y"))
-        gates[0].set()  # chosen before, and read after
-        await uploading
+        gate["a"].set()  # chosen before, and read after
+        await until(lambda: [s.column for s in background.done if isinstance(s, Column)][1:])
+        await asyncio.sleep(0.1)
         assert visit.settings.names == ("x", "y")
-        assert sources._state.text == ""
+        assert status() == [""]
         # A prior made by hand while a file is read stays.
         visit.choose("Column of a table", "own.csv: a")
-        await until(lambda: len(calls) == 3)
+        await until(lambda: read() == ["a", "b", "a"])
         visit.press("Zipf")
-        gates[2].set()
-        await until(lambda: done == ["b", "a", "a"] and sources._state.text == "")
-        await visit.calm()
+        for _, gate in held:
+            gate.set()
+        background.held = None
+        await until(lambda: status() == [""])
+        await visit.settled()
         assert visit.settings.names == ("x", "y")
         assert visit.control("Column of a table", ui.select).value is None
 
@@ -416,22 +462,19 @@ def test_what_was_chosen_last_counts_and_large_files_are_read_elsewhere(visiting
 
 def test_visitors_share_nothing_and_leave_nothing(visiting, tmp_path):
     async def scene(visit):
-        first = visit.page
+        first = visit.state
         visit.drag("Level ε of PML", -1.0)
-        await visit.calm()
-        with visit.user.client:
-            await first._sources._uploaded(
-                type(
-                    "Event", (), {"file": Sent("many.csv", "id\n" + "\n".join(map(str, range(60))))}
-                )
-            )
+        await visit.settled()
+        many = "id\n" + "\n".join(map(str, range(60)))
+        await visit.send("many.csv", many)
+        await until(lambda: visit.refusal)
         assert len(list(tmp_path.iterdir())) == 1
         client = visit.user.client
         await visit.user.open("/")
-        await visit.calm()
-        assert visit.page is not first
+        await visit.settled()
+        assert visit.state is not first
         assert visit.settings == TITANIC
-        assert first.desk.settings.demand("pml").levels == (0.1,)
+        assert first.settings.notion("pml").levels == (0.1,)
         client.delete()
         assert not list(tmp_path.iterdir())
 
@@ -443,10 +486,10 @@ def test_thirty_symbols_with_long_names(visiting):
 
     async def scene(visit):
         visit.press("Zipf")
-        await visit.calm()
-        assert len(visit.page._bars.rows) == 30
-        assert names[0] in visit.page._kernel.content
-        assert "prior.json" in visit.page._shell.content
-        json.dumps(visit.page._lifts.options, allow_nan=False)
+        await visit.settled()
+        assert len(visit.elements(Slider, unit="share")) == 30
+        assert names[0] in visit.shown("results")
+        assert "prior.json" in visit.shown("export")
+        json.dumps(visit.chart("lifts"), allow_nan=False)
 
     visiting(scene, Settings.of_prior(md.Prior.uniform(names)))

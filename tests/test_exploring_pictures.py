@@ -1,4 +1,4 @@
-"""How the page shows results: words, tables and chart options for every state of the settings."""
+"""How the page shows results: sentences, tables and chart options for all kinds of settings."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.explorer import charts, frontiers, markup, words
-from mechdesign.explorer.answering import answer
-from mechdesign.explorer.settings import OFFERED, UTILITIES, Column, Demand, Settings
+from mechdesign.explorer import charts, markup, results
+from mechdesign.explorer.results import compute
+from mechdesign.explorer.settings import OFFERED, Column, NotionSetting, Settings
 from mechdesign.privacy.notion import NOTIONS
 
 ABC = Settings.of_prior(md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"]))
@@ -25,49 +25,46 @@ def shown_in_full(found):
         markup.kernel_table(found),
         markup.tiles(found),
         markup.lifts_table(found),
-        markup.leakage_table(found.report),
-        markup.certificate_table(found.found),
+        markup.leakage_table(found),
+        markup.certificate_table(found),
         markup.implied_list(found.implied.found),
         markup.unknown_list(found.implied.found),
-        markup.results_list(found.implied.found),
+        markup.statement_list(found.statements),
     ):
         assert Outline.of(text).open == []
 
 
 @pytest.mark.parametrize("levels", [0.0, math.inf])
 @pytest.mark.parametrize("count", [1, 2, 30])
-def test_extreme_settings_have_answers_and_pictures(count, levels):
+def test_extreme_settings_have_results_and_pictures(count, levels):
     settings = Settings.of_prior(md.Prior.uniform(count)).zipf()
-    settings = settings.with_demand("pml", levels=(levels,))
-    found = answer(settings)
-    assert found.is_final
+    settings = settings.with_level("pml", levels)
+    found = compute(settings)
+    assert found.design.certificate.is_optimal
     shown_in_full(found)
-    curves = [frontiers.Curve(d) for d in settings.demands]
-    plain(charts.frontier_options(curves, frontiers.span(settings), found))
+    curves = [results.Curve(chosen) for chosen in settings.notions]
+    plain(charts.frontier_options(curves, results.value_range(settings), found))
 
 
-# Words
+# Sentences
 
 
-def test_everything_that_is_implied_has_a_name_and_a_sentence():
+def test_everything_that_is_implied_has_a_sentence():
     found = md.implications(md.LDP(0.3), ABC.prior())
-    assert {entry.name.lower() for entry in found.found} <= set(words.NAMES)
-    assert set(OFFERED) <= set(words.NAMES)
-    assert set(UTILITIES) == set(words.MEANING) == set(words.UTILITY_NAMES)
-    sentences = [words.implied_sentence(entry) for entry in found.found]
+    sentences = [markup.implied_sentence(entry) for entry in found.found]
     assert len(set(sentences)) >= len(sentences) - 1
     assert all(s.endswith(".") for s in sentences)
     assert found[md.LDP].notion.in_words in sentences
     for entry in md.implications(md.PML(0), ABC.prior()).found:
-        assert words.implied_sentence(entry).startswith("The report tells nothing at all")
-    open_one = md.implications(md.PML(1), ABC.prior())[md.LDP]
-    assert "ID-Cor-3" in words.implied_sentence(open_one)
+        assert markup.implied_sentence(entry).startswith("The mechanism is uninformative")
+    unknown = md.implications(md.PML(1), ABC.prior())[md.LDP]
+    assert "ID-Cor-3" in markup.implied_sentence(unknown)
 
 
 def test_a_summary_names_the_proof():
-    found = answer(TITANIC).found
-    assert words.summary(found, "hamming") == (
-        "PML(0.5): 0.60902 chance that the report is the symbol itself, proved optimal."
+    found = compute(TITANIC)
+    assert markup.summary(found) == (
+        "PML(0.5): 0.60902 probability that the output is the symbol itself, proved optimal."
     )
 
 
@@ -102,56 +99,64 @@ EVIL = "<img src=x onerror=alert(1)>\"'&"
 
 def test_names_are_never_taken_for_html():
     settings = Settings.of_prior(md.Prior([0.6, 0.4], [EVIL, "</table><script>"]))
-    found = answer(settings)
+    found = compute(settings)
     shown_in_full(found)
     for text in (markup.kernel_table(found), markup.lifts_table(found)):
         outline = Outline.of(text)
         assert not {"img", "script"} & {tag for tag, _ in outline.tags}
         assert EVIL in outline.words
-    curve = frontiers.Curve(settings.demands[0], problem=EVIL)
-    assert "<img" not in markup.rivals_list([frontiers.Rival(curve.demand, problem=EVIL)], 0.5)
+    failed = results.Alternative(settings.notions[0], problem=EVIL)
+    assert "<img" not in markup.alternative_list([failed], 0.5)
 
 
 def test_the_kernel_is_a_table_with_headers():
-    found = answer(TITANIC)
+    found = compute(TITANIC)
     outline = Outline.of(markup.kernel_table(found))
     heads = [attrs["scope"] for tag, attrs in outline.tags if tag == "th"]
     assert heads.count("col") == 6
     assert heads.count("row") == 5
     assert [tag for tag, _ in outline.tags].count("caption") == 1
-    cells = [attrs for tag, attrs in outline.tags if tag == "td" and "title" in attrs]
-    kernel = np.array([float(attrs["title"]) for attrs in cells]).reshape(4, 4)
-    np.testing.assert_allclose(kernel, found.found.mechanism.kernel, rtol=1e-11)
+    cells = [
+        float(attrs["title"]) for tag, attrs in outline.tags if tag == "td" and "title" in attrs
+    ]
+    rows = np.array(cells[:20]).reshape(4, 5)  # the prior, then the kernel
+    np.testing.assert_allclose(rows[:, 0], TITANIC.shares, rtol=1e-11)
+    np.testing.assert_allclose(rows[:, 1:], found.design.mechanism.kernel, rtol=1e-11)
 
 
 def test_among_many_outputs_those_that_never_occur_are_named_below():
-    found = answer(Settings.of_prior(md.Prior.uniform(12)).zipf())
-    used = int((found.found.mechanism.output_distribution(found.report.prior) > 0).sum())
+    found = compute(Settings.of_prior(md.Prior.uniform(12)).zipf())
+    used = int((found.design.mechanism.output_distribution(found.report.prior) > 0).sum())
     outline = Outline.of(markup.kernel_table(found))
     assert sum(attrs.get("scope") == "col" for _, attrs in outline.tags) == used + 2
     assert used < 12
     assert any(word.startswith("Never reported: ") for word in outline.words)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0, "0"), (1, "1"), (1e-9, "&lt;0.001"), (1 - 1e-9, "&gt;0.999"), (0.25, "0.250")],
-)
-def test_nothing_is_shown_as_nothing_that_is_something(value, text):
-    assert markup._short(value, 3) == text
+def test_no_probability_is_shown_as_0_or_1_that_is_neither():
+    settings = Settings.of_prior(md.Prior([1 - 1e-9, 1e-9])).with_level("pml", math.inf)
+    words = Outline.of(markup.kernel_table(compute(settings))).words
+    assert {"0", "1", ">0.9999", "1e-09"} <= set(words)
 
 
 def test_shaded_cells_can_be_read():
     """Contrast of the text against the darkest cell, by the formula of WCAG."""
 
-    def light(colour):
+    def luminance(colour):
         parts = [c / 255 for c in colour]
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
         return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
 
-    cell = Outline.of(f"<table><tr>{markup._cell(1.0, 3)}</tr></table>").tags[2][1]["style"]
-    darkest = [int(c) for c in cell.removeprefix("background:rgb(").rstrip(")").split(",")]
-    assert (light(darkest) + 0.05) / (light((0x1F, 0x29, 0x33)) + 0.05) > 4.5
+    found = compute(ABC.with_level("pml", math.inf))
+    assert found.design.mechanism.kernel.max() == 1
+    tags = Outline.of(markup.kernel_table(found)).tags
+    styles = [attrs["style"] for _, attrs in tags if "style" in attrs]
+    colours = [
+        [int(c) for c in style.removeprefix("background:rgb(").rstrip(")").split(",")]
+        for style in styles
+    ]
+    darkest = min(map(luminance, colours))
+    assert (darkest + 0.05) / (luminance((0x1F, 0x29, 0x33)) + 0.05) > 4.5
 
 
 # Charts
@@ -175,10 +180,10 @@ def plain(options):
 
 
 def test_lifts_are_drawn_with_their_bounds_and_what_is_ruled_out():
-    found = answer(ABC.with_demand("pml", levels=(0.9,)))
+    found = compute(ABC.with_level("pml", 0.9))
     options = plain(charts.lifts_options(found))
-    density = found.found.mechanism.information_density(found.report.prior)
-    used = found.found.mechanism.output_distribution(found.report.prior) > 0
+    density = found.design.mechanism.information_density(found.report.prior)
+    used = found.design.mechanism.output_distribution(found.report.prior) > 0
     assert len(options["series"]) == 3
     assert options["tooltip"]["renderMode"] == "richText"
     for row, series in zip(density[:, used], options["series"], strict=True):
@@ -194,7 +199,7 @@ def test_lifts_are_drawn_with_their_bounds_and_what_is_ruled_out():
 
 
 def test_implied_bounds_are_drawn_where_they_are_tighter():
-    found = answer(ABC.with_demand("pml", held=False).with_demand("ldp", held=True))
+    found = compute(ABC.with_required("pml", False).with_required("ldp", True))
     low, high = found.implied["alip"].levels
     lines = charts.lifts_options(found)["series"][0]["markLine"]["data"]
     assert [line["yAxis"] for line in lines] == [high, -low]
@@ -203,23 +208,23 @@ def test_implied_bounds_are_drawn_where_they_are_tighter():
 
 def test_many_symbols_are_dots_on_numbered_outcomes():
     settings = Settings.of_prior(md.Prior.uniform(12)).zipf().with_utility("chi-square")
-    found = answer(settings)
+    found = compute(settings)
     options = plain(charts.lifts_options(found))
-    kept, gone = options["series"]
-    used = found.found.mechanism.output_distribution(found.report.prior) > 0
-    assert len(kept["data"]) + len(gone["data"]) == 12 * used.sum()
+    kept, ruled_out = options["series"]
+    used = found.design.mechanism.output_distribution(found.report.prior) > 0
+    assert len(kept["data"]) + len(ruled_out["data"]) == 12 * used.sum()
     assert options["xAxis"]["data"] == [str(k + 1) for k in range(used.sum())]
 
 
 def test_the_design_is_marked_on_the_frontier_at_each_level_it_holds():
-    settings = ABC.with_demand("ldp", held=True, levels=(math.inf,))
-    found = answer(settings.with_demand("pml", levels=(0.4,)))
-    piece = (settings.demands[0], (0.1, 1.0))
-    curve = frontiers.Curve(settings.demands[0], frontiers.points(settings, piece))
-    options = plain(charts.frontier_options([curve], frontiers.span(settings), found))
+    settings = ABC.with_required("ldp", True).with_level("ldp", math.inf)
+    found = compute(settings.with_level("pml", 0.4))
+    piece = (settings.notions[0], (0.1, 1.0))
+    curve = results.Curve(settings.notions[0], results.frontier_points(settings, piece))
+    options = plain(charts.frontier_options([curve], results.value_range(settings), found))
     line, marks = options["series"]
     np.testing.assert_allclose(line["data"], [[p.level, p.value] for p in curve.points], rtol=1e-6)
-    assert marks["data"] == [[0.4, found.found.value]]
+    assert marks["data"] == [[0.4, found.design.value]]
     ends = [mark["yAxis"] for mark in marks["markLine"]["data"]]
     assert ends == pytest.approx([0.5, 1.0])
     nothing = plain(charts.frontier_options([], None, None))
@@ -228,7 +233,8 @@ def test_the_design_is_marked_on_the_frontier_at_each_level_it_holds():
 
 def test_curves_are_told_apart_without_colour():
     curves = [
-        frontiers.Curve(Demand(name, (1.0,) * len(NOTIONS[name].level_fields))) for name in OFFERED
+        results.Curve(NotionSetting(name, (1.0,) * len(NOTIONS[name].level_fields)))
+        for name in OFFERED
     ]
     lines = charts.frontier_options(curves, None, None)["series"][:-1]
     assert len({line["symbol"] for line in lines}) == len(lines)
@@ -238,7 +244,7 @@ def test_curves_are_told_apart_without_colour():
 def test_names_aslant_are_short_unless_they_would_look_alike():
     def ticks(names):
         settings = Settings.of_prior(md.Prior([1 / 3] * 3, names))
-        found = answer(settings.with_demand("pml", levels=(math.inf,)))
+        found = compute(settings.with_level("pml", math.inf))
         return charts.lifts_options(found)["xAxis"]["data"]
 
     assert ticks([f"{k} is a rather long name" for k in "abc"]) == [
@@ -250,7 +256,7 @@ def test_names_aslant_are_short_unless_they_would_look_alike():
 
 def test_widths_of_text_can_be_measured():
     """A canvas does not know the word "inherit", and would measure with another font."""
-    found = answer(Settings.of_prior(md.Prior([0.5, 0.5])))
+    found = compute(Settings.of_prior(md.Prior([0.5, 0.5])))
     assert "inherit" not in json.dumps(
         [charts.lifts_options(found), charts.frontier_options((), None, found)]
     )

@@ -86,11 +86,10 @@ main(["--version"])
     assert not loaded(script).intersection(HEAVY)
 
 
-def test_the_model_of_the_page_needs_no_page():
+def test_the_explorer_without_its_page_needs_no_framework():
     script = """
 from mechdesign import explorer
-from mechdesign.explorer import answering, charts, desk, frontiers, markup, recipes, serving
-from mechdesign.explorer import settings, words, working
+from mechdesign.explorer import charts, markup, results, server, settings, state
 """
     assert not loaded(script).intersection({*HEAVY} - {"highspy"})
 

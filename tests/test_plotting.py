@@ -16,8 +16,14 @@ from matplotlib.text import Text
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import InputError, MechdesignError, StorageError
-from mechdesign.plotting.style import PALETTE, new_axes, save_figure, series_style
-from mechdesign.plotting.ticks import brief, plain
+from mechdesign.plotting import (
+    PALETTE,
+    new_axes,
+    plain_name,
+    save_figure,
+    series_style,
+    short_probability,
+)
 
 mpl.use("Agg")
 
@@ -60,12 +66,14 @@ def estimate_of(prior):
 PICTURES = {
     "kernel": lambda prior, ax: md.plot_kernel(design_of(prior), ax=ax),
     "lifts": lambda prior, ax: md.plot_lifts(design_of(prior), ax=ax),
-    "lifts, all told": lambda prior, ax: md.plot_lifts(np.eye(len(prior)), prior, md.PML(1), ax),
+    "lifts, full disclosure": lambda prior, ax: md.plot_lifts(
+        np.eye(len(prior)), prior, md.PML(1), ax
+    ),
     "lifts, LDP": lambda prior, ax: md.plot_lifts(design_of(prior, md.LDP(2), md.PML(1)), ax=ax),
     "leakage": lambda prior, ax: md.plot_leakage(
         md.audit(design_of(prior).mechanism, prior, [md.ALIP(1, 1), md.LDP(3)]), ax=ax
     ),
-    "leakage, all told": lambda prior, ax: md.plot_leakage(
+    "leakage, full disclosure": lambda prior, ax: md.plot_leakage(
         md.audit(np.eye(len(prior)), prior), ax=ax
     ),
     "binding": lambda prior, ax: md.plot_binding(design_of(prior, md.LDP(1), md.PML(0.9)), ax=ax),
@@ -250,7 +258,7 @@ def test_lifts_against_bayes():
     used = q > 0
     with np.errstate(divide="ignore"):
         expected = np.log(joint[:, used] / q[used]) - np.log(prior.probabilities)[:, None]
-    lines = [line for line in axes.get_lines() if line.get_label() in map(plain, prior.labels)]
+    lines = [line for line in axes.get_lines() if line.get_label() in map(plain_name, prior.labels)]
     drawn = np.array([line.get_ydata() for line in lines])
     finite = np.isfinite(expected)
     assert drawn[finite] == pytest.approx(expected[finite], abs=1e-12)
@@ -374,11 +382,11 @@ def test_estimates_and_truth():
 
 
 def test_names_and_numbers_in_short():
-    assert plain("a" * 40) == "a" * 9 + "…" + "a" * 8
-    assert plain("pays $5") == r"pays \$5"
-    assert plain("two\nlines") == "two lines"
-    assert plain("") == "''"
-    assert [brief(v) for v in (0.0, 1.0, 0.25, 1e-12, 1 - 1e-12, 0.1234)] == [
+    assert plain_name("a" * 40) == "a" * 9 + "…" + "a" * 8
+    assert plain_name("pays $5") == r"pays \$5"
+    assert plain_name("two\nlines") == "two lines"
+    assert plain_name("") == "''"
+    assert [short_probability(v) for v in (0.0, 1.0, 0.25, 1e-12, 1 - 1e-12, 0.1234)] == [
         "0",
         "1",
         "0.25",

@@ -1,4 +1,4 @@
-"""Pictures of unusual subjects on unusual axes, and what only some of them show."""
+"""Pictures of unusual designs on unusual axes, and what only some of them show."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from pictures import check_picture, drawn, tick_texts
 
 import mechdesign as md
 from mechdesign.errors import ZeroMassWarning
-from mechdesign.plotting.style import save_figure
-from mechdesign.plotting.ticks import plain_names
+from mechdesign.plotting import plain_names, save_figure
 
 mpl.use("Agg")
 
@@ -52,7 +51,7 @@ DESIGNS = {
     "one outcome": lambda: made(4, md.PML(0.0)),
     "several notions": lambda: made(5, [md.ALIP(0.9, 0.7), md.LDP(1.2), md.MaximalLeakage(0.6)]),
     "far bounds": lambda: made(3, [md.LDP(0.3), md.PML(20.0)]),
-    "nothing asked": lambda: made(3, md.PML(math.inf)),
+    "no bound": lambda: made(3, md.PML(math.inf)),
     "thirty, LIP": lambda: made(30, md.LIP(0.8)),
 }
 PICTURES = {

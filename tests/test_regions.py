@@ -12,7 +12,7 @@ from strategies import priors
 
 import mechdesign as md
 from mechdesign.errors import LevelError
-from mechdesign.plotting.regions import regions
+from mechdesign.plotting import regions
 
 
 @given(priors(2, 6))

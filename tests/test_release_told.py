@@ -13,7 +13,7 @@ from mechdesign.cli import main
 from mechdesign.errors import CountsWarning, DataError, RepeatWarning, UntoldWarning
 from mechdesign.release.likelihood import maximise
 from mechdesign.storage import load_kernel
-from mechdesign.views.facts import told_lines
+from mechdesign.views.pages import estimable_lines
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -109,9 +109,9 @@ def test_a_plan_for_reports_that_tell_nothing_is_refused(run):
 
 def test_the_page_says_what_can_be_estimated():
     pytest.importorskip("jinja2")
-    from mechdesign.views.review import report_page
+    from mechdesign.views.pages import report_page
 
-    assert "can be estimated from any number of them" in told_lines(USELESS.mechanism)[0]
+    assert "can be estimated from any number of them" in estimable_lines(USELESS.mechanism)[0]
     page = report_page(USELESS)
     assert "Reports tell none of the 3 symbols apart" in page
     assert "these are the counts of the people themselves" in page

@@ -17,8 +17,8 @@ from mechdesign.cli import main
 from mechdesign.errors import InputError, MechdesignError, PriorError, StorageError
 from mechdesign.solve.method import Duals
 from mechdesign.solve.problem import state_problem
-from mechdesign.views.facts import beliefs, disclosure_lines, implied_rows, versions
-from mechdesign.views.review import report_page
+from mechdesign.views.pages import disclosure_lines, implied_of, report_page
+from mechdesign.views.tables import belief_table, version_table
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1], ["a", "b", "c", "d"])
 
@@ -99,10 +99,10 @@ def test_the_page_says_what_was_found(found):
         assert check.evidence in text
     report = md.audit(found.mechanism, PRIOR)
     assert f"{report.lip:.6g}" in text
-    for name, version in versions():
-        assert f"{name} {version}" in text
-    for row in beliefs(found.mechanism, PRIOR):
-        assert f"{row.most:.4g}" in text
+    for row in version_table().records():
+        assert f"{row['name']} {row['value']}" in text
+    for row in belief_table(found.mechanism, PRIOR).records():
+        assert f"{row['most']:.4g}" in text
 
 
 def test_the_same_design_gives_the_same_page(found):
@@ -111,9 +111,9 @@ def test_the_same_design_gives_the_same_page(found):
 
 def test_implied_guarantees_come_with_their_results(found):
     text = read(report_page(found))
-    rows, cited = implied_rows(found.notions, PRIOR)
+    table, cited = implied_of(found.notions, PRIOR)
     known = md.implications(list(found.notions), PRIOR)
-    assert {row.name for row in rows} == set(known)
+    assert {row["guarantee"] for row in table.records()} == set(known)
     for name, statement, _ in cited:
         assert name in text
         assert statement in text
@@ -121,30 +121,36 @@ def test_implied_guarantees_come_with_their_results(found):
         assert str(step) in text
 
 
+def implied(notions, prior):
+    return implied_of(notions, prior)[0].records()
+
+
 def test_smallest_implied_levels():
     """DP along a line of three has no published LDP level; two steps of ε are the smallest."""
     line = md.Prior([0.5, 0.3, 0.2], [0, 1, 2])
-    rows = {row.name: row for row in implied_rows([md.DP(0.5, "adjacent")], line)[0]}
-    assert rows["LDP"].levels == "infinite"
-    assert float(rows["LDP"].smallest) == pytest.approx(1.0, abs=1e-5)
-    assert rows["MIPrivacy"].smallest == ""
+    rows = {row["guarantee"]: row for row in implied([md.DP(0.5, "adjacent")], line)}
+    assert rows["LDP"]["level"] == "infinite"
+    assert float(rows["LDP"]["smallest"]) == pytest.approx(1.0, abs=1e-5)
+    assert rows["MIPrivacy"]["smallest"] == ""
     for notions in ([md.PML(0.1)], [md.LIP(0.4), md.LDP(0.5)]):
-        for row in implied_rows(notions, PRIOR)[0]:
-            if row.smallest:
-                pairs = zip(row.smallest.split(", "), row.levels.split(", "), strict=True)
-                assert all(float(a) <= float(b) + 1e-6 for a, b in pairs)
+        known = [row for row in implied(notions, PRIOR) if row["smallest"]]
+        assert known
+        for row in known:
+            pairs = zip(row["smallest"].split(", "), row["level"].split(", "), strict=True)
+            assert all(float(a) <= float(b) + 1e-6 for a, b in pairs)
     # Averages are no bounds on ratios.
-    assert not any(row.smallest for row in implied_rows([md.MIPrivacy(0.1)], PRIOR)[0])
+    assert not any(row["smallest"] for row in implied([md.MIPrivacy(0.1)], PRIOR))
 
 
 def test_beliefs_against_bayes(found):
-    rows = beliefs(found.mechanism, PRIOR)
+    rows = belief_table(found.mechanism, PRIOR).records()
     joint = PRIOR.probabilities[:, None] * found.mechanism.kernel
     q = joint.sum(axis=0)
     posterior = joint[:, q > 0] / q[q > 0]
-    assert [row.most for row in rows] == pytest.approx(posterior.max(axis=1), abs=1e-12)
-    assert [row.least for row in rows] == pytest.approx(posterior.min(axis=1), abs=1e-12)
-    assert [row.is_ruled_out for row in rows] == (posterior == 0).any(axis=1).tolist()
+    assert [row["most"] for row in rows] == pytest.approx(posterior.max(axis=1), abs=1e-12)
+    assert [row["least"] for row in rows] == pytest.approx(posterior.min(axis=1), abs=1e-12)
+    ruled_out = ["ruled out" in row["certainty"] for row in rows]
+    assert ruled_out == (posterior == 0).any(axis=1).tolist()
 
 
 def test_what_is_disclosed():
@@ -155,7 +161,9 @@ def test_what_is_disclosed():
     assert disclosure_lines(tell, prior)[0].startswith("3 of 3 reports reveal the secret: 0 (only")
     assert "0 leaves 2 of 3" in disclosure_lines(some, prior)[1]
     assert "No report rules out any value" in disclosure_lines(none, prior)[1]
-    assert all(row.is_certain and row.most == 1 for row in beliefs(tell, prior))
+    for row in belief_table(tell, prior).records():
+        assert row["certainty"] == "can be certain or ruled out"
+        assert row["most"] == 1
     assert "one possible value" in disclosure_lines(md.Mechanism([[1.0]]), md.Prior([1.0]))[0]
 
 
@@ -201,15 +209,18 @@ def test_commands_are_shown_where_they_say_the_same(found):
 
 def test_small_chances_are_no_zeros():
     text = read(report_page([[1 - 1e-9, 1e-9, 0], [0.5, 0.5, 0]], [0.5, 0.5]))
-    assert "0.5 >0.999999 1e-09 0 1" in text
+    assert "0.500000 >0.999999 1e-09 0 1" in text
 
 
 def test_long_labels_are_told_apart_in_the_tables():
     labels = [f"{'a name that goes on ' * 5}{i}" for i in range(3)]
     prior = md.Prior([0.5, 0.3, 0.2], labels)
-    rows = beliefs(md.Mechanism(np.eye(3), labels, labels), prior)
-    assert len({row.symbol for row in rows}) == len({row.most_after for row in rows}) == 3
-    assert all(row.is_ruled_out for row in rows)
+    table = belief_table(md.Mechanism(np.eye(3), labels, labels), prior)
+    for place, width in ((0, 60), (5, 40)):
+        shown = {row[place].short for row in table.rows}
+        assert len(shown) == 3
+        assert max(map(len, shown)) <= width
+    assert [row["most_after"] for row in table.records()] == labels
     assert read(report_page(np.eye(3), prior)).count("can be certain or ruled out") == 3
 
 

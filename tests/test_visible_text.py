@@ -17,7 +17,7 @@ from mechdesign.labels import excel_safe_cell, near_miss, short_names
 from mechdesign.release.codes import Codebook
 from mechdesign.release.table_files import count_file
 from mechdesign.storage import kernel_csv
-from mechdesign.views.review import write_report
+from mechdesign.views.pages import write_report
 
 # Colours, a clearing of the screen, writing from right to left, isolates, lines, nothing to see.
 NASTY = [

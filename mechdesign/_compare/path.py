@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .._audit import mutual_information
 from ..errors import LevelError, StorageError, quote
 from ..prior import Prior
+from ..privacy.average import MIPrivacy
 from ..privacy.differential import LDP
 from ..privacy.families import Family
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion
@@ -154,10 +154,7 @@ class _Path:
             kept_bound=_share(found.bound - least, possible),
             achieved_pml=self.achieved_pml(level),
             achieved_ldp=_achieved(LDP, found),
-            mutual_information=mutual_information(
-                found.mechanism.kernel[task.prior.support],
-                task.prior.probabilities[task.prior.support],
-            ),
+            mutual_information=MIPrivacy.at(math.inf).measure(found.mechanism, task.prior)[0],
             implied=self.implied(level),
             design=found,
         )

@@ -1,4 +1,8 @@
-"""The command line: ``mechdesign design``, ``apply``, ``estimate`` and so on, one file for each.
+"""What can be done from a terminal? One file per command, with its name.
+
+In come arguments, which ``arguments`` and ``options`` read; a command calls what Python calls, and
+``views`` shows the result. No input makes :func:`main` raise, unless code of one's own that an
+argument names does.
 
 Reports go to standard output, everything else to standard error. Exit codes: 0 done; 1 an audited
 kernel does not (provably) meet an asked level, or a checked result fails; 2 the input cannot be
@@ -17,20 +21,22 @@ import typer
 
 from .. import __version__
 from ..errors import InputError, MechdesignError, NoMethodError, StorageError, visible
-from .audits import audit
-from .comparisons import compare
-from .compositions import compose
-from .conversions import convert
-from .designs import design, show
-from .estimates import estimate
-from .examples import data
-from .explorations import explore
+from ..extensions import load_module
+from .apply import apply
+from .audit import audit
+from .compare import compare
+from .compose import compose
+from .convert import convert
+from .data import data
+from .design import design
+from .estimate import estimate
+from .explore import explore
 from .options import BAD_INPUT, FAILED, OK
-from .pictures import plot
-from .plans import plan
-from .releases import apply
-from .results import theorems
-from .reviews import report
+from .plan import plan
+from .plot import plot
+from .report import report
+from .show import show
+from .theorems import theorems
 
 app = typer.Typer(
     add_completion=False,
@@ -45,11 +51,27 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def _root(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    modules: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import",
+            metavar="MODULE",
+            help="Import a module first, for files that name utilities or notions of your own. "
+            "Repeat it.",
+        ),
+    ] = None,
 ) -> None:
     if version:
         typer.echo(f"mechdesign {__version__}")
         raise typer.Exit(OK)
+    for module in modules or []:
+        load_module(module, "--import")
+    if context.invoked_subcommand is None:
+        raise InputError(
+            "command", expected="a command", got="none", remedy="see: mechdesign --help"
+        )
 
 
 for command in (
@@ -72,7 +94,7 @@ for command in (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code. No input makes it raise."""
+    """Run the command line; returns the exit code."""
     command = typer.main.get_command(app)
     with warnings.catch_warnings():
         warnings.simplefilter("default")

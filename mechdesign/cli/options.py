@@ -1,16 +1,28 @@
-"""What the commands share: options, exit codes and ways to print."""
+"""What the commands share: options, what their texts name, exit codes, ways to print."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import visible, visible_lines
+from ..arguments import align_prior, is_file, read_prior, read_utility
+from ..errors import InputError, LevelError, visible, visible_lines
+from ..extensions import find, is_import_path, make
+
+if TYPE_CHECKING:
+    from ..mechanism import Mechanism
+    from ..prior import Prior
+    from ..privacy.notion import PrivacyNotion
+    from ..release._identifiability import Identification
+    from ..solve._design import Design
+    from ..utility import Utility
 
 OK, NOT_MET, BAD_INPUT, FAILED = 0, 1, 2, 3
 
@@ -22,7 +34,8 @@ Privacy = Annotated[
         metavar="NOTION:LEVEL",
         help="Privacy notion and level in nats, such as pml:0.5, ldp:1 or alip:1.0,0.5 "
         "(lower, upper); also dp:1,adjacent, metricprivacy:1,absolute, approximateldp:1,1e-5 and "
-        "entrypml:0.1,100,0.3 (entries, least chance). Repeat it: all must hold.",
+        "entrypml:0.1,100,0.3 (entries, least chance); one of your own is written "
+        "package.module:Name:0.5. Repeat it: all must hold.",
     ),
 ]
 Table = Annotated[
@@ -50,6 +63,15 @@ PriorText = Annotated[
         help="Prior in place of a table: 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2 or a JSON file.",
     ),
 ]
+KernelFile = Annotated[
+    str, typer.Argument(help="A saved design, or a kernel as CSV with labels or as JSON rows.")
+]
+PriorTable = Annotated[
+    str | None, typer.Option("--data", help="CSV file or shipped table for the prior.")
+]
+Normalise = Annotated[
+    bool, typer.Option("--normalise", help="Accept rows that do not sum to one, and divide.")
+]
 Kernel = Annotated[str, typer.Argument(metavar="DESIGN", help="A saved design, or a kernel.")]
 By = Annotated[
     str, typer.Option(help="symbols, or blocks: the groups that the reports can tell apart.")
@@ -63,6 +85,13 @@ ShowValues = Annotated[
     bool,
     typer.Option("--show-values", help="Let messages quote values of the data, which are secret."),
 ]
+Public = Annotated[
+    Path | None,
+    typer.Option(
+        help="Save what others may have: kernel, labels and guarantee, without the prior, which "
+        "may be the counts of people."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 ExcelSafe = Annotated[
     bool,
@@ -73,6 +102,9 @@ ExcelSafe = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
+
+
+# Ways to print
 
 
 def print_json(value: Any) -> None:
@@ -116,3 +148,155 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
     return value
+
+
+def say_advice(found: Identification) -> None:
+    """What can be estimated from reports, where that is some but not all frequencies."""
+    if found.advice and not found.tells_nothing:
+        say(f"{found.advice[0].upper()}{found.advice[1:]}.")
+
+
+# What the texts of options name
+
+
+def read_goal(text: str, prior: Prior) -> Utility:
+    """A utility by its name, from a matrix of gains, or of one's own by its import path."""
+    from ..utility import Utility
+
+    if is_import_path(text) and not is_file(text):
+        made: Utility = make(text, Utility, "utility")
+        return made
+    return read_utility(text, prior)
+
+
+def read_notion(text: str) -> PrivacyNotion:
+    """A notion with its levels, as in ``pml:0.5``, or of one's own by its import path.
+
+    That is ``package.module:Name:0.5``, or ``package.module:NAME`` for an instance.
+    """
+    from ..privacy.notion import PrivacyNotion, parse_notion
+
+    path, rest = _split_notion(text)
+    if path:
+        found = find(path, PrivacyNotion, "privacy notion")
+        if isinstance(found, PrivacyNotion):
+            if rest:
+                raise LevelError(
+                    f"privacy notion {path}",
+                    expected="no levels, as it names an instance, which has its own",
+                    got=rest[1:],
+                    remedy="leave them out, or name its class",
+                )
+            return found
+    return parse_notion(name_notion(text))
+
+
+def name_notion(text: str) -> str:
+    """The text of a notion with an import path replaced by the name of the class it names."""
+    from ..privacy.notion import NOTIONS, PrivacyNotion
+
+    path, rest = _split_notion(text)
+    if not path:
+        return text
+    found = find(path, PrivacyNotion, "privacy notion")
+    name = getattr(found, "__name__", "").lower()
+    if NOTIONS.get(name) is not found:
+        raise LevelError(
+            f"privacy notion {path}",
+            expected="a class that is registered as a notion and has all its methods",
+            got="an instance" if isinstance(found, PrivacyNotion) else "another class",
+            remedy="name a class that is derived without register=False",
+        )
+    return name + rest
+
+
+def name_notions(text: str) -> str:
+    """:func:`name_notion` of each of several notions that are joined by ``+``."""
+    return "+".join(name_notion(part) for part in re.split(r"\+(?=\s*[a-zA-Z])", text))
+
+
+def _split_notion(text: str) -> tuple[str, str]:
+    """The import path that a text begins with, if it does, and what follows."""
+    from ..privacy.notion import NOTIONS
+
+    parts = [part.strip() for part in text.split(":", 2)]
+    path = ":".join(parts[:2])
+    # Levels may be written as words too: pml:inf, and pml:e in a comparison.
+    is_level = len(parts) == 2 and parts[1].lower() in ("e", "inf", "infinity", "nan")
+    if is_level or parts[0].lower() in NOTIONS or not is_import_path(path):
+        return "", text
+    return path, "".join(f":{part}" for part in parts[2:])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A kernel, or the design it comes from, with prior and notions: those given, else its own."""
+
+    item: Design | Mechanism
+    mechanism: Mechanism
+    prior: Prior
+    notions: tuple[PrivacyNotion, ...]
+
+
+def read_asked(
+    kernel: str,
+    table: str | None,
+    column: str | None,
+    weights: str | None,
+    missing: str,
+    prior: str | None,
+    privacy: list[str] | None,
+    *,
+    normalise: bool,
+    max_symbols: int | None = None,
+    any_prior: bool = False,
+) -> Asked:
+    """Read the file and match the prior with its inputs; :class:`InputError` without a prior.
+
+    With ``any_prior`` a public design needs none, as long as no notion does that is asked.
+    """
+    from ..prior import Prior
+    from ..published import PublicDesign, needs_prior
+    from ..solve._design import Design
+    from ..storage import load_kernel
+
+    notions = tuple(read_notion(spec) for spec in privacy or [])
+    given = None
+    if any(option is not None for option in (table, column, prior)):
+        given = read_prior(table, column, weights, missing, prior, max_symbols)
+    item = load_kernel(kernel, normalise=normalise)
+    mechanism = item.mechanism if isinstance(item, Design) else item
+    if isinstance(item, Design):
+        given = given or item.prior
+        notions = notions or item.notions
+    if isinstance(item, PublicDesign):
+        notions = notions or item.notions
+        needing = [str(notion) for notion in notions if needs_prior(notion)]
+        needing += item.stated if not privacy else ()
+        if given is None and any_prior and not needing:
+            given = Prior.uniform(mechanism.inputs)
+            note(
+                "a public design holds no prior: what it keeps is checked without one, and levels "
+                "that depend on a prior are those under the uniform one"
+            )
+        elif given is None:
+            raise InputError(
+                "prior",
+                expected=f"the prior that {needing[0]} is about"
+                if needing
+                else "a prior to judge beliefs by",
+                got="a public design, which holds none",
+                remedy="add --prior or --data, or ask whoever made it"
+                + (", or audit what needs none (--privacy ldp:1)" if any_prior else ""),
+            )
+    if given is None:
+        raise InputError(
+            "prior",
+            expected="a prior for the kernel's inputs",
+            got="none",
+            remedy="add --prior 0.5,0.3,0.2 or --data TABLE --column COLUMN",
+        )
+    # Masses without names are those of the inputs in their order.
+    bare = prior is not None and "=" not in prior and given.labels == tuple(range(len(given)))
+    given = align_prior(given, mechanism.inputs, named=not bare)
+    return Asked(item, mechanism, given, notions)

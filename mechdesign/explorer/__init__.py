@@ -1,7 +1,11 @@
-"""A page to explore designs in a browser: prior, notions, levels and utility by hand.
+"""How is it explored in a browser? A page where prior, notions, levels and utility are set by hand.
 
-``settings`` says what is asked, ``answering`` what follows from it, ``frontiers`` how the utility
-grows with the level; none of them knows of a browser. ``tables``, ``charts``, ``words`` and
-``recipes`` put results into HTML, chart options, sentences and lines to copy. ``controls`` and
-``page`` lay them out with NiceGUI, and ``serving`` serves the page on this machine alone.
+In comes a prior to begin with; out comes a page, served on this machine alone, with the certified
+design for whatever is chosen on it. The room stands on top of the library as any application does:
+it calls ``import mechdesign as md`` and the faces of other rooms, and only the command line knows
+it.
+
+``settings`` (what is chosen) → ``results`` (what follows from that) → ``state`` (what is computed
+when, for one visitor) → ``page`` (what is shown, with ``controls``, ``charts`` and ``markup``) →
+``server``. Only ``page``, ``controls`` and ``server`` know NiceGUI.
 """

@@ -13,137 +13,109 @@ from typing import Any
 
 import numpy as np
 
-from . import words
-from .answering import Answer
-from .frontiers import GRID, Curve, Span
+from ..labels import shorten
+from ..views.html import number
 from .markup import MANY
+from .results import LEVELS, Curve, Result, ValueRange
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow")
 DASHES = ("solid", "dashed", "dotted", "solid", "dashed", "dotted", "solid")
 #: Up to so many symbols each has a bar of its own colour and pattern at every outcome.
 MOST_BARS = 7
-_SLANTED = 14  # most characters of a name that is written aslant
+# Most characters of a name that is written level, and aslant.
+_LEVEL, _SLANTED = 24, 14
 _INK, _FAINT = "#333333", "#6b6b6b"
 # The fonts of the page, by name: widths of text are measured with them.
 _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
 _TEXT = {"fontFamily": _FONT, "color": _INK, "fontSize": 12}
-_TOOLTIP = {"renderMode": "richText", "confine": True, "textStyle": _TEXT}
 
 
-def lifts_options(answer: Answer) -> dict[str, Any]:
+def lifts_options(result: Result) -> dict[str, Any]:
     """How far each outcome moves each symbol: log posterior over prior, with the bounds drawn.
 
     Up to :data:`MOST_BARS` symbols are bars side by side; more are dots on one line per outcome. A
     symbol that an outcome rules out ends at the bottom of the chart in a triangle.
     """
-    mechanism, prior = answer.found.mechanism, answer.report.prior
+    mechanism, prior = result.design.mechanism, result.report.prior
     used = np.flatnonzero(mechanism.output_distribution(prior) > 0)
     density = mechanism.information_density(prior)[:, used]
-    bounds = _bounds(answer)
+    bounds = _bounds(result)
     floor, top = _range(density, bounds)
     numbered = len(used) > MANY
-    outcomes = [words.outcome(mechanism.outputs[j]) for j in used]
+    outcomes = [shorten(mechanism.outputs[j], _LEVEL) for j in used]
     ticks = [str(k + 1) for k in range(len(used))] if numbered else outcomes
     if _turn(ticks):  # aslant they reach to the left, where there is little room
-        short = [words.outcome(mechanism.outputs[j], _SLANTED) for j in used]
+        short = [shorten(mechanism.outputs[j], _SLANTED) for j in used]
         ticks = short if len(set(short)) == len(set(ticks)) else ticks
-    symbols = [words.outcome(label) for label in mechanism.inputs]
+    symbols = [shorten(label, _LEVEL) for label in mechanism.inputs]
     few = len(symbols) <= MOST_BARS
-    series = (
-        [_bars(symbols[i], row, i, floor) for i, row in enumerate(density)]
-        if few
-        else _dots(symbols, outcomes, density, floor)
+    if few:
+        series = [_bars(symbols[i], row, i, floor) for i, row in enumerate(density)]
+    else:
+        series = _dots(symbols, outcomes, density, floor)
+    # Names stand outside the bounds, where no bar reaches.
+    lines = [
+        (f"{name} {number(height, 3)}", height, f"insideEnd{'Top' if height > 0 else 'Bottom'}")
+        for name, height in bounds
+    ]
+    series[0]["markLine"] = _lines(lines, _INK, "dashed", 1.5)
+    about = "; ".join(f"{name} at {height:.3g} nats" for name, height in bounds)
+    axis_name = "outcome, numbered as above" if numbered else "outcome"
+    options = _options(
+        "Chart of the log of posterior over prior for each symbol at each outcome. Bounds drawn: "
+        f"{about or 'none'}.",
+        _axis("category", axis_name, _room(ticks) - 18, data=ticks, axisTick={"show": False}),
+        _axis("value", "log posterior/prior (nats)", 42, min=floor, max=top),
+        series,
     )
-    series[0]["markLine"] = _bound_lines(bounds)
-    about = "; ".join(f"{name} at {number:.3g} nats" for name, number in bounds)
-    return {
-        "animation": False,
-        "textStyle": _TEXT,
-        "color": list(COLOURS),
-        "aria": {
-            "enabled": True,
-            "label": {
-                "description": "Chart of the log of posterior over prior for each symbol at each "
-                f"outcome. Bounds drawn: {about or 'none'}. The numbers are in the table below."
-            },
-            "decal": {"show": few},
-        },
-        "tooltip": {**_TOOLTIP, "trigger": "item"},
-        "legend": {"show": few, "type": "scroll", "top": 0, "textStyle": _TEXT},
-        "grid": {"left": 58, "right": 10, "top": 34 if few else 12, "bottom": _room(ticks)},
-        "xAxis": {
-            "type": "category",
-            "data": ticks,
-            "name": "outcome, numbered as above" if numbered else "outcome",
-            "nameLocation": "middle",
-            "nameGap": _room(ticks) - 18,
-            "axisLabel": {
-                "interval": "auto" if numbered else 0,
-                "rotate": _turn(ticks),
-                "color": _INK,
-            },
-            "axisLine": {"onZero": False},
-            "axisTick": {"show": False},
-        },
-        "yAxis": {
-            "type": "value",
-            "min": floor,
-            "max": top,
-            "name": "log posterior/prior (nats)",
-            "nameLocation": "middle",
-            "nameGap": 42,
-            "axisLabel": {"color": _INK, "showMinLabel": False, "showMaxLabel": False},
-        },
-        "series": series,
-    }
+    options["xAxis"]["axisLabel"] |= {"interval": "auto" if numbered else 0, "rotate": _turn(ticks)}
+    options["aria"]["decal"] = {"show": few}
+    options["tooltip"]["trigger"] = "item"
+    options["legend"]["show"] = few
+    options["grid"] = {"left": 58, "right": 10, "top": 34 if few else 12, "bottom": _room(ticks)}
+    return options | {"color": list(COLOURS)}
 
 
-def _bounds(answer: Answer) -> list[tuple[str, float]]:
-    """The tightest bounds on the density that the notions asked give, with their names."""
+def _bounds(result: Result) -> list[tuple[str, float]]:
+    """The tightest bounds on the density that the required notions give, with their names."""
     up: list[tuple[float, str]] = []
     down: list[tuple[float, str]] = []
-    for demand in answer.settings.demands:
-        if not demand.held:
+    for chosen in result.settings.notions:
+        if not chosen.required:
             continue
-        if demand.name in ("pml", "lip", "alip"):
-            up.append((demand.levels[-1], demand.title))
-        if demand.name in ("pmc", "lip", "alip"):
-            down.append((demand.levels[0], demand.title))
-    low, high = answer.implied["alip"].levels
+        if chosen.name in ("pml", "lip", "alip"):
+            up.append((chosen.levels[-1], chosen.title))
+        if chosen.name in ("pmc", "lip", "alip"):
+            down.append((chosen.levels[0], chosen.title))
+    low, high = result.implied["alip"].levels
     up.append((high, "implied"))
     down.append((low, "implied"))
     (high, above), (low, below) = (min(c, key=lambda pair: pair[0]) for c in (up, down))
     if high == low == 0:
         return [(above, 0.0)]
     found = [(above, high), (below, -low)]
-    return [(name, number) for name, number in found if math.isfinite(number)]
+    return [(name, height) for name, height in found if math.isfinite(height)]
 
 
 def _range(density: np.ndarray, bounds: Sequence[tuple[str, float]]) -> tuple[float, float]:
     """Ends of the axis: around all finite numbers, with room for what is ruled out."""
     finite = density[np.isfinite(density)]
-    numbers = [*finite.tolist(), *(number for _, number in bounds), 0.0]
-    low, high = min(numbers), max(numbers)
+    values = [*finite.tolist(), *(height for _, height in bounds), 0.0]
+    low, high = min(values), max(values)
     width = max(high - low, 0.2)
     ruled_out = bool(np.isneginf(density).any())
     return low - width * (0.25 if ruled_out else 0.12), high + width * 0.12
 
 
 def _bars(name: str, row: np.ndarray, place: int, floor: float) -> dict[str, Any]:
-    data = []
-    for value in row.tolist():
-        gone = math.isinf(value)
-        item: dict[str, Any] = {"value": round(floor if gone else value, 6)}
-        if gone:
-            label = {"show": True, "position": "insideBottom", "formatter": "▼", "color": _INK}
-            item |= {"label": label, "itemStyle": {"opacity": 0.45}}
-        data.append(item)
+    below = {"show": True, "position": "insideBottom", "formatter": "▼", "color": _INK}
+    ruled_out = {"value": round(floor, 6), "label": below, "itemStyle": {"opacity": 0.45}}
     return {
         "id": f"symbol {place}",
         "name": name,
         "type": "bar",
-        "data": data,
+        "data": [ruled_out if math.isinf(v) else {"value": round(v, 6)} for v in row.tolist()],
         "barMaxWidth": 26,
         "itemStyle": {"color": COLOURS[place]},
     }
@@ -153,65 +125,27 @@ def _dots(
     symbols: Sequence[str], outcomes: Sequence[str], density: np.ndarray, floor: float
 ) -> list[dict[str, Any]]:
     kept: list[dict[str, Any]] = []
-    gone: list[dict[str, Any]] = []
-    for i, symbol in enumerate(symbols):
-        for j, outcome in enumerate(outcomes):
-            value = float(density[i, j])
-            if math.isinf(value):
-                gone.append({"name": f"{symbol} is ruled out by {outcome}", "value": [j, floor]})
-            else:
-                text = f"{symbol} at {outcome}: {words.number(value, 4)}"
-                kept.append({"name": text, "value": [j, round(value, 6)]})
+    ruled_out: list[dict[str, Any]] = []
+    for (i, j), value in np.ndenumerate(density):
+        if math.isinf(value):
+            name = f"{symbols[i]} is ruled out by {outcomes[j]}"
+            ruled_out.append({"name": name, "value": [j, floor]})
+        else:
+            name = f"{symbols[i]} at {outcomes[j]}: {number(value, 4)}"
+            kept.append({"name": name, "value": [j, round(float(value), 6)]})
     common = {"type": "scatter", "tooltip": {"formatter": "{b}"}}
+    circle = {"symbol": "circle", "symbolSize": 7}
+    triangle = {"symbol": "triangle", "symbolRotate": 180, "symbolSize": 9, "symbolOffset": [0, -6]}
     return [
-        {
-            **common,
-            "id": "kept",
-            "name": "symbols",
-            "data": kept,
-            "symbol": "circle",
-            "symbolSize": 7,
-            "itemStyle": {"color": COLOURS[0], "opacity": 0.45},
-        },
-        {
-            **common,
-            "id": "gone",
-            "name": "ruled out",
-            "data": gone,
-            "symbol": "triangle",
-            "symbolRotate": 180,
-            "symbolSize": 9,
-            "symbolOffset": [0, -6],
-            "itemStyle": {"color": COLOURS[1], "opacity": 0.8},
-        },
+        common
+        | circle
+        | {"id": "kept", "name": "symbols", "data": kept}
+        | {"itemStyle": {"color": COLOURS[0], "opacity": 0.45}},
+        common
+        | triangle
+        | {"id": "ruled out", "name": "ruled out", "data": ruled_out}
+        | {"itemStyle": {"color": COLOURS[1], "opacity": 0.8}},
     ]
-
-
-def _bound_lines(bounds: Sequence[tuple[str, float]]) -> dict[str, Any]:
-    # Names stand outside the bounds, where no bar reaches.
-    lines = [
-        _named_line(
-            number,
-            f"{name} {words.number(number, 3)}",
-            "insideEndTop" if number > 0 else "insideEndBottom",
-        )
-        for name, number in bounds
-    ]
-    return _lines(lines, _INK, "dashed", 1.5)
-
-
-def _named_line(value: float, name: str, position: str) -> dict[str, Any]:
-    return {"yAxis": value, "name": name, "label": {"position": position}}
-
-
-def _lines(lines: Sequence[dict[str, Any]], colour: str, dash: str, width: float) -> dict[str, Any]:
-    return {
-        "silent": True,
-        "symbol": "none",
-        "lineStyle": {"color": colour, "type": dash, "width": width},
-        "label": {"color": colour, "formatter": "{b}", "distance": [4, 7]},
-        "data": list(lines),
-    }
 
 
 def _room(names: Sequence[str]) -> int:
@@ -226,60 +160,35 @@ def _turn(names: Sequence[str]) -> int:
 
 
 def frontier_options(
-    curves: Sequence[Curve], ends: Span | None, answer: Answer | None
+    curves: Sequence[Curve], ends: ValueRange | None, result: Result | None
 ) -> dict[str, Any]:
     """Utility against level, a line for each notion; the design as a large diamond.
 
-    ``ends`` are drawn as lines when known; ``answer`` is ``None`` while the design is not.
+    ``ends`` are drawn as lines when known; ``result`` is ``None`` while the design is not.
     """
-    series = [_line(curve, place) for place, curve in enumerate(curves)]
-    series.append(_design_marks(answer))
-    series[-1]["markLine"] = _end_lines(ends)
-    values = [p.value for curve in curves for p in curve.points]
-    names = ", ".join(curve.label for curve in curves)
-    return {
-        "animation": False,
-        "textStyle": _TEXT,
-        "aria": {
-            "enabled": True,
-            "label": {
-                "description": f"Chart of the best utility by level for {names or 'no notion'}. "
-                "The numbers are in the table below."
-            },
-        },
-        "tooltip": {**_TOOLTIP, "trigger": "axis", "axisPointer": {"snap": True}},
-        "legend": {
-            "type": "scroll",
-            "top": 0,
-            "itemWidth": 34,
-            "textStyle": _TEXT,
-            "data": [curve.label for curve in curves],
-        },
-        "grid": {"left": 62, "right": 14, "top": 36, "bottom": 46},
-        "xAxis": {
-            "type": "log",
-            "min": GRID[0],
-            "max": GRID[-1],
-            "name": "level (nats)",
-            "axisLine": {"onZero": False},
-            "nameLocation": "middle",
-            "nameGap": 28,
-            "axisLabel": {"color": _INK},
-            "splitLine": {"show": True, "lineStyle": {"color": "#eeeeee"}},
-        },
-        "yAxis": {
-            "type": "value",
-            "scale": True,
-            "min": _value_end(values, ends, False),
-            "max": _value_end(values, ends, True),
-            "name": "best utility",
-            "nameLocation": "middle",
-            "nameGap": 44,
-            "axisLabel": {"color": _INK, "showMinLabel": False, "showMaxLabel": False},
-            "splitLine": {"lineStyle": {"color": "#eeeeee"}},
-        },
-        "series": series,
-    }
+    marks = _design_marks(result)
+    places = ("insideEndBottom", "insideStartTop")
+    lines = zip(("uninformative", "full disclosure"), ends or (), places, strict=False)
+    marks["markLine"] = _lines(list(lines), _FAINT, "dotted", 1)
+    low, high = _value_ends([*(p.value for curve in curves for p in curve.points), *(ends or ())])
+    names = [curve.label for curve in curves]
+    grid = {"lineStyle": {"color": "#eeeeee"}}
+    options = _options(
+        f"Chart of the best utility by level for {', '.join(names) or 'no notion'}.",
+        _axis(
+            "log",
+            "level (nats)",
+            28,
+            min=LEVELS[0],
+            max=LEVELS[-1],
+            splitLine={"show": True, **grid},
+        ),
+        _axis("value", "best utility", 44, scale=True, min=low, max=high, splitLine=grid),
+        [*(_line(curve, place) for place, curve in enumerate(curves)), marks],
+    )
+    options["tooltip"] |= {"trigger": "axis", "axisPointer": {"snap": True}}
+    options["legend"] |= {"itemWidth": 34, "data": names}
+    return options | {"grid": {"left": 62, "right": 14, "top": 36, "bottom": 46}}
 
 
 def _line(curve: Curve, place: int) -> dict[str, Any]:
@@ -297,13 +206,13 @@ def _line(curve: Curve, place: int) -> dict[str, Any]:
     }
 
 
-def _design_marks(answer: Answer | None) -> dict[str, Any]:
+def _design_marks(result: Result | None) -> dict[str, Any]:
     data = []
-    if answer is not None:
-        for demand in answer.settings.demands:
-            at = demand.levels[-1]
-            if demand.held and GRID[0] <= at <= GRID[-1]:
-                data.append([at, answer.found.value])
+    if result is not None:
+        for chosen in result.settings.notions:
+            at = chosen.levels[-1]
+            if chosen.required and LEVELS[0] <= at <= LEVELS[-1]:
+                data.append([at, result.design.value])
     return {
         "id": "design",
         "name": "the design",
@@ -317,22 +226,48 @@ def _design_marks(answer: Answer | None) -> dict[str, Any]:
     }
 
 
-def _end_lines(ends: Span | None) -> dict[str, Any]:
-    lines = []
-    if ends is not None:
-        lines = [
-            _named_line(ends.nothing, "tells nothing", "insideEndBottom"),
-            _named_line(ends.everything, "tells all", "insideStartTop"),
-        ]
-    return _lines(lines, _FAINT, "dotted", 1)
+def _value_ends(values: Sequence[float]) -> tuple[float | None, float | None]:
+    if not values:
+        return None, None
+    low, high = min(values), max(values)
+    width = high - low
+    if width <= 1e-9 * max(map(abs, values)):
+        width = max(1.0, abs(values[0]))
+    return low - 0.1 * width, high + 0.06 * width  # below there is room for a name
 
 
-def _value_end(values: Sequence[float], ends: Span | None, upper: bool) -> float | None:
-    known = [*values, *((ends.nothing, ends.everything) if ends is not None else ())]
-    if not known:
-        return None
-    width = max(known) - min(known)
-    if width <= 1e-9 * max(map(abs, known)):
-        width = max(1.0, abs(known[0]))
-    # Below there is room for a name that no curve reaches.
-    return max(known) + 0.06 * width if upper else min(known) - 0.1 * width
+def _options(
+    description: str, x: dict[str, Any], y: dict[str, Any], series: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """What both charts share; the description is for screen readers."""
+    label = f"{description} The numbers are in the table below."
+    x["axisLine"] = {"onZero": False}
+    y["axisLabel"] |= {"showMinLabel": False, "showMaxLabel": False}
+    return {
+        "animation": False,
+        "textStyle": _TEXT,
+        "aria": {"enabled": True, "label": {"description": label}},
+        "tooltip": {"renderMode": "richText", "confine": True, "textStyle": _TEXT},
+        "legend": {"type": "scroll", "top": 0, "textStyle": _TEXT},
+        "xAxis": x,
+        "yAxis": y,
+        "series": series,
+    }
+
+
+def _axis(kind: str, name: str, gap: int, **more: Any) -> dict[str, Any]:
+    label = {"axisLabel": {"color": _INK}}
+    return {"type": kind, "name": name, "nameLocation": "middle", "nameGap": gap} | label | more
+
+
+def _lines(
+    lines: Sequence[tuple[str, float, str]], colour: str, dash: str, width: float
+) -> dict[str, Any]:
+    """Horizontal lines, each a name, a height and the place of the name."""
+    return {
+        "silent": True,
+        "symbol": "none",
+        "lineStyle": {"color": colour, "type": dash, "width": width},
+        "label": {"color": colour, "formatter": "{b}", "distance": [4, 7]},
+        "data": [{"yAxis": v, "name": n, "label": {"position": at}} for n, v, at in lines],
+    }

@@ -1,165 +1,90 @@
-"""Results as HTML that a screen reader can read: tables with captions and headers, lists, text."""
+"""Results as text and HTML: tables with captions and headers, lists, sentences."""
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from .._audit import AuditReport
-from ..errors import visible_lines
-from ..labels import listing, shorten
-from ..solve._design import Design
-from ..theory.conversions import Implication
-from ..theory.rules import STATEMENTS
-from . import words
-from .answering import Answer
-from .frontiers import Curve, Rival
+import mechdesign as md
 
-# Cells are shaded towards this colour, but never so far that dark text is hard to read on them.
-_SHADE = (0, 114, 178)
-_DARKEST = 0.62
-#: More columns than this are numbered and shown with fewer digits.
+from ..views import tables
+from ..views.html import escape, html_table, number
+from ..views.tables import Table
+from .results import Alternative, Curve, Result
+from .settings import UTILITIES
+
+#: More outputs than this are numbered and shown with fewer digits.
 MANY = 8
+_HIDDEN = "unseen"  # class of what only a screen reader reads
 
 
-def escape(text: object) -> str:
-    """Text for HTML, with what cannot be seen as escape codes."""
-    return html.escape(visible_lines(str(text)))
-
-
-def kernel_table(answer: Answer) -> str:
-    """P(output | input) with the prior beside it and the outcomes' probabilities below.
+def kernel_table(result: Result) -> str:
+    """P(output | input) with the prior beside it and the distribution of the outputs below.
 
     Among many outputs those that never occur are left out and named below the table.
     """
-    mechanism, prior = answer.found.mechanism, answer.report.prior
-    q = mechanism.output_distribution(prior)
-    idle = np.flatnonzero(q == 0) if len(q) > MANY else np.array([], dtype=int)
-    shown = [j for j in range(len(q)) if j not in set(idle.tolist())]
-    many = len(shown) > MANY
-    digits = 3 if many else 4
-    head = "".join(
-        _head(mechanism.outputs[j], k + 1 if many else 0, q[j] == 0) for k, j in enumerate(shown)
-    )
-    rows = []
-    for i, label in enumerate(mechanism.inputs):
-        cells = "".join(_cell(mechanism.kernel[i, j], digits) for j in shown)
-        rows.append(
-            f'<tr><th scope="row" title="{escape(label)}"><span>{escape(label)}</span></th>'
-            f'<td class="mass">{_short(prior.probabilities[i], digits)}</td>{cells}</tr>'
-        )
-    foot = "".join(f"<td>{_short(q[j], digits)}</td>" for j in shown)
-    rest = ""
-    if idle.size:
-        names = listing([mechanism.outputs[j] for j in idle], 8)
-        rest = f'<p class="hint">Never reported: {escape(names)}.</p>'
-    return (
-        f'<table class="kernel{" many" if many else ""}"><caption class="unseen">Probability of '
-        "each output (columns) given each input (rows)</caption>"
-        f'<thead><tr><th scope="col">input</th><th scope="col" class="mass">prior</th>{head}</tr>'
-        f"</thead><tbody>{''.join(rows)}</tbody>"
-        f'<tfoot><tr><th scope="row">output</th><td></td>{foot}</tr></tfoot></table>{rest}'
+    table = tables.kernel_table(result.design.mechanism, result.report.prior, most=MANY)
+    many = sum(column.head.kind == "label" for column in table.columns) > MANY
+    return html_table(
+        table,
+        classes="kernel many" if many else "kernel",
+        caption=_HIDDEN,
+        shaded=True,
+        numbered=many,
+        digits=3 if many else 4,
     )
 
 
-def _head(label: object, number: int, idle: bool) -> str:
-    """A column's name, under a number where there are many."""
-    above = f"<small>{number}</small> " if number else ""
-    return (
-        f'<th scope="col" class="{"idle" if idle else ""}" title="{escape(label)}">{above}'
-        f"<span>{escape(label)}</span></th>"
-    )
+def leakage_table(result: Result) -> str:
+    """Achieved levels with the outcome and the pair of hypotheses that decide each."""
+    return _plain(tables.leakage_table(result.report))
 
 
-def _cell(value: float, digits: int) -> str:
-    part = _DARKEST * value
-    red, green, blue = (round(255 + (c - 255) * part) for c in _SHADE)
-    return (
-        f'<td style="background:rgb({red},{green},{blue})" title="{value:.12g}">'
-        f"{_short(value, digits)}</td>"
-    )
+def certificate_table(result: Result) -> str:
+    """Value, bound, gap, the exact verdicts, and where they come from."""
+    return _plain(tables.certificate_table(result.design))
 
 
-def _short(value: float, digits: int) -> str:
-    """A probability: plain 0 and 1, and never 0.000 or 1.000 for what is neither."""
-    if value in (0, 1):
-        return f"{value:.0f}"
-    least = 10.0**-digits
-    if value < least / 2:
-        return f"&lt;{least:.{digits}f}"
-    if value > 1 - least / 2:
-        return f"&gt;{1 - least:.{digits}f}"
-    return f"{value:.{digits}f}"
-
-
-def lifts_table(answer: Answer) -> str:
+def lifts_table(result: Result) -> str:
     """The log of P(x|y)/P(x) of each input and each outcome that occurs, in nats."""
-    mechanism, prior = answer.found.mechanism, answer.report.prior
+    mechanism, prior = result.design.mechanism, result.report.prior
     used = np.flatnonzero(mechanism.output_distribution(prior) > 0)
-    density = mechanism.information_density(prior)
-    head = [str(mechanism.outputs[j]) for j in used]
+    density = mechanism.information_density(prior)[:, used]
+    heads = (tables.column(f"output.{j}", str(mechanism.outputs[j])) for j in used)
     rows = [
-        [str(label), *(_nats(density[i, j]) for j in used)]
-        for i, label in enumerate(mechanism.inputs)
+        (tables.text(label), *(_nats(value) for value in row.tolist()))
+        for label, row in zip(mechanism.inputs, density, strict=True)
     ]
-    return _table("Log of posterior over prior, in nats", ["input", *head], rows)
+    title = "Log of posterior over prior, in nats"
+    return _plain(Table(title, (tables.column("input"), *heads), tuple(rows)))
 
 
-def _nats(value: float) -> str:
-    return "ruled out" if math.isinf(value) else words.number(round(float(value), 4) + 0.0, 4)
+def _nats(value: float) -> tables.Cell:
+    if math.isinf(value):
+        return tables.text("ruled out")
+    return tables.number(round(value, 4) + 0.0, 4)
 
 
 def frontier_table(curves: Sequence[Curve]) -> str:
     """The best utility of each notion by level."""
     levels = sorted({point.level for curve in curves for point in curve.points})
-    found = [{point.level: point.value for point in curve.points} for curve in curves]
+    values = [{point.level: point.value for point in curve.points} for curve in curves]
     rows = [
-        [f"{level:g}", *(words.number(f[level]) if level in f else "" for f in found)]
+        (tables.number(level), *(tables.number(known.get(level)) for known in values))
         for level in levels
     ]
-    head = ["level in nats", *(curve.label for curve in curves)]
-    return _table("Best utility that each notion allows, by level", head, rows)
+    heads = (tables.column(curve.notion.name, curve.label) for curve in curves)
+    title = "Best utility that each notion allows, by level"
+    return _plain(Table(title, (tables.column("level", "level in nats"), *heads), tuple(rows)))
 
 
-def leakage_table(report: AuditReport) -> str:
-    """Achieved levels with the outcome and the pair of hypotheses that decide each."""
-    rows = []
-    for _, leakage, field, worst in report.entries():
-        name, many = type(leakage.notion).__name__, len(leakage.levels) > 1
-        title = f"{name} {field.replace('epsilon', 'ε')}" if many else name
-        place, about = shorten(worst.output, 40), shorten(worst.about, 90)
-        rows.append([title, words.level(worst.level), place, about])
-    averages = report.averages.items()
-    rows += [[name, words.number(value), "on average", ""] for name, value in averages]
-    head = ["measure", "nats", "worst outcome", "largest ratio of likelihoods"]
-    return _table("What this mechanism leaks", head, rows)
+def _plain(table: Table) -> str:
+    return html_table(table, classes="plain", caption=_HIDDEN)
 
 
-def certificate_table(found: Design) -> str:
-    """Value, bound, gap, the exact verdicts, and where they come from."""
-    c = found.certificate
-    rows = [
-        ["value", words.number(c.value, 12)],
-        ["upper bound", f"{words.number(c.bound, 12)}, by weak duality from {c.bound_source}"],
-        ["gap", words.gap(c.gap, found.utility.gap_unit)],
-    ]
-    for check in c.checks:
-        achieved = ", ".join(words.number(v, 12) for v in check.achieved)
-        rows.append([str(check.notion), f"{check.verdict}: exact check, achieved {achieved} nats"])
-    rows += [
-        ["method", f"{found.method} ({c.solver})"],
-        ["repair", f"{c.repair}; utility lost {words.gap(c.repair_loss)}"],
-    ]
-    if found.scope:
-        rows.append(["scope", found.scope])
-    rows.append(["fingerprint", c.fingerprint])
-    return _table("Certificate", [], rows)
-
-
-def implied_list(entries: Iterable[Implication]) -> str:
+def implied_list(entries: Iterable[md.theory.Implication]) -> str:
     """What follows with a finite level, in words, each with the results it rests on."""
     items = []
     for entry in entries:
@@ -167,91 +92,94 @@ def implied_list(entries: Iterable[Implication]) -> str:
             continue
         ids = dict.fromkeys(step.id for step in entry.derivation) or ("asked",)
         sources = "".join(f' <span class="source">{escape(i)}</span>' for i in ids)
-        text = escape(words.implied_sentence(entry))
-        items.append(f"<li><strong>{escape(_implied(entry))}</strong>{sources}<br>{text}</li>")
+        items.append(f"<li>{_name(entry)}{sources}<br>{escape(implied_sentence(entry))}</li>")
     return f'<ul class="implied">{"".join(items)}</ul>'
 
 
-def unknown_list(entries: Iterable[Implication]) -> str:
+def unknown_list(entries: Iterable[md.theory.Implication]) -> str:
     """What does not follow with a finite level, and why."""
     items = [
-        f"<li><strong>{escape(_implied(entry))}</strong> "
-        f"{escape(words.implied_sentence(entry))}</li>"
+        f"<li>{_name(entry)} {escape(implied_sentence(entry))}</li>"
         for entry in entries
         if math.inf in entry.levels
     ]
     return f'<ul class="implied open">{"".join(items)}</ul>' if items else "<p>Nothing is left.</p>"
 
 
-def results_list(entries: Iterable[Implication]) -> str:
-    """The results that the guarantees rest on, each with what it says."""
-    ids = dict.fromkeys(step.id for entry in entries for step in entry.derivation)
-    items = "".join(f"<dt>{escape(i)}</dt><dd>{escape(STATEMENTS[i])}</dd>" for i in ids)
+def _name(entry: md.theory.Implication) -> str:
+    return f"<strong>{escape(f'{entry.name}({tables.shown_levels(entry.levels, 5)})')}</strong>"
+
+
+def implied_sentence(entry: md.theory.Implication) -> str:
+    """What an implied guarantee promises, or why there is none."""
+    if math.inf in entry.levels:
+        is_half = any(level < math.inf for level in entry.levels)
+        start = "Only one of the two levels is finite" if is_half else "Nothing finite follows"
+        return f"{start}: {entry.reason}."
+    if not any(entry.levels):
+        return "The mechanism is uninformative: its output does not depend on the secret."
+    assert entry.notion is not None  # what is implied with a level is a registered notion
+    return entry.notion.in_words
+
+
+def statement_list(statements: Mapping[str, str]) -> str:
+    """The published results that the implications rest on, each with what it says."""
+    items = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in statements.items()
+    )
     return f'<dl class="results-named">{items}</dl>'
 
 
-def _implied(entry: Implication) -> str:
-    return f"{entry.name}({', '.join(words.level(v) for v in entry.levels)})"
-
-
-def rivals_list(rivals: Sequence[Rival], own: float) -> str:
-    """What the notions to compare with allow at their levels, against the design's value."""
+def alternative_list(alternatives: Sequence[Alternative], value: float) -> str:
+    """What the alternatives allow at their levels, against the value of the design."""
     items = []
-    for rival in rivals:
-        name = f"<strong>{escape(rival.demand.notion)}</strong>"
-        if rival.problem:
-            items.append(f"<li>{name}: {escape(rival.problem)}</li>")
+    for found in alternatives:
+        name = f"<strong>{escape(found.notion.notion)}</strong>"
+        if found.problem:
+            items.append(f"<li>{name}: {escape(found.problem)}</li>")
             continue
-        difference = rival.value - own
+        difference = found.value - value
         against = "as much as the design"
-        if abs(difference) > 1e-9 * max(1.0, abs(own)):
+        if abs(difference) > 1e-9 * max(1.0, abs(value)):
             sign = "more" if difference > 0 else "less"
-            against = f"{words.number(abs(difference), 4)} {sign} than the design"
-        items.append(f"<li>{name} allows {words.number(rival.value)}, {against}.</li>")
-    return f'<ul class="rivals">{"".join(items)}</ul>' if items else ""
+            against = f"{number(abs(difference), 4)} {sign} than the design"
+        items.append(f"<li>{name} allows {number(found.value)}, {against}.</li>")
+    return f'<ul class="alternatives">{"".join(items)}</ul>' if items else ""
 
 
-def tiles(answer: Answer) -> str:
+def tiles(result: Result) -> str:
     """The numbers to look at first."""
-    found, report = answer.found, answer.report
-    c = found.certificate
+    report, certificate = result.report, result.design.certificate
+    gap = number(certificate.gap, 2) if certificate.gap_is_known else "unknown"
+    state = "optimal" if certificate.is_optimal else "refining"
+    checks = ", ".join(f"{check.notion}: {check.verdict}" for check in certificate.checks)
     before, after = report.prior_vulnerability, report.posterior_vulnerability
-    gap = f"gap {words.gap(c.gap)}: "
-    cells = [
-        ("Value", words.number(c.value), words.MEANING[answer.settings.utility]),
-        ("Upper bound", words.number(c.bound), gap + ("optimal" if c.is_optimal else "refining")),
-        (
-            "Exact check",
-            "private",
-            ", ".join(f"{check.notion}: {check.verdict}" for check in c.checks),
-        ),
+    cells = (
+        ("Value", number(certificate.value), UTILITIES[result.settings.utility].meaning),
+        ("Upper bound", number(certificate.bound), f"gap {gap}: {state}"),
+        ("Exact check", "private", checks),
         (
             "Guessing right",
-            f"{words.percent(before)} → {words.percent(after)}",
-            "without and with the report",
+            f"{100 * before:.3g}% → {100 * after:.3g}%",
+            "without and with the output",
         ),
-    ]
-    return (
-        '<dl class="tiles">'
-        + "".join(
-            f"<div><dt>{escape(name)}</dt><dd><b>{escape(value)}</b>"
-            f"<span>{escape(about)}</span></dd></div>"
-            for name, value, about in cells
-        )
-        + "</dl>"
     )
+    items = "".join(
+        f"<div><dt>{escape(name)}</dt><dd><b>{escape(shown)}</b><span>{escape(about)}</span></dd></div>"
+        for name, shown, about in cells
+    )
+    return f'<dl class="tiles">{items}</dl>'
 
 
-def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    body = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in rows
+def summary(result: Result) -> str:
+    """A design in one sentence."""
+    design = result.design
+    notions = " and ".join(str(notion) for notion in design.notions)
+    proof = (
+        "proved optimal"
+        if design.certificate.is_optimal
+        else f"at most {number(design.bound)} is possible"
     )
-    thead = f"<thead><tr>{top}</tr></thead>" if head else ""
     return (
-        f'<table class="plain"><caption class="unseen">{escape(caption)}</caption>{thead}'
-        f"<tbody>{body}</tbody></table>"
+        f"{notions}: {number(design.value)} {UTILITIES[result.settings.utility].meaning}, {proof}."
     )

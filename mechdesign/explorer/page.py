@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nicegui import app, run, ui
+from nicegui import ui
 
-from ..errors import SolverError
 from ..storage import kernel_csv, to_json
-from . import markup, words
-from .answering import Answer
+from ..views.html import escape
+from . import markup
 from .charts import frontier_options, lifts_options
-from .controls import NotionList, PriorBars, UtilityChoice, heading
-from .desk import Desk
-from .frontiers import Curve, Rival, Span
-from .loading import PriorSources
-from .recipes import FILE, python_lines, shell_lines
-from .settings import Settings
-from .working import politely
+from .controls import NotionControls, PriorSliders, PriorSources, UtilityControl
+from .results import Alternative, Curve, Result, ValueRange
+from .settings import FILE, Settings, python_lines, shell_lines
+from .state import PageState, Runner
 
 _STYLE = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
 _SKIPS = (("prior", "prior"), ("notions", "notions"), ("results", "results"), ("export", "export"))
@@ -36,48 +31,49 @@ class Page:
     ----------
     settings : what the visitor begins with
     folder : where a file that the visitor loads is kept until the page is closed
+    foreground, background : as for :class:`PageState`
     """
 
-    def __init__(self, settings: Settings, folder: Path) -> None:
+    def __init__(
+        self, settings: Settings, folder: Path, foreground: Runner, background: Runner
+    ) -> None:
         ui.add_css(_STYLE)
-        self._folder = folder
         ui.colors(primary="#0072b2")
-        self.desk = Desk(settings, self, run.io_bound, _later)
+        self.state = PageState(settings, self, foreground, background)
         with ui.header(fixed=False, elevated=False).classes("top"):
             ui.html(_masthead(), sanitize=False)
         with ui.element("div").classes("page"):
             with ui.element("div").classes("settings"):
-                self._build_settings()
+                self._build_settings(folder, foreground, background)
             with ui.element("div").classes("results") as self._results:
                 self._build_results()
-        client = ui.context.client
-        client.on_delete(self._close)
-        self.desk.refresh()
+        ui.context.client.on_delete(self._close)
+        self.state.refresh()
 
     # Layout
 
-    def _build_settings(self) -> None:
+    def _build_settings(self, folder: Path, foreground: Runner, background: Runner) -> None:
         with _panel("Prior", "prior"):
             _hint("What is known of the secret beforehand. Drag a bar, or use the arrow keys.")
-            self._bars = PriorBars(self.desk)
-            self._sources = PriorSources(self.desk, self._folder, run.io_bound, _later)
+            self._prior = PriorSliders(self.state)
+            self._sources = PriorSources(self.state, folder, foreground, background)
         with _panel("What must stay hidden", "notions"):
             _hint("Ticked notions must all hold; the others are drawn for comparison.")
-            self._notions = NotionList(self.desk)
+            self._notions = NotionControls(self.state)
         with _panel("What must survive", "utility"):
-            self._utility = UtilityChoice(self.desk)
+            self._utility = UtilityControl(self.state)
 
     def _build_results(self) -> None:
         with _panel("The best mechanism", "results"):
-            self._answers = 0
+            self._results_shown = 0
             self._busy = ui.html("", tag="p", sanitize=False).classes("busy")
-            self._refusal = ui.label("").classes("problem").props("role=alert")
+            self._refusal = ui.label("").classes("problem refusal").props("role=alert")
             self._problem = ui.label("").classes("problem").props("role=alert")
             self._notes = ui.label("").classes("notes")
             self._spoken = ui.label("").classes("unseen").props("role=status aria-live=polite")
             self._tiles = ui.html("", sanitize=False).classes("tiles-box")
             with ui.element("div").classes("of-design"):
-                heading("P(output | input)", "kernel", 3)
+                _heading("P(output | input)", "kernel", 3)
                 with _scrolled("Kernel"):
                     self._kernel = ui.html("", sanitize=False).classes("kernel-box")
         with ui.element("div").classes("charts"):
@@ -87,16 +83,17 @@ class Page:
                 self._lifts_rows = _details("The numbers as a table")
             with _panel("Utility against level", "frontier"):
                 _hint("The best that each notion allows. The diamond is the design.")
-                self._frontier_state = ui.html("computing", tag="p", sanitize=False).classes("hint")
+                self._frontier_status = ui.html("computing", tag="p", sanitize=False)
+                self._frontier_status.classes("hint")
                 self._frontier = ui.echart({}, renderer="svg").classes("chart")
-                self._rivals = ui.html("", sanitize=False)
+                self._alternatives = ui.html("", sanitize=False)
                 self._frontier_rows = _details("The numbers as a table")
         with _panel("What is guaranteed", "implied", "of-design"):
             _hint(
                 "Holds for every mechanism that satisfies the ticked notions, by the results named."
             )
             self._implied = ui.html("", sanitize=False)
-            self._results_named = _details("What these results say")
+            self._statements = _details("What these results say")
             self._unknown = _details("What does not follow, and why")
         with _panel("What this mechanism leaks", "leaks", "of-design"), _scrolled("Leakage"):
             self._leaks = ui.html("", sanitize=False)
@@ -111,17 +108,17 @@ class Page:
                     button = ui.button(text, icon="download", on_click=act)
                     button.props("outline dense no-caps")
             _hint(f"The JSON file is what md.load(&quot;{FILE}&quot;) reads and proves again.")
-            heading("In Python", "python", 3)
+            _heading("In Python", "python", 3)
             self._python = _code("Python lines")
-            heading("On the command line", "shell", 3)
+            _heading("On the command line", "shell", 3)
             self._shell = _code("Command line")
 
-    # What the desk shows
+    # What the page state tells it to show
 
     def show_settings(self, settings: Settings) -> None:
         """The settings have changed: the controls follow."""
         self._refusal.text = ""
-        self._bars.show(settings)
+        self._prior.show(settings)
         self._sources.show(settings)
         self._notions.show(settings)
         self._utility.show(settings)
@@ -129,30 +126,29 @@ class Page:
     def show_busy(self, busy: bool) -> None:
         """A mark at the result while it is not yet that of the settings.
 
-        ``data-answers`` counts how often it was taken away, for whoever waits for the next answer.
+        ``data-results`` counts how often it was taken away, for whoever waits for the next result.
         """
         self._busy.content = "computing…" if busy else ""
         if not busy:
-            self._answers += 1
-            self._busy.props(f"data-answers={self._answers}")
+            self._results_shown += 1
+            self._busy.props(f"data-results={self._results_shown}")
 
-    def show_answer(self, found: Answer) -> None:
+    def show_result(self, result: Result) -> None:
         """The design and everything that follows from it."""
         self._problem.text = ""
         self._results.classes(remove="nothing")
-        self._notes.text = " ".join(found.notes)
-        self._tiles.content = markup.tiles(found)
-        self._kernel.content = markup.kernel_table(found)
-        entries = found.implied.found
-        self._implied.content = markup.implied_list(entries)
-        self._unknown.content = markup.unknown_list(entries)
-        self._results_named.content = markup.results_list(entries)
-        self._leaks.content = markup.leakage_table(found.report)
-        self._certificate.content = markup.certificate_table(found.found)
-        self._lifts_rows.content = markup.lifts_table(found)
-        _redraw(self._lifts, lifts_options(found))
-        self._python.content = markup.escape(python_lines(found.settings))
-        self._shell.content = markup.escape(shell_lines(found.settings))
+        self._notes.text = " ".join(result.notes)
+        self._tiles.content = markup.tiles(result)
+        self._kernel.content = markup.kernel_table(result)
+        self._implied.content = markup.implied_list(result.implied.found)
+        self._unknown.content = markup.unknown_list(result.implied.found)
+        self._statements.content = markup.statement_list(result.statements)
+        self._leaks.content = markup.leakage_table(result)
+        self._certificate.content = markup.certificate_table(result)
+        self._lifts_rows.content = markup.lifts_table(result)
+        _redraw(self._lifts, lifts_options(result))
+        self._python.content = escape(python_lines(result.settings))
+        self._shell.content = escape(shell_lines(result.settings))
 
     def show_problem(self, text: str, *, of_design: bool) -> None:
         """A message; where there is no design, what belongs to one is hidden."""
@@ -160,53 +156,43 @@ class Page:
             self._refusal.text = text
             return
         self._problem.text = text
-        self._notes.text = self._tiles.content = self._rivals.content = ""
+        self._notes.text = self._tiles.content = self._alternatives.content = ""
         self._results.classes(add="nothing")
 
-    def show_frontier(self, curves: tuple[Curve, ...], ends: Span | None, state: str) -> None:
+    def show_frontier(
+        self, curves: tuple[Curve, ...], ends: ValueRange | None, status: str
+    ) -> None:
         """The frontier as far as it is known."""
-        problems = [f"{c.demand.title}: {c.problem}" for c in curves if c.problem]
-        self._frontier_state.content = markup.escape(" ".join([state, *problems]))
-        _redraw(self._frontier, frontier_options(curves, ends, self.desk.answer))
+        problems = [f"{curve.notion.title}: {curve.problem}" for curve in curves if curve.problem]
+        self._frontier_status.content = escape(" ".join([status, *problems]))
+        _redraw(self._frontier, frontier_options(curves, ends, self.state.result))
         self._frontier_rows.content = markup.frontier_table(curves)
 
-    def show_rivals(self, found: Sequence[Rival]) -> None:
-        """What else would allow how much, at the levels set."""
-        own = self.desk.answer
-        self._rivals.content = "" if own is None else markup.rivals_list(found, own.found.value)
+    def show_alternatives(self, found: Sequence[Alternative]) -> None:
+        """What the alternatives allow, at their levels."""
+        own = self.state.result
+        text = "" if own is None else markup.alternative_list(found, own.design.value)
+        self._alternatives.content = text
 
-    def announce(self, found: Answer) -> None:
-        """Tell a screen reader what came out."""
-        self._spoken.text = words.summary(found.found, found.settings.utility)
+    def announce(self, result: Result) -> None:
+        """Tell a screen reader the result."""
+        self._spoken.text = markup.summary(result)
 
     # What is taken away
 
     def _save(self) -> None:
-        if self.desk.answer is not None:
-            text = json.dumps(to_json(self.desk.answer.found), indent=1) + "\n"
+        if self.state.result is not None:
+            text = json.dumps(to_json(self.state.result.design), indent=1) + "\n"
             ui.download.content(text.encode(), FILE, "application/json")
 
     def _csv(self) -> None:
-        if self.desk.answer is not None:
-            text = kernel_csv(self.desk.answer.found.mechanism)
+        if self.state.result is not None:
+            text = kernel_csv(self.state.result.design.mechanism)
             ui.download.content(text.encode(), "kernel.csv", "text/csv")
 
     def _close(self) -> None:
-        self.desk.close()
+        self.state.close()
         self._sources.close()
-
-
-async def _later(work: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function in another process; ``None`` when the server stops."""
-    try:
-        return await run.cpu_bound(politely, work, *arguments)
-    except BrokenProcessPool:
-        if app.is_stopping or app.is_stopped:
-            return None
-        raise SolverError(
-            "a process that computed for this page was ended from outside; change something to "
-            "have it computed again"
-        ) from None
 
 
 def _masthead() -> str:
@@ -220,11 +206,16 @@ def _masthead() -> str:
     )
 
 
+def _heading(text: str, anchor: str, level: int = 2) -> None:
+    """A heading that links and sections can refer to."""
+    ui.html(text, tag=f"h{level}", sanitize=False).props(f"id={anchor}")
+
+
 @contextmanager
 def _panel(title: str, anchor: str, classes: str = "") -> Iterator[None]:
     box = ui.element("section").classes(f"panel {classes}").props(f"aria-labelledby={anchor}")
     with box:
-        heading(title, anchor)
+        _heading(title, anchor)
         yield
 
 

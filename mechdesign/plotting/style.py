@@ -1,4 +1,4 @@
-"""One look for every picture: colours, markers, axes, files; settings of the user stay as they are.
+"""The style of every picture: colours, markers, axes, legends, files; the user's settings stay.
 
 The colours are those of Okabe and Ito, which colour-blind readers can tell apart; markers and line
 styles say the same again, for print in grey.
@@ -32,10 +32,10 @@ PALE = "0.85"
 #: Sizes of text in points.
 SMALL, NORMAL = 8, 9
 ENDINGS = (".png", ".pdf", ".svg")
-# Marks axes that fill a figure of ours; inches around what is drawn.
+# Marks axes that new_axes made, which fit_figure may resize; inches around what is drawn.
 _OURS, _MARGIN = "mechdesign-axes", 0.08
 
-# What a file would otherwise say about when it was made, and by which names its parts go.
+# Without these a file would hold the time it was made at, and random identifiers.
 _SALT = {"svg.hashsalt": "mechdesign"}
 _NO_DATE: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
@@ -95,7 +95,7 @@ def new_axes(ax: Any = None, size: tuple[float, float] = (4.6, 3.2)) -> Any:
 
 
 def fit_figure(ax: Any) -> Any:
-    """Make a figure of :func:`new_axes` as large as what is drawn; others stay as they are."""
+    """Make the figure of :func:`new_axes` as large as what is drawn; others stay as they are."""
     if ax.get_gid() != _OURS:
         return ax
     figure = ax.figure
@@ -111,7 +111,7 @@ def fit_figure(ax: Any) -> Any:
 
 
 def legend_beside(ax: Any, *rest: Any, **options: Any) -> None:
-    """A legend to the right of the axes, where it covers nothing."""
+    """Draw a legend to the right of the axes, where it covers nothing."""
     ax.legend(
         *rest,
         loc="upper left",
@@ -125,8 +125,8 @@ def legend_beside(ax: Any, *rest: Any, **options: Any) -> None:
     )
 
 
-def decades(axis: Any) -> None:
-    """A logarithmic axis that names powers of ten and nothing between them."""
+def log_axis(axis: Any) -> None:
+    """Make an axis logarithmic, with names at powers of ten and none between them."""
     from matplotlib.ticker import NullFormatter
 
     getattr(axis.axes, f"set_{axis.axis_name}scale")("log")

@@ -1,35 +1,35 @@
-"""Names and numbers on axes: as many as fit, shortened, never over one another."""
+"""Tick labels: names and numbers along an axis, as many as fit, never over one another."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..labels import Label, cut, one_line, short_names
 from .style import INK, PALE, SMALL
 
-#: Longest name in characters, beside rows and under columns.
-LONGEST = 18
+# Longest name in characters, beside rows and under columns.
+_LONGEST = 18
 # Height of a line of text, and the gap between two names, in points.
 _LINE, _GAP = SMALL * 1.3, 4.0
 
 
-def plain(label: Label, width: int = LONGEST) -> str:
-    """A label as one line of at most so many characters, and no mathematics.
+def plain_name(label: Label, width: int = _LONGEST) -> str:
+    """A label in one line of at most ``width`` characters, with no mathematics in it.
 
-    Long ones keep both ends, as those that begin alike often end differently.
+    Long labels keep both ends, as those that begin alike often end differently.
     """
     return cut(one_line(label), width).replace("$", r"\$")
 
 
-def plain_names(labels: Sequence[Label], width: int = LONGEST) -> list[str]:
-    """Labels as :func:`plain` ones; where some would look alike, what all begin with goes."""
+def plain_names(labels: Sequence[Label], width: int = _LONGEST) -> list[str]:
+    """Labels as :func:`plain_name` ones; where some would look alike, what all begin with goes."""
     return [name.replace("$", r"\$") for name in short_names(labels, width)]
 
 
-def brief(value: float) -> str:
-    """A probability with three decimals, fewer where they are zeros, and never a wrong 0 or 1."""
+def short_probability(value: float) -> str:
+    """A probability with at most three decimals; 0 and 1 only for exactly 0 and 1."""
     if 0 < value < 0.0005:
         return f"{value:.0e}".replace("e-0", "e-")
     if 0.9995 < value < 1:
@@ -37,20 +37,20 @@ def brief(value: float) -> str:
     return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
-def text_width(text: str, size: float = SMALL) -> float:
-    """Width of a line of text in points."""
+def _text_width(text: str) -> float:
+    """Width of a line of small text in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextToPath
 
     if not text:
         return 0.0
-    properties = FontProperties(size=size)
+    properties = FontProperties(size=SMALL)
     width, _, _ = TextToPath().get_text_width_height_descent(text, properties, ismath=False)
     return float(width)
 
 
 def step_of(ax: Any, axis: str, count: int) -> float:
-    """Points from one of so many names to the next along an axis."""
+    """Points from one of ``count`` names to the next along an axis, ``"x"`` or ``"y"``."""
     box, figure = ax.get_position(), ax.figure
     inches = figure.get_size_inches() if hasattr(figure, "get_size_inches") else None
     if inches is None:  # a part of a figure
@@ -64,10 +64,10 @@ def step_of(ax: Any, axis: str, count: int) -> float:
 def name_ticks(
     ax: Any, axis: str, labels: Sequence[Label], notes: Sequence[str] | None = None
 ) -> None:
-    """Names at 0, 1, … along an axis, with a short note each.
+    """Name the places 0, 1, … of an axis, ``"x"`` or ``"y"``, with a short note each.
 
-    Under columns they stand upright where they would touch; where even that is too dense, every
-    second (third, …) is named.
+    Under columns the names are turned upright where they would touch; where even that is too dense,
+    every second (third, …) place is named.
     """
     names = plain_names(labels)
     notes = list(notes) if notes is not None else [""] * len(names)
@@ -76,7 +76,7 @@ def name_ticks(
     if axis == "y":
         _set(ax.yaxis, texts, step, 0)
         return
-    widest = max(text_width(line) for line in (*names, *notes))
+    widest = max(_text_width(line) for line in (*names, *notes))
     if widest + _GAP <= step:
         _set(
             ax.xaxis,
@@ -88,6 +88,14 @@ def name_ticks(
         _set(ax.xaxis, texts, step, 90)
 
 
+def name_outcomes(ax: Any, labels: Sequence[Label], probabilities: Iterable[float]) -> None:
+    """Name the outcomes at 0, 1, … of the horizontal axis, each with its probability."""
+    ax.set_xlim(-0.6, len(labels) - 0.4)
+    ax.grid(visible=False, axis="x")
+    name_ticks(ax, "x", labels, [short_probability(float(v)) for v in probabilities])
+    ax.set_xlabel("output, with its probability")
+
+
 def _set(axis: Any, texts: list[str], step: float, rotation: float) -> None:
     every = max(1, math.ceil(_LINE / step))
     places = range(0, len(texts), every)
@@ -97,11 +105,11 @@ def _set(axis: Any, texts: list[str], step: float, rotation: float) -> None:
     axis.set_tick_params(length=0 if every == 1 else 3)
 
 
-def mark_edge(ax: Any, low: float, high: float, *, below: str = "", above: str = "") -> Any:
-    """Limits around finite values, with shaded strips beyond them for infinite ones.
+def mark_infinity(ax: Any, low: float, high: float, *, below: str = "", above: str = "") -> Any:
+    """Set vertical limits around finite values, with shaded strips beyond them for infinite ones.
 
-    ``below`` and ``above`` name the strips, none where empty. Returns the heights at which to draw
-    −∞ and ∞.
+    ``below`` and ``above`` name the strips; an empty name leaves a strip out. Returns the heights
+    at which to draw −∞ and ∞.
     """
     from matplotlib.ticker import MaxNLocator
 

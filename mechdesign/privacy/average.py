@@ -150,6 +150,13 @@ class MIPrivacy(_InformationNotion):
         )
         return [InformationLimit(rows, (0,) * len(rows), self.epsilon)]
 
+    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+        """Share of each outcome in I(X;Y), ``(M,)`` in nats."""
+        p, rows = prior.probabilities[prior.support, None], kernel[prior.support]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = p * rows * (np.log(rows) - np.log((p * rows).sum(axis=0)))
+        return np.maximum(np.where(rows > 0, terms, 0.0).sum(axis=0), 0.0)
+
 
 @dataclass(frozen=True)
 class MIPufferfish(_InformationNotion):

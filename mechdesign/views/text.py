@@ -1,31 +1,33 @@
-"""Readable reports on a terminal: designs, audits, lists of tables."""
+"""Results on a terminal: designs, audits, comparisons, estimates, what papers prove."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from rich import table as rich
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
 from .._audit import AuditReport
-from ..certificate.certificate import gap_in_words, gap_out_of
-from ..data import EXAMPLES
+from ..certificate.certificate import gap_in_words
 from ..errors import visible_lines
-from ..labels import shorten
-from ..mechanism import Mechanism
-from ..prior import Prior
+from ..labels import one_line, shorten
 from ..solve._design import Design, agreement_lines
-from ..storage import SCHEMA, label_to_json, mechanism_to_json
+from . import tables
+from .tables import Cell, Table
 
 if TYPE_CHECKING:
     from .._compare.comparison import Comparison
+    from ..mechanism import Mechanism
+    from ..prior import Prior
+    from ..release._estimate import Estimate
+    from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
 
-MOST_ROWS = 30
-MOST_COLUMNS = 10
+# More rows than this, and more columns of outputs, are counted and not shown.
+_MOST_ROWS, _MOST_COLUMNS = 30, 10
 
 
 class SafeConsole(Console):
@@ -45,184 +47,189 @@ class SafeConsole(Console):
             yield segment
 
 
-def console() -> Console:
-    """A console on standard output, wide enough for a kernel when it is not a terminal."""
-    found = SafeConsole(highlight=False, soft_wrap=False, markup=False)
-    return found if found.is_terminal else SafeConsole(highlight=False, markup=False, width=110)
+class Report:
+    """Lines and tables on standard output, wide enough for a kernel when it is not a terminal."""
+
+    def __init__(self) -> None:
+        found = SafeConsole(highlight=False, soft_wrap=False, markup=False)
+        if not found.is_terminal:
+            found = SafeConsole(highlight=False, markup=False, width=110)
+        self._console = found
+
+    def line(self, text: str, style: str = "", after: str = "") -> None:
+        """A line, as long as it is; ``after`` follows in the terminal's own colour."""
+        shown = Text(text, style=style)
+        self._console.print(shown.append(Text(after)), soft_wrap=True)
+
+    def head(self, text: str) -> None:
+        """A line that is wrapped and stands out."""
+        self._console.print(Text(text, style="bold"))
+
+    def table(self, table: Table, *, titled: bool = True, ruled: bool = False) -> None:
+        """A table, with its title, and lines between its rows where they are long."""
+        self._console.print(rich_table(table, titled=titled, ruled=ruled))
+
+
+def rich_table(table: Table, *, titled: bool = True, ruled: bool = False) -> rich.Table:
+    """A table for a terminal, with its notes below."""
+    shown = rich.Table(
+        title=table.title if titled else None,
+        title_justify="left",
+        show_header=table.has_heads,
+        show_lines=ruled,
+    )
+    for column in table.columns:
+        shown.add_column(
+            cell_text(column.head),
+            justify="right" if column.is_number else "left",
+            # Without heads the last column holds long texts, of which all must be seen.
+            overflow="ellipsis" if table.has_heads else "fold",
+        )
+    for row in table.rows:
+        shown.add_row(*map(cell_text, row))
+    if table.foot:
+        shown.add_section()
+    for row in table.foot:
+        shown.add_row(*map(cell_text, row))
+    shown.caption = "\n".join(table.notes) or None
+    return shown
+
+
+def cell_text(cell: Cell) -> Text:
+    """What a terminal shows of a cell: six decimals where no number of digits is asked for."""
+    if cell.value is None:
+        return Text(cell.after)
+    if cell.kind == "label":
+        width = cell.digits
+        return Text(one_line(cell.value) if width is None else shorten(cell.value, width))
+    if cell.kind == "verdict":
+        return Text(str(cell.value), style=_style(cell.value)).append(Text(cell.after))
+    if cell.kind == "text":
+        return Text(f"{cell.value}{cell.after}")
+    digits = ".6f" if cell.digits is None else f".{cell.digits}g"
+    return Text(("infinite" if math.isinf(cell.value) else f"{cell.value:{digits}}") + cell.after)
+
+
+def _kernel_table(mechanism: Mechanism, prior: Prior) -> Table:
+    return tables.kernel_table(mechanism, prior, rows=_MOST_ROWS, columns=_MOST_COLUMNS)
+
+
+def _style(verdict: object) -> str:
+    return {"yes": "green", "no": "red", "NO": "bold red"}.get(str(verdict), "yellow")
+
+
+# Designs, audits, comparisons, estimates
 
 
 def print_design(found: Design, report: AuditReport) -> None:
     """Prior, kernel, value and proof, then what the kernel leaks under every notion."""
-    out = console()
+    out = Report()
     asked = ", ".join(str(notion) for notion in found.notions)
-    out.print(Text(f"{asked}, utility {found.utility!r}: {found.status}", style="bold"))
-    out.print(_kernel_table(found.mechanism, found.prior))
-    out.print(_certificate_table(found))
+    out.head(f"{asked}, utility {found.utility!r}: {found.status}")
+    out.table(_kernel_table(found.mechanism, found.prior))
+    out.table(tables.certificate_table(found))
     for line in agreement_lines(found):
-        out.print(Text(line), soft_wrap=True)
-    out.print(_leakage_table(report))
+        out.line(line)
+    out.table(tables.leakage_table(report))
 
 
 def print_audit(report: AuditReport) -> None:
     """Leakage under every notion and per outcome, then the verdicts."""
-    out = console()
+    out = Report()
     n, m = report.mechanism.shape
-    out.print(Text(f"Audit of a kernel with {n} inputs and {m} outputs", style="bold"))
-    out.print(_kernel_table(report.mechanism, report.prior))
-    out.print(_leakage_table(report))
-    out.print(_outcome_table(report))
+    out.head(f"Audit of a kernel with {n} inputs and {m} outputs")
+    out.table(_kernel_table(report.mechanism, report.prior))
+    out.table(tables.leakage_table(report))
+    out.table(tables.outcome_table(report, _MOST_ROWS))
     for check in report.checks:
-        style = {"yes": "green", "no": "red"}.get(str(check.verdict), "yellow")
-        out.print(Text(f"{check.notion}: {check.verdict}", style=f"bold {style}"), end="")
-        out.print(Text(f"  ({check.evidence})"), soft_wrap=True)
+        style = f"bold {_style(check.verdict)}"
+        out.line(f"{check.notion}: {check.verdict}", style, after=f"  ({check.evidence})")
 
 
 def print_comparison(found: Comparison) -> None:
-    """Value by level, one column per notion, for each utility; then the verdict."""
-    from .._compare.comparison import MATCHED_BY, cell
-
-    out = console()
+    """Value by level, one column per notion, for each prior and utility; then the verdict."""
+    out = Report()
     for prior, utility in found.panels:
-        header, lines = found.pivot(prior, utility)
-        title = f"Best {utility} of {prior} by {MATCHED_BY[found.match]}"
-        table = Table(title=title, title_justify="left")
-        for name in header:
-            table.add_column(name, justify="right")
-        for line in lines:
-            table.add_row(*(cell(value) for value in line))
-        out.print(table)
-    out.print(Text("Verdict", style="bold"))
+        out.table(tables.frontier_table(found, prior, utility))
+    out.head("Verdict")
     for sentence in found.verdict:
-        out.print(Text(sentence), soft_wrap=True)
-    out.print(Text(f"Every kernel checked exactly; largest gap {gap_in_words(found.worst_gap)}."))
+        out.line(sentence)
+    out.line(f"Every kernel checked exactly; largest gap {gap_in_words(found.worst_gap)}.")
+
+
+def print_estimate(made: Estimate) -> None:
+    """How frequencies were estimated, and each with its error and interval."""
+    out = Report()
+    out.line(made.describe())
+    out.table(tables.estimate_table(made), titled=False)
+    if made.method == "likelihood":
+        out.line(f"likelihood {made.convergence}")
 
 
 def print_examples() -> None:
     """The shipped tables."""
-    table = Table("table", "columns", "people", "source", title="Shipped tables")
-    for example in EXAMPLES.values():
-        table.add_row(example.name, ", ".join(example.columns), str(example.people), example.source)
-    console().print(table)
+    Report().table(tables.example_table())
 
 
-def audit_json(report: AuditReport) -> dict[str, Any]:
-    """The report as plain values for ``--json``."""
-    return {
-        "format": "mechdesign-audit",
-        "schema": SCHEMA,
-        "prior": {
-            "labels": [label_to_json(label) for label in report.prior.labels],
-            "probabilities": report.prior.probabilities.tolist(),
-        },
-        "mechanism": mechanism_to_json(report.mechanism),
-        "leakage": report.summary(),
-        "worst": {
-            name: [
-                {
-                    "level": worst.level,
-                    "output": label_to_json(worst.output),
-                    "over": worst.over,
-                    "under": worst.under,
-                }
-                for worst in leakage.worst
-            ]
-            for name, leakage in report.leakages.items()
-        },
-        "outcomes": [{**row, "output": label_to_json(row["output"])} for row in report.table()],
-        "verdict": None if report.verdict is None else str(report.verdict),
-        "checks": [
-            {
-                "notion": check.notion.spec,
-                "verdict": str(check.verdict),
-                "achieved": list(check.achieved),
-                "evidence": check.evidence,
-            }
-            for check in report.checks
-        ],
-    }
+# Results, errata and conversions
 
 
-def _kernel_table(mechanism: Mechanism, prior: Prior) -> Table:
-    n, m = mechanism.shape
-    rows, columns = range(min(n, MOST_ROWS)), range(min(m, MOST_COLUMNS))
-    table = Table(title="P(output | input)", title_justify="left")
-    table.add_column("input")
-    table.add_column("prior", justify="right")
-    for j in columns:
-        table.add_column(shorten(mechanism.outputs[j], 12), justify="right")
-    for i in rows:
-        cells = [f"{mechanism.kernel[i, j]:.6f}" for j in columns]
-        table.add_row(shorten(mechanism.inputs[i]), f"{prior.probabilities[i]:.6f}", *cells)
-    q = mechanism.output_distribution(prior)
-    table.add_section()
-    table.add_row("output", "", *(f"{q[j]:.6f}" for j in columns))
-    hidden = (n - len(rows), m - len(columns))
-    if any(hidden):
-        table.caption = f"{hidden[0]} more inputs, {hidden[1]} more outputs not shown"
-    return table
+def print_theorems(results: Sequence[Theorem]) -> None:
+    """Identifier, statement and source of each result."""
+    out = Report()
+    out.table(tables.theorem_table(results), titled=False)
+    out.line(f"{len(results)} results; check them with: mechdesign theorems check --all")
 
 
-def _certificate_table(found: Design) -> Table:
-    c = found.certificate
-    table = Table(title="Certificate", title_justify="left", show_header=False)
-    table.add_column()
-    table.add_column(overflow="fold")
-    table.add_row("value", f"{c.value:.12g}")
-    table.add_row("upper bound", f"{c.bound:.12g}  (by weak duality, from {c.bound_source})")
-    if c.rests_on_floats:
-        table.add_row("rests on", "the function that was given, evaluated in floats")
-    gain = "" if c.gain_gap is None else f", {c.gain_gap:.2g} of what can be gained"
-    table.add_row("gap", f"{gap_out_of(c.gap, found.utility.gap_unit)}{gain}")
-    for check in c.checks:
-        levels = ", ".join(f"{level:.12g}" for level in check.achieved)
-        table.add_row(f"{check.notion}", f"{check.verdict}: exact check, achieved {levels} nats")
-    table.add_row("method", f"{found.method} ({c.solver})")
-    unit = found.utility.gap_unit.replace("utility range", "range")
-    table.add_row("repair", f"{c.repair}; utility lost {gap_out_of(c.repair_loss, unit)}")
-    if found.scope:
-        table.add_row("scope", found.scope)
-    table.add_row("fingerprint", c.fingerprint)
-    return table
+def print_theorem(result: Theorem) -> None:
+    """All there is to say about one result."""
+    out = Report()
+    out.head(result.id)
+    for name, text in (
+        ("also", ", ".join(result.also)),
+        ("statement", result.statement),
+        ("conditions", result.conditions),
+        ("tight", "yes: each check holds an instance that attains it" if result.tight else "no"),
+        ("source", result.source or "derived in this project"),
+    ):
+        if text:
+            out.line(f"{name:<11} {text}")
 
 
-def _leakage_table(report: AuditReport) -> Table:
-    table = Table(title="Leakage in nats", title_justify="left")
-    table.add_column("notion")
-    table.add_column("level", justify="right")
-    table.add_column("worst outcome")
-    table.add_column("largest ratio of likelihoods")
-    for name, leakage, field, worst in report.entries():
-        label = name if len(leakage.levels) == 1 else f"{name} {field}"
-        table.add_row(label, _number(worst.level), shorten(worst.output), worst.about)
-    table.add_section()
-    for name, level in report.averages.items():
-        table.add_row(name, _number(level), "(average)")
-    table.add_row(
-        "guessing the secret",
-        f"{report.prior_vulnerability:.4f} → {report.posterior_vulnerability:.4f}",
-        "(before → after)",
-    )
-    return table
+def print_outcomes(outcomes: Sequence[tuple[Theorem, Outcome]]) -> None:
+    """Which results held, and the claim of each that came closest to failing."""
+    out = Report()
+    out.table(tables.claim_table(outcomes), titled=False)
+    failed = [result.id for result, outcome in outcomes if not outcome.ok]
+    said = f"{len(failed)} failed: {', '.join(failed)}" if failed else "all hold"
+    out.line(f"{len(outcomes)} results checked, {said}")
 
 
-def _outcome_table(report: AuditReport) -> Table:
-    rows = report.table()
-    table = Table(title="Leakage of each outcome in nats", title_justify="left")
-    for key in rows[0]:
-        table.add_column(
-            key.replace("epsilon_", ""), justify="left" if key == "output" else "right"
-        )
-    for row in rows[:MOST_ROWS]:
-        table.add_row(
-            *(
-                _number(v) if isinstance(v, float) and k != "output" else shorten(v)
-                for k, v in row.items()
-            )
-        )
-    if len(rows) > MOST_ROWS:
-        table.caption = f"{len(rows) - MOST_ROWS} more outcomes not shown"
-    return table
+def print_errata(entries: Iterable[Erratum]) -> None:
+    """Place, kind, printed and corrected statement of each erratum."""
+    Report().table(tables.erratum_table(entries), titled=False, ruled=True)
 
 
-def _number(value: float) -> str:
-    return "infinite" if math.isinf(value) else f"{value:.6f}"
+def print_erratum(entry: Erratum) -> None:
+    """One erratum with its counterexamples, computed now."""
+    out = Report()
+    out.head(f"{entry.id}  {entry.source}, {entry.place} ({entry.kind})")
+    out.line(f"printed     {entry.printed}")
+    out.line(f"corrected   {entry.corrected}")
+    for example in entry.counterexamples():
+        out.line(f"computed    {example}")
+
+
+def print_implications(found: Implications, entries: Sequence[Implication]) -> None:
+    """Each implied level with the results it rests on, or why there is none."""
+    out = Report()
+    out.head(", ".join(map(str, found.given)) + " implies")
+    out.table(tables.implied_table(entries, 12), titled=False)
+
+
+def print_tight(conversions: Sequence[TightConversion]) -> None:
+    """Each smallest level with what decides it and whether a witness attains it."""
+    out = Report()
+    given = ", ".join(map(str, conversions[0].source))
+    out.head(f"{given} implies, at the smallest levels that always hold")
+    out.table(tables.tight_table(conversions), titled=False)

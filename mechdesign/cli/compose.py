@@ -1,0 +1,28 @@
+"""``mechdesign compose``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .options import AsJson, print_json, say
+
+
+def compose(
+    kernels: Annotated[
+        list[str], typer.Argument(metavar="DESIGN...", help="Saved designs or kernels.")
+    ],
+    times: Annotated[int, typer.Option(help="How often all of them are reported.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Say what several reports about the same person leak together."""
+    from ..storage import load_kernel
+    from ..theory._composition import compose as run_compose
+    from ..views.plain import composition_json
+
+    found = run_compose(*(load_kernel(kernel) for kernel in kernels), times=times)
+    if as_json:
+        print_json(composition_json(found))
+    else:
+        say(str(found))

@@ -1,0 +1,76 @@
+"""``mechdesign convert``: what a guarantee implies."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..arguments import read_prior
+from .options import (
+    AsJson,
+    Column,
+    MaxSymbols,
+    Missing,
+    PriorTable,
+    PriorText,
+    Weights,
+    name_notion,
+    print_json,
+    read_notion,
+)
+
+
+def convert(
+    notions: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NOTION:LEVEL...",
+            help="What holds, such as pml:0.1. Several hold at once.",
+        ),
+    ],
+    to: Annotated[
+        list[str] | None,
+        typer.Option("--to", help="Wanted notion, such as ldp. Repeat it; all when left out."),
+    ] = None,
+    table: PriorTable = None,
+    column: Column = None,
+    weights: Weights = None,
+    missing: Missing = "error",
+    max_symbols: MaxSymbols = None,
+    prior: PriorText = None,
+    tight: Annotated[
+        bool,
+        typer.Option("--tight", help="The smallest level that always holds, with a witness."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a guarantee implies under a prior, and by which results.
+
+    Levels are rounded up, so what is printed holds. With --tight it is also the smallest level that
+    does, proved, and a mechanism that attains it is part of the --json output.
+    """
+    from .. import theory
+    from ..privacy.notion import NOTIONS, LikelihoodBound, find_notion
+    from ..views.plain import implications_json, tight_json
+    from ..views.text import print_implications, print_tight
+
+    given = [read_notion(text) for text in notions]
+    wanted = [name_notion(name) for name in to or []]
+    known = read_prior(table, column, weights, missing, prior, max_symbols)
+    if tight:
+        targets = [find_notion(name) for name in wanted] or [
+            cls for cls in NOTIONS.values() if issubclass(cls, LikelihoodBound) and not cls.needs
+        ]
+        conversions = [theory.tight_conversion(given, cls, known) for cls in targets]
+        if as_json:
+            print_json(tight_json(conversions))
+        else:
+            print_tight(conversions)
+        return
+    found = theory.implications(given, known)
+    entries = [found[name] for name in wanted] or list(found.found)
+    if as_json:
+        print_json(implications_json(found, entries))
+    else:
+        print_implications(found, entries)

@@ -1,0 +1,131 @@
+"""``mechdesign design``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..arguments import read_outputs, read_prior
+from ..errors import InputError, StorageError, UntoldWarning, warn
+from .options import (
+    AsJson,
+    Column,
+    ExcelSafe,
+    Force,
+    MaxSymbols,
+    Missing,
+    Outputs,
+    PriorText,
+    Privacy,
+    Public,
+    Table,
+    Weights,
+    note,
+    plain,
+    print_json,
+    read_goal,
+    read_notion,
+    say,
+    say_advice,
+)
+
+
+def design(
+    table: Table = None,
+    column: Column = None,
+    weights: Weights = None,
+    missing: Missing = "error",
+    max_symbols: MaxSymbols = None,
+    prior: PriorText = None,
+    privacy: Privacy = None,
+    utility: Annotated[
+        str,
+        typer.Option(
+            "--utility",
+            "-u",
+            help="hamming, absolute, squared (losses on numeric labels), mutual-information, "
+            "total-variation, chi-square, a CSV matrix of gains with symbols as rows and outputs "
+            "as columns, or one of your own: package.module:Name.",
+        ),
+    ] = "hamming",
+    outputs: Outputs = None,
+    solver: Annotated[
+        str,
+        typer.Option(help="auto, all (every method that applies), a method, or a cvxpy solver."),
+    ] = "auto",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say which method would be used and why; no solving.")
+    ] = False,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds for a search (mutual information and the like); default 60."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Save the design as JSON.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Save the kernel as CSV.")] = None,
+    excel_safe: ExcelSafe = False,
+    public: Public = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Design the best mechanism for a column, certify it, and say what it leaks."""
+    from .._audit import audit as run_audit
+    from ..files import check_writable
+    from ..release._identifiability import identifiability
+    from ..solve._design import design as run_design
+    from ..solve._design import explain as run_explain
+    from ..storage import save, seal, to_json, write_csv
+    from ..views.plain import choice_json
+    from ..views.text import print_design
+
+    if not privacy:
+        raise InputError(
+            "--privacy",
+            expected="at least one notion with a level",
+            got="none",
+            remedy="add for example --privacy pml:0.5",
+        )
+    notions = [read_notion(text) for text in privacy]
+    known = read_prior(table, column, weights, missing, prior, max_symbols)
+    goal = read_goal(utility, known)
+    labels = read_outputs(outputs)
+    if explain and any(path is not None for path in (output, csv, public)):
+        raise InputError(
+            "--explain",
+            expected="no --output, --csv or --public, as nothing is solved",
+            got="one of them",
+            remedy="leave out --explain to design and save",
+        )
+    if explain:
+        choice = run_explain(known, goal, notions, labels, solver)
+        if as_json:
+            print_json(choice_json(choice))
+        else:
+            say(str(choice))
+        return
+    named = [path for path in (output, csv, public) if path is not None]
+    for path in named:
+        check_writable(path, overwrite=force)
+    if len(set(named)) < len(named):
+        raise StorageError(f"output {output}: expected different names, got the same one twice.")
+    found = run_design(known, goal, notions, labels, solver, time_limit)
+    report = run_audit(found.mechanism, known, notions)
+    if output is not None:
+        save(found, output, overwrite=force)
+    if csv is not None:
+        write_csv(found.mechanism, csv, overwrite=force, excel_safe=excel_safe)
+    if public is not None:
+        save(found, public, overwrite=force, public=True)
+    identified = identifiability(found.mechanism)
+    if identified.tells_nothing:
+        warn(identified.advice, UntoldWarning)
+    if as_json:
+        print_json(seal({**to_json(found), "audit": plain(report.summary())}))
+        return
+    print_design(found, report)
+    say_advice(identified)
+    for path in named:
+        note(f"saved {path}")

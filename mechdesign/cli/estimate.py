@@ -1,0 +1,223 @@
+"""``mechdesign estimate``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..arguments import read_feature
+from ..errors import InputError, UnknownNameError, quote
+from ..release.codes import show_values as quote_values
+from .options import (
+    AsJson,
+    By,
+    Confidence,
+    Feature,
+    Force,
+    Kernel,
+    ShowValues,
+    expect_picture,
+    note,
+    print_json,
+    say,
+)
+
+
+def estimate(
+    context: typer.Context,
+    kernel: Kernel,
+    reports: Annotated[str, typer.Argument(help="CSV or Parquet file with the reports.")],
+    column: Annotated[str, typer.Option(help="Column that holds the reports.")],
+    method: Annotated[
+        str, typer.Option(help="inversion (unbiased) or likelihood (stays in the simplex).")
+    ] = "inversion",
+    by: By = "symbols",
+    feature: Feature = None,
+    intervals: Annotated[str, typer.Option(help="delta or bootstrap.")] = "delta",
+    confidence: Confidence = 0.95,
+    target: Annotated[
+        str,
+        typer.Option(help="population (where people came from) or sample (those who reported)."),
+    ] = "population",
+    missing: Annotated[str, typer.Option(help="Missing reports: error or drop.")] = "error",
+    second: Annotated[
+        str | None,
+        typer.Option(
+            "--with", metavar="DESIGN", help="Design of a second column, for joint frequencies."
+        ),
+    ] = None,
+    second_column: Annotated[
+        str | None, typer.Option("--with-column", help="Column of its reports.")
+    ] = None,
+    second_feature: Annotated[
+        str | None, typer.Option("--with-feature", help="As --feature, for the second column.")
+    ] = None,
+    given: Annotated[
+        str | None,
+        typer.Option(help="One of the two columns: frequencies of the other given each value."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    receipt: Annotated[
+        Path | None, typer.Option(help="File with the receipt, where it is not with the reports.")
+    ] = None,
+    misfit: Annotated[
+        str, typer.Option(help="Reports that this design next to never makes: error or warn.")
+    ] = "error",
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Save a picture of the estimates (.png, .svg or .pdf)."),
+    ] = None,
+    show_values: ShowValues = False,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Estimate the distribution of the secret from reports, with error bars.
+
+    With a second design and column: joint frequencies of both, or of one given the other.
+    """
+    if show_values:
+        context.with_resource(quote_values())
+    joint = second is not None or second_column is not None
+    if plot is not None and joint:
+        raise InputError(
+            "--plot",
+            expected="the estimates of one column",
+            got="two columns",
+            remedy="leave out --with, or leave out --plot",
+        )
+    if plot is not None:
+        expect_picture(plot, force=force)
+    options: dict[str, Any] = {
+        "method": method,
+        "by": by,
+        "intervals": intervals,
+        "confidence": confidence,
+        "target": target,
+        "rng": seed,
+        "misfit": misfit,
+    }
+    if joint:
+        first, other = (
+            _Side(kernel, column, feature),
+            _Side(second, second_column, second_feature),
+        )
+        _joint(reports, first, other, given, receipt, as_json, missing=missing, **options)
+        return
+    for name, value in (("--with-feature", second_feature), ("--given", given)):
+        if value is not None:
+            raise InputError(
+                name,
+                expected="--with and --with-column beside it",
+                got=f"{quote(value)} alone",
+                remedy="name the second design and the column of its reports",
+            )
+    from ..mechanism import mechanism_of
+    from ..published import kernel_fingerprint
+    from ..release._estimate import estimate as run_estimate
+    from ..release.table_files import count_file
+    from ..storage import load_kernel
+    from ..views.plain import estimate_json
+    from ..views.text import print_estimate
+
+    item = load_kernel(kernel)
+    mechanism = mechanism_of(item)
+    found = count_file(reports, [column], [item], progress=sys.stderr.isatty())
+    made = run_estimate(
+        found,
+        item,
+        missing=missing,
+        feature=read_feature(feature, mechanism),
+        receipt=_receipts(reports, [column], receipt)[0],
+        **options,
+    )
+    if plot is not None:
+        from ..plotting._plot_estimate import plot_estimate
+        from ..plotting.style import save_figure
+
+        save_figure(plot_estimate(made).figure, plot, overwrite=force)
+        note(f"saved {plot}")
+    if as_json:
+        print_json(estimate_json(made, kernel_fingerprint(mechanism)))
+        return
+    print_estimate(made)
+    if made.note:
+        note(made.note)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """Design, column and feature of one of two secrets, as they were named."""
+
+    kernel: str | None
+    column: str | None
+    feature: str | None
+
+
+def _joint(
+    reports: str,
+    first: _Side,
+    second: _Side,
+    given: str | None,
+    receipt: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Joint or conditional frequencies of two columns."""
+    from ..mechanism import mechanism_of
+    from ..published import kernel_fingerprint
+    from ..release._estimate_joint import estimate_joint
+    from ..release.table_files import count_file
+    from ..storage import load_kernel
+    from ..views.plain import joint_json
+
+    sides = (first, second)
+    if second.kernel is None or second.column is None:
+        raise InputError(
+            "joint estimate",
+            expected="both --with and --with-column",
+            got="only one of them",
+            remedy="name the second design and the column of its reports",
+        )
+    columns = [str(side.column) for side in sides]
+    if given is not None and given not in columns:
+        raise UnknownNameError("column that is given", given, columns)
+    items = [load_kernel(str(side.kernel)) for side in sides]
+    mechanisms = [mechanism_of(item) for item in items]
+    features = [read_feature(s.feature, m) for s, m in zip(sides, mechanisms, strict=True)]
+    if columns[0] == columns[1]:
+        raise InputError(
+            "--with-column",
+            expected="another column than --column",
+            got=quote(columns[0]),
+            remedy="name the column of the second design",
+        )
+    found = count_file(reports, columns, items, progress=sys.stderr.isatty())
+    known = _receipts(reports, columns, receipt)
+    made = estimate_joint(found, items, columns, features=features, receipts=known, **options)
+    table = made if given is None else made.conditional(given)
+    if as_json:
+        kernels = [kernel_fingerprint(mechanism) for mechanism in mechanisms]
+        print_json(joint_json(made, table, given, kernels))
+        return
+    about = f"{columns[0]} (rows) and {columns[1]} (columns)"
+    if given is not None:
+        about = f"{next(c for c in columns if c != given)} given {given} (rows)"
+    say(f"{about}, from {made.reports} reports")
+    say(repr(table))
+    if made.note and table is not made:
+        note(made.note)
+
+
+def _receipts(reports: str, columns: list[str], receipt: Path | None) -> list[Any]:
+    """The receipt of each column: from the file named, else from where the reports are."""
+    from ..release.receipts import load_receipt
+    from ..release.table_files import file_receipts
+
+    if receipt is not None:
+        return [load_receipt(receipt, name) for name in columns]
+    known = file_receipts(reports)
+    return [known.get(name) for name in columns]

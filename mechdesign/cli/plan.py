@@ -1,0 +1,48 @@
+"""``mechdesign plan``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .options import AsJson, By, Confidence, Feature, Kernel, print_json, say
+
+
+def plan(
+    kernel: Kernel,
+    error: Annotated[
+        float | None, typer.Option(help="Half-width that every interval should have.")
+    ] = None,
+    reports: Annotated[
+        int | None, typer.Option(help="Number of reports that there will be.")
+    ] = None,
+    worst: Annotated[
+        bool, typer.Option("--worst", help="Plan for the least favourable distribution.")
+    ] = False,
+    by: By = "symbols",
+    feature: Feature = None,
+    confidence: Confidence = 0.95,
+    as_json: AsJson = False,
+) -> None:
+    """Say how many reports an error takes, or what error a number of reports gives."""
+    from ..arguments import read_feature
+    from ..mechanism import mechanism_of
+    from ..release._plan import plan as run_plan
+    from ..storage import load_kernel
+    from ..views.plain import plan_json
+
+    item = load_kernel(kernel)
+    found = run_plan(
+        item,
+        error=error,
+        reports=reports,
+        worst=worst,
+        confidence=confidence,
+        by=by,
+        feature=read_feature(feature, mechanism_of(item)),
+    )
+    if as_json:
+        print_json(plan_json(found))
+    else:
+        say(repr(found))

@@ -1,0 +1,174 @@
+"""``mechdesign plot``."""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError, MechdesignError, UnknownNameError, quote
+from ..extensions import find_function, is_import_path
+from .options import (
+    Asked,
+    Column,
+    Force,
+    KernelFile,
+    MaxSymbols,
+    Missing,
+    Normalise,
+    PriorTable,
+    PriorText,
+    Privacy,
+    Weights,
+    expect_picture,
+    note,
+    read_asked,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def plot(
+    kernel: KernelFile,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The picture: .png, .svg or .pdf.")
+    ],
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind",
+            "-k",
+            help="kernel; lifts: what outcomes do to beliefs, with the bounds; leakage: of each "
+            "outcome; binding: the constraints that bind, with prices; regions: which bound "
+            "implies which under the prior; pml-regions: what outcomes may rule out, by level; or "
+            "package.module:name, a function of your own that is called with design or kernel, and "
+            "with prior and privacy where it has such parameters, and returns axes or a figure.",
+        ),
+    ] = "kernel",
+    table: PriorTable = None,
+    column: Column = None,
+    weights: Weights = None,
+    missing: Missing = "error",
+    max_symbols: MaxSymbols = None,
+    prior: PriorText = None,
+    privacy: Privacy = None,
+    normalise: Normalise = False,
+    force: Force = False,
+) -> None:
+    """Draw a picture of a saved design or a kernel.
+
+    A saved design brings its own prior and notions; a kernel of any tool needs a prior.
+    """
+    from ..plotting.style import save_figure
+
+    pictures: dict[str, Callable[[Asked], Any]] = {
+        "kernel": _kernel,
+        "lifts": _lifts,
+        "leakage": _leakage,
+        "binding": _binding,
+        "regions": _regions,
+        "pml-regions": _pml_regions,
+    }
+    draw = pictures.get(kind) if isinstance(kind, str) else None
+    if draw is None:
+        if not isinstance(kind, str) or not is_import_path(kind):
+            raise UnknownNameError("kind of picture", kind, pictures)
+        draw = partial(_own, kind, find_function(kind, "picture"))
+    expect_picture(output, force=force)
+    asked = read_asked(
+        kernel,
+        table,
+        column,
+        weights,
+        missing,
+        prior,
+        privacy,
+        normalise=normalise,
+        max_symbols=max_symbols,
+    )
+    save_figure(draw(asked), output, overwrite=force)
+    note(f"saved {output}")
+
+
+def _kernel(asked: Asked) -> Any:
+    from ..plotting._plot_kernel import plot_kernel
+
+    return plot_kernel(asked.mechanism, asked.prior).figure
+
+
+def _lifts(asked: Asked) -> Any:
+    from ..plotting._plot_lifts import plot_lifts
+
+    return plot_lifts(asked.mechanism, asked.prior, asked.notions or None).figure
+
+
+def _leakage(asked: Asked) -> Any:
+    from .._audit import audit
+    from ..plotting._plot_leakage import plot_leakage
+
+    return plot_leakage(audit(asked.mechanism, asked.prior, list(asked.notions) or None)).figure
+
+
+def _binding(asked: Asked) -> Any:
+    from ..plotting._plot_binding import plot_binding
+    from ..solve._design import Design
+
+    design = asked.item
+    if not isinstance(design, Design) or asked.prior != design.prior:
+        raise InputError(
+            "prices of constraints",
+            expected="a saved design and its own prior",
+            got="a kernel without a design, or another prior",
+            remedy="save a design with mechdesign design --output",
+        )
+    return plot_binding(design).figure
+
+
+def _regions(asked: Asked) -> Any:
+    from ..plotting._plot_regions import plot_regions
+
+    return plot_regions(asked.prior).figure
+
+
+def _pml_regions(asked: Asked) -> Any:
+    from ..plotting._plot_pml_regions import plot_pml_regions
+    from ..privacy.pointwise import PML
+
+    levels = [n.epsilon for n in asked.notions if isinstance(n, PML) and n.epsilon < float("inf")]
+    return plot_pml_regions(asked.prior, levels or None).figure
+
+
+def _own(path: str, function: Callable[..., Any], asked: Asked) -> Any:
+    """The figure of a function from outside the package, see :mod:`mechdesign.plotting`."""
+    signature = inspect.signature(function)
+    known = {"prior": asked.prior, "privacy": asked.notions}
+    named = {name: value for name, value in known.items() if name in signature.parameters}
+    try:
+        signature.bind(asked.item, **named)
+    except TypeError as problem:
+        raise InputError(
+            f"picture {path}",
+            expected="a function of a design or kernel, and at most prior and privacy beside it",
+            got=str(problem),
+            remedy="give defaults to all other parameters",
+        ) from None
+    try:
+        drawn = function(asked.item, **named)
+    except MechdesignError:
+        raise
+    except Exception as problem:  # code from outside, which may fail in any way
+        failure = f"{type(problem).__name__}: {problem}"
+        raise MechdesignError(f"picture {path} failed with {failure}") from problem
+    figure = getattr(drawn, "figure", None) or drawn
+    if not hasattr(figure, "savefig"):
+        raise InputError(
+            f"picture {path}",
+            expected="a function that returns matplotlib axes or a figure",
+            got=quote(drawn),
+            remedy="return what it drew on",
+        )
+    return figure

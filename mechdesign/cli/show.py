@@ -1,0 +1,35 @@
+"""``mechdesign show``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .options import AsJson, Force, Public, note, print_json, say, say_advice
+
+
+def show(
+    file: Annotated[str, typer.Argument(help="A file written by 'mechdesign design --output'.")],
+    public: Public = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Check a saved design again and print it."""
+    from .._audit import audit as run_audit
+    from ..release._identifiability import identifiability
+    from ..solve._design import Design
+    from ..storage import load, save, to_json
+    from ..views.text import print_design
+
+    item = load(file)
+    if public is not None:
+        save(item, public, overwrite=force, public=True)
+        note(f"saved {public}")
+    if as_json:
+        print_json(to_json(item))
+    elif isinstance(item, Design):
+        print_design(item, run_audit(item.mechanism, item.prior, list(item.notions)))
+        say_advice(identifiability(item.mechanism))
+    else:
+        say(repr(item))

@@ -1,0 +1,250 @@
+"""Results as plain values, for ``--json``: what a script reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..prior import Prior
+from ..storage import SCHEMA, label_to_json, mechanism_to_json, prior_to_json
+from .tables import estimate_table, outcome_table
+
+if TYPE_CHECKING:
+    from .._audit import AuditReport
+    from .._compare.comparison import Comparison
+    from ..release._estimate import Estimate
+    from ..release._estimate_joint import JointEstimate, TableEstimate
+    from ..release._plan import Plan
+    from ..solve.choice import Choice
+    from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
+    from ..theory._composition import Composition
+
+
+def audit_json(report: AuditReport) -> dict[str, Any]:
+    """What a kernel leaks, where, and the verdict on each notion asked."""
+    return {
+        "format": "mechdesign-audit",
+        "schema": SCHEMA,
+        "prior": _distribution(report.prior),
+        "mechanism": mechanism_to_json(report.mechanism),
+        "leakage": report.summary(),
+        "worst": {
+            name: [
+                {
+                    "level": worst.level,
+                    "output": label_to_json(worst.output),
+                    "over": worst.over,
+                    "under": worst.under,
+                }
+                for worst in leakage.worst
+            ]
+            for name, leakage in report.leakages.items()
+        },
+        "outcomes": [
+            {**row, "output": label_to_json(row["output"])}
+            for row in outcome_table(report).records()
+        ],
+        "verdict": None if report.verdict is None else str(report.verdict),
+        "checks": [
+            {
+                "notion": check.notion.spec,
+                "verdict": str(check.verdict),
+                "achieved": list(check.achieved),
+                "evidence": check.evidence,
+            }
+            for check in report.checks
+        ],
+    }
+
+
+def choice_json(choice: Choice) -> dict[str, Any]:
+    """The method that a design would use, and why not the others."""
+    return {
+        "method": choice.method.name,
+        "why": choice.method.reason,
+        "source": choice.method.source,
+        "refused": choice.refusals,
+        "also": choice.also,
+    }
+
+
+def comparison_json(found: Comparison, prior: Prior) -> dict[str, Any]:
+    """Every point of a comparison under one prior, the rankings and the verdict."""
+    return {
+        "schema": SCHEMA,
+        "prior": prior_to_json(prior),
+        "match": found.match,
+        "points": found.rows(),
+        "missing": [vars(entry) for entry in found.missing],
+        "rankings": [vars(entry) for entry in found.rankings],
+        "verdict": list(found.verdict),
+    }
+
+
+def composition_json(found: Composition) -> dict[str, Any]:
+    """What several reports leak together, notion by notion."""
+    return {
+        "reports": found.reports,
+        "together": [
+            {
+                "notion": type(level.notion).__name__,
+                "asked": list(level.notion.levels),
+                "levels": list(level.levels),
+                "exact": level.exact,
+            }
+            for level in found
+        ],
+    }
+
+
+def estimate_json(made: Estimate, kernel: str) -> dict[str, Any]:
+    """Estimated frequencies; ``kernel`` is the fingerprint of the kernel that made the reports."""
+    return {
+        "rows": estimate_table(made).records(),
+        "reports": made.reports,
+        "method": made.method,
+        "intervals": made.intervals,
+        "confidence": made.confidence,
+        "target": made.target,
+        "fit": made.fit,
+        "receipt": None if made.receipt is None else made.receipt.to_json(),
+        "note": made.note,
+        "likelihood": vars(made.convergence),
+        "kernel": kernel,
+    }
+
+
+def joint_json(
+    made: JointEstimate, table: TableEstimate, given: str | None, kernels: Sequence[str]
+) -> dict[str, Any]:
+    """Joint frequencies of two columns, or those of one ``given`` the other."""
+    rest = [name for name in made.names if name != given]
+    return {
+        "rows": given or rest[0],
+        "columns": rest[-1],
+        "given": given,
+        "cells": table.records(),
+        "reports": made.reports,
+        "likelihood": vars(made.convergence),
+        "note": made.note,
+        "kernels": list(kernels),
+        "method": made.method,
+        "intervals": made.intervals,
+        "confidence": made.confidence,
+        "target": made.target,
+    }
+
+
+def plan_json(found: Plan) -> dict[str, Any]:
+    """How many reports an error takes, and the half-width of each interval."""
+    return {
+        "reports": found.reports,
+        "without_privacy": found.without_privacy,
+        "cost": found.cost,
+        "confidence": found.confidence,
+        "rows": found.rows(),
+    }
+
+
+# Results, errata and conversions
+
+
+def theorem_json(result: Theorem) -> dict[str, Any]:
+    """A result as plain values."""
+    return {
+        "id": result.id,
+        "also": list(result.also),
+        "statement": result.statement,
+        "conditions": result.conditions,
+        "tight": result.tight,
+        "source": result.source,
+    }
+
+
+def outcome_json(result: Theorem, outcome: Outcome) -> dict[str, Any]:
+    """The outcome of a check as plain values."""
+    return {
+        "id": result.id,
+        "holds": outcome.ok,
+        "claims": outcome.claims,
+        "closest": {
+            "about": outcome.worst.about,
+            "found": outcome.worst.found,
+            "relation": outcome.worst.relation,
+            "claimed": outcome.worst.claimed,
+        },
+    }
+
+
+def erratum_json(entry: Erratum) -> dict[str, Any]:
+    """An erratum as plain values, its counterexamples computed now."""
+    return {
+        "id": entry.id,
+        "source": entry.source,
+        "place": entry.place,
+        "kind": entry.kind,
+        "printed": entry.printed,
+        "corrected": entry.corrected,
+        "counterexamples": [str(example) for example in entry.counterexamples()],
+        "stands": entry.stands,
+    }
+
+
+def implications_json(found: Implications, entries: Sequence[Implication]) -> dict[str, Any]:
+    """Implied levels with their derivations as plain values."""
+    return {
+        "given": [notion.spec for notion in found.given],
+        "prior": _distribution(found.prior),
+        "implied": [
+            {
+                "name": entry.name,
+                "levels": list(entry.levels),
+                "reason": entry.reason,
+                "derivation": [
+                    {
+                        "id": step.id,
+                        "source": step.source,
+                        "premises": list(step.premises),
+                        "conclusion": step.conclusion,
+                    }
+                    for step in entry.derivation
+                ],
+            }
+            for entry in entries
+        ],
+    }
+
+
+def tight_json(conversions: Sequence[TightConversion]) -> dict[str, Any]:
+    """Tight levels with their witnesses as plain values."""
+    return {
+        "given": [notion.spec for notion in conversions[0].source],
+        "prior": _distribution(conversions[0].prior),
+        "implied": [
+            {
+                "name": type(found.target).__name__,
+                "levels": [
+                    {
+                        "level": entry.level,
+                        "attained": entry.attained,
+                        "over": entry.over,
+                        "under": entry.under,
+                        "method": entry.method,
+                        "witness": None
+                        if entry.witness is None
+                        else mechanism_to_json(entry.witness),
+                    }
+                    for entry in found.levels
+                ],
+                "reason": found.reason,
+            }
+            for found in conversions
+        ],
+    }
+
+
+def _distribution(prior: Prior) -> dict[str, Any]:
+    return {
+        "labels": [label_to_json(label) for label in prior.labels],
+        "probabilities": prior.probabilities.tolist(),
+    }

@@ -1,0 +1,518 @@
+"""Tables of results: rows made once, which a terminal, a page and JSON show each in its way.
+
+A :class:`Table` holds values, not their looks. A :class:`Cell` says what its value is (a level in
+nats, a probability, a label); how many digits that gets is for the medium to say:
+:func:`mechdesign.views.text.rich_table` for a terminal, :func:`mechdesign.views.html.html_table`
+for a page, :meth:`Table.records` for JSON.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from .. import __version__
+from ..certificate.certificate import gap_in_words, gap_out_of
+from ..data import EXAMPLES
+from ..labels import Label, listing, short_names, shorten
+from ..mechanism import Mechanism
+from ..prior import Prior
+
+if TYPE_CHECKING:
+    from .._audit import AuditReport
+    from .._compare.comparison import Comparison
+    from ..privacy.notion import Check
+    from ..release._estimate import Estimate
+    from ..solve._design import Design
+    from ..theory import Erratum, Implication, Outcome, Theorem, TightConversion
+
+#: What a cell can hold. A level is a bound, which a medium may round up but never down by choice; a
+#: chance is a probability, shown as 0 or 1 only where it is that.
+Kind = Literal["text", "label", "number", "level", "chance", "verdict"]
+
+# Libraries whose version matters to who wants the same numbers again.
+_LIBRARIES = ("numpy", "scipy", "highspy", "clarabel", "python-flint", "matplotlib", "jinja2")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value of a table.
+
+    Attributes
+    ----------
+    value : the value itself: a float, a label, a text; ``None`` for an empty cell
+    kind : what it is
+    digits : significant digits of a number, or how many characters a terminal shows of a label;
+        the medium decides where it is ``None``
+    short : for a label, a text of one line that no other label in the table has
+    after : text that follows the value
+    """
+
+    value: Any
+    kind: Kind = "text"
+    digits: int | None = None
+    short: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """The head of a column.
+
+    Attributes
+    ----------
+    key : name of its values in :meth:`Table.records`
+    head : what stands above it; a label where the column is that of a symbol
+    is_number : whether its cells are set to the right
+    is_idle : whether it is that of an outcome that never occurs
+    """
+
+    key: str
+    head: Cell
+    is_number: bool = False
+    is_idle: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, columns, rows and notes. The first cell of a row says what the row is about.
+
+    Attributes
+    ----------
+    title : what the table shows
+    columns : heads of the columns
+    rows : one tuple of cells per row, one cell per column
+    foot : rows that sum up, below a line
+    notes : what belongs below, such as how much is not shown
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    foot: tuple[tuple[Cell, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def has_heads(self) -> bool:
+        """Whether anything stands above the columns."""
+        return any(column.head.value != "" for column in self.columns)
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary of plain values per row, without the foot."""
+        keys = [column.key for column in self.columns]
+        return [dict(zip(keys, (cell.value for cell in row), strict=True)) for row in self.rows]
+
+
+def text(value: object) -> Cell:
+    """A cell of text."""
+    return Cell(str(value))
+
+
+def number(value: float | None, digits: int | None = None) -> Cell:
+    """A cell of a number, empty for ``None``."""
+    return Cell(None if value is None else float(value), "number", digits)
+
+
+def _chance(value: float) -> Cell:
+    return Cell(float(value), "chance")
+
+
+def column(key: str, head: str | None = None, *, is_number: bool = False) -> Column:
+    """A column with a head of text, its key where no other is given."""
+    return Column(key, text(key if head is None else head), is_number)
+
+
+# A kernel and what it leaks
+
+
+def kernel_table(
+    mechanism: Mechanism,
+    prior: Prior,
+    *,
+    most: int | None = None,
+    rows: int | None = None,
+    columns: int | None = None,
+) -> Table:
+    """P(output | input) with the prior beside it and the distribution of the outputs below.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    prior : Prior over its inputs
+    most : int, optional
+        Among more outputs than this, those that never occur are left out and named in a note.
+    rows, columns : int, optional
+        Inputs and outputs beyond these numbers are left out and counted in a note.
+    """
+    q = mechanism.output_distribution(prior)
+    shown = list(range(len(q)))
+    notes = []
+    if most is not None and len(q) > most:
+        shown = [j for j in shown if q[j] > 0]
+        idle = [label for j, label in enumerate(mechanism.outputs) if q[j] == 0]
+        notes += [f"Never reported: {listing(idle, 8)}."] if idle else []
+    hidden = [len(_after(mechanism.inputs, rows)), len(_after(shown, columns))]
+    if any(hidden):
+        notes.append(f"{hidden[0]} more inputs, {hidden[1]} more outputs not shown")
+    shown = shown[:columns]
+    outputs = _labels(mechanism.outputs, width=12, page=24)
+    heads = (Column(f"output.{j}", outputs[j], True, bool(q[j] == 0)) for j in shown)
+    probabilities = prior.probabilities.tolist()
+    return _table(
+        "P(output | input)",
+        ["input", column("prior", is_number=True), *heads],
+        (
+            [name, _chance(probabilities[i]), *(_chance(mechanism.kernel[i, j]) for j in shown)]
+            for i, name in enumerate(_labels(mechanism.inputs)[:rows])
+        ),
+        foot=(_row("output", "", *(_chance(q[j]) for j in shown)),),
+        notes=tuple(notes),
+    )
+
+
+def leakage_table(report: AuditReport) -> Table:
+    """The levels that a kernel has, each with the outcome and the hypotheses that decide it.
+
+    Below them the leakages that average over outcomes, and the chance of guessing the secret.
+    """
+    names = dict(zip(report.mechanism.outputs, _labels(report.mechanism.outputs), strict=True))
+    rows = []
+    for name, leakage, field, worst in report.entries():
+        level, short = Cell(worst.level, "level"), type(leakage.notion).__name__
+        if len(leakage.levels) > 1:
+            name, short = f"{name} {field}", f"{short} {field.replace('epsilon', 'ε')}"
+        notion = Cell(name, "label", short=short)
+        rows.append([notion, level, names[worst.output], worst.about])
+    guesses = f"{report.prior_vulnerability:.4f} → {report.posterior_vulnerability:.4f}"
+    averages = report.averages.items()
+    return _table(
+        "Leakage in nats",
+        [
+            "notion",
+            column("level", is_number=True),
+            column("output", "worst outcome"),
+            column("about", "largest ratio of likelihoods"),
+        ],
+        rows,
+        foot=(
+            *(_row(name, number(level), "(average)", "") for name, level in averages),
+            _row("guessing the secret", guesses, "(before → after)", ""),
+        ),
+    )
+
+
+def outcome_table(report: AuditReport, most: int | None = None) -> Table:
+    """The leakage of each outcome under each notion, in nats; the rows of ``report.table()``.
+
+    Outcomes after the first ``most`` are counted in a note.
+    """
+    rows = report.table()
+    keys = [key for key in rows[0] if key != "output"]
+    heads = [column(key, key.replace("epsilon_", ""), is_number=True) for key in keys]
+    return _table(
+        "Leakage of each outcome in nats",
+        ["output", *heads],
+        (
+            [
+                name,
+                *(_chance(row[k]) if k == "probability" else Cell(row[k], "level") for k in keys),
+            ]
+            for name, row in zip(_labels(report.mechanism.outputs)[:most], rows, strict=False)
+        ),
+        notes=_more(rows, most, "outcomes"),
+    )
+
+
+def belief_table(mechanism: Mechanism, prior: Prior, most: int | None = None) -> Table:
+    """What a report can make of the belief in each symbol of positive mass.
+
+    Its prior probability, the smallest and the largest posterior after an outcome that can occur,
+    and, decided exactly, whether an outcome can rule it out or leave only it. Symbols after the
+    first ``most`` are counted in a note.
+    """
+    from ..theory.disclosure import compatible_symbols
+
+    posterior = mechanism.posterior(prior)
+    outputs = _labels(mechanism.outputs)
+    symbols = _labels(prior.labels, page=60)
+    left = compatible_symbols(mechanism, prior)
+    used = [j for j, label in enumerate(mechanism.outputs) if label in left]
+    probabilities = prior.probabilities.tolist()
+    rows = []
+    for x in prior.support[:most].tolist():
+        label, row = prior.labels[x], posterior[x, used]
+        low, high = int(np.argmin(row)), int(np.argmax(row))
+        states = []
+        if (label,) in left.values():
+            states.append("can be certain")
+        if any(label not in possible for possible in left.values()):
+            states.append("or ruled out" if states else "can be ruled out")
+        rows.append(
+            [
+                symbols[x],
+                number(probabilities[x], 4),
+                number(row[low], 4),
+                outputs[used[low]],
+                number(row[high], 4),
+                outputs[used[high]],
+                " ".join(states),
+            ]
+        )
+    return _table(
+        "Beliefs before and after a report",
+        [
+            "value",
+            column("before", is_number=True),
+            column("least", is_number=True),
+            column("least_after", "after"),
+            column("most", is_number=True),
+            column("most_after", "after"),
+            column("certainty", ""),
+        ],
+        rows,
+        notes=_more(prior.support.tolist(), most, "values"),
+    )
+
+
+# A design and its proof
+
+
+def certificate_table(found: Design) -> Table:
+    """Value, bound, gap, the exact verdicts, and where they come from."""
+    c, unit = found.certificate, found.utility.gap_unit
+    source = f"  (by weak duality, from {c.bound_source})"
+    gain = "" if c.gain_gap is None else f", {c.gain_gap:.2g} of what can be gained"
+    lost = gap_out_of(c.repair_loss, unit.replace("utility range", "range"))
+    rows: list[tuple[str, object]] = [
+        ("value", number(c.value, 12)),
+        ("upper bound", Cell(c.bound, "level", 12, after=source)),
+    ]
+    if c.rests_on_floats:
+        rows.append(("rests on", "the function that was given, evaluated in floats"))
+    rows.append(("gap", f"{gap_out_of(c.gap, unit)}{gain}"))
+    for check in c.checks:
+        levels = ", ".join(f"{level:.12g}" for level in check.achieved)
+        said = f": exact check, achieved {levels} nats"
+        rows.append((str(check.notion), Cell(check.verdict, "verdict", after=said)))
+    rows.append(("method", f"{found.method} ({c.solver})"))
+    rows.append(("repair", f"{c.repair}; utility lost {lost}"))
+    if found.scope:
+        rows.append(("scope", found.scope))
+    rows.append(("fingerprint", c.fingerprint))
+    return _pairs("Certificate", rows)
+
+
+def check_table(checks: Iterable[Check]) -> Table:
+    """The exact verdict on each notion asked, with the outcome and hypotheses that decide it."""
+    return _pairs(
+        "Exact checks",
+        ((c.notion, Cell(c.verdict, "verdict", after=f": {c.evidence}")) for c in checks),
+    )
+
+
+def version_table() -> Table:
+    """Versions of mechdesign, Python, and the libraries that the numbers rest on."""
+    rows = [("mechdesign", __version__), ("Python", platform.python_version())]
+    for name in _LIBRARIES:
+        try:
+            rows.append((name, metadata.version(name)))
+        except metadata.PackageNotFoundError:
+            rows.append((name, "not installed"))
+    return _pairs("Versions", rows)
+
+
+# Comparisons and estimates
+
+
+def frontier_table(found: Comparison, prior: str, utility: str) -> Table:
+    """The best value of each notion at each target, for one prior and utility."""
+    from .._compare.comparison import MATCHED_BY
+
+    header, lines = found.pivot(prior, utility)
+    return _table(
+        f"Best {utility} of {prior} by {MATCHED_BY[found.match]}",
+        [column(name, is_number=True) for name in header],
+        ([number(value, 6) for value in line] for line in lines),
+    )
+
+
+def point_table(found: Comparison, prior: str, utility: str) -> Table:
+    """Every design of one prior and utility, with its bound and the levels that it has."""
+    from .._compare.comparison import MATCHED_BY
+
+    numbers = {
+        "target": MATCHED_BY[found.match],
+        "value": "value",
+        "bound": "bound",
+        "gap": "gap",
+        "achieved_pml": "achieved PML",
+        "achieved_ldp": "achieved LDP",
+        "implied_ldp": "implied LDP",
+    }
+    heads = [column(key, head, is_number=True) for key, head in numbers.items()]
+    return _table(
+        f"{utility}, {prior}",
+        ["notion", column("privacy", "asked"), *heads, "method"],
+        (
+            [
+                point.notion,
+                ", ".join(map(str, point.design.notions)),
+                number(point.target, 6),
+                number(point.value, 8),
+                Cell(point.bound, "level", 8),
+                gap_in_words(point.gap),
+                *(
+                    Cell(level, "level", 6)
+                    for level in (point.achieved_pml, point.achieved_ldp, point.implied_ldp)
+                ),
+                point.method,
+            ]
+            for point in found.points
+            if (point.prior, point.utility) == (prior, utility)
+        ),
+    )
+
+
+def prior_table(prior: Prior, most: int | None = None) -> Table:
+    """The symbols of a prior and their masses; those after the first ``most`` are counted."""
+    masses = (number(mass, 6) for mass in prior.probabilities.tolist())
+    rows = zip(_labels(prior.labels)[:most], masses, strict=False)
+    heads = ("symbol", column("mass", is_number=True))
+    return _table("Prior", heads, rows, notes=_more(prior.labels, most, "symbols"))
+
+
+def estimate_table(made: Estimate) -> Table:
+    """Each estimated frequency with its standard error and interval."""
+    names = ("estimate", "error", "lower", "upper")
+    return _table(
+        "Estimates",
+        ["label", *names],
+        ([Cell(row["label"], "label"), *(number(row[n]) for n in names)] for row in made.rows()),
+    )
+
+
+def example_table() -> Table:
+    """The tables that are shipped."""
+    return _table(
+        "Shipped tables",
+        ["table", "columns", "people", "source"],
+        ([t.name, ", ".join(t.columns), t.people, t.source] for t in EXAMPLES.values()),
+    )
+
+
+# Results of the papers
+
+
+def theorem_table(results: Iterable[Theorem]) -> Table:
+    """Identifier, statement, whether it is tight, and source of each result."""
+    return _table(
+        "Results",
+        ["id", "statement", "tight", "source"],
+        ([r.id, r.statement, "yes" * r.tight, r.source or "derived here"] for r in results),
+    )
+
+
+def claim_table(outcomes: Iterable[tuple[Theorem, Outcome]]) -> Table:
+    """Which results held where they were checked, and the claim of each that came closest."""
+    rows = []
+    for result, outcome in outcomes:
+        claim = outcome.worst
+        said = f"{claim.about}: {claim.found:.6g} {claim.relation} {claim.claimed:.6g}"
+        verdict = Cell("yes" if outcome.ok else "NO", "verdict")
+        rows.append([result.id, verdict, outcome.claims, said])
+    heads = ["id", "holds", "claims", column("closest", "closest claim")]
+    return _table("Checked results", heads, rows)
+
+
+def erratum_table(entries: Iterable[Erratum]) -> Table:
+    """Place, kind, printed and corrected statement of each erratum."""
+    return _table(
+        "Errata",
+        ["id", "where", "kind", "printed", "corrected"],
+        ([e.id, f"{e.source}, {e.place}", e.kind, e.printed, e.corrected] for e in entries),
+    )
+
+
+def implied_table(
+    entries: Iterable[Implication], digits: int, smallest: dict[str, str] | None = None
+) -> Table:
+    """Each implied level with the results it rests on, or why there is none.
+
+    ``smallest`` are the least levels that hold, by the name of the notion, where they are known; no
+    column is theirs without it.
+    """
+    rows = []
+    for entry in entries:
+        steps = [*map(str, entry.derivation), *([entry.reason] if entry.reason else [])]
+        least = [] if smallest is None else [smallest.get(entry.name, "")]
+        level = shown_levels(entry.levels, digits)
+        rows.append([entry.name, level, *least, "\n".join(steps or ["given"])])
+    least = [] if smallest is None else ["smallest"]
+    heads = ["guarantee", column("level", "level in nats"), *least, "by"]
+    return _table("Implied guarantees", heads, rows)
+
+
+def tight_table(conversions: Sequence[TightConversion]) -> Table:
+    """Each smallest level with what decides it and what a witness attains."""
+    rows = []
+    for found in conversions:
+        name = type(found.target).__name__
+        for entry in found.levels:
+            attained = "no witness" if entry.witness is None else f"{entry.attained:.12g}"
+            pair = f"{shorten(entry.over, 30)} against {shorten(entry.under, 30)}"
+            rows.append([name, shown_levels([entry.level], 12), attained, pair, entry.method])
+    heads = ["guarantee", column("level", "level in nats"), "attained", "decided by", "method"]
+    return _table("Smallest levels that always hold", heads, rows)
+
+
+def shown_levels(levels: Iterable[float], digits: int) -> str:
+    """Levels in words, rounded up so that they still hold."""
+    from ..theory.conversions import rounded_up
+
+    return ", ".join("infinite" if math.isinf(v) else rounded_up(v, digits) for v in levels)
+
+
+def _table(
+    title: str, heads: Iterable[object], rows: Iterable[Iterable[object]], **more: Any
+) -> Table:
+    """A table with heads and cells of text where they are neither columns nor cells."""
+    return Table(
+        title,
+        tuple(head if isinstance(head, Column) else column(str(head)) for head in heads),
+        tuple(_row(*row) for row in rows),
+        **more,
+    )
+
+
+def _row(*values: object) -> tuple[Cell, ...]:
+    return tuple(value if isinstance(value, Cell) else text(value) for value in values)
+
+
+def _after(things: Sequence[Any], most: int | None) -> Sequence[Any]:
+    """What is left of a sequence after its first ``most``, nothing where there is no limit."""
+    return things[len(things) if most is None else most :]
+
+
+def _more(things: Sequence[Any], most: int | None, name: str) -> tuple[str, ...]:
+    """A note on how many are not shown, if any."""
+    hidden = len(_after(things, most))
+    return (f"{hidden} more {name} not shown",) if hidden else ()
+
+
+def _labels(labels: Sequence[Label], width: int = 18, page: int = 40) -> list[Cell]:
+    """Cells of labels, cut to a width on a terminal, told apart within a width in a page."""
+    names = short_names(labels, page)
+    return [
+        Cell(label, "label", width, short=name) for label, name in zip(labels, names, strict=True)
+    ]
+
+
+def _pairs(title: str, rows: Iterable[Iterable[object]]) -> Table:
+    """A table of names and values, without heads."""
+    return _table(title, [column("name", ""), column("value", "")], rows)
