@@ -12,8 +12,8 @@ from mechdesign.errors import NoMethodError
 from mechdesign.exact import dot
 from mechdesign.privacy import databases
 from mechdesign.privacy.hypotheses import _large_product
-from mechdesign.solve.blockwise import Blockwise
 from mechdesign.solve.certificate import certify
+from mechdesign.solve.interior_point import Blockwise
 from mechdesign.solve.problem import state_problem
 
 LOSS = md.utility.Distance("absolute")

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import NoMethodError, SolverError, UnknownNameError, quote
-from .blockwise import Blockwise
 from .closed_form import CLOSED_FORMS
 from .column_generation import ColumnGeneration
 from .conic import Clarabel
 from .epigraphs import EpigraphClarabel, EpigraphHighs
+from .interior_point import Blockwise, Structured
 from .linear_program import SIMPLEX_ENTRIES, Cvxpy, HighsInteriorPoint, HighsSimplex
 from .methods import Method
 from .problem import AnyProblem, Problem
 from .simplex import SIMPLICES
-from .structured import Structured
 from .vertices import Vertices
 from .window import Window
 
