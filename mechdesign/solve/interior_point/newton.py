@@ -50,7 +50,7 @@ class StructuredOptions(Options):
     warm_entries : entries of the largest kernel for which it is kept
     """
 
-    tolerance: float = 3e-9
+    tolerance: float = 3e-12
     start: float = 3.0
     target_power: float = 0.5
     clip: float = 5.0

@@ -26,7 +26,7 @@ _SHORTEST = 1e-7
 
 @dataclass(frozen=True)
 class Options:
-    """Heuristics of both methods; ``python -m benchmarks.ablation_interior_point`` measures them.
+    """Heuristics of both methods; ``python -m benchmarks ablation-interior-point`` measures them.
 
     Attributes
     ----------
