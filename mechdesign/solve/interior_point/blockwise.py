@@ -47,15 +47,16 @@ class BlockwiseOptions(Options):
     Attributes
     ----------
     refinements : rounds of iterative refinement of a direction, as long as residuals halve
-    patience : iterations without a smaller error after which the best point is taken
     """
 
     tolerance: float = 1e-9
     refinements: int = 5
-    patience: int = 3
 
 
 DEFAULTS = BlockwiseOptions()
+
+# Of dual feasibility, of the inequalities and of the row sums.
+Residuals = tuple[Array, Array, Array]
 
 
 @dataclass
@@ -87,10 +88,17 @@ class _Point:
         return longest_step(float(primal)), longest_step(float(dual))
 
 
+def _images(at: _Point, rows: Array, n: int) -> Residuals:
+    """Left-hand sides of dual feasibility, of the inequalities and of the row sums."""
+    dual = at.w @ rows - at.z
+    dual[:, :n] += at.prices
+    return dual, at.v @ rows.T + at.s, at.v[:, :n].sum(axis=0)
+
+
 class _Newton:
     """The Newton systems at one point, factorised once and solved for two right-hand sides."""
 
-    def __init__(self, cost: Array, rows: Array, at: _Point, options: BlockwiseOptions) -> None:
+    def __init__(self, rows: Array, at: _Point, options: BlockwiseOptions) -> None:
         from scipy.linalg.lapack import dpotri
 
         self.rows, self.at, self.n = rows, at, len(at.prices)
@@ -109,42 +117,27 @@ class _Newton:
         total = self.inverses[:, : self.n, : self.n].sum(axis=0)
         self.scale = 1 / np.sqrt(total.diagonal())
         self.factor = cholesky(total * (self.scale[:, None] * self.scale), added)
-        self.residual_dual = cost + at.w @ rows - at.z
-        self.residual_dual[:, : self.n] += at.prices
-        self.residual_rows = at.v @ rows.T + at.s
-        self.residual_sums = at.v[:, : self.n].sum(axis=0) - 1
 
-    def residual(self) -> float:
-        """What the recomputed bound makes of the residuals: rounding grows in the multipliers."""
-        primal = max(np.abs(self.residual_sums).max(), np.abs(self.residual_rows).max(initial=0.0))
-        return self.n * float(np.abs(self.residual_dual).max() + primal)
-
-    def direction(self, change_v: Array, change_s: Array) -> _Point:
-        """The step at which v∘z and s∘w change by the given amounts, refined."""
-        at, rows, n = self.at, self.rows, self.n
-        sought = self.residual_dual, self.residual_rows, self.residual_sums
-        step = self._solve(*sought, change_v, change_s)
-        least = np.inf
+    def direction(self, off: Residuals, change_v: Array, change_s: Array) -> _Point:
+        """The step that mends residuals and changes v∘z and s∘w by given amounts, refined."""
+        at, rows = self.at, self.rows
+        step, least = self._solve(off, change_v, change_s), np.inf
         for _ in range(self.refinements):
-            dual = sought[0] + step.w @ rows - step.z
-            dual[:, :n] += step.prices
-            slack = sought[1] + step.v @ rows.T + step.s
-            sums = sought[2] + step.v[:, :n].sum(axis=0)
-            left = max(np.abs(part).max(initial=0.0) for part in (dual, slack, sums))
-            if not left < least / 2:
+            dual, slack, sums = _images(step, rows, self.n)
+            left = off[0] + dual, off[1] + slack, off[2] + sums
+            size = max(np.abs(part).max(initial=0.0) for part in left)
+            if not size < least / 2:
                 break
-            least = left
+            least = size
             left_v = change_v - at.z * step.v - at.v * step.z
             left_s = change_s - at.w * step.s - at.s * step.w
-            step = step.moved(self._solve(dual, slack, sums, left_v, left_s), 1.0, 1.0)
+            step = step.moved(self._solve(left, left_v, left_s), 1.0, 1.0)
         return step
 
-    def _solve(
-        self, dual: Array, slack: Array, sums: Array, change_v: Array, change_s: Array
-    ) -> _Point:
+    def _solve(self, off: Residuals, change_v: Array, change_s: Array) -> _Point:
         from scipy.linalg.lapack import dpotrs
 
-        at, rows, n = self.at, self.rows, self.n
+        at, rows, n, (dual, slack, sums) = self.at, self.rows, self.n, off
         right = change_v / at.v - dual - ((at.w * slack + change_s) / at.s) @ rows
         free = np.matmul(self.inverses, right[:, :, None])[:, :, 0]
         missing = free[:, :n].sum(axis=0) + sums
@@ -159,7 +152,7 @@ class _Path:
 
     def __init__(self, cost: Array, rows: Array, n: int, options: BlockwiseOptions) -> None:
         m, size = cost.shape
-        self.cost, self.rows, self.options = cost, rows, options
+        self.cost, self.rows, self.n, self.options = cost, rows, n, options
         # A constant kernel with slacks as they are, and prices just above every gain.
         v = np.full((m, size), 1 / m)
         s = np.maximum(-(v @ rows.T), 1e-2 / m)
@@ -167,27 +160,32 @@ class _Path:
         self.best, self.least = self.at, np.inf
 
     def error(self) -> float:
-        self.newton = _Newton(self.cost, self.rows, self.at, self.options)
-        error = self.at.gap() + self.newton.residual()
+        dual, slack, sums = _images(self.at, self.rows, self.n)
+        self.off = self.cost + dual, slack, sums - 1
+        # What the recomputed bound makes of this point: rounding grows in the multipliers.
+        primal = max(np.abs(part).max(initial=0.0) for part in self.off[1:])
+        error = self.at.gap() + self.n * float(np.abs(self.off[0]).max() + primal)
         if error < self.least:
             self.best, self.least = self.at, error
         return error
 
     def step(self) -> float:
-        at, gap = self.at, self.at.gap()
+        at, gap, newton = self.at, self.at.gap(), _Newton(self.rows, self.at, self.options)
         mu = gap / (at.v.size + at.s.size)
-        affine = self.newton.direction(-at.v * at.z, -at.s * at.w)
+        affine = newton.direction(self.off, -at.v * at.z, -at.s * at.w)
         lengths = (min(1.0, length) for length in at.longest(affine))
         target = mu * centring_parameter(at.moved(affine, *lengths).gap(), gap)
-        step = self.newton.direction(
-            target - at.v * at.z - affine.v * affine.z, target - at.s * at.w - affine.s * affine.w
+        step = newton.direction(
+            self.off,
+            target - at.v * at.z - affine.v * affine.z,
+            target - at.s * at.w - affine.s * affine.w,
         )
         if not np.isfinite(step.prices).all():
             raise np.linalg.LinAlgError("the prices are beyond floats")
         share = self.options.step_share
         primal, dual = (min(1.0, share * length) for length in at.longest(step))
         self.at = at.moved(step, primal, dual)
-        return max(primal, dual)
+        return min(primal, dual)
 
 
 class Blockwise(LinearMethod):
@@ -234,7 +232,7 @@ class Blockwise(LinearMethod):
         cost = -program.cost.reshape(m, program.block)
         with one_thread():
             path = _Path(cost, rows / scale[:, None], n, self.options)
-            steps, _ = follow(path, self.options.tolerance, self.options.patience, 1.0)
+            steps, _ = follow(path, self.options)
         point = path.best
         if not np.isfinite(point.v).all():
             raise SolverError(f"the blockwise method broke down on {problem}; try 'clarabel'")

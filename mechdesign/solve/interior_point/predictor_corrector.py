@@ -31,11 +31,13 @@ class Options:
     Attributes
     ----------
     tolerance : complementarity and residuals at which to stop, in units of the utility range
+    patience : iterations without a smaller error after which the method gives up
     step_share : share of the way to the boundary that a step takes
     regularisation : relative addition to the diagonals of the Newton systems
     """
 
     tolerance: float
+    patience: int = 5
     step_share: float = 0.9995
     regularisation: float = 1e-13
 
@@ -50,26 +52,23 @@ class Iterate(Protocol):
         """Move once; the shorter of both step lengths. Raises ``LinAlgError``."""
 
 
-def follow(iterate: Iterate, tolerance: float, patience: int, share: float) -> tuple[int, bool]:
-    """Step until the error is at most the tolerance; steps taken, and whether it came so far.
-
-    It also ends when the error has not fallen below a share of its least for so many steps.
-    """
+def follow(iterate: Iterate, options: Options) -> tuple[int, bool]:
+    """Step until the error is at most the tolerance; steps taken, and whether it came so far."""
     least, since = math.inf, 0
     for taken in range(_ITERATIONS):
         error = iterate.error()
-        if error <= tolerance:
+        if error <= options.tolerance:
             return taken, True
-        least, since = (error, 0) if error < share * least else (least, since + 1)
-        if since == patience:
+        least, since = (error, 0) if error < least else (least, since + 1)
+        if since == options.patience:
             return taken, False
         try:
             moved = iterate.step()
         except np.linalg.LinAlgError:
             return taken, False
         if not moved >= _SHORTEST:
-            return taken + 1, iterate.error() <= tolerance
-    return _ITERATIONS, iterate.error() <= tolerance
+            return taken + 1, iterate.error() <= options.tolerance
+    return _ITERATIONS, iterate.error() <= options.tolerance
 
 
 def centring_parameter(affine: float, gap: float) -> float:
@@ -86,17 +85,19 @@ def cholesky(system: Array, regularisation: float) -> Array:
     """Lower factor of a matrix whose diagonal is regularised, relative to itself.
 
     With many outputs of equal value the matrix is singular to working precision near the end; the
-    next iterations make up for what is added [Wright1999]. Raises ``LinAlgError`` where it is not
-    positive definite even so.
+    next iterations make up for what is added [Wright1999]. Raises ``LinAlgError`` where even 10⁴
+    times as much does not make it positive definite.
     """
     from scipy.linalg.lapack import dpotrf
 
-    system.flat[:: len(system) + 1] *= 1 + regularisation
-    factor, failed = dpotrf(system, lower=1, clean=0)
-    if failed:
-        raise np.linalg.LinAlgError("the Newton system is not positive definite")
-    found: Array = factor
-    return found
+    diagonal = system.diagonal().copy()
+    for added in (regularisation, 1e2 * regularisation, 1e4 * regularisation):
+        system.flat[:: len(system) + 1] = diagonal * (1 + added)
+        factor, failed = dpotrf(system, lower=1, clean=0)
+        if not failed:
+            found: Array = factor
+            return found
+    raise np.linalg.LinAlgError("the Newton system is not positive definite")
 
 
 @cache

@@ -25,8 +25,6 @@ Places = NDArray[np.intp]
 #: Largest e^ε it is used for; beyond, squares of it would drown the rest.
 LARGEST_FACTOR = 1e7
 DEFAULTS = StructuredOptions()
-# Iterations without a gap of 0.7 of the least before.
-_PATIENCE, _SHARE = 25, 0.7
 # A slack starts at no less than this share of what the former had of its centre's.
 _INSIDE = 0.1
 # Outputs left out come back when they would pay more than this; rounds of that, at most.
@@ -102,7 +100,7 @@ def solve_columns(
     else:
         point = warm_point(cone, warm_start.point)
     path = _Path(Newton(p, c, targets, point, options), outputs, screen)
-    iterations, converged = follow(path, options.tolerance, _PATIENCE, _SHARE)
+    iterations, converged = follow(path, options)
     newton = path.newton
     if options.restores_rows:
         newton.restore_rows()
@@ -139,7 +137,7 @@ class _Path:
             self.warm_start = WarmStart(newton.point.on(everything), self.outputs)
         moved = newton.iterate(self._gap)
         self._taken += 1
-        early = self._taken <= 3 or (self._remembers and self.warm_start is None)
+        early = self._remembers and self.warm_start is None
         if self.screen and not early and self._gap > options.drop_until:
             self._drop_vanished()
         return moved
