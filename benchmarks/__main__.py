@@ -1,4 +1,4 @@
-"""``python -m benchmarks run``, ``table`` and ``list``."""
+"""``python -m benchmarks run``, ``table``, ``list`` and ``ablation-interior-point``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from .ablation_interior_point import app as ablation_interior_point
 from .cases import GROUPS
 from .drivers import DRIVERS
 from .readme import write_table
@@ -22,6 +23,7 @@ RESULTS = HERE / "results.jsonl"
 BEGIN, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(ablation_interior_point, name="ablation-interior-point")
 
 
 @app.command("list")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import ablation_interior_point as ablation  # noqa: E402
 from benchmarks import regimes  # noqa: E402
 from benchmarks.__main__ import BEGIN, END, markdown, summarise  # noqa: E402
 from benchmarks.cases import GROUPS, Case  # noqa: E402
@@ -20,6 +22,8 @@ from benchmarks.drivers import DRIVERS  # noqa: E402
 from benchmarks.sampling import DRIVERS as SAMPLERS  # noqa: E402
 from benchmarks.sampling import markdown as sampling_markdown  # noqa: E402
 from benchmarks.sampling import measure  # noqa: E402
+from mechdesign.solve.interior_point.blockwise import BlockwiseOptions  # noqa: E402
+from mechdesign.solve.interior_point.newton import StructuredOptions  # noqa: E402
 
 SMALL = Case("small", 12, 12, "LDP", "hamming", "dirichlet")
 
@@ -193,3 +197,54 @@ def test_every_point_of_a_comparison_of_regimes_is_certified():
     for point in found:
         assert point.design.certificate.is_optimal
         assert {str(check.verdict) for check in point.design.certificate.checks} == {"yes"}
+
+
+# What the heuristics of the interior point buy
+
+
+def test_every_heuristic_of_the_interior_point_is_switched_off_in_the_ablation():
+    changes = [change for group in ablation.VARIANTS.values() for change in group.values()]
+    moved = {name for change in changes for name in change}
+    for options in (StructuredOptions, BlockwiseOptions):
+        # The tolerance is an accuracy, not a heuristic.
+        assert {field.name for field in dataclasses.fields(options)} - {"tolerance"} <= moved
+
+
+def test_recorded_ablations_cover_every_variant_and_instance():
+    rows = [json.loads(line) for line in ablation.ROWS.read_text(encoding="utf-8").splitlines()]
+    found = {(row["group"], row["variant"], row["instance"]) for row in rows}
+    asked = {
+        (group, variant, str(instance))
+        for group, instances in ablation.INSTANCES.items()
+        for variant in ablation.VARIANTS[group]
+        for instance in instances
+    }
+    assert found == asked
+    assert all(row["converged"] for row in rows if row["variant"] == "as it is")
+
+
+@pytest.mark.parametrize(
+    ("group", "notion", "change"),
+    [
+        ("structured", "LDP", {"step_share": 0.5}),
+        ("warm starts", "PML", {"cold": True}),
+        ("blockwise", "Pufferfish+PML", {"step_share": 0.5}),
+    ],
+)
+def test_a_switch_changes_the_counts_and_not_the_optimum(group, notion, change):
+    instance = ablation.Instance(8, notion, "random", "dirichlet", (0.5, 0.6))
+    before, after = (ablation.measure(group, instance, c) for c in ({}, change))
+    assert before["iterations"] < after["iterations"]
+    assert max(before["gap"], after["gap"]) < 1e-6
+
+
+def test_the_table_of_the_ablation():
+    counts = {"factorisations": 10, "multiplications": 100, "converged": True, "gap": 1e-9}
+    rows = [
+        {"group": "g", "variant": v, "instance": i, "iterations": steps, **counts}
+        for v, steps in (("as it is", 10), ("no clipping", 15))
+        for i in "ab"
+    ]
+    text = ablation.markdown(rows)
+    assert "**g**: 2 instances, 20 iterations as it is" in text
+    assert "| no clipping | 1.50 | 1.00 | 1.00 | 0 | 1e-09 |" in text

@@ -1,4 +1,4 @@
-"""The interior point from inside: starts, weighted aims, row sums, and what neighbours remember."""
+"""The interior point from inside: starts, weighted targets, row sums, warm starts, pricing."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 import mechdesign as md
 from mechdesign.certificate import bounds
-from mechdesign.solve import interior_point, newton
-from mechdesign.solve.interior_point import solve_columns
-from mechdesign.solve.newton import Newton
+from mechdesign.solve.interior_point import Structured
+from mechdesign.solve.interior_point.newton import Newton, StructuredOptions
+from mechdesign.solve.interior_point.pricing import best_columns
+from mechdesign.solve.interior_point.structured import (
+    central_point,
+    cone_of,
+    relative_targets,
+    solve_columns,
+    warm_point,
+)
 from mechdesign.solve.problem import state_problem
 from mechdesign.solve.program import TwoSided
-from mechdesign.solve.structured import Structured
 
 SIDES = {
     "ratio": TwoSided(0.0, np.inf, 2.7),
@@ -24,17 +31,22 @@ SIDES = {
 kinds = pytest.mark.parametrize("kind", SIDES)
 
 
-def worths(seed, n, m):
-    """A prior, and worth of outputs of order one or less."""
+def objectives(seed, n, m):
+    """A prior, and objectives of outputs of order one or less."""
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(n))
     return p, p * (rng.random((m, n)) - 1)
 
 
-def started(kind, steps, n=12, m=9, seed=0):
-    p, c = worths(seed, n, m)
-    aims = interior_point._aims(c)
-    state = Newton(p, c, aims, interior_point._central(c, SIDES[kind], aims))
+def begun(kind, p, c, **keywords):
+    """The iteration at its central start."""
+    targets = relative_targets(c, 0.5)
+    start = central_point(c, cone_of(SIDES[kind]), targets, 3.0)
+    return Newton(p, c, targets, start, StructuredOptions(), **keywords)
+
+
+def started(kind, steps, n=12, m=9, seed=0, **keywords):
+    state = begun(kind, *objectives(seed, n, m), **keywords)
     for _ in range(steps):
         state.iterate(state.gap())
     return state
@@ -45,10 +57,10 @@ def assert_consistent(point, p):
     assert point.slacks.min() > 0
     np.testing.assert_allclose(
         point.slacks.sum(axis=0),
-        (point.upper - point.lower) * point.scales[:, None] * np.ones(len(p)),
+        (point.cone.upper - point.cone.lower) * point.scales[:, None] * np.ones(len(p)),
         rtol=1e-9,
     )
-    if point.link:
+    if point.cone.linked:
         np.testing.assert_allclose(point.columns @ p, point.scales, rtol=1e-9)
 
 
@@ -64,33 +76,35 @@ def test_points_stay_inside_and_consistent(kind, steps):
 def test_the_residual_is_what_it_says(kind):
     """It is only updated by step lengths; measured afresh it is the same."""
     state = started(kind, 4)
-    z, point = state.point.weights, state.point
+    z, point = state.point.multipliers, state.point
     off = state.c - point.prices + z[0] - z[1] - point.theta[:, None] * state.p
-    unbalanced = point.lower * z[0].sum(axis=1) - point.upper * z[1].sum(axis=1) - point.theta
+    cone = point.cone
+    unbalanced = cone.lower * z[0].sum(axis=1) - cone.upper * z[1].sum(axis=1) - point.theta
     fresh = np.abs(off).max(axis=0).sum() + np.abs(unbalanced).max() * point.scales.sum()
     assert state.residual == pytest.approx(fresh, rel=1e-6, abs=1e-13)
 
 
 @kinds
-def test_products_follow_their_aims(kind):
-    """On the way, what symbol x's products come to is in proportion to its aim."""
+def test_products_start_at_their_targets(kind):
+    """What symbol x's products come to is in proportion to its target."""
     rng = np.random.default_rng(1)
-    p, c = worths(1, 8, 6)
+    p, c = objectives(1, 8, 6)
     c = c * 10.0 ** -rng.uniform(0, 3, 8)
-    aims = interior_point._aims(c)
-    assert aims.mean() == pytest.approx(1)
-    assert aims.max() > 5 * aims.min()
-    state = Newton(p, c, aims, interior_point._central(c, SIDES[kind], aims))
-    products = (state.point.slacks * state.point.weights).mean(axis=(0, 1))
-    np.testing.assert_allclose(products / products.mean(), aims, rtol=1e-12)
+    targets = relative_targets(c, 0.5)
+    assert targets.mean() == pytest.approx(1)
+    assert targets.max() > 5 * targets.min()
+    point = begun(kind, p, c).point
+    products = (point.slacks * point.multipliers).mean(axis=(0, 1))
+    np.testing.assert_allclose(products / products.mean(), targets, rtol=1e-12)
 
 
-def test_aims_have_a_floor_and_exist_when_nothing_is_at_stake():
+def test_targets_have_a_floor_and_exist_when_nothing_is_at_stake():
     c = np.zeros((4, 3))
-    np.testing.assert_array_equal(interior_point._aims(c), 1)
+    np.testing.assert_array_equal(relative_targets(c, 0.5), 1)
     c[0] = [1.0, 1e-8, 1e-300]
-    aims = interior_point._aims(c)
-    assert aims.min() / aims.max() == pytest.approx(interior_point._LEAST_AIM)
+    targets = relative_targets(c, 0.5)
+    assert targets[1] / targets[0] == pytest.approx(1e-4)
+    assert targets[2] / targets[0] == pytest.approx(1e-6)
 
 
 @kinds
@@ -105,39 +119,34 @@ def test_row_sums_are_restored(kind, steps):
     point.slacks[0] += shift
     point.slacks[1] -= shift
     gap = state.gap()
-    off = np.abs(state.rows_off()).max()
-    assert off > newton._ROWS
+    assert np.abs(state.row_residual()).max() > 1e-8
     state.restore_rows()
-    assert np.abs(state.rows_off()).max() <= newton._ROWS
+    assert np.abs(state.row_residual()).max() <= 1e-10
     assert_consistent(state.point, p)
     assert state.gap() == pytest.approx(gap, rel=0.01)
 
 
 @kinds
-def test_a_restoration_that_makes_it_worse_is_taken_back_whole(kind, monkeypatch):
+def test_a_restoration_that_makes_it_worse_is_taken_back_whole(kind):
     state = started(kind, 3)
     state.point.slacks[:, 0, 0] *= 1 + 1e-3
-    before = state.point.copy()
-
-    def wrong(self, sought, accuracy):
-        self.dt = -0.5 * self.point.scales
-        self.ds[0] = -0.5 * self.point.columns
-
-    monkeypatch.setattr(Newton, "_refine", wrong)
+    before = state.point.on(np.ones(9, dtype=bool))
+    state.gamma *= -1e-6  # scales move far and the wrong way
     state.restore_rows()
-    for name in ("slacks", "weights", "scales", "prices", "theta"):
+    for name in ("slacks", "multipliers", "scales", "prices", "theta"):
         np.testing.assert_array_equal(getattr(state.point, name), getattr(before, name))
 
 
-# What a neighbour remembers
+# Warm starts
 
 
-def remembered(kind, seed=0, n=12, m=9):
-    p, c = worths(seed, n, m)
-    found = solve_columns(p, c, SIDES[kind], 3e-9, np.arange(m))
+def solved(kind, seed=0, n=12, m=9):
+    p, c = objectives(seed, n, m)
+    found = solve_columns(p, c, cone_of(SIDES[kind]), np.arange(m))
     assert found.converged
-    assert found.memory is not None
-    assert 3e-9 < found.memory.gap <= interior_point._REMEMBERED
+    assert found.warm_start is not None
+    point = found.warm_start.point
+    assert 3e-9 < np.vdot(point.slacks, point.multipliers) <= 2e-2
     return p, c, found
 
 
@@ -151,51 +160,51 @@ def moved(kind, factor):
 @kinds
 @given(factor=st.floats(0.02, 8))
 def test_a_start_under_other_levels_is_inside(kind, factor):
-    p, _, found = remembered(kind)
-    point = interior_point._near(moved(kind, factor), found.memory)
+    p, _, found = solved(kind)
+    point = warm_point(cone_of(moved(kind, factor)), found.warm_start.point)
     assert_consistent(point, p)
-    assert point.weights.min() > 0
+    assert point.multipliers.min() > 0
 
 
 @kinds
 @pytest.mark.parametrize("factor", [0.1, 0.9, 1.1, 4.0])
-def test_from_memory_it_ends_where_it_ends_from_the_centre(kind, factor):
-    p, c, found = remembered(kind)
-    sides, outputs = moved(kind, factor), np.arange(len(c))
-    near = solve_columns(p, c, sides, 3e-9, outputs, memory=found.memory)
-    cold = solve_columns(p, c, sides, 3e-9, outputs)
-    worth = [float((c[f.outputs] * f.columns).sum()) for f in (near, cold)]
-    assert worth[0] == pytest.approx(worth[1], abs=1e-8)
+def test_a_warm_start_ends_where_the_centre_leads(kind, factor):
+    p, c, found = solved(kind)
+    cone, outputs = cone_of(moved(kind, factor)), np.arange(len(c))
+    near = solve_columns(p, c, cone, outputs, warm_start=found.warm_start)
+    cold = solve_columns(p, c, cone, outputs)
+    values = [float((c[f.outputs] * f.columns).sum()) for f in (near, cold)]
+    assert values[0] == pytest.approx(values[1], abs=1e-8)
 
 
 @kinds
-def test_from_memory_it_takes_fewer_steps(kind):
-    p, c, found = remembered(kind, 3, 30, 30)
-    sides, outputs = moved(kind, 1.05), np.arange(30)
-    near = solve_columns(p, c, sides, 3e-9, outputs, memory=found.memory)
-    cold = solve_columns(p, c, sides, 3e-9, outputs)
+def test_a_warm_start_takes_fewer_steps(kind):
+    p, c, found = solved(kind, 3, 30, 30)
+    cone, outputs = cone_of(moved(kind, 1.05)), np.arange(30)
+    near = solve_columns(p, c, cone, outputs, warm_start=found.warm_start)
+    cold = solve_columns(p, c, cone, outputs)
     assert near.converged
     assert near.iterations < cold.iterations
 
 
-def test_memory_on_fewer_outputs():
-    _, _, found = remembered("upper")
-    part = found.memory.on(np.array([1, 4, 7]))
+def test_a_warm_start_on_fewer_outputs():
+    _, _, found = solved("upper")
+    part = found.warm_start.on(np.array([1, 4, 7]))
     np.testing.assert_array_equal(part.outputs, [1, 4, 7])
-    np.testing.assert_array_equal(part.point.slacks, found.memory.point.slacks[:, [1, 4, 7]])
+    np.testing.assert_array_equal(part.point.slacks, found.warm_start.point.slacks[:, [1, 4, 7]])
     assert part.on(np.array([1, 2])) is None
 
 
 @pytest.mark.parametrize("change", [(md.LDP, md.PML), (md.PML, md.LDP), (md.PML, md.LIP)])
-def test_a_memory_of_another_kind_does_no_harm(change):
+def test_a_warm_start_of_another_kind_does_no_harm(change):
     first, second = change
     prior = md.Prior.from_counts(np.random.default_rng(0).dirichlet(np.ones(30)))
     utility = md.utility.Matrix(np.random.default_rng(1).random((30, 30)))
     before = Structured().solve(state_problem(prior, utility, first(1.0)).program)
     program = state_problem(prior, utility, second(1.0)).program
     near, cold = Structured().solve_near(program, before), Structured().solve(program)
-    worth = [float((program.objective * c.kernel).sum()) for c in (near, cold)]
-    assert worth[0] == pytest.approx(worth[1], abs=1e-7)
+    values = [float((program.objective * c.kernel).sum()) for c in (near, cold)]
+    assert values[0] == pytest.approx(values[1], abs=1e-7)
 
 
 def test_a_neighbour_over_other_symbols_is_not_used():
@@ -225,23 +234,38 @@ def test_it_does_not_stop_before_scales_balance():
     assert found.gap <= 1e-8
 
 
-# Support functions in blocks
+# Pricing of outputs that were left out
+
+
+@kinds
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 9), decades=st.integers(0, 12))
+def test_prices_agree_with_the_certificate_and_with_a_linear_program(kind, seed, n, decades):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(n)) * 10.0 ** -rng.uniform(0, decades, n)
+    p /= p.sum()
+    sides, reduced = SIDES[kind], p * rng.normal(size=(3, n))
+    found = best_columns(reduced, p, sides)
+    np.testing.assert_allclose(found, bounds.supports(reduced.T, p, sides), rtol=1e-9, atol=1e-14)
+    cone = cone_of(sides)
+    # Over masses p_x k_x and t: l t ≤ k ≤ h t, where t = pᵀk = 1 or is free.
+    rows = np.block([[np.eye(n), -cone.upper * p[:, None]], [-np.eye(n), cone.lower * p[:, None]]])
+    equal = [[1.0] * n + [0.0]] + ([[0.0] * n + [1.0]] if cone.linked else [])
+    for w, support in zip(reduced, found, strict=True):
+        best = linprog([*(-w / p), 0], rows, np.zeros(2 * n), equal, np.ones(len(equal)), (0, None))
+        assert support == pytest.approx(-best.fun, abs=1e-6)
 
 
 @pytest.mark.parametrize("block", [1, 7, 50, 10**6])
 @kinds
-def test_blocks_change_nothing(kind, block, monkeypatch):
-    p, c = worths(5, 9, 23)
-    whole = bounds.supports(c.T, p, SIDES[kind])
-    monkeypatch.setattr(bounds, "_BLOCK", block)
-    np.testing.assert_allclose(bounds.supports(c.T, p, SIDES[kind]), whole, rtol=1e-13)
+def test_pricing_in_blocks_changes_nothing(kind, block):
+    p, c = objectives(5, 9, 23)
+    whole = best_columns(c, p, SIDES[kind])
+    np.testing.assert_allclose(best_columns(c, p, SIDES[kind], block), whole, rtol=1e-13)
 
 
 @kinds
 @pytest.mark.parametrize("block", [40, 10**6])
-def test_steps_in_blocks_change_nothing(kind, block, monkeypatch):
-    whole = started(kind, 5)
-    monkeypatch.setattr(newton, "_BLOCK", block)
-    cut = started(kind, 5)
+def test_steps_in_blocks_change_nothing(kind, block):
+    whole, cut = started(kind, 5), started(kind, 5, block=block)
     np.testing.assert_allclose(cut.point.columns, whole.point.columns, rtol=1e-7)
     np.testing.assert_allclose(cut.point.prices, whole.point.prices, rtol=1e-7, atol=1e-12)

@@ -10,13 +10,12 @@ from ..errors import NoMethodError, SolverError, UnknownNameError, quote
 from .backends.clarabel import Clarabel, EpigraphClarabel
 from .backends.cvxpy import Cvxpy, installed_solvers
 from .backends.highs import SIMPLEX_ENTRIES, EpigraphHighs, HighsInteriorPoint, HighsSimplex
-from .blockwise import Blockwise
 from .closed_form import CLOSED_FORMS, SIMPLICES
 from .column_generation import ColumnGeneration
+from .interior_point import Blockwise, Structured
 from .method import Method
 from .problem import Problem
 from .program import LinearProgram, Program
-from .structured import Structured
 from .vertices import Vertices
 from .window import Window
 

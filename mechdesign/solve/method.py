@@ -137,17 +137,17 @@ class Handles:
             return f"{n} symbols are above the {self.most_symbols} that it takes"
         if self.shapes is None or program.cone.shape in self.shapes:
             return None
-        return _WRONG_SHAPE[program.cone.shape]
+        return f"it does not handle {_SHAPES[program.cone.shape]}"
 
 
-_WRONG_SHAPE: dict[Shape, str] = {
-    "free": "there is no privacy bound",
-    "upper lift": "there is only an upper bound on the lift",
-    "lower lift": "there is only a lower bound on the lift",
-    "lift": "the lift is bounded on both sides",
-    "ratio": "the bound is one on ratios between all symbols",
-    "lift and ratio": "bounds on the lift and on ratios together are not one two-sided cone",
-    "general": "the bounds are of another kind than one two-sided cone",
+_SHAPES: dict[Shape, str] = {
+    "free": "the absence of bounds",
+    "upper lift": "an upper bound on the lift alone",
+    "lower lift": "a lower bound on the lift alone",
+    "lift": "bounds on both sides of the lift",
+    "ratio": "a bound on the ratios between all symbols",
+    "lift and ratio": "bounds on the lift and on ratios together",
+    "general": "bounds of another kind than one two-sided cone",
 }
 
 _LINEAR: frozenset[Objective] = frozenset({"linear"})

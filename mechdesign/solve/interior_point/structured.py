@@ -1,0 +1,338 @@
+"""The structured method: one two-sided cone, the outputs that matter, the rest priced afterwards.
+
+Where it starts, which outputs it keeps and what it hands to problems with nearby levels; the
+iterations themselves are in :mod:`.newton`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import SolverError
+from ..method import Candidate, Duals, Method, handles_linear
+from ..program import LinearProgram, TwoSided
+from .newton import Cone, Newton, Point, StructuredOptions
+from .predictor_corrector import Array, follow, one_thread
+from .pricing import best_columns
+
+Places = NDArray[np.intp]
+
+#: Largest e^ε it is used for; beyond, squares of it would drown the rest.
+LARGEST_FACTOR = 1e7
+DEFAULTS = StructuredOptions()
+# A slack starts at no less than this share of what the former had of its centre's.
+_INSIDE = 0.1
+# Outputs left out come back when they would pay more than this; rounds of that, at most.
+_PAYING = 1e-8
+_ROUNDS = 20
+# Outputs of at least this mass were used.
+_USED = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class WarmStart:
+    """An early point on the way to a solution, still well inside, and its outputs."""
+
+    point: Point
+    outputs: Places
+
+    def on(self, outputs: Places) -> WarmStart | None:
+        """The point on some outputs, ``None`` where it lacks any of these."""
+        kept = np.isin(self.outputs, outputs)
+        if kept.sum() < len(outputs):
+            return None
+        return WarmStart(self.point.on(kept), self.outputs[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Result of the method on some outputs.
+
+    Attributes
+    ----------
+    columns : ``(m, n)`` columns of the outputs that were kept
+    outputs : their positions
+    prices : ``(n,)`` prices of the rows
+    iterations : Newton steps taken
+    eliminations : columns eliminated in all of them
+    converged : whether gap and dual residual reached the tolerance
+    warm_start : where a problem with nearby levels may start
+    """
+
+    columns: Array
+    outputs: Places
+    prices: Array
+    iterations: int
+    eliminations: int
+    converged: bool
+    warm_start: WarmStart | None
+
+
+def solve_columns(
+    p: Array,
+    c: Array,
+    cone: Cone,
+    outputs: Places,
+    *,
+    screen: bool = True,
+    warm_start: WarmStart | None = None,
+    options: StructuredOptions = DEFAULTS,
+) -> Solution:
+    """Solve for some outputs; those that vanish are dropped on the way.
+
+    Parameters
+    ----------
+    p : ``(n,)`` prior
+    c : ``(m, n)`` objective of each output, one row per output, of order one or less
+    cone : of every column
+    outputs : positions of the m outputs
+    screen : whether outputs that vanish may be dropped
+    warm_start : of a problem with nearby levels on the same outputs
+    """
+    targets = relative_targets(c, options.target_power)
+    if warm_start is None:
+        point = central_point(c, cone, targets, options.start)
+    else:
+        point = warm_point(cone, warm_start.point)
+    path = _Path(Newton(p, c, targets, point, options), outputs, screen)
+    iterations, converged = follow(path, options)
+    newton = path.newton
+    if options.restores_rows:
+        newton.restore_rows()
+    return Solution(
+        np.maximum(newton.point.columns, 0.0),
+        path.outputs,
+        newton.point.prices,
+        iterations,
+        newton.eliminations,
+        converged,
+        path.warm_start,
+    )
+
+
+class _Path:
+    """Newton iterations that drop outputs and keep a point to start others from."""
+
+    def __init__(self, newton: Newton, outputs: Places, screen: bool) -> None:
+        self.newton, self.outputs, self.screen = newton, outputs, screen
+        self.warm_start: WarmStart | None = None
+        self._remembers = newton.c.size <= newton.options.warm_entries
+        self._taken = 0
+
+    def error(self) -> float:
+        self._gap = self.newton.gap()
+        return max(self._gap, self.newton.residual)
+
+    def step(self) -> float:
+        newton, options = self.newton, self.newton.options
+        # A warm start has not been centred at these levels yet.
+        remember = self._remembers and self.warm_start is None and self._taken > 0
+        if remember and self._gap <= options.warm_gap:
+            everything = np.ones(len(self.outputs), dtype=bool)
+            self.warm_start = WarmStart(newton.point.on(everything), self.outputs)
+        moved = newton.iterate(self._gap)
+        self._taken += 1
+        early = self._remembers and self.warm_start is None
+        if self.screen and not early and self._gap > options.drop_until:
+            self._drop_vanished()
+        return moved
+
+    def _drop_vanished(self) -> None:
+        """Leave out outputs of vanishing mass; the next steps make up for what they carried.
+
+        Merging them into another output would keep the rows exact but puts their slacks on one
+        column, whose complementarity products it spoils: measured, it costs iterations.
+        """
+        scales = self.newton.point.scales
+        keep = scales > self.newton.options.vanished * float(scales.mean())
+        # Arrays are copied for no less than a tenth of them.
+        if keep.sum() <= 0.9 * len(keep):
+            self.newton.keep(keep)
+            self.outputs = self.outputs[keep]
+
+
+def relative_targets(c: Array, power: float) -> Array:
+    """Targets of the products of each symbol, with mean one.
+
+    What is at stake for a symbol is the range of its objective. With equal targets the rare symbols
+    would only be decided once the gap is as small as their stakes.
+    """
+    stakes = np.ptp(c, axis=0)
+    # Far below the largest all are alike.
+    targets: Array = np.maximum(stakes, 1e-12 * (float(stakes.max()) or 1.0)) ** power
+    return targets / targets.mean()
+
+
+def central_point(c: Array, cone: Cone, targets: Array, start: float) -> Point:
+    """All outputs alike and uninformative; products in proportion to the targets."""
+    m, n = c.shape
+    lower, upper = cone.lower, cone.upper
+    # Without a link any scale of t describes the same cone; the middle one keeps numbers small.
+    scale = 1 / m if cone.linked else 2 / m / (lower + upper)
+    slacks = np.array([1 / m - lower * scale, upper * scale - 1 / m])
+    prices = c.mean(axis=0)
+    deviation = float(np.abs(c - prices).mean()) or 1.0
+    multipliers = start * deviation * float(slacks.min()) * targets / slacks[:, None]
+    theta = lower * math.fsum(multipliers[0]) - upper * math.fsum(multipliers[1])
+    shape = (2, m, n)
+    return Point(
+        cone,
+        np.broadcast_to(slacks[:, None, None], shape).copy(),
+        np.broadcast_to(multipliers[:, None, :], shape).copy(),
+        np.full(m, scale),
+        np.full(m, theta if cone.linked else 0.0),
+        prices,
+    )
+
+
+def warm_point(cone: Cone, old: Point) -> Point:
+    """A former point in another cone: its columns, where need be mixed with the centre.
+
+    Row sums and the link stay as they were or nearly so; the first steps mend the duals.
+    """
+    t, columns = old.scales[:, None], old.columns
+    slacks = np.stack([columns - cone.lower * t, cone.upper * t - columns])
+    centre = np.array([1 - cone.lower, cone.upper - 1])[:, None, None] * t
+    former = np.array([1 - old.cone.lower, old.cone.upper - 1])[:, None, None] * t
+    floor = _INSIDE * np.minimum(old.slacks / former, 1.0) * centre
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lack = np.where(slacks < floor, (floor - slacks) / (centre - slacks), 0.0)
+    slacks += lack.max(axis=(0, 2))[:, None] * (centre - slacks)
+    z, theta = old.multipliers.copy(), old.theta.copy()
+    if cone.linked:
+        theta = cone.lower * z[0].sum(axis=1) - cone.upper * z[1].sum(axis=1)
+    return Point(cone, slacks, z, old.scales.copy(), theta, old.prices.copy())
+
+
+class Structured(Method):
+    """Interior point for one two-sided cone, eliminating columns; see :mod:`.newton`."""
+
+    name = "structured"
+    handles = handles_linear("upper lift", "lift", "ratio")
+    reason = (
+        "the bounds form one two-sided cone: a structured interior-point method eliminates every "
+        "column and factorises one N×N matrix per iteration"
+    )
+    source = "Mehrotra1992"
+
+    def __init__(self, options: StructuredOptions = DEFAULTS) -> None:
+        self.options = options
+
+    def condition(self, program: LinearProgram) -> str | None:
+        """Applies at positive levels that its arithmetic can hold."""
+        if program.shape[0] < 2:
+            return "there is only one symbol"
+        sides = program.sides
+        assert sides is not None
+        if sides.is_constant:
+            return "a level of zero has a closed form"
+        if (sides.upper if sides.has_lift_sides else sides.ratio) > LARGEST_FACTOR:
+            return f"e^ε is above {LARGEST_FACTOR:g}, too wide for this method's arithmetic"
+        return None
+
+    def solve(self, program: LinearProgram) -> Candidate:
+        """Solve, price the outputs that were left out, and repeat with those that would pay.
+
+        The objective is shifted row by row and divided by the utility range.
+        """
+        run = _Run(program, self.options)
+        return run.solve(np.arange(len(run.c)))
+
+    def solve_near(self, program: LinearProgram, neighbour: Candidate) -> Candidate:
+        """Start from a point passed early on the way to the solution at nearby levels.
+
+        Where none was kept: from the outputs used there and those that nearly paid at its prices.
+        """
+        run = _Run(program, self.options)
+        warm = neighbour.warm_start
+        if isinstance(warm, WarmStart) and run.fits(warm):
+            found = run.solve(warm.outputs, warm)
+            if found.details["converged"] == str(True):
+                return found
+        prices = neighbour.duals.prices
+        if prices is None or neighbour.kernel.shape != program.shape:
+            return self.solve(program)
+        used = np.flatnonzero(run.p @ neighbour.kernel > _USED)
+        values = best_columns(run.c - (prices - run.shift) / run.width, run.p, run.sides)
+        near = np.argsort(-values, kind="stable")[: max(20, len(used))]
+        return run.solve(np.union1d(used, near))
+
+
+def cone_of(sides: TwoSided) -> Cone:
+    """The cone of one column: lift bounds, or a ratio around the middle of the column."""
+    if sides.has_lift_sides:
+        return Cone(sides.lower, sides.upper, linked=True)
+    return Cone(sides.ratio**-0.5, sides.ratio**0.5, linked=False)
+
+
+class _Run:
+    """One program in the units of the interior point: objective over the utility range."""
+
+    def __init__(self, program: LinearProgram, options: StructuredOptions) -> None:
+        sides = program.sides
+        assert sides is not None
+        self.program, self.sides, self.cone = program, sides, cone_of(sides)
+        self.options = options
+        self.p = program.prior.probabilities
+        self.width = program.gain_range or 1.0
+        self.shift = program.objective.max(axis=1)
+        self.c = np.ascontiguousarray((program.objective - self.shift[:, None]).T) / self.width
+
+    def fits(self, warm: WarmStart) -> bool:
+        """Whether a point is one of this problem under other levels."""
+        point, (m, n) = warm.point, self.c.shape
+        return (
+            point.cone.linked == self.cone.linked
+            and point.slacks.shape[2] == n
+            and int(warm.outputs.max()) < m
+        )
+
+    def solve(self, active: Places, warm: WarmStart | None = None) -> Candidate:
+        """Rounds of solving and pricing, from all outputs or from a few."""
+        m = len(self.c)
+        iterations, eliminations, kept = 0, 0, None
+        for turn in range(_ROUNDS):
+            with one_thread():
+                found = solve_columns(
+                    self.p,
+                    self.c[active],
+                    self.cone,
+                    active,
+                    # Outputs are screened once; what is brought back stays, so that rounds end.
+                    screen=turn == 0 and len(active) == m,
+                    warm_start=warm,
+                    options=self.options,
+                )
+            kept = kept or found.warm_start
+            iterations += found.iterations
+            eliminations += found.eliminations
+            if len(found.outputs) == m:
+                break
+            values = best_columns(self.c - found.prices, self.p, self.sides)
+            paying = np.flatnonzero(values > values[found.outputs].max() + _PAYING)
+            if not len(paying):
+                break
+            active = np.union1d(found.outputs, paying)
+            # What is brought back was there when the point was kept.
+            warm = None if kept is None else kept.on(active)
+        if not np.isfinite(found.columns).all() or not np.isfinite(found.prices).all():
+            raise SolverError(
+                f"the structured method broke down on {self.program}; try solver='highs-ipm'"
+            )
+        kernel = np.zeros(self.program.shape)
+        kernel[:, found.outputs] = found.columns.T
+        return Candidate(
+            kernel,
+            Duals(found.prices * self.width + self.shift),
+            "structured interior point",
+            {
+                "iterations": str(iterations),
+                "eliminations": str(eliminations),
+                "converged": str(found.converged),
+            },
+            kept,
+        )
