@@ -77,14 +77,14 @@ if TYPE_CHECKING:
     from .release.receipts import save_receipt as save_receipt
     from .release.sampler import Sampler as Sampler
     from .releasing import privatize_file as privatize_file
+    from .solve._extremal import Extremal as Extremal
+    from .solve._extremal import binary_mechanism as binary_mechanism
+    from .solve._extremal import extremal as extremal
+    from .solve._extremal import randomised_response as randomised_response
+    from .solve._extremal import window_mechanism as window_mechanism
     from .solve.designing import Design as Design
     from .solve.designing import design as design
     from .solve.designing import explain as explain
-    from .solve.extremes import Extremal as Extremal
-    from .solve.extremes import binary_mechanism as binary_mechanism
-    from .solve.extremes import extremal as extremal
-    from .solve.extremes import randomised_response as randomised_response
-    from .solve.extremes import window_mechanism as window_mechanism
     from .solve.shadow_prices import Binding as Binding
     from .solve.shadow_prices import binding as binding
     from .solve.sweeping import sweep as sweep
@@ -130,11 +130,11 @@ _HOMES = {
     "sweep": "solve.sweeping",
     "binding": "solve.shadow_prices",
     "Binding": "solve.shadow_prices",
-    "Extremal": "solve.extremes",
-    "extremal": "solve.extremes",
-    "randomised_response": "solve.extremes",
-    "binary_mechanism": "solve.extremes",
-    "window_mechanism": "solve.extremes",
+    "Extremal": "solve._extremal",
+    "extremal": "solve._extremal",
+    "randomised_response": "solve._extremal",
+    "binary_mechanism": "solve._extremal",
+    "window_mechanism": "solve._extremal",
     "PMLRegions": "privacy.ruling_out",
     "pml_regions": "privacy.ruling_out",
     "audit": "_audit",

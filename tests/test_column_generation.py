@@ -20,11 +20,11 @@ from scipy.optimize import linprog
 import mechdesign as md
 from mechdesign.errors import GapWarning, NoMethodError, UtilityError
 from mechdesign.solve import clock
-from mechdesign.solve.branching import Budget
-from mechdesign.solve.column_generation import generate
-from mechdesign.solve.columns import Columns, Groups, make_family
+from mechdesign.solve.column_generation.branch_and_bound import Budget
+from mechdesign.solve.column_generation.families import Columns, Groups, make_family
+from mechdesign.solve.column_generation.method import generate
+from mechdesign.solve.column_generation.pricing import make_pricer
 from mechdesign.solve.cones import two_sided
-from mechdesign.solve.pricing import make_pricer
 from mechdesign.solve.problem import state_problem
 
 # Before any test puts another clock in its place.
@@ -345,23 +345,20 @@ def test_every_search_finds_the_column_worth_most(seed):
     best = float(reduced.max())
     margin = 1e-9 * (1 + abs(best))
     below = best - 0.05 * abs(best) - margin
-    search = pricer.make_search(prices, below)
     searches = {
         "quick": pricer.improve(prices, below, 10_000, Budget()),
-        "settle": pricer.settle(prices, below, Budget()),
-        "branching": pricer.as_worth(search.run(pricer.floor(below), 10_000, Budget()), below),
+        "branching": pricer.branch(prices, below, 10_000, Budget()),
     }
     for name, found in searches.items():
         assert found.complete, name
         assert found.values[0] == pytest.approx(best, abs=margin), name
-        # For staircases the excess over the level is bounded, which is larger than the worth.
+        # For staircases the excess over the level is bounded, which is larger.
         assert found.upper >= best - margin, name
         if kind != "LDP":
             assert found.upper <= best + margin, name
     above = best + margin
     for nothing in (
         pricer.improve(prices, above, 10, Budget()),
-        pricer.settle(prices, above, Budget()),
         pricer.prove(prices, above, Budget()),
     ):
         assert nothing.complete
@@ -376,7 +373,7 @@ def test_columns_found_are_worth_what_is_said(seed):
     prices = rng.normal(0, 0.3, len(family.groups)) * family.groups.masses
     found = pricer.improve(prices, -10.0, 500, Budget())
     averages = family.averages(found.columns)
-    values = family.worths(found.columns) - averages @ (prices * family.groups.sizes)
+    values = family.values(found.columns) - averages @ (prices * family.groups.sizes)
     np.testing.assert_allclose(found.values, values, atol=1e-11)
     # The mean deviation under the prior is zero: columns are posteriors.
     weights = family.groups.sizes * family.groups.masses
@@ -449,7 +446,6 @@ def test_bounds_hold_beside_atoms_of_any_size(masses, kind, name):
             for found in (
                 pricer.prove(prices, level, Budget()),
                 pricer.branch(prices, level, 10**6, Budget()),
-                pricer.settle(prices, level, Budget()),
             ):
                 assert found.upper >= best - slack
     assert pricer.flat_bound() >= worth.max() * (1 - 1e-12)

@@ -14,10 +14,10 @@ from naive_columns import CURVES, best_value, vertices_of
 import mechdesign as md
 from mechdesign.errors import GapWarning, LevelError, NoMethodError, PriorError
 from mechdesign.exact import Verdict
-from mechdesign.solve.columns import make_family
-from mechdesign.solve.pricing import make_pricer
+from mechdesign.solve.column_generation.families import make_family
+from mechdesign.solve.column_generation.pricing import make_pricer
+from mechdesign.solve.column_generation.window import window_columns
 from mechdesign.solve.problem import state_problem
-from mechdesign.solve.window import window_columns
 
 UTILITIES = [md.utility.MutualInformation(), md.utility.TotalVariation(), md.utility.ChiSquare()]
 INFORMATION = UTILITIES[0]

@@ -536,7 +536,7 @@ def test_a_search_is_not_misled_by_prices_of_symbols_that_floats_cannot_add():
     pay it were never looked at: the bound was 1e-6 below one of them.
     """
     from mechdesign.solve import sublinear_bounds
-    from mechdesign.solve.columns import make_family
+    from mechdesign.solve.column_generation.families import make_family
     from mechdesign.solve.cones import two_sided
 
     weights = [0.99893, 2.6e-31, 4.6e-8, 1.1e-29, 1.07e-3, 1.0e-30, 1.8e-7, 3.7e-23]

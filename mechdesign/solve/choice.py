@@ -8,7 +8,9 @@ from typing import Any
 from ..errors import NoMethodError, SolverError, UnknownNameError, quote
 from .blockwise import Blockwise
 from .closed_form import CLOSED_FORMS
-from .column_generation import ColumnGeneration
+from .column_generation.method import ColumnGeneration
+from .column_generation.vertices import Vertices
+from .column_generation.window import Window
 from .conic import Clarabel
 from .epigraphs import EpigraphClarabel, EpigraphHighs
 from .linear_program import SIMPLEX_ENTRIES, Cvxpy, HighsInteriorPoint, HighsSimplex
@@ -16,8 +18,6 @@ from .methods import Method
 from .problem import AnyProblem, Problem
 from .simplex import SIMPLICES
 from .structured import Structured
-from .vertices import Vertices
-from .window import Window
 
 SIMPLEX, INTERIOR = HighsSimplex(), HighsInteriorPoint()
 STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()

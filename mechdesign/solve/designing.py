@@ -41,10 +41,10 @@ from .choice import (
     ordered_methods,
     own_methods,
 )
+from .column_generation.vertices import MOST_SYMBOLS_EXACT
 from .linear_program import Cvxpy
 from .methods import Candidate, Method
 from .problem import AnyProblem, Problem, state_problem
-from .vertices import MOST_SYMBOLS_EXACT
 
 # Gaps and repair losses above this are worth another method on at most so many entries, and on
 # more where the design would not count as optimal.

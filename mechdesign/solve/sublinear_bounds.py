@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 
 from ..utility.sublinear import FInformation
 from . import clock
-from .branching import Budget
-from .column_generation import SEARCHING
-from .columns import LARGEST_RATIO, Curve, Family, make_family
+from .column_generation.branch_and_bound import Budget
+from .column_generation.exact_columns import extreme_rays
+from .column_generation.families import LARGEST_RATIO, Curve, Family, make_family
+from .column_generation.method import SEARCHING
+from .column_generation.pricing import make_pricer
+from .column_generation.vertices import inequalities, too_large, vertex_bound
 from .cones import TwoSided, two_sided
 from .enclosures import (
     Enclosure,
@@ -30,10 +33,8 @@ from .enclosures import (
 )
 from .listing import listed_bound
 from .methods import Duals
-from .pricing import make_pricer
 from .problem import SublinearProblem
 from .simplex import simplex_kernel
-from .vertices import extreme_rays, inequalities, too_large, vertex_bound
 
 _UNIT = 2.0**-52
 # Gaps to prove, the finest that succeeds counts; nodes spent on each.

@@ -1,0 +1,553 @@
+"""Branch and bound on reduced values: max F(d) − ⟨prices, d⟩ over the extreme columns of a family.
+
+A search finds columns whose reduced value exceeds a floor, or proves that there are none. What
+makes the problem hard is a sum of convex functions; a chord above each of them leaves a continuous
+knapsack ([Dantzig1957]), and branching makes the chords shorter ([FalkSoland1969]). Nodes are kept
+in blocks, as rows of arrays, and those of a block are relaxed together.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import clock
+from .families import Columns, LiftFamily, StaircaseFamily
+
+Vector = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Places = NDArray[np.intp]
+
+_BLOCK = 1024
+_TINY = 1e-12
+_CELLS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search found.
+
+    Attributes
+    ----------
+    columns, values : columns above the floor and their reduced values, best first
+    upper : proven upper bound on the reduced value of every column (at least the floor)
+    complete : whether everything was searched, so that ``upper`` is the floor or, up to rounding,
+        the best value
+    """
+
+    columns: Columns | None
+    values: Vector
+    upper: float
+    complete: bool
+
+    @property
+    def count(self) -> int:
+        """Number of columns found."""
+        return len(self.values)
+
+    @classmethod
+    def nothing(cls, upper: float = math.inf, complete: bool = False) -> Found:
+        """No column."""
+        return cls(None, np.empty(0), upper, complete)
+
+
+@dataclass
+class Budget:
+    """How long a search may take: nodes, and a moment on the :mod:`~mechdesign.solve.clock`."""
+
+    nodes: float = math.inf
+    deadline: float = math.inf
+
+    def moment(self, share: float) -> float:
+        """The moment at which a share of the time that is left has passed."""
+        now = clock.now()
+        return now + share * max(self.deadline - now, 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the moment has passed."""
+        return clock.now() > self.deadline
+
+
+class LiftNodes(NamedTuple):
+    """Nodes of a search over lifts in a box; groups are in the order of the search.
+
+    Attributes
+    ----------
+    least, most : ``(B, G)`` bounds on the symbols of each group at their upper bound
+    barred : ``(B, G)`` groups without the symbol that lies between its bounds
+    part : ``(B,)`` group of that symbol where it is fixed, else −1
+    start, end : ``(B,)`` interval of the mass above its lower bound
+    """
+
+    least: Vector
+    most: Vector
+    barred: Mask
+    part: Places
+    start: Vector
+    end: Vector
+
+
+class StairNodes(NamedTuple):
+    """Nodes of a search over staircases; groups are in the order of the search.
+
+    Attributes
+    ----------
+    least, most : ``(B, G)`` bounds on the symbols of each group at the upper value
+    start, end : ``(B,)`` interval of their mass P
+    """
+
+    least: Vector
+    most: Vector
+    start: Vector
+    end: Vector
+
+
+Nodes = TypeVar("Nodes", LiftNodes, StairNodes)
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """Relaxations of B nodes: groups are filled in the order of the search.
+
+    Attributes
+    ----------
+    possible : whether the node can hold a column
+    bound : what no column in it exceeds
+    counts : ``(B, G)`` symbols at the upper bound, the partly filled group rounded down
+    critical : the group that is partly filled (G where all are full)
+    over : mass of that group left over by rounding down
+    """
+
+    possible: Mask
+    bound: Vector
+    counts: Vector
+    critical: Places
+    over: Vector
+
+
+class Search(ABC, Generic[Nodes]):
+    """Branch and bound at one vector of prices.
+
+    Attributes
+    ----------
+    order : groups in the order in which they are filled
+    density : reduced value or price per mass of one symbol of each, in that order
+    units : mass that one symbol takes, in that order
+    visited : nodes relaxed so far
+    """
+
+    order: Places
+    density: Vector
+    units: Vector
+    visited: int = 0
+
+    @abstractmethod
+    def root(self) -> Nodes:
+        """Nodes that hold every column."""
+
+    @abstractmethod
+    def relax(self, nodes: Nodes) -> Relaxed:
+        """The relaxation of every node."""
+
+    @abstractmethod
+    def expand(
+        self, nodes: Nodes, floor: float
+    ) -> tuple[list[tuple[Columns, Vector]], list[tuple[Nodes, Vector]], float]:
+        """Columns above ``floor`` met on the way, children with upper bounds, and the largest
+        bound of the nodes that are closed.
+
+        Children hold whatever their parent holds. Nodes that hold no column above the floor have
+        no children; no more have those whose relaxation is a column up to rounding, and what such
+        a node may hold beyond that column is told by its bound.
+        """
+
+    def run(self, floor: float, wanted: int, budget: Budget) -> Found:
+        """Search until nothing above the floor is left, or enough is found, or time is up."""
+        heap: list[tuple[float, int, Nodes]] = [(-math.inf, 0, self.root())]
+        met: list[tuple[Columns, Vector]] = []
+        count = visited = ticks = 0
+        settled = floor
+        while heap and count < wanted and visited < budget.nodes and not budget.is_over:
+            _, _, nodes = heapq.heappop(heap)
+            visited += len(nodes[0])
+            columns, children, closed = self.expand(nodes, floor)
+            met += columns
+            settled = max(settled, closed)
+            count += sum(len(values) for _, values in columns)
+            if not children:
+                continue
+            joined, bounds = _joined(children)
+            order = np.argsort(-bounds)
+            for start in range(0, len(order), _BLOCK):
+                chosen = order[start : start + _BLOCK]
+                ticks -= 1  # among equal bounds the newest first, which is the deepest
+                heapq.heappush(heap, (-float(bounds[chosen[0]]), ticks, _taken(joined, chosen)))
+        self.visited += visited
+        upper = max([settled, *(-key for key, _, _ in heap[:1])])
+        if not met:
+            return Found.nothing(upper, not heap)
+        values = np.concatenate([v for _, v in met])
+        order = np.argsort(-values, kind="stable")
+        columns_met = Columns.join([c for c, _ in met]).take(order)
+        return Found(columns_met, values[order], max(upper, float(values.max())), not heap)
+
+    def in_groups(self, table: Vector) -> Vector:
+        """Numbers of groups in the order of the search, brought into the order of the groups."""
+        back = np.empty_like(table)
+        back[..., self.order] = table
+        return back
+
+
+def _taken(nodes: Nodes, chosen: Places) -> Nodes:
+    """A copy of some nodes."""
+    return type(nodes)._make(part[chosen] for part in nodes)
+
+
+def _joined(parts: list[tuple[Nodes, Vector]]) -> tuple[Nodes, Vector]:
+    """Nodes and their bounds as one."""
+    nodes, bounds = zip(*parts, strict=True)
+    columns = (np.concatenate(same) for same in zip(*nodes, strict=True))
+    return type(nodes[0])._make(columns), np.concatenate(bounds)
+
+
+def _branched(
+    nodes: Nodes, chosen: Places, k: Places, whole: Vector
+) -> tuple[Nodes, Nodes, NDArray[np.intp]]:
+    """Children in which group k has no more symbols at the upper bound than it has, or one more."""
+    fewer, more = _taken(nodes, chosen), _taken(nodes, chosen)
+    rows = np.arange(len(chosen))
+    fewer.most[rows, k[chosen]] = whole[chosen]
+    more.least[rows, k[chosen]] = whole[chosen] + 1
+    return fewer, more, rows
+
+
+def _split(
+    nodes: Nodes, bound: Vector, chosen: Places, place: Vector
+) -> list[tuple[Nodes, Vector]]:
+    """Children with the interval of a node cut at a place."""
+    below = _taken(nodes, chosen)._replace(end=place[chosen])
+    above = _taken(nodes, chosen)._replace(start=place[chosen])
+    return [(below, bound[chosen]), (above, bound[chosen])]
+
+
+@dataclass(frozen=True, eq=False)
+class _LiftRelaxed(Relaxed):
+    """Also the reduced value of the counts alone, and the mass of the symbol between its bounds."""
+
+    fixed: Vector
+    carried: Vector
+
+
+class LiftSearch(Search[LiftNodes]):
+    """Lifts in a box: max F(d) − ⟨prices, d⟩ over Σ p d = 0, low ≤ d ≤ high.
+
+    F is convex and separable, so an extreme column has all symbols but one at a bound. In the
+    relaxation every symbol's curve is replaced by its chord: a knapsack, filled in the order of
+    reduced value per mass, with at most one symbol partly filled. Branch on that one: it stays
+    low, is at its upper bound, or lies between; then its interval is split at the filling, where
+    the chord is exact.
+    """
+
+    def __init__(self, family: LiftFamily, prices: Vector) -> None:
+        """``prices`` per deviation of one symbol of each group, ``(G,)``."""
+        self.family = family
+        p = family.groups.masses
+        reduced = p * (family.at_high - family.at_low) - prices * family.span
+        self.order = o = np.argsort(-reduced / family.units, kind="stable")
+        self.units, self.reduced = family.units[o], reduced[o]
+        self.density = self.reduced / self.units
+        self.p, self.price, self.sizes = p[o], prices[o], family.groups.sizes[o]
+        low, at_low = family.low[o], family.at_low[o]
+        #: Reduced value with every symbol at its lower bound.
+        self.base = float((self.sizes * self.p) @ at_low - (self.sizes * self.price) @ low)
+        self.tiny = _TINY * family.capacity
+        # What is left over counts as nothing where it is small beside the symbol it would go to.
+        self.negligible = np.clip(1e-9 * self.units, 1e-3 * self.tiny, self.tiny)
+
+    def root(self) -> LiftNodes:
+        """One node."""
+        g = len(self.order)
+        least, barred = np.zeros((1, g)), np.zeros((1, g), bool)
+        most = self.sizes[None, :].copy()
+        return LiftNodes(least, most, barred, np.full(1, -1), np.zeros(1), np.zeros(1))
+
+    def between(self, j: Places, amount: Vector) -> Vector:
+        """Reduced value of a mass above the lower bound of one symbol of group j."""
+        return self.family.between(self.order[j], amount) - self.price[j] * (amount / self.p[j])
+
+    def relax(self, nodes: LiftNodes) -> _LiftRelaxed:
+        """Chords and a continuous knapsack."""
+        least, most, _, part, start, end = nodes
+        rows, g = np.arange(len(part)), len(self.order)
+        fixed_part = part >= 0
+        j = np.where(fixed_part, part, 0)
+        at_start = np.where(fixed_part, self.between(j, start), 0.0)
+        at_end = np.where(fixed_part, self.between(j, end), 0.0)
+        length = end - start
+        slope = np.where(length > 0, (at_end - at_start) / np.where(length > 0, length, 1), -1e300)
+        free = (most - least) * self.units
+        mass = np.zeros((len(rows), g + 1))
+        np.cumsum(free, axis=1, out=mass[:, 1:])
+        value = np.zeros((len(rows), g + 1))
+        np.cumsum(free * self.density, axis=1, out=value[:, 1:])
+        left = self.family.capacity - least @ self.units - start
+        place = np.searchsorted(-self.density, -slope, side="left")
+        carried = np.clip(left - mass[rows, place], 0, length)
+        rest = left - carried
+        possible = (rest >= -self.tiny) & (rest <= mass[:, -1] + self.tiny)
+        rest = np.clip(rest, 0, mass[:, -1])
+        critical = (mass[:, 1:] <= rest[:, None] + self.tiny).sum(axis=1)
+        k = np.minimum(critical, g - 1)
+        extra = np.where(critical < g, np.maximum(rest - mass[rows, k], 0.0), 0.0)
+        whole = np.floor(extra / self.units[k] + _TINY)
+        over = extra - whole * self.units[k]
+        over = np.where(over < self.negligible[k], 0.0, over)
+        base = self.base + least @ self.reduced
+        fixed = base + value[rows, critical] + whole * self.reduced[k]
+        chords = at_start + np.where(length > 0, slope, 0.0) * carried
+        counts = np.where(np.arange(g)[None, :] < critical[:, None], most, least)
+        counts[rows, k] = np.where(critical < g, least[rows, k] + whole, counts[rows, k])
+        # The value is concave in the mass filled, so the tangent at the group nearest to being
+        # filled lies above it, on whichever side of a rounding the mass is.
+        tangent = value[rows, critical] + (rest - mass[rows, critical]) * self.density[k]
+        bound = base + tangent + chords
+        return _LiftRelaxed(possible, bound, counts, critical, over, fixed, carried)
+
+    def expand(self, nodes: LiftNodes, floor: float) -> Any:
+        """Relax every node, take the columns that rounding gives, and branch."""
+        r = self.relax(nodes)
+        alive = r.possible & (r.bound > floor)
+        if not alive.any():
+            return [], [], floor
+        rows = np.arange(len(nodes.part))
+        k = np.minimum(r.critical, len(self.order) - 1)
+        even, barred = r.over == 0, nodes.barred[rows, k]
+        met = self._columns(nodes, r, floor, k, alive, barred)
+        uneven = alive & ~even
+        children = self._children(nodes, r, k, r.counts[rows, k], uneven, barred)
+        length, amount = nodes.end - nodes.start, nodes.start + r.carried
+        tiny = np.maximum(np.minimum(self.tiny, 1e-6 * length), 8 * np.spacing(nodes.end))
+        inside = (nodes.part >= 0) & even & (r.carried > tiny) & (r.carried < length - tiny)
+        split = np.flatnonzero(alive & inside)
+        if split.size:
+            children += _split(nodes, r.bound, split, amount)
+        closed = float(r.bound[alive & even & ~inside].max(initial=floor))
+        return met, children, closed
+
+    def _columns(
+        self,
+        nodes: LiftNodes,
+        r: _LiftRelaxed,
+        floor: float,
+        k: Places,
+        alive: Mask,
+        barred: Mask,
+    ) -> list[tuple[Columns, Vector]]:
+        """Relaxed points rounded to columns: what is left goes to the symbol between its bounds."""
+        fixed_part, even = nodes.part >= 0, r.over == 0
+        j, amount = np.where(fixed_part, nodes.part, 0), nodes.start + r.carried
+        both, uneven = amount + r.over, alive & fixed_part & ~even
+        # (which nodes, part, its mass, whether one more symbol of group k is at its upper bound)
+        choices = [
+            (alive & ~fixed_part & (even | ~barred), np.where(even, -1, k), r.over, False),
+            (alive & fixed_part & even, j, amount, False),
+            (uneven & (both <= self.units[j]), j, both, False),
+            (uneven & (both >= self.units[k]), j, both, True),
+        ]
+        met = []
+        for which, part, carries, up in choices:
+            chosen = np.flatnonzero(which)
+            if not chosen.size:
+                continue
+            kk, pp = k[chosen], part[chosen]
+            carried = carries[chosen] - (self.units[kk] if up else 0.0)
+            carried = np.where(pp >= 0, carried, 0.0)
+            values = r.fixed[chosen] + (self.reduced[kk] if up else 0.0)
+            values = values + np.where(pp >= 0, self.between(np.maximum(pp, 0), carried), 0.0)
+            good = np.flatnonzero(values > floor)
+            if not good.size:
+                continue
+            table = r.counts[chosen[good]]
+            if up:
+                table[np.arange(len(good)), kk[good]] += 1
+            named = np.where(pp[good] >= 0, self.order[np.maximum(pp[good], 0)], -1)
+            met.append((Columns(self.in_groups(table), named, carried[good]), values[good]))
+        return met
+
+    def _children(
+        self,
+        nodes: LiftNodes,
+        r: _LiftRelaxed,
+        k: Places,
+        whole: Vector,
+        uneven: Mask,
+        barred: Mask,
+    ) -> list[tuple[LiftNodes, Vector]]:
+        """Group k has no more symbols at its upper bound than it has, or one more, or has the
+        symbol between.
+        """
+        children: list[tuple[LiftNodes, Vector]] = []
+        chosen = np.flatnonzero(uneven)
+        if chosen.size:
+            fewer, more, rows = _branched(nodes, chosen, k, whole)
+            fewer.barred[rows, k[chosen]] = more.barred[rows, k[chosen]] = True
+            children += [(fewer, r.bound[chosen]), (more, r.bound[chosen])]
+        chosen = np.flatnonzero(uneven & (nodes.part < 0) & ~barred)
+        if chosen.size:
+            kk, over = k[chosen], r.over[chosen]
+            for start, end in ((0.0 * over, over), (over, self.units[kk])):
+                child = _taken(nodes, chosen)
+                child.most[np.arange(len(chosen)), kk] -= 1
+                child = child._replace(part=kk.copy(), start=start, end=end)
+                children.append((child, r.bound[chosen]))
+        kept = []
+        for child, bounds in children:
+            fine = np.flatnonzero((child.least <= child.most).all(axis=1))
+            kept.append((_taken(child, fine), bounds[fine]))
+        return kept
+
+
+@dataclass(frozen=True, eq=False)
+class _StairRelaxed(Relaxed):
+    """Also the interval of P that is in reach, the best P, and the quadratic there."""
+
+    start: Vector
+    end: Vector
+    target: Vector
+    smooth: Vector
+
+
+class StaircaseSearch(Search[StairNodes]):
+    """Staircases: max F(P(S)) − ⟨prices, d(S)⟩ over sets S of symbols at the upper value.
+
+    A column exceeds ``level`` if and only if its excess (reduced value − level)(1 + cP) is
+    positive, with r − 1 = c. The excess is linear in S but for a function of the mass P, a sum of
+    functions each linear in P times convex in 1 + cP. On an interval of P the convex ones lie
+    below their chords, which gives a concave quadratic above the function that touches it at both
+    ends. The relaxation fills symbols in the order of price per mass until the slope of the
+    quadratic is used up. Branch on the one symbol that is partly filled, or split the interval.
+    """
+
+    def __init__(self, family: StaircaseFamily, prices: Vector, level: float) -> None:
+        self.family, self.level = family, level
+        c, p = family.excess, family.groups.masses
+        self.order = np.argsort(prices / p, kind="stable")
+        self.p = self.units = p[self.order]
+        self.sizes = family.groups.sizes[self.order]
+        self.cost = c * prices[self.order]
+        self.density = self.cost / self.p
+        #: Reduced cost per mass of the symbols at the lower value.
+        self.slope = c * float(family.groups.sizes @ prices)
+        self.tiny = _TINY * family.capacity
+
+    def root(self) -> StairNodes:
+        """Every set, with the range of P cut into cells."""
+        cuts = np.linspace(0, self.family.capacity, _CELLS + 1)
+        least = np.zeros((_CELLS, len(self.order)))
+        most = np.repeat(self.sizes[None, :], _CELLS, axis=0)
+        return StairNodes(least, most, cuts[:-1], cuts[1:])
+
+    def exact(self, mass: Vector) -> Vector:
+        """Excess of a set of mass P, apart from its costs."""
+        scale = 1 + self.family.excess * mass
+        return np.asarray(scale * (self.family.value_at(mass) - self.level) + self.slope * mass)
+
+    def quadratic(self, start: Vector, end: Vector) -> tuple[Vector, Vector, Vector]:
+        """Coefficients a, b, c of a concave a + b(P − start) + c(P − start)² above ``exact``."""
+        f, total = self.family, self.family.capacity
+        length = end - start
+        per_length = np.where(length > 0, 1 / np.where(length > 0, length, 1.0), 0.0)
+        low, high = 1 + f.excess * start, 1 + f.excess * end
+        ends = []
+        for mass, scale in ((start, low), (end, high)):
+            up, down = f.deviation(mass)
+            ends.append((scale * f.curve(up), scale * f.curve(down)))
+        (up0, down0), (up1, down1) = ends
+        up_slope, down_slope = (up1 - up0) * per_length, (down1 - down0) * per_length
+        # P·(up0 + up_slope·x) + (total − P)·(down0 + down_slope·x), x = P − start
+        constant = start * up0 + (total - start) * down0
+        linear = up0 - down0 + start * up_slope + (total - start) * down_slope
+        square = np.minimum(up_slope - down_slope, 0.0)
+        constant = constant - self.level * low + self.slope * start
+        linear = linear - self.level * f.excess + self.slope
+        return constant, linear, square
+
+    def relax(self, nodes: StairNodes) -> _StairRelaxed:
+        """A concave quadratic above the curve, and a continuous filling."""
+        least, most, start, end = nodes
+        rows, g = np.arange(len(start)), len(self.order)
+        mass0 = least @ self.p
+        start, end = np.maximum(start, mass0), np.minimum(end, most @ self.p)
+        possible = start <= end + self.tiny
+        end = np.maximum(end, start)
+        a, b, c = self.quadratic(start, end)
+        free = (most - least) * self.p
+        mass = np.zeros((len(rows), g + 1))
+        np.cumsum(free, axis=1, out=mass[:, 1:])
+        mass += mass0[:, None]
+        costs = np.zeros((len(rows), g + 1))
+        np.cumsum(free * self.density, axis=1, out=costs[:, 1:])
+        costs += (least @ self.cost)[:, None]
+        # Fill while a symbol brings more than it costs: slope at its far end above its density.
+        slope = b[:, None] + 2 * c[:, None] * (mass[:, 1:] - start[:, None])
+        filled = (slope >= self.density).sum(axis=1)
+        k = np.minimum(filled, g - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            turn = start + np.where(c < 0, (self.density[k] - b) / (2 * c), np.inf)
+        turn = np.where(c < 0, turn, np.where(b >= self.density[k], np.inf, -np.inf))
+        target = np.clip(turn, mass[rows, filled], mass[rows, np.minimum(filled + 1, g)])
+        target = np.clip(target, start, end)
+        critical = (mass[:, 1:] <= target[:, None] + self.tiny).sum(axis=1)
+        k = np.minimum(critical, g - 1)
+        extra = np.where(critical < g, np.maximum(target - mass[rows, k], 0.0), 0.0)
+        whole = np.floor(extra / self.p[k] + _TINY)
+        over = extra - whole * self.p[k]
+        x = target - start
+        smooth = a + (b + c * x) * x
+        # Costs are convex in the mass filled: a tangent lies below them, however P was rounded.
+        bound = smooth - costs[rows, critical] - (target - mass[rows, critical]) * self.density[k]
+        counts = np.where(np.arange(g)[None, :] < critical[:, None], most, least)
+        counts[rows, k] = np.where(critical < g, least[rows, k] + whole, counts[rows, k])
+        return _StairRelaxed(possible, bound, counts, critical, over, start, end, target, smooth)
+
+    def expand(self, nodes: StairNodes, floor: float) -> Any:
+        """Relax every node, take the rounded sets, and branch where the quadratic is tight; else
+        split its interval.
+        """
+        r = self.relax(nodes)
+        alive = r.possible & (r.bound > floor)
+        if not alive.any():
+            return [], [], floor
+        rows = np.arange(len(alive))
+        even = r.over < self.tiny
+        k = np.minimum(r.critical, len(self.order) - 1)
+        met = []
+        for up in (0, 1):
+            chosen = np.flatnonzero(alive & ~even) if up else np.flatnonzero(alive)
+            table = r.counts[chosen]
+            table[np.arange(len(chosen)), k[chosen]] += up
+            values = self.exact(table @ self.p) - table @ self.cost
+            good = np.flatnonzero(values > floor)
+            if good.size:
+                met.append((Columns.whole(self.in_groups(table[good])), values[good]))
+        slack = r.smooth - self.exact(r.target)
+        narrowed = nodes._replace(start=r.start, end=r.end)
+        inside = (r.target > r.start + self.tiny) & (r.target < r.end - self.tiny)
+        loose = (even | (slack > 0.5 * (r.bound - floor))) & inside
+        split, divided = alive & loose, alive & ~loose & ~even
+        children: list[tuple[StairNodes, Vector]] = []
+        if split.any():
+            children += _split(narrowed, r.bound, np.flatnonzero(split), r.target)
+        chosen = np.flatnonzero(divided)
+        if chosen.size:
+            fewer, more, _ = _branched(narrowed, chosen, k, r.counts[rows, k])
+            children += [(fewer, r.bound[chosen]), (more, r.bound[chosen])]
+        closed = float(r.bound[alive & ~split & ~divided].max(initial=floor))
+        return met, children, closed
