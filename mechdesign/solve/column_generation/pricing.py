@@ -4,12 +4,13 @@ a level.
 Branch and bound with a small budget finds improving columns fast. Where it does not end, meeting in
 the middle settles the matter exactly if its lists are short enough; else perturbed orders of the
 symbols give more columns, and branch and bound goes on for as long as the time allows. What each of
-these buys is measured by ``python -m benchmarks.ablation``.
+these buys is measured by ``python -m benchmarks ablation``.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,28 +20,33 @@ from numpy.typing import NDArray
 
 from .branch_and_bound import Budget, Found, LiftSearch, Search, StaircaseSearch
 from .families import Columns, Family, LiftFamily, StaircaseFamily
-from .heuristics import first_columns, perturbed_columns
 from .subsets import Halves, Remainder
 
 Vector = NDArray[np.float64]
+Places = NDArray[np.intp]
 
 _QUICK = 30_000
 # Nodes for a symbol where there are so few that their columns could be listed instead.
 _QUICK_EACH = 500
 _PER_REMAINDER = 6
 _CUTS = 4097
-_SEED_FIRST, _SEED = 7, 11
+_SEED = 7
+# Symbols that a column is completed from, and columns from each choice.
+_CHOICE, _PER_CHOICE = 26, 3
+_PER_SYMBOL, _MOST_ORDERS = 5, 2000
+# How often a symbol that takes up most of the mass is tried at its upper bound.
+_WITH_LARGE = 0.2
 
 
 @dataclass(frozen=True)
 class Techniques:
-    """What may be used beside branch and bound.
+    """What is used beside branch and bound.
 
     Attributes
     ----------
     halves : meeting in the middle, where its lists are short enough
     perturbed : columns from perturbed orders of the symbols, where they are not
-    fitted : first columns fitted to the mass that the best columns take
+    fitted : first columns that are fitted to the mass which the best columns take
     """
 
     halves: bool = True
@@ -48,20 +54,144 @@ class Techniques:
     fitted: bool = True
 
 
+class Heuristics:
+    """Columns found without proof.
+
+    At equal prices the best columns are those whose symbols at the upper lift bound have just the
+    right mass, and meeting in the middle comes very near to it. For priors without large atoms such
+    columns alone often reach what no column can exceed.
+    """
+
+    def __init__(self, family: Family) -> None:
+        self.family, self.units, self.target = family, family.units, family.target
+        self.rng = np.random.default_rng(_SEED)
+        symbols = family.groups.symbols
+        self.symbols = symbols[self.units[symbols] <= self.target * (1 + 1e-12)]
+
+    def runs(self) -> Columns:
+        """From each symbol on, in a few orders, symbols at the upper bound while there is mass.
+
+        Staircases have no symbol between its bounds: the last one is at either, both are taken.
+        """
+        symbols, groups = self.family.groups.symbols, np.arange(len(self.units))
+        n = len(symbols)
+        parts = []
+        for order in (symbols, symbols[::-1], self.rng.permutation(symbols)):
+            ends = np.concatenate([[0.0], np.cumsum(np.tile(self.units[order], 2))])
+            start = np.arange(n)
+            end = np.searchsorted(ends, ends[start] + self.target, "right") - 1
+            end = np.minimum(end, start + n - 1)
+            counts = np.array(
+                [self._counts(order[np.arange(a, b) % n]) for a, b in zip(start, end, strict=True)]
+            )
+            last = order[end % n]
+            if isinstance(self.family, LiftFamily):
+                left = np.maximum(ends[start] + self.target - ends[end], 0.0)
+                parts.append(Columns(counts, last, left))
+            else:
+                parts += [Columns.whole(counts), Columns.whole(counts + (groups == last[:, None]))]
+        return Columns.join(parts)
+
+    def fitted(self) -> Columns:
+        """Runs of random orders, their far ends made to fit the mass.
+
+        The runs of one order follow each other around the circle, so that together they have every
+        symbol at its upper bound about as often as they must.
+        """
+        found: list[Columns] = []
+        for _ in range(_MOST_ORDERS if len(self.units) >= 3 and len(self.symbols) >= 2 else 0):
+            order = self.rng.permutation(self._without_some())
+            for surely, choice in _around(self.units[order], self.target):
+                found.append(self._completed(order[surely], order[choice]))
+            if sum(map(len, found)) >= _PER_SYMBOL * len(self.family.groups.symbols):
+                break
+        return Columns.join([self._none, *found])
+
+    def perturbed(self, density: Vector, count: int) -> Columns:
+        """Columns of the right mass with symbols of nearly the largest reduced value.
+
+        Parameters
+        ----------
+        density : reduced value per mass of each group, ``(G,)``
+        count : how many perturbed orders to try
+        """
+        spread = float(np.std(density))
+        found = []
+        for _ in range(count):
+            some = self._without_some()
+            noise = spread * 10 ** self.rng.uniform(-2, 0.3) * self.rng.normal(size=len(some))
+            order = some[np.argsort(-(density[some] + noise), kind="stable")]
+            end = int(np.searchsorted(np.cumsum(self.units[order]), self.target, "right"))
+            low = max(0, end - _CHOICE // 2)
+            found.append(self._completed(order[:low], order[low : low + _CHOICE]))
+        return Columns.join([self._none, *found])
+
+    def _without_some(self) -> Places:
+        """Symbols that take up most of the mass leave no choice beside them: mostly left out."""
+        large = self.units[self.symbols] > 0.5 * self.target
+        kept = self.symbols[~large | (self.rng.random(len(self.symbols)) < _WITH_LARGE)]
+        return kept if kept.size else self.symbols
+
+    def _completed(self, surely: Places, choice: Places) -> Columns:
+        """The few subsets of a choice that come nearest to the mass that other symbols leave.
+
+        What is missing under lift bounds goes to the symbol that loses least by it.
+        """
+        family, counts = self.family, self._counts(surely)
+        left = self.target - float(counts @ self.units)
+        halves = Halves(self.units[choice], left)
+        found = []
+        for members, missing in halves.nearest(left, _PER_CHOICE) if halves.is_short else ():
+            table = counts + self._counts(choice[members])
+            if not isinstance(family, LiftFamily):
+                found.append(Columns.whole(table[None, :]))
+                continue
+            spare = np.flatnonzero((table < family.groups.sizes) & (self.units >= missing))
+            if spare.size:
+                chord = (family.at_high - family.at_low)[spare] / family.span[spare] * missing
+                loss = chord - family.between(spare, np.full(len(spare), missing))
+                part = spare[[np.argmin(loss)]]
+                found.append(Columns(table[None, :], part, np.array([missing])))
+        return Columns.join([self._none, *found])
+
+    def _counts(self, symbols: Places) -> Vector:
+        return np.bincount(symbols, minlength=len(self.units)).astype(float)
+
+    @property
+    def _none(self) -> Columns:
+        return Columns.whole(np.empty((0, len(self.units))))
+
+
+def _around(masses: Vector, target: float) -> Iterator[tuple[Places, Places]]:
+    """Positions surely at the upper bound, and those to choose from, for runs around the circle."""
+    n = len(masses)
+    ends = np.concatenate([[0.0], np.cumsum(np.tile(masses, 2))])
+    total = ends[n]
+    count = max(int(total / target), 1)
+    for k in range(count):
+        start = int(np.searchsorted(ends, k * total / count))
+        end = int(np.searchsorted(ends, ends[start] + target, "right")) - 1
+        end = min(end, start + n)
+        # Half of those to choose from lie on either side of the end of the run.
+        low = max(start, min(end - _CHOICE // 2, start + n - _CHOICE))
+        high = min(low + _CHOICE, start + n)
+        yield np.arange(start, low) % n, np.arange(low, high) % n
+
+
 class Pricer(ABC):
     """Prices columns of one family; keeps what does not depend on prices."""
 
     def __init__(self, family: Family, techniques: Techniques) -> None:
         self.family, self.techniques = family, techniques
-        self.rng = np.random.default_rng(_SEED)
+        self.heuristics = Heuristics(family)
         symbols = family.groups.symbols
         #: The group of each symbol that can be at its upper bound.
         self.symbols = symbols[family.units[symbols] <= family.capacity * (1 + 1e-12)]
 
     def first(self) -> Columns:
         """Columns to start with, whatever the prices."""
-        rng = np.random.default_rng(_SEED_FIRST)
-        return first_columns(self.family, rng, fitted=self.techniques.fitted)
+        runs = self.heuristics.runs()
+        return Columns.join([runs, self.heuristics.fitted()]) if self.techniques.fitted else runs
 
     def improve(self, prices: Vector, level: float, wanted: int, budget: Budget) -> Found:
         """Columns above ``level`` by quick means, and a bound on all columns.
@@ -204,7 +334,7 @@ class LiftPricer(Pricer):
     def perturbed(self, search: Search[Any], prices: Vector, level: float) -> Found | None:
         """Columns of exactly the right mass, of symbols of nearly the largest reduced value."""
         density = search.in_groups(search.density)
-        columns = perturbed_columns(self.family, density, len(self.symbols), self.rng)
+        columns = self.heuristics.perturbed(density, len(self.symbols))
         averages = self.family.averages(columns)
         values = self.family.values(columns) - averages @ (prices * self.family.groups.sizes)
         good = np.flatnonzero(values > level)
