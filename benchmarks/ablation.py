@@ -23,11 +23,15 @@ from rich.table import Table
 
 import mechdesign as md
 from mechdesign.solve import clock
-from mechdesign.solve.column_generation.branch_and_bound import LiftSearch, StaircaseSearch
+from mechdesign.solve.column_generation.branch_and_bound import (
+    LiftSearch,
+    StaircaseSearch,
+    universal_bound,
+)
 from mechdesign.solve.column_generation.families import Family, family_of
 from mechdesign.solve.column_generation.master import Master
 from mechdesign.solve.column_generation.method import generate
-from mechdesign.solve.column_generation.pricing import Techniques, make_pricer
+from mechdesign.solve.column_generation.pricing import Pricer, Techniques
 from mechdesign.solve.column_generation.subsets import Halves
 from mechdesign.solve.column_generation.window import window_columns
 from mechdesign.solve.problem import SublinearProblem, state_problem
@@ -37,7 +41,7 @@ from .cases import Case
 RESULTS = Path(__file__).parent / "ablation.jsonl"
 
 #: Entries that a search may work through, in millions.
-LIMIT = 100.0
+LIMIT = 50.0
 #: What is switched off, by the name of the row.
 VARIANTS = {
     "everything": Techniques(),
@@ -134,7 +138,7 @@ def family(case: Case) -> Family:
 def searched(case: Case, variant: str, limit: float = LIMIT) -> dict[str, Any]:
     """A row of column generation with a technique switched off."""
     with counted() as work:
-        found = generate(make_pricer(family(case), VARIANTS[variant]), limit)
+        found = generate(Pricer(family(case), VARIANTS[variant]), limit)
     gap = (found.upper - found.value) / found.value
     return {"case": case.name, "variant": variant, "gap": gap, "value": found.value, **asdict(work)}
 
@@ -145,7 +149,7 @@ def windowed(case: Case, paired: bool) -> dict[str, Any]:
     deviations, shares = window_columns(columns, paired=paired)
     groups = columns.groups
     value = float(shares @ (columns.curve(deviations) @ groups.spread(groups.masses)))
-    gap = (make_pricer(columns).flat_bound() - value) / value
+    gap = (universal_bound(columns) - value) / value
     variant = "everything" if paired else "symbols as they come"
     return {"case": f"window {case.name}", "variant": variant, "gap": gap, "value": value}
 

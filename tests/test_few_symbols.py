@@ -113,7 +113,7 @@ def work(monkeypatch):
 
         monkeypatch.setattr(cls, name, counted)
 
-    def nodes(search, block, floor):
+    def nodes(search, block):
         done.nodes += len(block[0])
 
     def round_(master):

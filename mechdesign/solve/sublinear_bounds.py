@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from ..utility.sublinear import FInformation
 from . import clock
-from .column_generation.branch_and_bound import Budget
+from .column_generation.branch_and_bound import Budget, universal_bound
 from .column_generation.exact_columns import extreme_rays
 from .column_generation.families import LARGEST_RATIO, Curve, Family, make_family
 from .column_generation.method import SEARCHING
-from .column_generation.pricing import make_pricer
+from .column_generation.pricing import Pricer
 from .column_generation.vertices import inequalities, too_large, vertex_bound
 from .cones import TwoSided, two_sided
 from .enclosures import (
@@ -161,10 +161,10 @@ def _searched_bounds(
     family = make_family(problem.inner, sides, utility.finite_or_more)
     if family is None or not (math.isfinite(family.size) and math.isfinite(family.steepest)):
         return []
-    pricer = make_pricer(family)
+    pricer = Pricer(family)
     groups = family.groups
     curve = _curve_rounding(problem)
-    flat = pricer.flat_bound() + _rounding(family, utility, 0.0) + curve
+    flat = universal_bound(family) + _rounding(family, utility, 0.0) + curve
     found = [(flat, f"universal bound (equal prices), {_IN_FLOATS}")]
     if prices is None:
         return _finite(found)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import clock
-from .families import Columns, LiftFamily, StaircaseFamily
+from .families import Columns, Family, LiftFamily, StaircaseFamily
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -26,7 +26,7 @@ Places = NDArray[np.intp]
 
 _BLOCK = 1024
 _TINY = 1e-12
-_CELLS = 64
+_CELLS, _FINE_CELLS = 64, 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +52,14 @@ class Found:
         return len(self.values)
 
     @classmethod
-    def nothing(cls, upper: float = math.inf, complete: bool = False) -> Found:
-        """No column."""
-        return cls(None, np.empty(0), upper, complete)
+    def of(cls, met: list[tuple[Columns, Vector]], upper: float, complete: bool) -> Found:
+        """Batches of columns and their values, sorted."""
+        if not met:
+            return cls(None, np.empty(0), upper, complete)
+        values = np.concatenate([v for _, v in met])
+        order = np.argsort(-values, kind="stable")
+        columns = Columns.join([c for c, _ in met]).take(order)
+        return cls(columns, values[order], max(upper, float(values.max())), complete)
 
 
 @dataclass
@@ -133,20 +138,20 @@ class Relaxed:
 
 
 class Search(ABC, Generic[Nodes]):
-    """Branch and bound at one vector of prices.
+    """Branch and bound at one vector of prices, for columns above one level.
 
     Attributes
     ----------
     order : groups in the order in which they are filled
     density : reduced value or price per mass of one symbol of each, in that order
     units : mass that one symbol takes, in that order
-    visited : nodes relaxed so far
+    floor : what the search must exceed for a column to be above the level
     """
 
     order: Places
     density: Vector
     units: Vector
-    visited: int = 0
+    floor: float
 
     @abstractmethod
     def root(self) -> Nodes:
@@ -158,9 +163,9 @@ class Search(ABC, Generic[Nodes]):
 
     @abstractmethod
     def expand(
-        self, nodes: Nodes, floor: float
+        self, nodes: Nodes
     ) -> tuple[list[tuple[Columns, Vector]], list[tuple[Nodes, Vector]], float]:
-        """Columns above ``floor`` met on the way, children with upper bounds, and the largest
+        """Columns above the floor met on the way, children with upper bounds, and the largest
         bound of the nodes that are closed.
 
         Children hold whatever their parent holds. Nodes that hold no column above the floor have
@@ -168,18 +173,22 @@ class Search(ABC, Generic[Nodes]):
         a node may hold beyond that column is told by its bound.
         """
 
-    def run(self, floor: float, wanted: int, budget: Budget) -> Found:
+    @abstractmethod
+    def as_reduced(self, found: Found) -> Found:
+        """What was searched for, turned into reduced values per output mass."""
+
+    def run(self, wanted: int, budget: Budget) -> Found:
         """Search until nothing above the floor is left, or enough is found, or time is up."""
         heap: list[tuple[float, int, Nodes]] = [(-math.inf, 0, self.root())]
         met: list[tuple[Columns, Vector]] = []
         count = visited = ticks = 0
-        settled = floor
+        upper = self.floor
         while heap and count < wanted and visited < budget.nodes and not budget.is_over:
             _, _, nodes = heapq.heappop(heap)
             visited += len(nodes[0])
-            columns, children, closed = self.expand(nodes, floor)
+            columns, children, closed = self.expand(nodes)
             met += columns
-            settled = max(settled, closed)
+            upper = max(upper, closed)
             count += sum(len(values) for _, values in columns)
             if not children:
                 continue
@@ -189,14 +198,7 @@ class Search(ABC, Generic[Nodes]):
                 chosen = order[start : start + _BLOCK]
                 ticks -= 1  # among equal bounds the newest first, which is the deepest
                 heapq.heappush(heap, (-float(bounds[chosen[0]]), ticks, _taken(joined, chosen)))
-        self.visited += visited
-        upper = max([settled, *(-key for key, _, _ in heap[:1])])
-        if not met:
-            return Found.nothing(upper, not heap)
-        values = np.concatenate([v for _, v in met])
-        order = np.argsort(-values, kind="stable")
-        columns_met = Columns.join([c for c, _ in met]).take(order)
-        return Found(columns_met, values[order], max(upper, float(values.max())), not heap)
+        return Found.of(met, max([upper, *(-key for key, _, _ in heap[:1])]), not heap)
 
     def in_groups(self, table: Vector) -> Vector:
         """Numbers of groups in the order of the search, brought into the order of the groups."""
@@ -255,9 +257,9 @@ class LiftSearch(Search[LiftNodes]):
     the chord is exact.
     """
 
-    def __init__(self, family: LiftFamily, prices: Vector) -> None:
+    def __init__(self, family: LiftFamily, prices: Vector, level: float) -> None:
         """``prices`` per deviation of one symbol of each group, ``(G,)``."""
-        self.family = family
+        self.family, self.floor = family, level
         p = family.groups.masses
         reduced = p * (family.at_high - family.at_low) - prices * family.span
         self.order = o = np.argsort(-reduced / family.units, kind="stable")
@@ -320,16 +322,20 @@ class LiftSearch(Search[LiftNodes]):
         bound = base + tangent + chords
         return _LiftRelaxed(possible, bound, counts, critical, over, fixed, carried)
 
-    def expand(self, nodes: LiftNodes, floor: float) -> Any:
+    def as_reduced(self, found: Found) -> Found:
+        """As it is."""
+        return found
+
+    def expand(self, nodes: LiftNodes) -> Any:
         """Relax every node, take the columns that rounding gives, and branch."""
         r = self.relax(nodes)
-        alive = r.possible & (r.bound > floor)
+        alive = r.possible & (r.bound > self.floor)
         if not alive.any():
-            return [], [], floor
+            return [], [], self.floor
         rows = np.arange(len(nodes.part))
         k = np.minimum(r.critical, len(self.order) - 1)
         even, barred = r.over == 0, nodes.barred[rows, k]
-        met = self._columns(nodes, r, floor, k, alive, barred)
+        met = self._columns(nodes, r, k, alive, barred)
         uneven = alive & ~even
         children = self._children(nodes, r, k, r.counts[rows, k], uneven, barred)
         length, amount = nodes.end - nodes.start, nodes.start + r.carried
@@ -338,14 +344,13 @@ class LiftSearch(Search[LiftNodes]):
         split = np.flatnonzero(alive & inside)
         if split.size:
             children += _split(nodes, r.bound, split, amount)
-        closed = float(r.bound[alive & even & ~inside].max(initial=floor))
+        closed = float(r.bound[alive & even & ~inside].max(initial=self.floor))
         return met, children, closed
 
     def _columns(
         self,
         nodes: LiftNodes,
         r: _LiftRelaxed,
-        floor: float,
         k: Places,
         alive: Mask,
         barred: Mask,
@@ -371,7 +376,7 @@ class LiftSearch(Search[LiftNodes]):
             carried = np.where(pp >= 0, carried, 0.0)
             values = r.fixed[chosen] + (self.reduced[kk] if up else 0.0)
             values = values + np.where(pp >= 0, self.between(np.maximum(pp, 0), carried), 0.0)
-            good = np.flatnonzero(values > floor)
+            good = np.flatnonzero(values > self.floor)
             if not good.size:
                 continue
             table = r.counts[chosen[good]]
@@ -436,7 +441,7 @@ class StaircaseSearch(Search[StairNodes]):
     """
 
     def __init__(self, family: StaircaseFamily, prices: Vector, level: float) -> None:
-        self.family, self.level = family, level
+        self.family, self.level, self.floor = family, level, 0.0
         c, p = family.excess, family.groups.masses
         self.order = np.argsort(prices / p, kind="stable")
         self.p = self.units = p[self.order]
@@ -447,11 +452,11 @@ class StaircaseSearch(Search[StairNodes]):
         self.slope = c * float(family.groups.sizes @ prices)
         self.tiny = _TINY * family.capacity
 
-    def root(self) -> StairNodes:
+    def root(self, cells: int = _CELLS) -> StairNodes:
         """Every set, with the range of P cut into cells."""
-        cuts = np.linspace(0, self.family.capacity, _CELLS + 1)
-        least = np.zeros((_CELLS, len(self.order)))
-        most = np.repeat(self.sizes[None, :], _CELLS, axis=0)
+        cuts = np.linspace(0, self.family.capacity, cells + 1)
+        least = np.zeros((cells, len(self.order)))
+        most = np.repeat(self.sizes[None, :], cells, axis=0)
         return StairNodes(least, most, cuts[:-1], cuts[1:])
 
     def exact(self, mass: Vector) -> Vector:
@@ -517,14 +522,23 @@ class StaircaseSearch(Search[StairNodes]):
         counts[rows, k] = np.where(critical < g, least[rows, k] + whole, counts[rows, k])
         return _StairRelaxed(possible, bound, counts, critical, over, start, end, target, smooth)
 
-    def expand(self, nodes: StairNodes, floor: float) -> Any:
+    def as_reduced(self, found: Found) -> Found:
+        """The excess is (reduced value − level)(1 + cP), and 1 + cP is at least 1."""
+        upper = self.level + max(found.upper, 0.0)
+        if found.columns is None:
+            return Found.of([], upper, found.complete)
+        scale = 1 + self.family.excess * self.family.mass(found.columns)
+        values = self.level + found.values / scale
+        return Found.of([(found.columns, values)], upper, found.complete)
+
+    def expand(self, nodes: StairNodes) -> Any:
         """Relax every node, take the rounded sets, and branch where the quadratic is tight; else
         split its interval.
         """
         r = self.relax(nodes)
-        alive = r.possible & (r.bound > floor)
+        alive = r.possible & (r.bound > self.floor)
         if not alive.any():
-            return [], [], floor
+            return [], [], self.floor
         rows = np.arange(len(alive))
         even = r.over < self.tiny
         k = np.minimum(r.critical, len(self.order) - 1)
@@ -534,13 +548,13 @@ class StaircaseSearch(Search[StairNodes]):
             table = r.counts[chosen]
             table[np.arange(len(chosen)), k[chosen]] += up
             values = self.exact(table @ self.p) - table @ self.cost
-            good = np.flatnonzero(values > floor)
+            good = np.flatnonzero(values > self.floor)
             if good.size:
                 met.append((Columns.whole(self.in_groups(table[good])), values[good]))
         slack = r.smooth - self.exact(r.target)
         narrowed = nodes._replace(start=r.start, end=r.end)
         inside = (r.target > r.start + self.tiny) & (r.target < r.end - self.tiny)
-        loose = (even | (slack > 0.5 * (r.bound - floor))) & inside
+        loose = (even | (slack > 0.5 * r.bound)) & inside
         split, divided = alive & loose, alive & ~loose & ~even
         children: list[tuple[StairNodes, Vector]] = []
         if split.any():
@@ -549,5 +563,25 @@ class StaircaseSearch(Search[StairNodes]):
         if chosen.size:
             fewer, more, _ = _branched(narrowed, chosen, k, r.counts[rows, k])
             children += [(fewer, r.bound[chosen]), (more, r.bound[chosen])]
-        closed = float(r.bound[alive & ~split & ~divided].max(initial=floor))
+        closed = float(r.bound[alive & ~split & ~divided].max(initial=self.floor))
         return met, children, closed
+
+
+def make_search(family: Family, prices: Vector, level: float) -> LiftSearch | StaircaseSearch:
+    """The search over a family, at prices per deviation of one symbol of each group, ``(G,)``."""
+    if isinstance(family, LiftFamily):
+        return LiftSearch(family, prices, level)
+    assert isinstance(family, StaircaseFamily)
+    return StaircaseSearch(family, prices, level)
+
+
+def universal_bound(family: Family) -> float:
+    """What no column exceeds, whatever sets there are: the relaxation at equal prices."""
+    prices = np.zeros(len(family.groups))
+    if isinstance(family, LiftFamily):
+        search = LiftSearch(family, prices, 0.0)
+        return float(search.relax(search.root()).bound.max())
+    assert isinstance(family, StaircaseFamily)
+    level = float(family.value_at(np.array([family.target]))[0])
+    stairs = StaircaseSearch(family, prices, level)
+    return level + max(float(stairs.relax(stairs.root(_FINE_CELLS)).bound.max()), 0.0)

@@ -16,10 +16,10 @@ from ...errors import SolverError
 from .. import clock
 from ..methods import Candidate, Duals, Method
 from ..problem import SublinearProblem
-from .branch_and_bound import Budget
+from .branch_and_bound import Budget, universal_bound
 from .families import Columns, Family, beyond_floats, family_of
 from .master import Master, Mixture, basic_mixture, exact_shares, merged, mixed_kernel
-from .pricing import Pricer, make_pricer
+from .pricing import Pricer
 
 Vector = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = _TOLERANCE) -> 
     """The best mixture of columns, up to a relative gap or until the deadline."""
     family = pricer.family
     groups, n = family.groups, len(family.groups.symbols)
-    upper, best = pricer.flat_bound(), np.zeros(len(groups))
+    upper, best = universal_bound(family), np.zeros(len(groups))
     if upper <= 0:
         return Generated(np.zeros((1, n)), np.ones(1), best, 0.0, 0.0, 0, 1)
     first = pricer.first()
@@ -178,7 +178,7 @@ class ColumnGeneration(Method):
         deadline = clock.now() + SEARCHING * problem.time_limit
         try:
             with np.errstate(over="raise"):
-                found = generate(make_pricer(family), deadline)
+                found = generate(Pricer(family), deadline)
         except FloatingPointError as beyond:
             raise SolverError(
                 "column generation: values of columns at these levels and masses are beyond floats"

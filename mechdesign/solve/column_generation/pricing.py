@@ -9,17 +9,15 @@ these buys is measured by ``python -m benchmarks ablation``.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .branch_and_bound import Budget, Found, LiftSearch, Search, StaircaseSearch
-from .families import Columns, Family, LiftFamily, StaircaseFamily
+from .branch_and_bound import Budget, Found, LiftSearch, StaircaseSearch, make_search
+from .families import Columns, Family, LiftFamily
 from .subsets import Halves, Remainder
 
 Vector = NDArray[np.float64]
@@ -29,7 +27,6 @@ _QUICK = 30_000
 # Nodes for a symbol where there are so few that their columns could be listed instead.
 _QUICK_EACH = 500
 _PER_REMAINDER = 6
-_CUTS = 4097
 _SEED = 7
 # Symbols that a column is completed from, and columns from each choice.
 _CHOICE, _PER_CHOICE = 26, 3
@@ -82,7 +79,7 @@ class Heuristics:
             end = np.searchsorted(ends, ends[start] + self.target, "right") - 1
             end = np.minimum(end, start + n - 1)
             counts = np.array(
-                [self._counts(order[np.arange(a, b) % n]) for a, b in zip(start, end, strict=True)]
+                [self.counts(order[np.arange(a, b) % n]) for a, b in zip(start, end, strict=True)]
             )
             last = order[end % n]
             if isinstance(self.family, LiftFamily):
@@ -137,12 +134,12 @@ class Heuristics:
 
         What is missing under lift bounds goes to the symbol that loses least by it.
         """
-        family, counts = self.family, self._counts(surely)
+        family, counts = self.family, self.counts(surely)
         left = self.target - float(counts @ self.units)
         halves = Halves(self.units[choice], left)
         found = []
         for members, missing in halves.nearest(left, _PER_CHOICE) if halves.is_short else ():
-            table = counts + self._counts(choice[members])
+            table = counts + self.counts(choice[members])
             if not isinstance(family, LiftFamily):
                 found.append(Columns.whole(table[None, :]))
                 continue
@@ -154,7 +151,8 @@ class Heuristics:
                 found.append(Columns(table[None, :], part, np.array([missing])))
         return Columns.join([self._none, *found])
 
-    def _counts(self, symbols: Places) -> Vector:
+    def counts(self, symbols: Places) -> Vector:
+        """How many symbols of each group are among some, ``(G,)``."""
         return np.bincount(symbols, minlength=len(self.units)).astype(float)
 
     @property
@@ -178,15 +176,20 @@ def _around(masses: Vector, target: float) -> Iterator[tuple[Places, Places]]:
         yield np.arange(start, low) % n, np.arange(low, high) % n
 
 
-class Pricer(ABC):
+class Pricer:
     """Prices columns of one family; keeps what does not depend on prices."""
 
-    def __init__(self, family: Family, techniques: Techniques) -> None:
-        self.family, self.techniques = family, techniques
+    def __init__(self, family: Family, techniques: Techniques | None = None) -> None:
+        self.family, self.techniques = family, techniques or Techniques()
         self.heuristics = Heuristics(family)
         symbols = family.groups.symbols
         #: The group of each symbol that can be at its upper bound.
         self.symbols = symbols[family.units[symbols] <= family.capacity * (1 + 1e-12)]
+
+    @cached_property
+    def halves(self) -> Halves:
+        """The lists of both halves of the symbols; may be too long."""
+        return Halves(self.family.units[self.symbols], self.family.capacity)
 
     def first(self) -> Columns:
         """Columns to start with, whatever the prices."""
@@ -202,19 +205,15 @@ class Pricer(ABC):
         level : what the reduced value of a column must exceed
         wanted : columns to stop at
         """
-        search, floor = self.make_search(prices, level), self.floor(level)
+        search = make_search(self.family, prices, level)
         nodes = min(_QUICK, _QUICK_EACH * len(self.symbols), budget.nodes)
-        found = search.run(floor, wanted, Budget(nodes, budget.deadline))
-        if found.complete:
-            return self.as_reduced(found, level)
-        if self.techniques.halves and self.halves.is_short:
+        found = search.run(wanted, Budget(nodes, budget.deadline))
+        if not found.complete and self.techniques.halves and self.halves.is_short:
             if found.count < max(wanted // 2, 1):
-                found = self._by_halves(search, floor, budget)
-            return self.as_reduced(found, level)
-        more = self.perturbed(search, prices, level) if self.techniques.perturbed else None
-        if more is not None and more.columns is not None:
-            found = _joined(found, more, 4 * wanted)
-        return self.as_reduced(found, level)
+                found = self._by_halves(search, budget)
+        elif not found.complete and self.techniques.perturbed and isinstance(search, LiftSearch):
+            found = self._with_perturbed(found, search, prices)
+        return search.as_reduced(found)
 
     def prove(self, prices: Vector, level: float, budget: Budget) -> Found:
         """Prove that no column is above ``level``, or find one that is."""
@@ -225,61 +224,41 @@ class Pricer(ABC):
 
     def branch(self, prices: Vector, level: float, wanted: int, budget: Budget) -> Found:
         """Branch and bound alone."""
-        search = self.make_search(prices, level)
-        return self.as_reduced(search.run(self.floor(level), wanted, budget), level)
+        search = make_search(self.family, prices, level)
+        return search.as_reduced(search.run(wanted, budget))
 
-    @cached_property
-    def halves(self) -> Halves:
-        """The lists of both halves of the symbols; may be too long."""
-        return Halves(self.family.units[self.symbols], self.family.capacity)
-
-    def _by_halves(self, search: Any, floor: float, budget: Budget) -> Found:
-        values, remainders, parts = self.remainders(search)
+    def _by_halves(self, search: LiftSearch | StaircaseSearch, budget: Budget) -> Found:
+        """The best columns by meeting in the middle."""
+        remainders: list[Remainder]
+        if isinstance(search, LiftSearch):  # every group in turn has the symbol between its bounds
+            values, parts = search.reduced, list(range(len(self.family.groups)))
+            last = {int(g): i for i, g in enumerate(self.symbols)}
+            place = np.argsort(search.order)
+            remainders = [_Between(search, int(place[g]), last.get(g, -1)) for g in parts]
+        else:
+            values, parts = -search.cost, [-1]
+            remainders = [_Excess(search, float(self.halves.masses.sum()))]
         wanted = _PER_REMAINDER if len(remainders) > 1 else 20 * _PER_REMAINDER
-        found, upper, complete = self.halves.search(values, remainders, floor, wanted, budget)
-        if not found:
-            return Found.nothing(upper, complete)
-        groups = len(self.family.groups)
-        counts = np.array(
-            [np.bincount(self.symbols[s.members], minlength=groups).astype(float) for s in found]
+        found, upper, complete = self.halves.search(
+            search.in_groups(values)[self.symbols], remainders, search.floor, wanted, budget
         )
+        if not found:
+            return Found.of([], upper, complete)
+        counts = np.array([self.heuristics.counts(self.symbols[s.members]) for s in found])
         part = np.array([parts[s.remainder] for s in found])
         amount = np.array([max(remainders[s.remainder].end - s.mass, 0.0) for s in found])
         columns = Columns(counts, part, np.where(part >= 0, amount, 0.0))
-        return Found(columns, np.array([s.value for s in found]), upper, complete)
+        return Found.of([(columns, np.array([s.value for s in found]))], upper, complete)
 
-    @abstractmethod
-    def make_search(self, prices: Vector, level: float) -> Search[Any]:
-        """Branch and bound at given prices."""
-
-    @abstractmethod
-    def floor(self, level: float) -> float:
-        """What the search must exceed for a column to be above the level."""
-
-    @abstractmethod
-    def as_reduced(self, found: Found, level: float) -> Found:
-        """What was searched for, turned into reduced values per output mass, best first."""
-
-    @abstractmethod
-    def remainders(self, search: Any) -> tuple[Vector, list[Remainder], list[int]]:
-        """For halves: the value of each symbol, the remainders, and the part that each is for."""
-
-    def perturbed(self, search: Search[Any], prices: Vector, level: float) -> Found | None:
-        """Columns above the level from perturbed orders of the symbols, where that helps."""
-        return None
-
-    @abstractmethod
-    def flat_bound(self) -> float:
-        """What no column exceeds, whatever the prior: the relaxation at equal prices."""
-
-
-def _joined(first: Found, second: Found, most: int) -> Found:
-    """Columns of two searches, the best of them; the bound of the first."""
-    parts = [part for part in (first, second) if part.columns is not None]
-    columns = Columns.join([part.columns for part in parts if part.columns is not None])
-    values = np.concatenate([part.values for part in parts])
-    best = np.argsort(-values, kind="stable")[:most]
-    return Found(columns.take(best), values[best], first.upper, False)
+    def _with_perturbed(self, found: Found, search: LiftSearch, prices: Vector) -> Found:
+        """Also columns from perturbed orders of the symbols."""
+        density = search.in_groups(search.density)
+        columns = self.heuristics.perturbed(density, len(self.symbols))
+        averages = self.family.averages(columns)
+        values = self.family.values(columns) - averages @ (prices * self.family.groups.sizes)
+        good = np.flatnonzero(values > search.floor)
+        met = [] if found.columns is None else [(found.columns, found.values)]
+        return Found.of([*met, (columns.take(good), values[good])], found.upper, False)
 
 
 class _Between(Remainder):
@@ -303,54 +282,6 @@ class _Between(Remainder):
         return float(slope), float(low - slope * start)
 
 
-class LiftPricer(Pricer):
-    """Columns with lifts in a box."""
-
-    family: LiftFamily
-
-    def make_search(self, prices: Vector, level: float) -> LiftSearch:
-        """Branch and bound at given prices."""
-        return LiftSearch(self.family, prices)
-
-    def floor(self, level: float) -> float:
-        """The level itself."""
-        return level
-
-    def as_reduced(self, found: Found, level: float) -> Found:
-        """As it is, best first."""
-        if found.columns is None:
-            return found
-        order = np.argsort(-found.values, kind="stable")
-        columns, values = found.columns.take(order), found.values[order]
-        return Found(columns, values, max(found.upper, float(values[0])), found.complete)
-
-    def flat_bound(self) -> float:
-        """Chords at equal prices: the knapsack relaxation."""
-        search = LiftSearch(self.family, np.zeros(len(self.family.groups)))
-        mass = np.concatenate([[0.0], np.cumsum(search.sizes * search.units)])
-        value = np.concatenate([[0.0], np.cumsum(search.sizes * search.reduced)])
-        return search.base + float(np.interp(self.family.capacity, mass, value))
-
-    def perturbed(self, search: Search[Any], prices: Vector, level: float) -> Found | None:
-        """Columns of exactly the right mass, of symbols of nearly the largest reduced value."""
-        density = search.in_groups(search.density)
-        columns = self.heuristics.perturbed(density, len(self.symbols))
-        averages = self.family.averages(columns)
-        values = self.family.values(columns) - averages @ (prices * self.family.groups.sizes)
-        good = np.flatnonzero(values > level)
-        return Found(columns.take(good), values[good], np.inf, False) if good.size else None
-
-    def remainders(self, search: LiftSearch) -> tuple[Vector, list[Remainder], list[int]]:
-        """Every group in turn has the symbol between its bounds."""
-        place = np.argsort(search.order)
-        last = {int(g): i for i, g in enumerate(self.symbols)}
-        groups = range(len(self.family.groups))
-        remainders: list[Remainder] = [
-            _Between(search, int(place[g]), last.get(g, -1)) for g in groups
-        ]
-        return search.in_groups(search.reduced)[self.symbols], remainders, list(groups)
-
-
 class _Excess(Remainder):
     """The excess of a staircase over a level, as a function of the mass at the upper value."""
 
@@ -366,52 +297,3 @@ class _Excess(Remainder):
         # The tangent of a concave quadratic lies above it.
         slope = b + 2 * c * middle
         return slope, a - c * middle * middle - slope * start
-
-
-class StaircasePricer(Pricer):
-    """Staircase columns."""
-
-    family: StaircaseFamily
-
-    def make_search(self, prices: Vector, level: float) -> StaircaseSearch:
-        """Branch and bound on the excess over the level."""
-        return StaircaseSearch(self.family, prices, level)
-
-    def floor(self, level: float) -> float:
-        """No excess."""
-        return 0.0
-
-    def as_reduced(self, found: Found, level: float) -> Found:
-        """The excess is (reduced value − level)(1 + cP), and 1 + cP is at least 1."""
-        upper = level + max(found.upper, 0.0)
-        if found.columns is None:
-            return Found.nothing(upper, found.complete)
-        scale = 1 + self.family.excess * self.family.mass(found.columns)
-        values = level + found.values / scale
-        order = np.argsort(-values, kind="stable")
-        upper = max(upper, level + float(found.values.max()))
-        return Found(found.columns.take(order), values[order], upper, found.complete)
-
-    def flat_bound(self) -> float:
-        """Max F(P) over all P, whatever sets there are, by quadratics above it on fine cells."""
-        cuts = np.linspace(0, self.family.capacity, _CUTS)
-        level = float(self.family.value_at(cuts).max())
-        search = StaircaseSearch(self.family, np.zeros(len(self.family.groups)), level)
-        a, b, c = search.quadratic(cuts[:-1], cuts[1:])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            turn = np.where(c < 0, -b / (2 * c), np.where(b > 0, np.inf, 0.0))
-        x = np.clip(turn, 0, np.diff(cuts))
-        return level + max(float((a + (b + c * x) * x).max()), 0.0)
-
-    def remainders(self, search: StaircaseSearch) -> tuple[Vector, list[Remainder], list[int]]:
-        """One remainder: the excess by the mass at the upper value."""
-        most = float(self.family.units[self.symbols].sum())
-        return -search.in_groups(search.cost)[self.symbols], [_Excess(search, most)], [-1]
-
-
-def make_pricer(family: Family, techniques: Techniques = Techniques()) -> Pricer:
-    """The pricer of a family."""
-    if isinstance(family, LiftFamily):
-        return LiftPricer(family, techniques)
-    assert isinstance(family, StaircaseFamily)
-    return StaircasePricer(family, techniques)
