@@ -118,22 +118,22 @@ Nodes = TypeVar("Nodes", LiftNodes, StairNodes)
 
 
 @dataclass(frozen=True, eq=False)
-class Relaxed:
-    """Relaxations of B nodes: groups are filled in the order of the search.
+class Filling:
+    """Groups filled in the order of the search up to a mass, the last one rounded down.
 
     Attributes
     ----------
-    possible : whether the node can hold a column
-    bound : what no column in it exceeds
-    counts : ``(B, G)`` symbols at the upper bound, the partly filled group rounded down
-    critical : the group that is partly filled (G where all are full)
-    over : mass of that group left over by rounding down
+    counts : ``(B, G)`` symbols at the upper bound
+    full : ``(B,)`` how many groups are full
+    last : ``(B,)`` the group that is partly filled (the last one where all are full)
+    whole : ``(B,)`` symbols beyond its least that are filled in it
+    over : ``(B,)`` mass left over by rounding down
     """
 
-    possible: Mask
-    bound: Vector
     counts: Vector
-    critical: Places
+    full: Places
+    last: Places
+    whole: Vector
     over: Vector
 
 
@@ -146,20 +146,18 @@ class Search(ABC, Generic[Nodes]):
     density : reduced value or price per mass of one symbol of each, in that order
     units : mass that one symbol takes, in that order
     floor : what the search must exceed for a column to be above the level
+    tiny : mass that counts as nothing
     """
 
     order: Places
     density: Vector
     units: Vector
     floor: float
+    tiny: float
 
     @abstractmethod
     def root(self) -> Nodes:
         """Nodes that hold every column."""
-
-    @abstractmethod
-    def relax(self, nodes: Nodes) -> Relaxed:
-        """The relaxation of every node."""
 
     @abstractmethod
     def expand(
@@ -200,6 +198,17 @@ class Search(ABC, Generic[Nodes]):
                 heapq.heappush(heap, (-float(bounds[chosen[0]]), ticks, _taken(joined, chosen)))
         return Found.of(met, max([upper, *(-key for key, _, _ in heap[:1])]), not heap)
 
+    def filled(self, least: Vector, mass: Vector, most: Vector, target: Vector) -> Filling:
+        """What is filled up to a target, from the cumulative mass ``(B, G + 1)`` of the groups."""
+        rows, g = np.arange(len(target)), len(self.order)
+        full = (mass[:, 1:] <= target[:, None] + self.tiny).sum(axis=1)
+        last = np.minimum(full, g - 1)
+        extra = np.where(full < g, np.maximum(target - mass[rows, last], 0.0), 0.0)
+        whole = np.floor(extra / self.units[last] + _TINY)
+        counts = np.where(np.arange(g)[None, :] < full[:, None], most, least)
+        counts[rows, last] = np.where(full < g, least[rows, last] + whole, counts[rows, last])
+        return Filling(counts, full, last, whole, extra - whole * self.units[last])
+
     def in_groups(self, table: Vector) -> Vector:
         """Numbers of groups in the order of the search, brought into the order of the groups."""
         back = np.empty_like(table)
@@ -220,14 +229,14 @@ def _joined(parts: list[tuple[Nodes, Vector]]) -> tuple[Nodes, Vector]:
 
 
 def _branched(
-    nodes: Nodes, chosen: Places, k: Places, whole: Vector
-) -> tuple[Nodes, Nodes, NDArray[np.intp]]:
-    """Children in which group k has no more symbols at the upper bound than it has, or one more."""
+    nodes: Nodes, bound: Vector, filling: Filling, chosen: Places
+) -> list[tuple[Nodes, Vector]]:
+    """Children in which the last group has no more symbols at the upper bound, or one more."""
+    k, rows = filling.last[chosen], np.arange(len(chosen))
     fewer, more = _taken(nodes, chosen), _taken(nodes, chosen)
-    rows = np.arange(len(chosen))
-    fewer.most[rows, k[chosen]] = whole[chosen]
-    more.least[rows, k[chosen]] = whole[chosen] + 1
-    return fewer, more, rows
+    fewer.most[rows, k] = filling.counts[chosen, k]
+    more.least[rows, k] = filling.counts[chosen, k] + 1
+    return [(fewer, bound[chosen]), (more, bound[chosen])]
 
 
 def _split(
@@ -239,10 +248,14 @@ def _split(
     return [(below, bound[chosen]), (above, bound[chosen])]
 
 
-@dataclass(frozen=True, eq=False)
-class _LiftRelaxed(Relaxed):
-    """Also the reduced value of the counts alone, and the mass of the symbol between its bounds."""
+class _LiftRelaxed(NamedTuple):
+    """Relaxations: which nodes can hold a column, what no column in them exceeds, the filling and
+    the reduced value of its counts, and the mass of the symbol between its bounds.
+    """
 
+    possible: Mask
+    bound: Vector
+    filling: Filling
     fixed: Vector
     carried: Vector
 
@@ -305,22 +318,15 @@ class LiftSearch(Search[LiftNodes]):
         rest = left - carried
         possible = (rest >= -self.tiny) & (rest <= mass[:, -1] + self.tiny)
         rest = np.clip(rest, 0, mass[:, -1])
-        critical = (mass[:, 1:] <= rest[:, None] + self.tiny).sum(axis=1)
-        k = np.minimum(critical, g - 1)
-        extra = np.where(critical < g, np.maximum(rest - mass[rows, k], 0.0), 0.0)
-        whole = np.floor(extra / self.units[k] + _TINY)
-        over = extra - whole * self.units[k]
-        over = np.where(over < self.negligible[k], 0.0, over)
+        f = self.filled(least, mass, most, rest)
+        f.over[f.over < self.negligible[f.last]] = 0.0
         base = self.base + least @ self.reduced
-        fixed = base + value[rows, critical] + whole * self.reduced[k]
+        fixed = base + value[rows, f.full] + f.whole * self.reduced[f.last]
         chords = at_start + np.where(length > 0, slope, 0.0) * carried
-        counts = np.where(np.arange(g)[None, :] < critical[:, None], most, least)
-        counts[rows, k] = np.where(critical < g, least[rows, k] + whole, counts[rows, k])
         # The value is concave in the mass filled, so the tangent at the group nearest to being
         # filled lies above it, on whichever side of a rounding the mass is.
-        tangent = value[rows, critical] + (rest - mass[rows, critical]) * self.density[k]
-        bound = base + tangent + chords
-        return _LiftRelaxed(possible, bound, counts, critical, over, fixed, carried)
+        tangent = value[rows, f.full] + (rest - mass[rows, f.full]) * self.density[f.last]
+        return _LiftRelaxed(possible, base + tangent + chords, f, fixed, carried)
 
     def as_reduced(self, found: Found) -> Found:
         """As it is."""
@@ -332,12 +338,10 @@ class LiftSearch(Search[LiftNodes]):
         alive = r.possible & (r.bound > self.floor)
         if not alive.any():
             return [], [], self.floor
-        rows = np.arange(len(nodes.part))
-        k = np.minimum(r.critical, len(self.order) - 1)
-        even, barred = r.over == 0, nodes.barred[rows, k]
-        met = self._columns(nodes, r, k, alive, barred)
-        uneven = alive & ~even
-        children = self._children(nodes, r, k, r.counts[rows, k], uneven, barred)
+        rows, even = np.arange(len(alive)), r.filling.over == 0
+        barred = nodes.barred[rows, r.filling.last]
+        met = self._columns(nodes, r, alive, even, barred)
+        children = self._children(nodes, r, alive & ~even, barred)
         length, amount = nodes.end - nodes.start, nodes.start + r.carried
         tiny = np.maximum(np.minimum(self.tiny, 1e-6 * length), 8 * np.spacing(nodes.end))
         inside = (nodes.part >= 0) & even & (r.carried > tiny) & (r.carried < length - tiny)
@@ -348,81 +352,67 @@ class LiftSearch(Search[LiftNodes]):
         return met, children, closed
 
     def _columns(
-        self,
-        nodes: LiftNodes,
-        r: _LiftRelaxed,
-        k: Places,
-        alive: Mask,
-        barred: Mask,
+        self, nodes: LiftNodes, r: _LiftRelaxed, alive: Mask, even: Mask, barred: Mask
     ) -> list[tuple[Columns, Vector]]:
         """Relaxed points rounded to columns: what is left goes to the symbol between its bounds."""
-        fixed_part, even = nodes.part >= 0, r.over == 0
-        j, amount = np.where(fixed_part, nodes.part, 0), nodes.start + r.carried
-        both, uneven = amount + r.over, alive & fixed_part & ~even
+        k, over, named = r.filling.last, r.filling.over, nodes.part >= 0
+        j, amount = np.where(named, nodes.part, 0), nodes.start + r.carried
+        both, uneven = amount + over, alive & named & ~even
         # (which nodes, part, its mass, whether one more symbol of group k is at its upper bound)
         choices = [
-            (alive & ~fixed_part & (even | ~barred), np.where(even, -1, k), r.over, False),
-            (alive & fixed_part & even, j, amount, False),
-            (uneven & (both <= self.units[j]), j, both, False),
-            (uneven & (both >= self.units[k]), j, both, True),
+            (alive & ~named & (even | ~barred), np.where(even, -1, k), over, 0),
+            (alive & named & even, j, amount, 0),
+            (uneven & (both <= self.units[j]), j, both, 0),
+            (uneven & (both >= self.units[k]), j, both, 1),
         ]
         met = []
         for which, part, carries, up in choices:
             chosen = np.flatnonzero(which)
-            if not chosen.size:
-                continue
             kk, pp = k[chosen], part[chosen]
-            carried = carries[chosen] - (self.units[kk] if up else 0.0)
-            carried = np.where(pp >= 0, carried, 0.0)
-            values = r.fixed[chosen] + (self.reduced[kk] if up else 0.0)
+            carried = np.where(pp >= 0, carries[chosen] - up * self.units[kk], 0.0)
+            values = r.fixed[chosen] + up * self.reduced[kk]
             values = values + np.where(pp >= 0, self.between(np.maximum(pp, 0), carried), 0.0)
             good = np.flatnonzero(values > self.floor)
             if not good.size:
                 continue
-            table = r.counts[chosen[good]]
-            if up:
-                table[np.arange(len(good)), kk[good]] += 1
-            named = np.where(pp[good] >= 0, self.order[np.maximum(pp[good], 0)], -1)
-            met.append((Columns(self.in_groups(table), named, carried[good]), values[good]))
+            table = r.filling.counts[chosen[good]]
+            table[np.arange(len(good)), kk[good]] += up
+            group = np.where(pp[good] >= 0, self.order[np.maximum(pp[good], 0)], -1)
+            met.append((Columns(self.in_groups(table), group, carried[good]), values[good]))
         return met
 
     def _children(
-        self,
-        nodes: LiftNodes,
-        r: _LiftRelaxed,
-        k: Places,
-        whole: Vector,
-        uneven: Mask,
-        barred: Mask,
+        self, nodes: LiftNodes, r: _LiftRelaxed, uneven: Mask, barred: Mask
     ) -> list[tuple[LiftNodes, Vector]]:
         """Group k has no more symbols at its upper bound than it has, or one more, or has the
         symbol between.
         """
-        children: list[tuple[LiftNodes, Vector]] = []
         chosen = np.flatnonzero(uneven)
-        if chosen.size:
-            fewer, more, rows = _branched(nodes, chosen, k, whole)
-            fewer.barred[rows, k[chosen]] = more.barred[rows, k[chosen]] = True
-            children += [(fewer, r.bound[chosen]), (more, r.bound[chosen])]
+        children = _branched(nodes, r.bound, r.filling, chosen)
+        for child, _ in children:
+            child.barred[np.arange(len(chosen)), r.filling.last[chosen]] = True
         chosen = np.flatnonzero(uneven & (nodes.part < 0) & ~barred)
-        if chosen.size:
-            kk, over = k[chosen], r.over[chosen]
-            for start, end in ((0.0 * over, over), (over, self.units[kk])):
-                child = _taken(nodes, chosen)
-                child.most[np.arange(len(chosen)), kk] -= 1
-                child = child._replace(part=kk.copy(), start=start, end=end)
-                children.append((child, r.bound[chosen]))
+        k, over = r.filling.last[chosen], r.filling.over[chosen]
+        for start, end in ((0.0 * over, over), (over, self.units[k])):
+            child = _taken(nodes, chosen)._replace(part=k.copy(), start=start, end=end)
+            child.most[np.arange(len(chosen)), k] -= 1
+            children.append((child, r.bound[chosen]))
         kept = []
         for child, bounds in children:
             fine = np.flatnonzero((child.least <= child.most).all(axis=1))
-            kept.append((_taken(child, fine), bounds[fine]))
+            if fine.size:
+                kept.append((_taken(child, fine), bounds[fine]))
         return kept
 
 
-@dataclass(frozen=True, eq=False)
-class _StairRelaxed(Relaxed):
-    """Also the interval of P that is in reach, the best P, and the quadratic there."""
+class _StairRelaxed(NamedTuple):
+    """Relaxations: as for lifts, with the interval of P in reach, the best P, and the quadratic
+    there.
+    """
 
+    possible: Mask
+    bound: Vector
+    filling: Filling
     start: Vector
     end: Vector
     target: Vector
@@ -448,7 +438,7 @@ class StaircaseSearch(Search[StairNodes]):
         self.sizes = family.groups.sizes[self.order]
         self.cost = c * prices[self.order]
         self.density = self.cost / self.p
-        #: Reduced cost per mass of the symbols at the lower value.
+        #: What the prices of all symbols add per unit of P, as lower values fall when P grows.
         self.slope = c * float(family.groups.sizes @ prices)
         self.tiny = _TINY * family.capacity
 
@@ -509,18 +499,12 @@ class StaircaseSearch(Search[StairNodes]):
         turn = np.where(c < 0, turn, np.where(b >= self.density[k], np.inf, -np.inf))
         target = np.clip(turn, mass[rows, filled], mass[rows, np.minimum(filled + 1, g)])
         target = np.clip(target, start, end)
-        critical = (mass[:, 1:] <= target[:, None] + self.tiny).sum(axis=1)
-        k = np.minimum(critical, g - 1)
-        extra = np.where(critical < g, np.maximum(target - mass[rows, k], 0.0), 0.0)
-        whole = np.floor(extra / self.p[k] + _TINY)
-        over = extra - whole * self.p[k]
+        f = self.filled(least, mass, most, target)
         x = target - start
         smooth = a + (b + c * x) * x
         # Costs are convex in the mass filled: a tangent lies below them, however P was rounded.
-        bound = smooth - costs[rows, critical] - (target - mass[rows, critical]) * self.density[k]
-        counts = np.where(np.arange(g)[None, :] < critical[:, None], most, least)
-        counts[rows, k] = np.where(critical < g, least[rows, k] + whole, counts[rows, k])
-        return _StairRelaxed(possible, bound, counts, critical, over, start, end, target, smooth)
+        spent = costs[rows, f.full] + (target - mass[rows, f.full]) * self.density[f.last]
+        return _StairRelaxed(possible, smooth - spent, f, start, end, target, smooth)
 
     def as_reduced(self, found: Found) -> Found:
         """The excess is (reduced value − level)(1 + cP), and 1 + cP is at least 1."""
@@ -539,30 +523,25 @@ class StaircaseSearch(Search[StairNodes]):
         alive = r.possible & (r.bound > self.floor)
         if not alive.any():
             return [], [], self.floor
-        rows = np.arange(len(alive))
-        even = r.over < self.tiny
-        k = np.minimum(r.critical, len(self.order) - 1)
+        f, even = r.filling, r.filling.over < self.tiny
         met = []
-        for up in (0, 1):
-            chosen = np.flatnonzero(alive & ~even) if up else np.flatnonzero(alive)
-            table = r.counts[chosen]
-            table[np.arange(len(chosen)), k[chosen]] += up
+        for up, chosen in ((0, np.flatnonzero(alive)), (1, np.flatnonzero(alive & ~even))):
+            table = f.counts[chosen]
+            table[np.arange(len(chosen)), f.last[chosen]] += up
             values = self.exact(table @ self.p) - table @ self.cost
             good = np.flatnonzero(values > self.floor)
             if good.size:
                 met.append((Columns.whole(self.in_groups(table[good])), values[good]))
         slack = r.smooth - self.exact(r.target)
-        narrowed = nodes._replace(start=r.start, end=r.end)
         inside = (r.target > r.start + self.tiny) & (r.target < r.end - self.tiny)
         loose = (even | (slack > 0.5 * r.bound)) & inside
         split, divided = alive & loose, alive & ~loose & ~even
+        narrowed = nodes._replace(start=r.start, end=r.end)
         children: list[tuple[StairNodes, Vector]] = []
         if split.any():
             children += _split(narrowed, r.bound, np.flatnonzero(split), r.target)
-        chosen = np.flatnonzero(divided)
-        if chosen.size:
-            fewer, more, _ = _branched(narrowed, chosen, k, r.counts[rows, k])
-            children += [(fewer, r.bound[chosen]), (more, r.bound[chosen])]
+        if divided.any():
+            children += _branched(narrowed, r.bound, f, np.flatnonzero(divided))
         closed = float(r.bound[alive & ~split & ~divided].max(initial=self.floor))
         return met, children, closed
 
