@@ -81,7 +81,7 @@ def _over_staircases(
     deviations: list[Fraction] = []
     parts = []
     for found in staircases(prior, ratio):
-        cost = sum((v for v, up in zip(prices, found.raised, strict=True) if up), Fraction(0))
+        cost = sum((v for v, up in zip(prices, found.upper, strict=True) if up), Fraction(0))
         deviations += [found.high, found.low]
         parts.append((found.mass, cost * found.high + (whole - cost) * found.low))
 

@@ -89,12 +89,12 @@ class Staircase(NamedTuple):
 
     Attributes
     ----------
-    raised : which symbols have the upper value
+    upper : which symbols have the upper value
     mass : their prior mass
     high, low : deviations of lifts there and elsewhere
     """
 
-    raised: tuple[bool, ...]
+    upper: tuple[bool, ...]
     mass: Fraction
     high: Fraction
     low: Fraction
@@ -102,7 +102,7 @@ class Staircase(NamedTuple):
     @property
     def deviations(self) -> Deviations:
         """Of every symbol."""
-        return tuple(self.high if up else self.low for up in self.raised)
+        return tuple(self.high if up else self.low for up in self.upper)
 
 
 def staircases(prior: Prior, ratio: Fraction) -> Iterator[Staircase]:
@@ -112,11 +112,11 @@ def staircases(prior: Prior, ratio: Fraction) -> Iterator[Staircase]:
     """
     n, excess = len(prior), ratio - 1
     for bits in range(1, (1 << n) - 1):
-        raised = tuple(bool(bits >> x & 1) for x in range(n))
-        weight = sum(w for w, up in zip(prior.weights, raised, strict=True) if up)
+        upper = tuple(bool(bits >> x & 1) for x in range(n))
+        weight = sum(w for w, up in zip(prior.weights, upper, strict=True) if up)
         mass = Fraction(weight, prior.total)
         scale = 1 + excess * mass
-        yield Staircase(raised, mass, excess * (1 - mass) / scale, -excess * mass / scale)
+        yield Staircase(upper, mass, excess * (1 - mass) / scale, -excess * mass / scale)
 
 
 def listed_columns(prior: Prior, sides: TwoSided) -> Iterator[Deviations] | None:
