@@ -366,8 +366,23 @@ def test_every_search_finds_the_column_worth_most(seed):
         assert nothing.upper <= above + margin
 
 
+@pytest.mark.parametrize("kind", ["PML", "LIP", "LDP"])
+def test_no_column_of_many_symbols_exceeds_the_universal_bound(kind):
+    """So many symbols that no list of their subsets fits: heuristics may come back with nothing."""
+    prior = md.Prior(np.random.default_rng(10).dirichlet(np.ones(60)))
+    problem = state_problem(prior, INFORMATION, notion_of(kind, [1.0]))
+    family = make_family(prior, problem.sides, INFORMATION.excess)
+    pricer = Pricer(family)
+    assert not pricer.halves.is_short
+    prices, bound = np.zeros(len(prior)), universal_bound(family)
+    for level in (bound * (1 - 1e-4), bound * (1 + 1e-12)):
+        found = pricer.improve(prices, level, 10, Budget(nodes=10_000))
+        assert level <= found.upper <= bound * (1 + 1e-3)
+        assert (found.count > 0) == (level < bound)
+
+
 @pytest.mark.parametrize("seed", range(60))
-def test_columns_found_are_worth_what_is_said(seed):
+def test_columns_found_have_the_values_that_are_said(seed):
     rng, _, family, _, _ = families(seed)
     pricer = Pricer(family)
     prices = rng.normal(0, 0.3, len(family.groups)) * family.groups.masses

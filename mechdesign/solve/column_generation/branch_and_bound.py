@@ -54,6 +54,7 @@ class Found:
     @classmethod
     def of(cls, met: list[tuple[Columns, Vector]], upper: float, complete: bool) -> Found:
         """Batches of columns and their values, sorted."""
+        met = [batch for batch in met if len(batch[1])]
         if not met:
             return cls(None, np.empty(0), upper, complete)
         values = np.concatenate([v for _, v in met])

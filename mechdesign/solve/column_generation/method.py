@@ -27,7 +27,7 @@ Vector = NDArray[np.float64]
 SEARCHING = 0.7
 # Gap that a search must reach, and the one it tries for while that is cheap.
 _TOLERANCE, _FINE = 8e-7, 2e-10
-# Rounds with next to no progress after which the exact search is asked.
+# Rounds with next to no progress after which branch and bound goes on without end.
 _PATIENCE = 6
 # Symbols up to which a search that does not end by quick means is left to the listing of all
 # extreme columns, and the rounds it may take.
@@ -92,8 +92,11 @@ class _Restricted:
         return table, exact_shares(table, shares)
 
 
-def generate(pricer: Pricer, deadline: float, tolerance: float = _TOLERANCE) -> Generated:
-    """The best mixture of columns, up to a relative gap or until the deadline."""
+def generate(pricer: Pricer, deadline: float) -> Generated:
+    """The best mixture of columns, to a gap of 8e-7 of its value or until the deadline.
+
+    The last digits, to 2e-10, are sought for as long as they come easily.
+    """
     family = pricer.family
     groups, n = family.groups, len(family.groups.symbols)
     upper, best = universal_bound(family), np.zeros(len(groups))
@@ -111,7 +114,7 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = _TOLERANCE) -> 
         values.append(value)
         if upper - value <= _FINE * value or clock.now() > deadline:
             break
-        if not reached and upper - value <= tolerance * value:
+        if not reached and upper - value <= _TOLERANCE * value:
             reached, deadline = True, _later(started, deadline)
         found = pricer.improve(prices, value + _FINE * value, wanted, Budget(deadline=deadline))
         if found.upper < upper:
@@ -126,7 +129,7 @@ def generate(pricer: Pricer, deadline: float, tolerance: float = _TOLERANCE) -> 
         if found.columns is not None and not stuck:
             continue
         moment = Budget(deadline=deadline).moment(min(0.05 * 2**failures, 0.5))
-        level = value + 0.9 * tolerance * value
+        level = value + 0.9 * _TOLERANCE * value
         more = pricer.branch(prices, level, wanted, Budget(deadline=moment))
         if more.upper < upper:
             upper, best = more.upper, prices
