@@ -2,7 +2,7 @@
 
 Every technique is switched off in turn, and the search ends after the same work. Work is counted,
 not timed, so that rows are the same on every machine: entries of nodes that branch and bound
-relaxes, subsets that meeting in the middle lists and searches, and columns of the restricted
+relaxes, subsets that meeting in the middle lists and searches, and entries of the restricted
 program each time it is solved. A search that is left to itself would end at the same
 optimum; the table shows how far it comes. For windows, which do not search, the gap to the
 universal bound is shown.
@@ -29,7 +29,7 @@ from mechdesign.solve.column_generation.branch_and_bound import (
     universal_bound,
 )
 from mechdesign.solve.column_generation.families import Family, family_of
-from mechdesign.solve.column_generation.master import Master
+from mechdesign.solve.column_generation.master import Master, Mixture
 from mechdesign.solve.column_generation.method import generate
 from mechdesign.solve.column_generation.pricing import Pricer, Techniques
 from mechdesign.solve.column_generation.subsets import Halves
@@ -80,19 +80,19 @@ class Work:
     def __call__(self) -> float:
         return self.entries / 1e6
 
-    def expanding(self, search: Any, nodes: Any, *_: Any) -> None:
+    def expanding(self, _: Any, search: Any, nodes: Any) -> None:
         self.nodes += len(nodes.least)
         self.entries += nodes.least.size
 
-    def listing(self, halves: Halves, *_: Any) -> None:
+    def listing(self, _: Any, halves: Halves, *__: Any) -> None:
         self.entries += sum(len(masses) for masses, _ in halves.lists)
 
-    def searching(self, halves: Halves, _: Any, remainders: Any, *__: Any) -> None:
+    def searching(self, _: Any, halves: Halves, __: Any, remainders: Any, *___: Any) -> None:
         self.entries += len(remainders) * sum(len(masses) for masses, _ in halves.lists)
 
-    def mixing(self, master: Master, *_: Any) -> None:
+    def mixing(self, found: Mixture, master: Master) -> None:
         self.rounds, self.columns = self.rounds + 1, len(master)
-        self.entries += len(master)
+        self.entries += len(master) * len(found.prices)
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def counted() -> Iterator[Work]:
     def counting(method: Callable[..., Any], count: Callable[..., None]) -> Callable[..., Any]:
         def called(*arguments: Any) -> Any:
             found = method(*arguments)
-            count(*arguments)
+            count(found, *arguments)
             return found
 
         return called
