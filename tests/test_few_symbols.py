@@ -303,14 +303,10 @@ def test_large_entries_are_scaled_before_they_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("masses", "message"),
-    [
-        ([1e-60, 1e-9, 1], "beyond floats"),
-        ([1e-19, 1e-9, 1e-18, 1e-27, 1e-19, 1], "HiGHS stopped on the program over columns"),
-    ],
+    "masses", [[1e-60, 1e-9, 1], [1e-19, 1e-9, 1e-18, 1e-27, 1e-19, 1]], ids=str
 )
-def test_values_beyond_floats_are_an_error_of_the_method(masses, message):
+def test_values_beyond_floats_are_an_error_of_the_method(masses):
     """Another method follows; none of it is a warning."""
-    with pytest.raises(SolverError, match=message):
+    with pytest.raises(SolverError, match="beyond floats"):
         designed(cubic(), masses, md.LDP(745.0), solver="column-generation")
     assert designed(cubic(), masses, md.LDP(745.0)).method == "vertices"

@@ -66,21 +66,26 @@ class Heuristics:
         self.symbols = symbols[self.units[symbols] <= self.target * (1 + 1e-12)]
 
     def runs(self) -> Columns:
-        """From each symbol on, symbols at the upper bound while there is mass.
+        """From each symbol on, in a few orders, symbols at the upper bound while there is mass.
 
         Staircases have no symbol between its bounds: the last one is at either, both are taken.
         """
         symbols = self.family.groups.symbols
         n, start = len(symbols), np.arange(len(symbols))
-        ends = np.concatenate([[0.0], np.cumsum(np.tile(self.units[symbols], 2))])
-        end = np.searchsorted(ends, ends[start] + self.target, "right") - 1
-        end = np.minimum(end, start + n - 1)
-        runs = [symbols[np.arange(a, b) % n] for a, b in zip(start, end, strict=True)]
-        counts, last = np.array([self.counts(run) for run in runs]), symbols[end % n]
-        if isinstance(self.family, LiftFamily):
-            return Columns(counts, last, np.maximum(ends[start] + self.target - ends[end], 0.0))
-        with_last = counts + (np.arange(len(self.units)) == last[:, None])
-        return Columns.join([Columns.whole(counts), Columns.whole(with_last)])
+        parts = []
+        for order in (symbols, symbols[::-1], self.rng.permutation(symbols)):
+            ends = np.concatenate([[0.0], np.cumsum(np.tile(self.units[order], 2))])
+            end = np.searchsorted(ends, ends[start] + self.target, "right") - 1
+            end = np.minimum(end, start + n - 1)
+            runs = [order[np.arange(a, b) % n] for a, b in zip(start, end, strict=True)]
+            counts, last = np.array([self.counts(run) for run in runs]), order[end % n]
+            if isinstance(self.family, LiftFamily):
+                left = np.maximum(ends[start] + self.target - ends[end], 0.0)
+                parts.append(Columns(counts, last, left))
+            else:
+                groups = np.arange(len(self.units))
+                parts += [Columns.whole(counts), Columns.whole(counts + (groups == last[:, None]))]
+        return Columns.join(parts)
 
     def fitted(self) -> Columns:
         """Runs of random orders, their far ends made to fit the mass.
