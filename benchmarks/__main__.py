@@ -1,4 +1,4 @@
-"""``python -m benchmarks run``, ``table``, ``list`` and ``ablation-interior-point``."""
+"""``python -m benchmarks run``, ``table``, ``list`` and the two ablations."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from . import ablation as techniques
 from .ablation_interior_point import app as ablation_interior_point
 from .cases import GROUPS
 from .drivers import DRIVERS
@@ -61,6 +62,15 @@ def run(
         except KeyboardInterrupt:
             typer.echo(f"cut short; finished rows are in {output}", err=True)
     print_rows(rows)
+
+
+@app.command()
+def ablation(
+    select: Annotated[str, typer.Option(help="Only cases whose name contains this.")] = "",
+    output: Annotated[Path, typer.Option(help="Rows are written here.")] = techniques.RESULTS,
+) -> None:
+    """Switch each technique of column generation off in turn, and print what it buys."""
+    techniques.print_rows(techniques.write(techniques.rows(select), output))
 
 
 def summarise(rows: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:

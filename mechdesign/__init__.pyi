@@ -66,12 +66,12 @@ from .release.sampler import Sampler as Sampler
 from .solve._design import Design as Design
 from .solve._design import design as design
 from .solve._design import explain as explain
+from .solve._extremal import Extremal as Extremal
+from .solve._extremal import binary_mechanism as binary_mechanism
+from .solve._extremal import extremal as extremal
+from .solve._extremal import randomised_response as randomised_response
+from .solve._extremal import window_mechanism as window_mechanism
 from .solve._sweep import sweep as sweep
-from .solve.extremes import Extremal as Extremal
-from .solve.extremes import binary_mechanism as binary_mechanism
-from .solve.extremes import extremal as extremal
-from .solve.extremes import randomised_response as randomised_response
-from .solve.extremes import window_mechanism as window_mechanism
 from .solve.sensitivity import Binding as Binding
 from .solve.sensitivity import binding as binding
 from .storage import load as load

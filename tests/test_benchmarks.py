@@ -17,6 +17,8 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import ablation_interior_point as ablation  # noqa: E402
 from benchmarks import regimes  # noqa: E402
 from benchmarks.__main__ import BEGIN, END, markdown, summarise  # noqa: E402
+from benchmarks.ablation import RESULTS as ABLATION  # noqa: E402
+from benchmarks.ablation import VARIANTS, searched, windowed  # noqa: E402
 from benchmarks.cases import GROUPS, Case  # noqa: E402
 from benchmarks.drivers import DRIVERS  # noqa: E402
 from benchmarks.sampling import DRIVERS as SAMPLERS  # noqa: E402
@@ -248,3 +250,44 @@ def test_the_table_of_the_ablation():
     text = ablation.markdown(rows)
     assert "**g**: 2 instances, 20 iterations as it is" in text
     assert "| no clipping | 1.50 | 1.00 | 1.00 | 0 | 1e-09 |" in text
+
+
+# What each technique of column generation buys
+
+
+def test_an_ablation_counts_the_work_of_a_search():
+    case = Case("ablation", 12, 12, "PML", "information", "zipf")
+    first, second = (searched(case, "everything", limit=5.0) for _ in range(2))
+    assert first == second
+    assert first["gap"] <= 1e-6
+    assert min(first["nodes"], first["rounds"], first["columns"]) > 1
+    assert first["entries"] >= first["nodes"]
+    alone = searched(case, "branch and bound alone", limit=5.0)
+    assert alone["value"] == pytest.approx(first["value"], rel=1e-6)
+
+
+def test_a_search_ends_when_its_entries_are_spent():
+    case = Case("ablation", 40, 40, "PML", "information", "zipf", 2.5)
+    found = searched(case, "branch and bound alone", limit=0.5)
+    assert found["gap"] > 1e-6
+    assert 0.5e6 < found["entries"] < 5e6
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_windows_are_compared_with_the_universal_bound(paired):
+    found = windowed(Case("windows", 60, 60, "LIP", "information", "dirichlet"), paired)
+    assert 0 < found["gap"] < 0.2
+
+
+def test_every_technique_has_recorded_lines_that_show_what_it_buys():
+    rows = [json.loads(line) for line in ABLATION.read_text(encoding="utf-8").splitlines()]
+    recorded = {(row["case"], row["variant"]): row for row in rows}
+    assert set(VARIANTS) <= {variant for _, variant in recorded}
+    for variant in [*VARIANTS, "symbols as they come"]:
+        pairs = [
+            (row, recorded[case, "everything"])
+            for (case, v), row in recorded.items()
+            if v == variant
+        ]
+        worse = [row for row, whole in pairs if row["gap"] > 1.2 * whole["gap"]]
+        assert worse or variant == "everything", variant

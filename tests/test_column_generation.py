@@ -20,10 +20,10 @@ from scipy.optimize import linprog
 import mechdesign as md
 from mechdesign.errors import GapWarning, NoMethodError, UtilityError
 from mechdesign.solve import clock
-from mechdesign.solve.branching import Budget
-from mechdesign.solve.column_generation import generate
-from mechdesign.solve.columns import Columns, Groups, make_family
-from mechdesign.solve.pricing import make_pricer
+from mechdesign.solve.column_generation.branch_and_bound import Budget, universal_bound
+from mechdesign.solve.column_generation.families import Columns, Groups, make_family
+from mechdesign.solve.column_generation.method import generate
+from mechdesign.solve.column_generation.pricing import Pricer
 from mechdesign.solve.problem import state_problem
 
 # Before any test puts another clock in its place.
@@ -336,30 +336,27 @@ def all_reduced(prior, kind, epsilons, prices):
 @pytest.mark.parametrize("seed", range(60))
 def test_every_search_finds_the_column_worth_most(seed):
     rng, prior, family, kind, epsilons = families(seed)
-    pricer = make_pricer(family)
+    pricer = Pricer(family)
     groups = family.groups
     prices = rng.normal(0, 0.3, len(groups)) * groups.masses
     reduced = all_reduced(prior, kind, epsilons, groups.spread(prices))
     best = float(reduced.max())
     margin = 1e-9 * (1 + abs(best))
     below = best - 0.05 * abs(best) - margin
-    search = pricer.make_search(prices, below)
     searches = {
         "quick": pricer.improve(prices, below, 10_000, Budget()),
-        "settle": pricer.settle(prices, below, Budget()),
-        "branching": pricer.as_worth(search.run(pricer.floor(below), 10_000, Budget()), below),
+        "branching": pricer.branch(prices, below, 10_000, Budget()),
     }
     for name, found in searches.items():
         assert found.complete, name
         assert found.values[0] == pytest.approx(best, abs=margin), name
-        # For staircases the excess over the level is bounded, which is larger than the worth.
+        # For staircases the excess over the level is bounded, which is larger.
         assert found.upper >= best - margin, name
         if kind != "LDP":
             assert found.upper <= best + margin, name
     above = best + margin
     for nothing in (
         pricer.improve(prices, above, 10, Budget()),
-        pricer.settle(prices, above, Budget()),
         pricer.prove(prices, above, Budget()),
     ):
         assert nothing.complete
@@ -367,14 +364,29 @@ def test_every_search_finds_the_column_worth_most(seed):
         assert nothing.upper <= above + margin
 
 
+@pytest.mark.parametrize("kind", ["PML", "LIP", "LDP"])
+def test_no_column_of_many_symbols_exceeds_the_universal_bound(kind):
+    """So many symbols that no list of their subsets fits: heuristics may come back with nothing."""
+    prior = md.Prior(np.random.default_rng(10).dirichlet(np.ones(60)))
+    problem = state_problem(prior, INFORMATION, notion_of(kind, [1.0]))
+    family = make_family(prior, problem.program.sides, INFORMATION.excess)
+    pricer = Pricer(family)
+    assert not pricer.halves.is_short
+    prices, bound = np.zeros(len(prior)), universal_bound(family)
+    for level in (bound * (1 - 1e-4), bound * (1 + 1e-12)):
+        found = pricer.improve(prices, level, 10, Budget(nodes=10_000))
+        assert level <= found.upper <= bound * (1 + 1e-3)
+        assert (found.count > 0) == (level < bound)
+
+
 @pytest.mark.parametrize("seed", range(60))
-def test_columns_found_are_worth_what_is_said(seed):
+def test_columns_found_have_the_values_that_are_said(seed):
     rng, _, family, _, _ = families(seed)
-    pricer = make_pricer(family)
+    pricer = Pricer(family)
     prices = rng.normal(0, 0.3, len(family.groups)) * family.groups.masses
     found = pricer.improve(prices, -10.0, 500, Budget())
     averages = family.averages(found.columns)
-    values = family.worths(found.columns) - averages @ (prices * family.groups.sizes)
+    values = family.values(found.columns) - averages @ (prices * family.groups.sizes)
     np.testing.assert_allclose(found.values, values, atol=1e-11)
     # The mean deviation under the prior is zero: columns are posteriors.
     weights = family.groups.sizes * family.groups.masses
@@ -406,14 +418,14 @@ def test_patterns_treat_equal_symbols_alike(counts, seed):
 def test_any_prices_give_a_true_bound(seed):
     """Prices far from optimal: the bound is loose but never below the optimum."""
     rng, prior, family, kind, epsilons = families(seed)
-    pricer = make_pricer(family)
+    pricer = Pricer(family)
     p = prior.probabilities
     optimum = best_value(p, CURVES["MutualInformation"], vertices_of(p, kind, epsilons))
     for _ in range(5):
         prices = rng.normal(0, 0.5, len(family.groups)) * family.groups.masses
         found = pricer.prove(prices, -5.0, Budget())
         assert found.upper >= optimum * (1 - 1e-12)
-    assert pricer.flat_bound() >= optimum * (1 - 1e-12)
+    assert universal_bound(family) >= optimum * (1 - 1e-12)
 
 
 @pytest.mark.parametrize(
@@ -433,7 +445,7 @@ def test_bounds_hold_beside_atoms_of_any_size(masses, kind, name):
     p, groups = prior.probabilities, family.groups
     columns = exact_columns(prior, family.below, family.above)
     worth = problem.utility.excess(columns) @ p
-    pricer = make_pricer(family)
+    pricer = Pricer(family)
     rng = np.random.default_rng(8)
     for _ in range(10):
         scale = rng.choice([0.1, 1.0]) * worth.max() / family.reach
@@ -444,10 +456,9 @@ def test_bounds_hold_beside_atoms_of_any_size(masses, kind, name):
             for found in (
                 pricer.prove(prices, level, Budget()),
                 pricer.branch(prices, level, 10**6, Budget()),
-                pricer.settle(prices, level, Budget()),
             ):
                 assert found.upper >= best - slack
-    assert pricer.flat_bound() >= worth.max() * (1 - 1e-12)
+    assert universal_bound(family) >= worth.max() * (1 - 1e-12)
 
 
 def exact_columns(prior, below, above):
@@ -483,7 +494,7 @@ def test_generated_columns_are_at_most_as_many_as_symbols():
     prior = md.Prior((np.array([3, 3, 2, 2, 2, 1, 1, 1, 1]) / 16).tolist())
     problem = state_problem(prior, INFORMATION, md.LIP(0.8))
     family = make_family(prior, problem.program.sides, INFORMATION.excess)
-    found = generate(make_pricer(family), np.inf)
+    found = generate(Pricer(family), np.inf)
     assert len(found.shares) <= len(prior)
     np.testing.assert_allclose(found.shares @ found.deviations, 0, atol=1e-14)
 

@@ -537,7 +537,7 @@ def test_a_search_is_not_misled_by_prices_of_symbols_that_floats_cannot_add(monk
     """
     from mechdesign.certificate import information
     from mechdesign.privacy.constraint import Rounding
-    from mechdesign.solve.columns import make_family
+    from mechdesign.solve.column_generation.families import make_family
     from mechdesign.solve.method import Duals
 
     weights = [0.99893, 2.6e-31, 4.6e-8, 1.1e-29, 1.07e-3, 1.0e-30, 1.8e-7, 3.7e-23]

@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from ..privacy.constraint import Rounding
 from ..solve import clock
-from ..solve.branching import Budget
 from ..solve.closed_form import kernel_of_sides, simplex_of_sides
-from ..solve.column_generation import SEARCHING
-from ..solve.columns import LARGEST_RATIO, Curve, Family, make_family
+from ..solve.column_generation.branch_and_bound import Budget, universal_bound
+from ..solve.column_generation.exact_columns import extreme_rays
+from ..solve.column_generation.families import LARGEST_RATIO, Curve, Family, make_family
+from ..solve.column_generation.method import SEARCHING
+from ..solve.column_generation.pricing import Pricer
+from ..solve.column_generation.vertices import too_large, vertex_bound
 from ..solve.method import Duals
-from ..solve.pricing import make_pricer
 from ..solve.program import SublinearProgram, TwoSided
-from ..solve.vertices import extreme_rays, too_large, vertex_bound
 from ..utility.sublinear import FInformation
 from .enclosures import (
     Enclosure,
@@ -163,10 +164,10 @@ def _searched_bounds(
     family = make_family(program.prior, sides, utility.finite_or_more)
     if family is None or not (math.isfinite(family.size) and math.isfinite(family.steepest)):
         return []
-    pricer = make_pricer(family)
+    pricer = Pricer(family)
     groups = family.groups
     curve = _curve_rounding(program)
-    flat = pricer.flat_bound() + _rounding(family, utility, 0.0) + curve
+    flat = universal_bound(family) + _rounding(family, utility, 0.0) + curve
     found = [(flat, f"universal bound (equal prices), {_IN_FLOATS}")]
     if prices is None:
         return _finite(found)

@@ -16,10 +16,15 @@ from numpy.typing import NDArray
 
 from ..prior import Prior
 from ..privacy.constraint import Rounding
-from ..solve.columns import LiftFamily, StaircaseFamily, make_family
-from ..solve.listed_columns import LiftBox, columns_of_rays
+from ..solve.column_generation.exact_columns import (
+    LiftBox,
+    columns_of_rays,
+    extreme_rays,
+    staircases,
+)
+from ..solve.column_generation.families import LiftFamily, StaircaseFamily, make_family
+from ..solve.column_generation.vertices import MOST_SYMBOLS_ANY
 from ..solve.program import SublinearProgram, TwoSided
-from ..solve.vertices import MOST_SYMBOLS_ANY, extreme_rays
 from ..utility.sublinear import FInformation
 from .enclosures import Enclosure, as_ball, enclosed
 from .shape import sides_outside
@@ -77,19 +82,14 @@ def _over_rays(
 def _over_staircases(
     utility: FInformation, prior: Prior, ratio: Fraction, prices: _Vector
 ) -> Enclosure | None:
-    """Every set of symbols of mass P: lifts r/(1 + (r − 1)P) on it, 1/(1 + (r − 1)P) elsewhere."""
-    excess, whole = ratio - 1, sum(prices)
-    sums: list[tuple[int, Fraction]] = [(0, Fraction(0))]
-    for weight, price in zip(prior.weights, prices, strict=True):
-        sums += [(mass + weight, cost + price) for mass, cost in sums]
+    """Every set of symbols: lifts r/(1 + (r − 1)P) on it and 1/(1 + (r − 1)P) elsewhere."""
+    whole = sum(prices)
     deviations: list[Fraction] = []
     parts = []
-    for mass, cost in sums:
-        p = Fraction(mass, prior.total)
-        scale = 1 + excess * p
-        up, down = excess * (1 - p) / scale, -excess * p / scale
-        deviations += [up, down]
-        parts.append((p, cost * up + (whole - cost) * down))
+    for found in staircases(prior, ratio):
+        cost = sum((v for v, up in zip(prices, found.upper, strict=True) if up), Fraction(0))
+        deviations += [found.high, found.low]
+        parts.append((found.mass, cost * found.high + (whole - cost) * found.low))
 
     def total(curve: list[Any]) -> Any:
         return _largest(

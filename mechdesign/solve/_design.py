@@ -40,10 +40,10 @@ from .choice import (
     named_method,
     ordered_methods,
 )
+from .column_generation.vertices import MOST_SYMBOLS_EXACT
 from .method import Candidate, Method
 from .problem import Problem, state_problem
 from .program import LinearProgram
-from .vertices import MOST_SYMBOLS_EXACT
 
 # Gaps and repair losses above this are worth another method on at most so many entries, and on
 # more where the design would not count as optimal.

@@ -11,13 +11,13 @@ from .backends.clarabel import Clarabel, EpigraphClarabel
 from .backends.cvxpy import Cvxpy, installed_solvers
 from .backends.highs import SIMPLEX_ENTRIES, EpigraphHighs, HighsInteriorPoint, HighsSimplex
 from .closed_form import CLOSED_FORMS, SIMPLICES
-from .column_generation import ColumnGeneration
+from .column_generation.method import ColumnGeneration
+from .column_generation.vertices import Vertices
+from .column_generation.window import Window
 from .interior_point import Blockwise, Structured
 from .method import Method
 from .problem import Problem
 from .program import LinearProgram, Program
-from .vertices import Vertices
-from .window import Window
 
 SIMPLEX, INTERIOR = HighsSimplex(), HighsInteriorPoint()
 STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()

@@ -55,10 +55,9 @@ class Model:
         self._highs = highspy.Highs()
         self._set(
             output_flag=False,
-            small_matrix_value=_SMALLEST_ENTRY,
             primal_feasibility_tolerance=tolerance,
             dual_feasibility_tolerance=tolerance,
-            **options,
+            **{"small_matrix_value": _SMALLEST_ENTRY, **options},
         )
         self._highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
 
@@ -79,17 +78,18 @@ class Model:
             self._highs.addRow(value, value, 0, *none)
 
     def add_columns(self, cost: Array, entries: Array) -> None:
-        """Non-negative variables with dense ``(C, rows)`` entries."""
-        count, width = entries.shape
+        """Non-negative variables with ``(C, rows)`` entries."""
+        count = len(entries)
+        column, row = np.nonzero(entries)
         self._highs.addCols(
             count,
             cost,
             np.zeros(count),
             np.full(count, np.inf),
-            entries.size,
-            np.arange(count, dtype=np.int32) * width,
-            np.tile(np.arange(width, dtype=np.int32), count),
-            entries.ravel(),
+            len(row),
+            np.searchsorted(column, np.arange(count)).astype(np.int32),
+            row.astype(np.int32),
+            entries[column, row],
         )
 
     def set_cost(self, cost: Array) -> None:

@@ -1,4 +1,8 @@
-"""``extremal``: closed-form mechanisms, with what they are optimal for and on which condition."""
+"""``extremal``: closed-form mechanisms, with what they are optimal for and on which condition.
+
+Also by themselves: randomised response and binary mechanisms for LDP ([Kairouz2016]), and the
+window mechanism.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,14 @@ from ..prior import Prior
 from ..privacy import LDP
 from ..privacy.constraint import Rounding
 from ..privacy.notion import PrivacyNotion
-from ..utility.sublinear import FInformation, MutualInformation, SublinearUtility
+from ..utility.sublinear import MutualInformation, SublinearUtility
 from ._design import design
 from .closed_form import ALMOST, EVERY, SIMPLICES, simplex_case, simplex_kernel
-from .columns import Columns, LiftFamily, StaircaseFamily, make_family
+from .column_generation.families import Columns, Family, LiftFamily, StaircaseFamily, family_of
+from .column_generation.master import mixed_kernel
+from .column_generation.window import Window
 from .problem import Problem, state_problem
 from .program import SublinearProgram
-from .window import Window
 
 Vector = NDArray[np.float64]
 
@@ -94,11 +99,9 @@ def extremal(prior: Prior, privacy: Any, utility: SublinearUtility | None = None
         scope = EVERY if serves_all(prior, problem.notions, mechanism) else ALMOST
         return Extremal(mechanism, name, scope, method.reason, method.source)
     reasons = {method.name: method.refusal(program) or "" for method in SIMPLICES}
-    family = None
-    if program.sides is not None and isinstance(program.utility, FInformation):
-        family = make_family(program.prior, program.sides, program.utility.excess)
-    if family is None:
-        reasons["uniform"] = "the bounds are not one box of lifts or one LDP level"
+    family = family_of(program)
+    if isinstance(family, str):
+        reasons["uniform"] = family
         raise NoMethodError(str(problem), reasons)
     if len(family.groups) == 1:
         return _uniform(problem, family)
@@ -108,7 +111,7 @@ def extremal(prior: Prior, privacy: Any, utility: SublinearUtility | None = None
     raise NoMethodError(str(problem), reasons)
 
 
-def _uniform(problem: Problem, family: Any) -> Extremal:
+def _uniform(problem: Problem, family: Family) -> Extremal:
     n = len(problem.program.prior)
     if isinstance(family, LiftFamily):
         whole = np.floor(family.capacity / family.units[0] + 1e-12)
@@ -118,15 +121,15 @@ def _uniform(problem: Problem, family: Any) -> Extremal:
         scope = "optimal for every f-information, and for every symmetric sub-convex utility"
         condition = "the prior is uniform and each extreme column is a permutation of one"
     else:
+        assert isinstance(family, StaircaseFamily)
         sizes = np.arange(1, n)
-        best = int(sizes[np.argmax(family.worth_of(sizes / n * family.total))])
-        columns = Columns(np.array([[float(best)]]), np.array([-1]), np.zeros(1))
+        best = int(sizes[np.argmax(family.value_at(sizes / n * family.capacity))])
+        columns = Columns.whole(np.array([[float(best)]]))
         name, source = f"subset selection of size {best}", "YeBarg2018"
         scope = f"optimal for {problem.utility!r}"
-        condition = "the prior is uniform and no other subset size is worth more"
-    rows = list(family.patterns(columns, 0))
-    kernel = np.array([share * (1 + deviations) for share, deviations in rows]).T
-    return Extremal(_exact(problem, kernel), name, scope, condition, source)
+        condition = "the prior is uniform and no other subset size has a larger value"
+    shares, table = (np.array(part) for part in zip(*family.patterns(columns, 0), strict=True))
+    return Extremal(_exact(problem, mixed_kernel(table, shares)), name, scope, condition, source)
 
 
 def _ldp(problem: Problem, family: StaircaseFamily, reasons: dict[str, str]) -> Extremal:
@@ -145,7 +148,7 @@ def _ldp(problem: Problem, family: StaircaseFamily, reasons: dict[str, str]) -> 
             return Extremal(
                 mechanism, name, f"optimal for {problem.utility!r}", condition, "Kairouz2016"
             )
-        reasons[name] = f"it is worth {value:.9g}, and {found.value:.9g} can be had"
+        reasons[name] = f"its value is {value:.9g}, and a design has {found.value:.9g}"
     raise NoMethodError(str(problem), reasons)
 
 
@@ -157,7 +160,7 @@ def _responses(problem: Problem, excess: float) -> Mechanism:
 
 
 def _best_binary(problem: Problem, family: StaircaseFamily) -> Mechanism:
-    """Two outputs, for a set of symbols and the rest, with the set worth most."""
+    """Two outputs, for a set of symbols and the rest, with the set of the largest value."""
     n = len(problem.program.prior)
     p = problem.program.prior.probabilities
     order = np.argsort(-p, kind="stable")
@@ -168,7 +171,7 @@ def _best_binary(problem: Problem, family: StaircaseFamily) -> Mechanism:
     for i in order[len(listed) :]:  # the small ones fill up the lighter half
         table[:, i] = table @ p < 0.5
     high = (1 + family.excess) / (2 + family.excess)
-    kernels = (_flipped(raised, high) for raised in table[: len(table) // 2])
+    kernels = (_flipped(inside, high) for inside in table[: len(table) // 2])
     return _exact(problem, max(kernels, key=problem.program.value))
 
 

@@ -1,8 +1,9 @@
-"""Extreme columns of two-sided cones: what they look like, what they are worth, how they combine.
+"""Extreme columns of two-sided cones: what they look like, their values, how they combine.
 
 A column is written by the deviations d = k/q − 1 of its lifts from one, so that nothing is lost
 when levels are small. Symbols of equal mass form a group; by symmetry the prices of a group can be
-taken equal, and a column is then known by how many symbols of each group it raises.
+taken equal, and a column is then known by how many symbols of each group it has at their upper
+lift bound. Staircases are the extreme columns under LDP by [Kairouz2016].
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..prior import Prior
-from .program import TwoSided
+from ...prior import Prior
+from ...utility.sublinear import FInformation
+from ..program import SublinearProgram, TwoSided
 
 Vector = NDArray[np.float64]
 Curve = Callable[[Vector], Vector]
-
 
 #: Ratios above this are as good as none; design keeps below, bounds do not look at them.
 LARGEST_RATIO = 1e100
@@ -63,10 +65,14 @@ class Groups:
     def __len__(self) -> int:
         return len(self.members)
 
+    @cached_property
+    def symbols(self) -> NDArray[np.intp]:
+        """The group of every symbol, group by group, ``(n,)``."""
+        return np.repeat(np.arange(len(self)), self.sizes.astype(int))
+
     def spread(self, values: Vector) -> Vector:
         """A value of each group, handed to its symbols: ``(…, G)`` to ``(…, n)``."""
-        size = sum(len(places) for places in self.members)
-        spread = np.empty((*values.shape[:-1], size))
+        spread = np.empty((*values.shape[:-1], len(self.symbols)))
         for g, places in enumerate(self.members):
             spread[..., places] = values[..., g, None]
         return spread
@@ -78,8 +84,8 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """C extreme columns: ``counts`` raised symbols of each group, and for some one symbol of group
-    ``part`` (else −1) that carries the mass ``amount`` above its lower bound.
+    """C extreme columns: ``counts`` symbols of each group at their upper lift bound, and for some
+    columns one symbol of group ``part`` (else −1) with the mass ``amount`` above its lower bound.
     """
 
     counts: Vector
@@ -88,6 +94,11 @@ class Columns:
 
     def __len__(self) -> int:
         return len(self.part)
+
+    @classmethod
+    def whole(cls, counts: Vector) -> Columns:
+        """Columns without a symbol between its bounds."""
+        return cls(counts, np.full(len(counts), -1), np.zeros(len(counts)))
 
     @classmethod
     def join(cls, parts: list[Columns]) -> Columns:
@@ -111,23 +122,34 @@ class Family(ABC):
     groups : the symbols
     reach : ``(G,)`` largest deviation of a lift from one, either way
     curve : F, as a function of deviations
+    units : ``(G,)`` mass that one symbol takes when it goes from its lower to its upper bound
+    capacity : mass there is to take
+    room : mass times deviation that a column hands out: what sums of it are rounded to
     """
 
     groups: Groups
     reach: Vector
     curve: Curve
+    units: Vector
+    capacity: float
+    room: float
+
+    @property
+    @abstractmethod
+    def target(self) -> float:
+        """The mass that columns of the largest value take, whatever the prices."""
 
     @abstractmethod
     def averages(self, columns: Columns) -> Vector:
         """Mean deviation of each group in each column, ``(C, G)``."""
 
     @abstractmethod
-    def worths(self, columns: Columns) -> Vector:
+    def values(self, columns: Columns) -> Vector:
         """F of each column, per unit of output mass, ``(C,)``."""
 
     @abstractmethod
     def levels(self, columns: Columns, i: int) -> list[tuple[float, float, float]]:
-        """Deviations of column i in each group: lowered, raised, and that of the part."""
+        """Deviations of column i in each group: at the lower bound, at the upper, and between."""
 
     @property
     @abstractmethod
@@ -139,40 +161,30 @@ class Family(ABC):
     def steepest(self) -> float:
         """The steepest chord of F from or to the ends of the deviations, per unit of deviation."""
 
-    @property
-    @abstractmethod
-    def room(self) -> float:
-        """Mass times deviation that a column hands out: what sums of it are rounded to."""
-
     def patterns(self, columns: Columns, i: int) -> Iterator[tuple[float, Vector]]:
         """Columns over the n symbols whose mixture treats equal symbols alike, with their shares.
 
-        The raised symbols of each group rotate together: with u running from 0 to 1, group g of m
-        symbols starts at position ⌊u m⌋, so that there are at most n different columns.
+        The symbols at the upper bound rotate together through each group: with u running from 0 to
+        1, group g of m symbols starts at position ⌊u m⌋, so that at most n columns differ.
         """
         sizes = [len(places) for places in self.groups.members]
         counts, part = columns.counts[i], int(columns.part[i])
-        turning = [m for g, m in enumerate(sizes) if (0 < counts[g] < m) or (g == part and m > 1)]
-        steps = sorted({(k, m) for m in turning for k in range(m)}, key=lambda s: s[0] / s[1])
-        starts = sorted({k * (_common(turning) // m) for k, m in steps}) or [0]
-        whole = _common(turning)
+        turning = {m for g, m in enumerate(sizes) if (0 < counts[g] < m) or (g == part and m > 1)}
+        whole = math.lcm(*turning)
+        starts = sorted({k * (whole // m) for m in turning for k in range(m)}) or [0]
         levels = self.levels(columns, i)
         for begin, end in zip(starts, [*starts[1:], whole], strict=True):
             deviations = np.empty(sum(sizes))
             for g, places in enumerate(self.groups.members):
-                m, raised = sizes[g], int(counts[g])
-                low, high, partly = levels[g]
+                m, above = sizes[g], int(counts[g])
+                low, high, between = levels[g]
                 row = np.full(m, low)
                 shift = begin * m // whole if m in turning else 0
-                row[(np.arange(raised) + shift) % m] = high
+                row[(np.arange(above) + shift) % m] = high
                 if g == part:
-                    row[(raised + shift) % m] = partly
+                    row[(above + shift) % m] = between
                 deviations[places] = row
             yield (end - begin) / whole, deviations
-
-
-def _common(sizes: list[int]) -> int:
-    return math.lcm(*sizes) if sizes else 1
 
 
 class LiftFamily(Family):
@@ -192,11 +204,15 @@ class LiftFamily(Family):
         self.low = -np.minimum(below, lowest)
         self.high = np.minimum(above, below * room)
         self.span = self.high - self.low
-        #: Mass that raising one symbol takes, and mass there is to hand out.
         self.units = p * self.span
-        self.capacity = -float((groups.sizes * p) @ self.low)
+        self.capacity = self.room = -float((groups.sizes * p) @ self.low)
         self.at_low, self.at_high = curve(self.low), curve(self.high)
         self.reach = np.maximum(-self.low, self.high)
+
+    @property
+    def target(self) -> float:
+        """Deviations have mean zero, so every column takes all there is."""
+        return self.capacity
 
     def averages(self, columns: Columns) -> Vector:
         """Mean deviation of each group in each column, ``(C, G)``."""
@@ -206,30 +222,29 @@ class LiftFamily(Family):
         found[rows, j] += columns.amount[rows] / self.groups.masses[j] / self.groups.sizes[j]
         return np.asarray(found)
 
-    def worths(self, columns: Columns) -> Vector:
+    def values(self, columns: Columns) -> Vector:
         """F of each column, ``(C,)``."""
         p, m = self.groups.masses, self.groups.sizes
-        worth = (m - columns.counts) @ (p * self.at_low) + columns.counts @ (p * self.at_high)
+        value = (m - columns.counts) @ (p * self.at_low) + columns.counts @ (p * self.at_high)
         rows = np.flatnonzero(columns.part >= 0)
         j = columns.part[rows]
-        partly = self.curve(self.low[j] + columns.amount[rows] / p[j])
-        worth[rows] += p[j] * (partly - self.at_low[j])
-        return np.asarray(worth)
+        value[rows] += self.between(j, columns.amount[rows])
+        return np.asarray(value)
+
+    def between(self, j: NDArray[np.intp], amount: Vector) -> Vector:
+        """What one symbol of group j adds to F with a mass above its lower bound."""
+        p = self.groups.masses[j]
+        return np.asarray(p * (self.curve(self.low[j] + amount / p) - self.at_low[j]))
 
     def levels(self, columns: Columns, i: int) -> list[tuple[float, float, float]]:
-        """Lowered, raised and partly raised deviation of each group."""
-        part = self.low + columns.amount[i] / self.groups.masses
-        return list(zip(self.low.tolist(), self.high.tolist(), part.tolist(), strict=True))
+        """Deviations of each group at its bounds, and of a symbol between them."""
+        between = self.low + columns.amount[i] / self.groups.masses
+        return list(zip(self.low.tolist(), self.high.tolist(), between.tolist(), strict=True))
 
     @property
     def steepest(self) -> float:
         """From or to the bounds of any symbol."""
         return _steepest(self.low, self.high, self.at_low, self.at_high)
-
-    @property
-    def room(self) -> float:
-        """The capacity."""
-        return self.capacity
 
     @property
     def size(self) -> float:
@@ -244,25 +259,25 @@ class StaircaseFamily(Family):
     def __init__(self, groups: Groups, excess: float, curve: Curve) -> None:
         """``excess`` = r − 1."""
         self.groups, self.excess, self.curve = groups, excess, curve
-        p = groups.masses
-        self.total = float(groups.sizes @ p)
+        self.units = groups.masses
+        self.capacity = float(groups.sizes @ groups.masses)
+        self.room = self.capacity * excess
         # No lift leaves [1/r, r], nor exceeds what mass 1 allows.
-        self.reach = np.minimum(excess, 1 / p)
+        self.reach = np.minimum(excess, 1 / groups.masses)
 
     def mass(self, columns: Columns) -> Vector:
-        """Prior mass of the raised symbols, ``(C,)``."""
+        """Prior mass of the symbols at the upper value, ``(C,)``."""
         return np.asarray(columns.counts @ self.groups.masses)
 
-    def deviation(self, mass: Vector, rest: Vector | None = None) -> tuple[Vector, Vector]:
-        """Deviations of raised and of lowered lifts, for raised mass P and the rest of the mass."""
+    def deviation(self, mass: Vector) -> tuple[Vector, Vector]:
+        """Deviations at the upper and at the lower value, for the mass P at the upper one."""
         scale = 1 + self.excess * mass
-        left = self.total - mass if rest is None else rest
-        return self.excess * left / scale, -self.excess * mass / scale
+        return self.excess * (self.capacity - mass) / scale, -self.excess * mass / scale
 
-    def worth_of(self, mass: Vector) -> Vector:
-        """F of a staircase whose raised symbols have mass P."""
+    def value_at(self, mass: Vector) -> Vector:
+        """F of a staircase whose symbols at the upper value have mass P."""
         up, down = self.deviation(mass)
-        return np.asarray(mass * self.curve(up) + (self.total - mass) * self.curve(down))
+        return np.asarray(mass * self.curve(up) + (self.capacity - mass) * self.curve(down))
 
     def averages(self, columns: Columns) -> Vector:
         """Mean deviation of each group in each column, ``(C, G)``."""
@@ -270,20 +285,20 @@ class StaircaseFamily(Family):
         share = columns.counts / self.groups.sizes
         return np.asarray(down[:, None] + share * (up - down)[:, None])
 
-    def worths(self, columns: Columns) -> Vector:
+    def values(self, columns: Columns) -> Vector:
         """F of each column, ``(C,)``."""
-        return self.worth_of(self.mass(columns))
+        return self.value_at(self.mass(columns))
 
     def levels(self, columns: Columns, i: int) -> list[tuple[float, float, float]]:
-        """Lowered and raised deviation, the same in each group."""
+        """The two deviations, the same in each group."""
         up, down = self.deviation(self.mass(columns.take(np.array([i]))))
         return [(float(down[0]), float(up[0]), float(down[0]))] * len(self.groups)
 
-    @property
-    def best_mass(self) -> float:
-        """The mass P whose staircases are worth most, whatever sets there are."""
-        cuts = np.linspace(0, self.total, _CUTS)
-        return float(cuts[np.argmax(self.worth_of(cuts))])
+    @cached_property
+    def target(self) -> float:
+        """The mass P whose staircases have the largest value, whatever sets there are."""
+        cuts = np.linspace(0, self.capacity, _CUTS)
+        return float(cuts[np.argmax(self.value_at(cuts))])
 
     def _ends(self) -> tuple[Vector, Vector]:
         """The least and the largest deviation of any column, and F there."""
@@ -295,13 +310,8 @@ class StaircaseFamily(Family):
     @property
     def steepest(self) -> float:
         """From or to the ends of what any column can have."""
-        ends, worths = self._ends()
-        return _steepest(ends[:1], ends[1:], worths[:1], worths[1:])
-
-    @property
-    def room(self) -> float:
-        """All mass at the excess."""
-        return self.total * self.excess
+        ends, values = self._ends()
+        return _steepest(ends[:1], ends[1:], values[:1], values[1:])
 
     @property
     def size(self) -> float:
@@ -318,14 +328,36 @@ def _steepest(low: Vector, high: Vector, at_low: Vector, at_high: Vector) -> flo
 
 
 def make_family(prior: Prior, sides: TwoSided, curve: Curve) -> Family | None:
-    """The extreme columns of a two-sided cone; ``None`` where lift bounds and a ratio both bite."""
+    """The extreme columns of a two-sided cone; ``None`` where lift bounds and a ratio both bind."""
     groups = Groups.of(prior)
-    if sides.ratio == math.inf:
-        return LiftFamily(groups, 1 - sides.lower, sides.upper - 1, curve)
     r, pmin = sides.ratio, prior.pmin
     # A ratio of at most r keeps lifts between these two.
-    if sides.upper >= 1 / (pmin + (1 - pmin) / r) and sides.lower * (pmin + r * (1 - pmin)) <= 1:
+    if (
+        r < math.inf
+        and sides.upper >= 1 / (pmin + (1 - pmin) / r)
+        and sides.lower * (pmin + r * (1 - pmin)) <= 1
+    ):
         return StaircaseFamily(groups, min(r, LARGEST_RATIO) - 1, curve)
-    if sides.lower > 0 and sides.upper <= r * sides.lower:
+    if r == math.inf or (sides.lower > 0 and sides.upper <= r * sides.lower):
         return LiftFamily(groups, 1 - sides.lower, sides.upper - 1, curve)
     return None
+
+
+def family_of(program: SublinearProgram) -> Family | str:
+    """The extreme columns that solve a problem, or the reason why it has none of a family."""
+    if not isinstance(program.utility, FInformation):
+        return f"{program.utility!r} is not an f-information, so columns cannot be priced"
+    if program.sides is None:
+        return "the bounds are not one box of lifts or one LDP level"
+    family = make_family(program.prior, program.sides, program.utility.excess)
+    if family is None:
+        return "a bound on lifts and an LDP level both bind, which has other extreme columns"
+    return family
+
+
+def beyond_floats(program: SublinearProgram) -> str:
+    """What is said where no float holds the value of a column."""
+    return (
+        f"{program}: the value of an extreme column is above the largest float; merge the symbols "
+        "of smallest mass"
+    )

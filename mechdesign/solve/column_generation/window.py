@@ -12,25 +12,28 @@ from bisect import bisect_left
 import numpy as np
 from numpy.typing import NDArray
 
-from ..utility.sublinear import FInformation
-from .columns import Family, LiftFamily, StaircaseFamily, make_family
-from .method import Candidate, Duals, Method, handles_information
-from .program import SublinearProgram
-from .restricted import merged
+from ..method import Candidate, Duals, Method, handles_information
+from ..program import SublinearProgram
+from .families import Family, LiftFamily, StaircaseFamily, family_of
+from .master import merged, mixed_kernel
 
 Vector = NDArray[np.float64]
 
 
-def window_columns(family: Family) -> tuple[Vector, Vector]:
+def window_columns(family: Family, *, paired: bool = True) -> tuple[Vector, Vector]:
     """Deviations ``(C, n)`` and shares ``(C,)`` of a mixture of at most 2n windows.
 
     Between two positions at which an end of the window meets an end of an arc, deviations are
     linear in the position, so those positions alone have the same mean.
+
+    Parameters
+    ----------
+    paired : whether symbols are ordered so that both ends of the window meet ends of arcs together
     """
     groups = family.groups
     masses = groups.spread(groups.masses)
     width, low, step = _shape(family, float(masses.sum()))
-    order = _around(masses, width)
+    order = _around(masses, width) if paired else np.arange(len(masses))
     p = masses[order]
     ends = np.concatenate([[0.0], np.cumsum(p)])
     total = float(ends[-1])
@@ -64,13 +67,13 @@ def _around(masses: Vector, width: float) -> NDArray[np.intp]:
     place, next_behind = 0, 0
     while ranked:
         if laid < width:
-            place = (place + every - 1) % len(ranked) if ranked else 0
+            place = (place + every - 1) % len(ranked)
         else:
-            aim = behind[next_behind] + width - laid
+            fitting = behind[next_behind] + width - laid
             next_behind += 1
-            place = bisect_left(sorted_masses, aim)
+            place = bisect_left(sorted_masses, fitting)
             if place == len(ranked) or (
-                place > 0 and aim - sorted_masses[place - 1] < sorted_masses[place] - aim
+                place > 0 and fitting - sorted_masses[place - 1] < sorted_masses[place] - fitting
             ):
                 place -= 1
         order.append(ranked.pop(place))
@@ -87,7 +90,7 @@ def _shape(family: Family, total: float) -> tuple[float, float, float]:
         below, above = family.below, family.above
         return total * below / (above + below), -below, above + below
     assert isinstance(family, StaircaseFamily)
-    width = family.best_mass
+    width = family.target
     scale = 1 + family.excess * width
     return width, -family.excess * width / scale, family.excess / scale
 
@@ -103,25 +106,18 @@ class Window(Method):
         "close to the universal bound without any search"
     )
 
-    def condition(self, problem: SublinearProgram) -> str | None:
-        """Applies to f-informations under one lift box or one ratio."""
-        if not isinstance(problem.utility, FInformation):
-            return f"{problem.utility!r} is not an f-information"
-        family = None
-        if problem.sides is not None:
-            family = make_family(problem.prior, problem.sides, problem.utility.excess)
-        if family is None:
-            return "the bounds are not one box of lifts or one LDP level"
+    def condition(self, program: SublinearProgram) -> str | None:
+        """Applies to f-informations under one lift box with an upper side, or one ratio."""
+        family = family_of(program)
+        if isinstance(family, str):
+            return family
         if isinstance(family, LiftFamily) and not np.isfinite(family.above):
             return "there is no upper bound on the lift, and then posteriors fill a simplex"
         return None
 
-    def solve(self, problem: SublinearProgram) -> Candidate:
+    def solve(self, program: SublinearProgram) -> Candidate:
         """At most 2n windows; the bound is the universal one."""
-        assert problem.sides is not None
-        assert isinstance(problem.utility, FInformation)
-        family = make_family(problem.prior, problem.sides, problem.utility.excess)
-        assert family is not None
-        deviations, shares = window_columns(family)
-        kernel = (shares[:, None] * (1 + deviations)).T
+        family = family_of(program)
+        assert not isinstance(family, str)
+        kernel = mixed_kernel(*window_columns(family))
         return Candidate(kernel, Duals(), "closed form (windows)")

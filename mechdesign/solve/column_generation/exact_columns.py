@@ -1,0 +1,171 @@
+"""Every extreme column of a cone in rationals, for few symbols.
+
+A column is written by the deviations d = k/q − 1 of its lifts from one. Masses and levels are
+exact, and so are the columns: at masses of 1e-30 floats can tell neither which sets of symbols at
+their upper lift bound fit, nor what they leave to the one that lies between its bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from ...prior import Prior
+from ..program import TwoSided
+from .families import LARGEST_RATIO, LiftFamily, StaircaseFamily, make_family
+
+#: Deviations of one column from the constant one.
+Deviations = tuple[Fraction, ...]
+#: A vector in integers: a ray of a cone, or a row of its inequalities.
+Integers = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class LiftBox:
+    """Deviations of lifts in [l, h], with mean zero under the prior.
+
+    Attributes
+    ----------
+    masses : of the symbols
+    low, high : ends of the deviation of each symbol, as far as the others leave room for them
+    units : what going from the lower to the upper end takes of the mean, in units of 1/scale
+    capacity : what there is to take with every symbol at its lower end, in the same units
+    scale : a common denominator, so that sums over sets of symbols are of integers
+    """
+
+    masses: tuple[Fraction, ...]
+    low: tuple[Fraction, ...]
+    high: tuple[Fraction, ...]
+    units: tuple[int, ...]
+    capacity: int
+    scale: int
+
+    @classmethod
+    def of(cls, prior: Prior, sides: TwoSided) -> LiftBox:
+        """The box that bounds on the lift leave under a prior."""
+        masses = tuple(prior.mass(x) for x in range(len(prior)))
+        below = 1 - Fraction(sides.lower)
+        above = None if sides.upper == math.inf else Fraction(sides.upper) - 1
+        # What one symbol gains is lost by the others, so the ends may be out of its reach.
+        room = [1 / p - 1 for p in masses]
+        low = tuple(-below if above is None else -min(below, above * r) for r in room)
+        high = tuple(below * r if above is None else min(above, below * r) for r in room)
+        units = [p * (b - a) for p, a, b in zip(masses, low, high, strict=True)]
+        capacity = -sum(p * a for p, a in zip(masses, low, strict=True))
+        scale = math.lcm(capacity.denominator, *(u.denominator for u in units))
+        whole = tuple(int(u * scale) for u in units)
+        return cls(masses, low, high, whole, int(capacity * scale), scale)
+
+    def between(self, symbol: int, left: int) -> Fraction | None:
+        """The deviation of a symbol that takes what is left; ``None`` where it cannot."""
+        if not 0 <= left <= self.units[symbol]:
+            return None
+        return self.low[symbol] + Fraction(left, self.scale) / self.masses[symbol]
+
+    def columns(self) -> Iterator[Deviations]:
+        """Lifts at the ends of [l, h] but for one symbol, which takes what is left."""
+        n = len(self.masses)
+        for j in range(n):
+            others = [x for x in range(n) if x != j]
+            for ends in product((False, True), repeat=n - 1):
+                upper = [x for x, up in zip(others, ends, strict=True) if up]
+                deviation = self.between(j, self.capacity - sum(self.units[x] for x in upper))
+                if deviation is not None:
+                    column = list(self.low)
+                    for x in upper:
+                        column[x] = self.high[x]
+                    column[j] = deviation
+                    yield tuple(column)
+
+
+class Staircase(NamedTuple):
+    """A column of two values, in proportion r : 1.
+
+    Attributes
+    ----------
+    upper : which symbols have the upper value
+    mass : their prior mass
+    high, low : deviations of lifts there and elsewhere
+    """
+
+    upper: tuple[bool, ...]
+    mass: Fraction
+    high: Fraction
+    low: Fraction
+
+    @property
+    def deviations(self) -> Deviations:
+        """Of every symbol."""
+        return tuple(self.high if up else self.low for up in self.upper)
+
+
+def staircases(prior: Prior, ratio: Fraction) -> Iterator[Staircase]:
+    """The staircase of every set of symbols but the empty one and that of all, which are constant.
+
+    They are the extreme columns under a bound on the ratio alone ([Kairouz2016]).
+    """
+    n, excess = len(prior), ratio - 1
+    for bits in range(1, (1 << n) - 1):
+        upper = tuple(bool(bits >> x & 1) for x in range(n))
+        weight = sum(w for w, up in zip(prior.weights, upper, strict=True) if up)
+        mass = Fraction(weight, prior.total)
+        scale = 1 + excess * mass
+        yield Staircase(upper, mass, excess * (1 - mass) / scale, -excess * mass / scale)
+
+
+def listed_columns(prior: Prior, sides: TwoSided) -> Iterator[Deviations] | None:
+    """Every extreme column; ``None`` where a lift bound and a ratio both bind.
+
+    For few symbols: there are up to n 2^(n−1) of them, some twice.
+    """
+    family = make_family(prior, sides, np.abs)
+    if isinstance(family, StaircaseFamily):
+        ratio = Fraction(min(sides.ratio, LARGEST_RATIO))
+        return (found.deviations for found in staircases(prior, ratio))
+    return LiftBox.of(prior, sides).columns() if isinstance(family, LiftFamily) else None
+
+
+def columns_of_rays(prior: Prior, rays: Sequence[Sequence[int]]) -> Iterator[Deviations]:
+    """Rays of a cone of likelihoods, as deviations."""
+    for ray in rays:
+        mass = sum(w * k for w, k in zip(prior.weights, ray, strict=True))
+        if mass:
+            yield tuple(Fraction(k * prior.total - mass, mass) for k in ray)
+
+
+def extreme_rays(rows: Sequence[Integers], n: int) -> list[Integers]:
+    """Extreme rays of {k ≥ 0, a·k ≥ 0 for each row a} for n symbols, in integers: the double
+    description method ([FukudaProdon1996]).
+
+    Rows are taken in one after the other; rays on either side of one are joined where they are
+    neighbours, that is where no third ray meets all the inequalities that both meet with equality.
+    """
+    rays = [tuple(int(i == j) for j in range(n)) for i in range(n)]
+    # Bits of the inequalities that a ray meets with equality; the first n are k ≥ 0.
+    tight = [((1 << n) - 1) & ~(1 << i) for i in range(n)]
+    for number, row in enumerate(rows):
+        bit = 1 << (n + number)
+        values = [sum(a * k for a, k in zip(row, ray, strict=True)) for ray in rays]
+        above = [i for i, v in enumerate(values) if v > 0]
+        on = [i for i, v in enumerate(values) if v == 0]
+        below = [i for i, v in enumerate(values) if v < 0]
+        new_rays = [rays[i] for i in above + on]
+        new_tight = [tight[i] for i in above] + [tight[i] | bit for i in on]
+        for i, j in product(above, below):
+            common = tight[i] & tight[j]
+            if common.bit_count() < n - 2:
+                continue
+            if any(t & common == common for k, t in enumerate(tight) if k not in (i, j)):
+                continue
+            ray = [values[i] * b - values[j] * a for a, b in zip(rays[i], rays[j], strict=True)]
+            divisor = math.gcd(*ray)
+            new_rays.append(tuple(v // divisor for v in ray))
+            new_tight.append(common | bit)
+        rays, tight = new_rays, new_tight
+    return rays

@@ -1,0 +1,193 @@
+"""Column generation for separable sub-convex utilities over two-sided cones.
+
+The duals of the restricted program (:mod:`.master`) price deviations; pricing (:mod:`.pricing`)
+finds columns of positive reduced value, or proves that there are none ([GilmoreGomory1961]). Any
+prices λ give the bound max_c F_c − ⟨λ, d_c⟩ ([Farley1990]).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import SolverError
+from .. import clock
+from ..method import Candidate, Duals, Method, handles_information
+from ..program import SublinearProgram
+from .branch_and_bound import Budget, universal_bound
+from .families import Columns, Family, beyond_floats, family_of
+from .master import Master, Mixture, basic_mixture, exact_shares, merged, mixed_kernel
+from .pricing import Pricer
+
+Vector = NDArray[np.float64]
+
+#: Share of a time limit for the search; the rest is for proving its bound afresh.
+SEARCHING = 0.7
+# Gap that a search must reach, and the one it tries for while that is cheap.
+_TOLERANCE, _FINE = 8e-7, 2e-10
+# Rounds with next to no progress after which branch and bound goes on without end.
+_PATIENCE = 6
+# Symbols up to which a search that does not end by quick means is left to the listing of all
+# extreme columns, and the rounds it may take.
+_FEW, _FEW_ROUNDS = 10, 60
+
+
+@dataclass(frozen=True, eq=False)
+class Generated:
+    """Columns with shares, and the prices that bound the value of any mixture.
+
+    Attributes
+    ----------
+    deviations : ``(C, n)`` of the columns
+    shares : ``(C,)`` output masses
+    prices : ``(G,)`` per deviation of one symbol of each group
+    value : of the mixture
+    upper : what was proved with the prices while searching
+    rounds, columns : how often prices were found, and over how many columns at last
+    """
+
+    deviations: Vector
+    shares: Vector
+    prices: Vector
+    value: float
+    upper: float
+    rounds: int
+    columns: int
+
+
+class _Restricted:
+    """The restricted program over columns of one family; the constant column is the first."""
+
+    def __init__(self, family: Family, first: Columns, unit: float) -> None:
+        self.family = family
+        self.batches: list[Columns] = []
+        self.master = Master(family.reach, unit)
+        self.master.add(np.zeros(1), np.zeros((1, len(family.groups))))
+        self.add(first)
+
+    def add(self, columns: Columns) -> None:
+        """More columns."""
+        self.master.add(self.family.values(columns), self.family.averages(columns))
+        self.batches.append(columns)
+
+    def unfolded(self, mixture: Mixture) -> tuple[Vector, Vector]:
+        """Columns over single symbols, at most as many as there are symbols, with exact shares."""
+        columns, n = Columns.join(self.batches), len(self.family.groups.symbols)
+        parts = [
+            (mixture.shares[i] * share, deviations)
+            for i in mixture.used
+            for share, deviations in (
+                self.family.patterns(columns, i - 1) if i > 0 else [(1.0, np.zeros(n))]
+            )
+        ]
+        shares, table = (np.array(part) for part in zip(*parts, strict=True))
+        table, shares = merged(table, shares)
+        if len(table) > n:
+            groups = self.family.groups
+            values = self.family.curve(table) @ groups.spread(groups.masses)
+            basic = basic_mixture(values, table, groups.spread(self.family.reach))
+            table, shares = table[basic.used], basic.shares[basic.used]
+        return table, exact_shares(table, shares)
+
+
+def generate(pricer: Pricer, deadline: float) -> Generated:
+    """The best mixture of columns, to a gap of 8e-7 of its value or until the deadline.
+
+    The last digits, to 2e-10, are sought for as long as they come easily.
+    """
+    family = pricer.family
+    groups, n = family.groups, len(family.groups.symbols)
+    upper, best = universal_bound(family), np.zeros(len(groups))
+    if upper <= 0:
+        return Generated(np.zeros((1, n)), np.ones(1), best, 0.0, 0.0, 0, 1)
+    first = pricer.first()
+    # At high levels the bound is far above any value, which would vanish in units of it.
+    most = float(family.values(first).max(initial=0.0))
+    restricted = _Restricted(family, first, min(upper, most) if most > 0 else upper)
+    wanted = max(64, 2 * len(groups))
+    started, reached, values, failures = clock.now(), False, [], 0
+    while True:
+        mixture = restricted.master.solve()
+        value, prices = mixture.value, mixture.prices / groups.sizes
+        values.append(value)
+        if upper - value <= _FINE * value or clock.now() > deadline:
+            break
+        if not reached and upper - value <= _TOLERANCE * value:
+            reached, deadline = True, _later(started, deadline)
+        found = pricer.improve(prices, value + _FINE * value, wanted, Budget(deadline=deadline))
+        if found.upper < upper:
+            upper, best = found.upper, prices
+        if found.columns is not None:
+            restricted.add(found.columns)
+        stuck = _is_stuck(values, upper)
+        if (found.columns is None and (found.complete or reached)) or (reached and stuck):
+            break
+        if n <= _FEW and (stuck or found.columns is None or len(values) >= _FEW_ROUNDS):
+            break  # at extreme masses rounding hides the last columns from any search
+        if found.columns is not None and not stuck:
+            continue
+        moment = Budget(deadline=deadline).moment(min(0.05 * 2**failures, 0.5))
+        level = value + 0.9 * _TOLERANCE * value
+        more = pricer.branch(prices, level, wanted, Budget(deadline=moment))
+        if more.upper < upper:
+            upper, best = more.upper, prices
+        if more.columns is not None:
+            restricted.add(more.columns)
+        elif more.complete:
+            break
+        elif found.columns is None:
+            failures += 1
+    deviations, shares = restricted.unfolded(mixture)
+    rounds, columns = len(values), len(restricted.master)
+    return Generated(deviations, shares, best, value, upper, rounds, columns)
+
+
+def _is_stuck(values: list[float], upper: float) -> bool:
+    """Whether the last rounds brought next to nothing of what is missing."""
+    if len(values) < _PATIENCE:
+        return False
+    return values[-1] - values[-_PATIENCE] < 0.02 * (upper - values[-1])
+
+
+def _later(started: float, deadline: float) -> float:
+    """As long again for the last digits, but little."""
+    now = clock.now()
+    return min(deadline, now + max(1.0, 0.3 * (now - started)))
+
+
+class ColumnGeneration(Method):
+    """Separable sub-convex utilities, columns in one two-sided cone."""
+
+    name = "column-generation"
+    handles = handles_information()
+    reason = (
+        "extreme columns are generated as prices ask for them, and an exact search proves that "
+        "none is missing"
+    )
+    source = "Kairouz2016 for the extreme columns of LDP"
+
+    def condition(self, program: SublinearProgram) -> str | None:
+        """Applies to f-informations under one lift box or one ratio."""
+        family = family_of(program)
+        return family if isinstance(family, str) else None
+
+    def solve(self, program: SublinearProgram) -> Candidate:
+        """Generate columns until the bound meets the value."""
+        family = family_of(program)
+        assert not isinstance(family, str)
+        if not np.isfinite(family.size):
+            raise SolverError(beyond_floats(program))
+        deadline = clock.now() + SEARCHING * program.time_limit
+        try:
+            with np.errstate(over="raise"):
+                found = generate(Pricer(family), deadline)
+        except FloatingPointError as beyond:
+            raise SolverError(
+                "column generation: values of columns at these levels and masses are beyond floats"
+            ) from beyond
+        kernel = mixed_kernel(found.deviations, found.shares)
+        prices = family.groups.spread(found.prices)
+        facts = {"rounds": str(found.rounds), "columns": str(found.columns)}
+        return Candidate(kernel, Duals(prices), "column generation on HiGHS", facts)
