@@ -34,7 +34,7 @@ def _levels(case: Case) -> list[float]:
     return [float(level) for level in np.linspace(0.1, 3.0, case.levels)]
 
 
-def _stated(case: Case) -> tuple[Any, Any, list[Any]]:
+def stated(case: Case) -> tuple[Any, Any, list[Any]]:
     import mechdesign as md
 
     p, u = case.arrays()
@@ -64,7 +64,7 @@ def _program(case: Case) -> Any:
     from mechdesign.solve.linear_program import compile_program
     from mechdesign.solve.problem import state_problem
 
-    prior, utility, notions = _stated(case)
+    prior, utility, notions = stated(case)
     return compile_program(state_problem(prior, utility, notions[0]).program)
 
 
@@ -74,7 +74,7 @@ def ours(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
     import mechdesign as md
 
     start = time.perf_counter()
-    prior, utility, notions = _stated(case)
+    prior, utility, notions = stated(case)
     found = (
         [md.design(prior, utility, notions[0])]
         if len(notions) == 1
@@ -95,7 +95,7 @@ def _forced(case: Case, solver: str) -> dict[str, Any]:
 
     _one_level(case)
     start = time.perf_counter()
-    prior, utility, notions = _stated(case)
+    prior, utility, notions = stated(case)
     found = md.design(prior, utility, notions[0], solver=solver)
     return {
         "seconds": time.perf_counter() - start,

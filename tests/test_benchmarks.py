@@ -78,10 +78,10 @@ def test_drivers_find_the_same_value_under_bounds_of_other_kinds(name, notion):
 
 def test_bounds_of_other_kinds_get_no_structured_method():
     import mechdesign as md
-    from benchmarks.drivers import _stated
+    from benchmarks.drivers import stated
 
     for case in GROUPS["others"]():
-        prior, utility, privacies = _stated(case)
+        prior, utility, privacies = stated(case)
         if case.n == 50:
             assert md.explain(prior, utility, privacies[0]).method.name == "clarabel"
 

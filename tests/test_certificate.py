@@ -19,7 +19,7 @@ from mechdesign.certificate import certificate as certificates
 from mechdesign.certificate.certificate import certify, fingerprint, kernel_value
 from mechdesign.certificate.repair import Repair, to_weights
 from mechdesign.errors import CertificateError, GapWarning, InputError, ZeroMassWarning
-from mechdesign.exact import DENOMINATOR, Verdict, exp_bounds, float_at_least
+from mechdesign.exact import Verdict, exp_bounds, float_at_least
 from mechdesign.privacy import Bound, Hypotheses
 from mechdesign.solve import closed_form
 from mechdesign.solve.backends.highs import HighsSimplex
@@ -27,6 +27,8 @@ from mechdesign.solve.choice import choose
 from mechdesign.solve.method import Candidate, Duals
 from mechdesign.solve.problem import state_problem
 
+#: What the weights of each row of a design add up to.
+DENOMINATOR = 2**53
 PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
 HAMMING = md.utility.Hamming()
 CLASSES = plain_notions()

@@ -39,7 +39,7 @@ def test_gains_far_from_zero_are_designed_for_as_if_they_were_near():
 
 
 def test_a_solver_of_cvxpy_without_cvxpy_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(choice, "cvxpy_solvers", list)
+    monkeypatch.setattr(choice, "installed_solvers", list)
     with pytest.raises(SolverError, match=r"mechdesign\[cvxpy\]"):
         md.design(md.Prior([0.5, 0.5]), md.utility.Hamming(), md.LDP(1), solver="SCS")
 

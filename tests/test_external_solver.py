@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
+from checks import refused
 from scipy.optimize import linprog
 
 import mechdesign as md
@@ -137,6 +140,45 @@ def test_dual_variables_of_other_shapes_are_an_error_in_one_line(duals):
     with pytest.raises(CertificateError, match="dual variables of other shapes") as caught:
         md.design(PRIOR, HAMMING, md.LDP(1), solver=Edited(lambda program, k, d: (k, duals)))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kernel", [None, "abc", [["1", "0", "0"]] * 3, np.eye(3) * 1j])
+def test_a_kernel_that_holds_no_numbers_is_an_error_in_one_line(kernel):
+    with pytest.raises(CertificateError, match=r"a kernel of shape .* and type") as caught:
+        md.design(PRIOR, HAMMING, md.LDP(1), solver=Edited(lambda program, k, d: (kernel, d)))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "answer", [None, np.eye(3), (np.eye(3), Duals()), Candidate(np.eye(3), None, "")]
+)
+def test_an_answer_that_is_no_candidate_is_an_error_in_one_line(answer):
+    class Odd(SciPy):
+        name = "odd"
+
+        def solve(self, program):
+            return answer
+
+    with pytest.raises(SolverError, match="method odd: expected a Candidate with Duals") as caught:
+        md.design(PRIOR, HAMMING, md.LDP(1), solver=Odd())
+    assert "\n" not in str(caught.value)
+
+
+def test_a_method_that_does_not_say_what_it_is():
+    class Nameless(Method):
+        handles = handles_linear()
+
+        def solve(self, program):
+            raise AssertionError("solved")
+
+    class Silent(Nameless):
+        name = "silent"
+        handles = None
+
+    for method, missing in ((Nameless(), "name"), (Silent(), "handles")):
+        for call in (md.explain, md.design):
+            ask = partial(call, PRIOR, HAMMING, md.LDP(1), solver=method)
+            refused(ask, f"got one without {missing}", "handles_linear()")
 
 
 def scaled(program, kernel, duals):

@@ -214,7 +214,7 @@ def test_a_neighbour_over_other_symbols_is_not_used():
             md.Prior.from_counts(rng.dirichlet(np.ones(n))),
             md.utility.Matrix(rng.random((n, 30))),
             md.PML(1),
-        )
+        ).program
         for n in (10, 30)
     )
     near = Structured().solve_near(large, Structured().solve(small))

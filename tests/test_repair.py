@@ -29,11 +29,14 @@ from mechdesign.certificate.repair import (
     to_weights,
 )
 from mechdesign.errors import CertificateError
-from mechdesign.exact import DENOMINATOR, DENOMINATOR_BITS, Verdict
+from mechdesign.exact import Verdict
 from mechdesign.privacy import Bound, Hypotheses
 from mechdesign.privacy.constraint import check_bound
 from mechdesign.privacy.rows import cone_rows
 from mechdesign.solve.program import Cone
+
+#: What the weights of each row add up to.
+DENOMINATOR_BITS, DENOMINATOR = 53, 2**53
 
 
 def bounds_of(privacy, prior):

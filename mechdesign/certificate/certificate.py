@@ -156,13 +156,13 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
 def _check_shapes(program: Program, candidate: Candidate) -> None:
     """Raise :class:`CertificateError` for numbers that are not of the shapes of a program."""
     n, duals = len(program.prior), candidate.duals
-    shape = np.shape(candidate.kernel)
-    m = shape[-1] if shape else 0
+    kernel = np.asarray(candidate.kernel)
+    shape, m = kernel.shape, kernel.shape[-1] if kernel.ndim else 0
     asked = program.shape if isinstance(program, LinearProgram) else (n, m)
-    if shape != asked or m == 0:
+    if shape != asked or m == 0 or kernel.dtype.kind not in "fiu":
         raise CertificateError(
-            f"the solver returned a kernel of shape {shape} for {program}; a row for each symbol "
-            "and a column for each output were asked"
+            f"the solver returned a kernel of shape {shape} and type {kernel.dtype} for {program}; "
+            "a row of numbers for each symbol, one for each output, was asked"
         )
     expected = program.cone.no_duals(m)
     wrong = duals.prices is not None and np.shape(duals.prices) != (n,)

@@ -64,13 +64,19 @@ def inner_factor(level: Fraction) -> Fraction:
 
 def sides_outside(cone: Cone) -> TwoSided | None:
     """The cone in floats at or outside e^ε; ``None`` when it is of another kind."""
+    found = exact_sides(cone)
+    return None if found is None else found.outside
+
+
+def exact_sides(cone: Cone) -> Sides | None:
+    """The two-sided cone with its exact levels; ``None`` when it is of another kind."""
     prior = cone.prior
     if not all(prior.weights) or not all(part.is_listed for part in cone.parts):
         return None
     groups = (group for part in cone.parts for group in part.groups())
     masses = tuple(prior.mass(x) for x in range(len(prior)))
     sides, whole = recognised(groups, masses, whole=True)
-    return sides.outside if whole else None
+    return sides if whole else None
 
 
 def recognised(

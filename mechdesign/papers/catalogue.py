@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..errors import UnknownNameError
-from . import (derived, disclosure_prevention, information_density, pointwise_maximal_cost, pufferfish_mutual_information)
+from . import (
+    derived,
+    disclosure_prevention,
+    information_density,
+    pointwise_maximal_cost,
+    pufferfish_mutual_information,
+)
 from .claims import ERRATA, THEOREMS, Erratum, Outcome, Theorem
 
 #: What these files hold is registered once they are imported, above.

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..certificate.shape import exact_sides
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..privacy.constraint import Rounding
 from ..privacy.notion import PrivacyNotion, as_notions
 from ..privacy.pointwise import ALIP
 from ..privacy.rows import ConeRows
@@ -116,13 +116,15 @@ def _bounds_of(
     name = str(notion)
     asked = notion.constraints(prior)
     if asked is not None and not asked.sums:
-        sides = Cone(prior, asked.cone).two_sided(Rounding.OUTSIDE)
-        if sides is not None and sides.shape in ("upper lift", "lower lift", "lift", "free"):
-            low = -math.log(sides.lower) if sides.lower > 0 else math.inf
-            return _Bounds(name, _lines(low, math.log(sides.upper), name))
-        if sides is not None and sides.shape == "ratio":
+        sides = exact_sides(Cone(prior, asked.cone))
+        if sides is not None and sides.ratio is None:
+            low, high = (
+                math.inf if level is None else float(level) for level in (sides.lower, sides.upper)
+            )
+            return _Bounds(name, _lines(low, high, name))
+        if sides is not None and sides.ratio is not None and sides.lower is sides.upper is None:
             least = enumerate(lifts.min(axis=0).tolist())
-            width = math.log(sides.ratio)
+            width = float(sides.ratio)
             spans = tuple((y, v, v + width) for y, v in least if math.isfinite(v))
             return _Bounds(f"{name}: all lifts within a band", (), spans, True)
         found = [span for part in asked.cone for span in _brackets(part, mechanism, prior, used)]

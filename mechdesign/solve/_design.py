@@ -23,6 +23,7 @@ from ..errors import (
     CertificateError,
     GapWarning,
     SolverError,
+    quote,
     warn,
 )
 from ..mechanism import Mechanism
@@ -41,7 +42,7 @@ from .choice import (
     ordered_methods,
 )
 from .column_generation.vertices import MOST_SYMBOLS_EXACT
-from .method import Candidate, Method
+from .method import Candidate, Duals, Method
 from .problem import Problem, state_problem
 from .program import LinearProgram
 
@@ -339,6 +340,12 @@ def _solve(problem: Problem, choice: Choice, neighbour: Candidate | None) -> Can
         candidate = choice.method.solve(asked)
     else:
         candidate = choice.method.solve_near(asked, neighbour)
+    if not (isinstance(candidate, Candidate) and isinstance(candidate.duals, Duals)):
+        got = candidate.duals if isinstance(candidate, Candidate) else candidate
+        raise SolverError(
+            f"method {choice.method.name}: expected a Candidate with Duals from solve(), got "
+            f"{quote(got)}; return Candidate(kernel, Duals(), {quote(choice.method.name)})"
+        )
     if shifted is None:
         return candidate
     duals = replace(candidate.duals, offset=shifted.offset, power=shifted.power)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import NoMethodError, SolverError, UnknownNameError, quote
+from ..errors import InputError, NoMethodError, SolverError, UnknownNameError, quote
 from .backends.clarabel import Clarabel, EpigraphClarabel
 from .backends.cvxpy import Cvxpy, installed_solvers
 from .backends.highs import SIMPLEX_ENTRIES, EpigraphHighs, HighsInteriorPoint, HighsSimplex
@@ -15,7 +15,7 @@ from .column_generation.method import ColumnGeneration
 from .column_generation.vertices import Vertices
 from .column_generation.window import Window
 from .interior_point import Blockwise, Structured
-from .method import Method
+from .method import Handles, Method
 from .problem import Problem
 from .program import LinearProgram, Program
 
@@ -101,11 +101,23 @@ def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
 
 
 def check_solver(solver: Any) -> None:
-    """Raise :class:`UnknownNameError` for what is neither a name nor a method."""
+    """Raise :class:`UnknownNameError` for what is neither a name nor a method, and
+    :class:`InputError` for a method that does not say what it is.
+    """
     if isinstance(solver, type) and issubclass(solver, Method):
         raise UnknownNameError("solver", f"the class {solver.__name__}", [f"{solver.__name__}()"])
     if not isinstance(solver, (str, Method)):
         raise UnknownNameError("solver", solver, [*own_methods(), "auto", "all"])
+    if isinstance(solver, Method):
+        kinds = {"name": str, "handles": Handles}
+        missing = [k for k, kind in kinds.items() if not isinstance(getattr(solver, k, None), kind)]
+        if missing:
+            raise InputError(
+                f"solver {type(solver).__name__}()",
+                expected="a method that has a name and says what it handles",
+                got=f"one without {' and '.join(missing)}",
+                remedy="set name = 'mine' and handles = mechdesign.solve.handles_linear()",
+            )
 
 
 def find_method(solver: str | Method) -> Method:
