@@ -34,7 +34,8 @@ from mechdesign.solve.column_generation.method import generate
 from mechdesign.solve.column_generation.pricing import Pricer, Techniques
 from mechdesign.solve.column_generation.subsets import Halves
 from mechdesign.solve.column_generation.window import window_columns
-from mechdesign.solve.problem import SublinearProblem, state_problem
+from mechdesign.solve.problem import state_problem
+from mechdesign.solve.program import SublinearProgram
 
 from .cases import Case
 
@@ -125,9 +126,9 @@ def family(case: Case) -> Family:
     """The extreme columns of a case."""
     p, _ = case.arrays()
     notion = getattr(md, case.notion)(case.level)
-    problem = state_problem(md.Prior(p.tolist()), md.utility.MutualInformation(), notion)
-    assert isinstance(problem, SublinearProblem)
-    found = family_of(problem)
+    program = state_problem(md.Prior(p.tolist()), md.utility.MutualInformation(), notion).program
+    assert isinstance(program, SublinearProgram)
+    found = family_of(program)
     assert not isinstance(found, str)
     return found
 

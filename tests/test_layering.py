@@ -92,8 +92,8 @@ def test_the_reader_of_imports_sees_imports():
     assert ("prior", "Prior") in IMPORTS["mechanism"]
     assert ("privacy.notion", "LikelihoodBound") in IMPORTS["privacy.pointwise"]
     assert ("tables", "count_csv") in IMPORTS["prior"]  # inside a function
-    assert ("solve._design", "design") in IMPORTS["cli.designs"]  # inside a function
-    assert ("views.text", None) in IMPORTS["cli.designs"]
+    assert ("solve._design", "design") in IMPORTS["cli.design"]  # inside a function
+    assert ("views.text", "print_design") in IMPORTS["cli.design"]
     assert ("", "__version__") in IMPORTS["storage"]
     assert ("cli", "main") in IMPORTS["__main__"]
     assert sum(map(len, IMPORTS.values())) > 100

@@ -221,7 +221,7 @@ def test_bounds_hold_whatever_the_multipliers(damage, monkeypatch):
             }
             return replace(found, duals=duals[damage])
 
-    monkeypatch.setattr(cone_programs, "Model", Damaged)
+    monkeypatch.setattr(exact_cone, "Model", Damaged)
     prior = md.Prior([0.5, 0.3, 0.2])
     worse = 0
     for _ in range(20):
