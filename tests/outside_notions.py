@@ -43,9 +43,9 @@ class SharedLeakage(AverageNotion):
         """Maximal leakage at the level of one."""
         return md.MaximalLeakage(self.epsilon / self.people)
 
-    def budgets(self, prior):
+    def sums(self, prior):
         """The sum of column maxima."""
-        return self.each.budgets(prior)
+        return self.each.sums(prior)
 
     def leakage(self, kernel, prior):
         """Share of each outcome, ``(M,)``."""

@@ -281,7 +281,7 @@ def test_explain_says_the_method_that_design_uses_and_the_reasons(run, monkeypat
     found = run(*arguments, "--explain")
     assert found.code == 0
     assert found.out.startswith(f"method: {used}\nwhy: ")
-    assert "not pmc: there is only an upper bound" in found.out
+    assert "not pmc: it does not handle an upper bound" in found.out
     plain = run(*arguments, "--explain", "--json").json
     assert plain["method"] == used
     assert plain["refused"]["pmc"] in found.out
@@ -678,7 +678,7 @@ def test_one_existing_file_of_two_stops_before_anything_is_written(run, tmp_path
 
 def test_a_method_that_does_not_apply_is_bad_input(run):
     found = run("design", *PRIOR, *PML, "--solver", "pmc")
-    refused(found, "no method applies", "pmc: there is only an upper bound", "another solver")
+    refused(found, "no method applies", "pmc: it does not handle an upper bound", "another solver")
 
 
 @pytest.mark.parametrize("error", [SolverError("stopped"), CertificateError("failed\nits check")])

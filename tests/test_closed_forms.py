@@ -282,7 +282,7 @@ def test_high_privacy_form_is_refused_when_another_side_is_stricter():
     assert "lower bound" in high_privacy_refusal(prior, md.ALIP(lower * 0.999, upper))
     assert high_privacy_refusal(prior, md.PML(upper), md.LDP((lower + upper) * 1.001)) is None
     assert "LDP" in high_privacy_refusal(prior, md.PML(upper), md.LDP((lower + upper) * 0.999))
-    assert "only a lower bound" in high_privacy_refusal(prior, md.PMC(0.1))
+    assert "a lower bound on the lift alone" in high_privacy_refusal(prior, md.PMC(0.1))
 
 
 def test_pmc_form_is_refused_when_another_side_is_stricter():
@@ -298,7 +298,7 @@ def test_pmc_form_is_refused_when_another_side_is_stricter():
     assert "upper bound" in refusal(md.ALIP(lower, upper * 0.999))
     assert refusal(md.PMC(lower), md.LDP((lower + upper) * 1.001)) is None
     assert "LDP" in refusal(md.PMC(lower), md.LDP((lower + upper) * 0.999))
-    assert "only an upper bound" in refusal(md.PML(1.0))
+    assert "an upper bound on the lift alone" in refusal(md.PML(1.0))
     assert "zero" in refusal(md.PMC(0.0))
 
 

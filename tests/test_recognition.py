@@ -132,10 +132,10 @@ def test_refuses_where_the_knapsack_is_not_reached():
     ("gains", "privacy", "words"),
     [
         (np.eye(3), [md.LDP(1), md.LIP(1)], "together"),
-        (np.eye(3), md.PMC(1), "only a lower bound"),
+        (np.eye(3), md.PMC(1), "a lower bound on the lift alone"),
         (np.eye(3), md.LDP(0), "level of zero"),
         (np.eye(3), md.ALIP(0, 1), "level of zero"),
-        (np.eye(3), md.LDP(math.inf), "no privacy bound"),
+        (np.eye(3), md.LDP(math.inf), "the absence of bounds"),
         (1 - np.eye(3), md.LDP(1), "two outputs"),
         ([[1, 0, 0], [1, 0, 0], [0, 0, 1]], md.LDP(1), "two symbols"),
         (np.zeros((3, 3)), md.LDP(1), "two symbols"),
