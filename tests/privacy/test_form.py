@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from family_notions import MAKERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from strategies import cone_of, exact_mechanism, notions, random_gains, random_kernel
-from test_notions_of_the_family import MAKERS
 
 import mechdesign as md
 from mechdesign.certificate.shape import sides_outside

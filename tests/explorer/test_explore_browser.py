@@ -19,7 +19,7 @@ import pytest
 import mechdesign as md
 from mechdesign.storage import load_kernel
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.page import FLAGS, TIMED, Served, find_chromium, prior
 

@@ -11,11 +11,11 @@ import naive
 import numpy as np
 import pytest
 from checks import refused
+from family_notions import MAKERS
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from strategies import levels, priors, random_kernel, random_level
-from test_notions_of_the_family import MAKERS
 
 import mechdesign as md
 from mechdesign.errors import LevelError

@@ -14,7 +14,7 @@ from mechdesign.storage import from_json
 
 AGREEMENT = 1e-12
 SHARES = 6
-FILES = sorted((Path(__file__).parent / "recorded").glob("*.jsonl.gz"))
+FILES = sorted((Path(__file__).parents[1] / "recorded").glob("*.jsonl.gz"))
 RECORDED = [json.loads(line) for file in FILES for line in gzip.open(file, "rt", encoding="utf-8")]
 
 

@@ -62,7 +62,7 @@ def test_missing_engines_fail_where_all_must_run():
     """What .ci/run relies on, so that no test of an engine is left out there."""
     for value, outcome in (("1", "failed"), ("0", "skipped")):
         code = "from engines import needed\ndef test_it():\n    needed('no_such_engine', 'spark')\n"
-        here = os.path.dirname(__file__)
+        here = os.path.dirname(os.path.dirname(__file__))
         done = subprocess.run(
             [sys.executable, "-c", RUN, code],
             cwd=here,

@@ -295,7 +295,7 @@ def test_the_words_are_those_of_the_documented_hash(table):
         found.update(LABELS.index(x).to_bytes(8, "little") + bytes(8) + b"i%d" % identity)
         words.append(int.from_bytes(found.digest(), "little"))
 
-    from test_release_sampler import Listed
+    from listed_words import Listed
 
     drawn = md.Sampler(FOUND, Listed(words)).draw(table["x"][:500].tolist())
     made = md.privatize(table[:500], "x", FOUND, row="id", key=KEY)

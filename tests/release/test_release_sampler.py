@@ -9,6 +9,7 @@ import pytest
 from checks import refused
 from hypothesis import given
 from hypothesis import strategies as st
+from listed_words import Listed
 from scipy.stats import binomtest, chi2
 from strategies import exact_mechanism, kernels, random_kernel, sizes
 
@@ -19,27 +20,10 @@ from mechdesign.release.sampler import (
     GeneratorWords,
     SeededWords,
     SystemWords,
-    Words,
     words_from,
 )
 
 PRIOR = md.Prior([0.1, 0.2, 0.3, 0.4], ["a", "b", "c", "d"])
-
-
-class Listed(Words):
-    """Words that a test chose."""
-
-    source, for_production = "a test", False
-
-    def __init__(self, words):
-        super().__init__()
-        self.words = np.array(words, dtype=np.uint64)
-
-    def next_words(self, number):
-        return self.words[self.position : self.position + number]
-
-    def more_bits(self, position):
-        raise AssertionError("no draw of this test is undecided")
 
 
 NOTIONS = (md.PML(0.5), md.LDP(1), md.LIP(0.4), md.ALIP(0.8, 0.3), md.LDP(1e-4), md.LDP(30))

@@ -340,7 +340,7 @@ def test_a_remainder_can_be_asked_for():
 
 
 def test_the_example_in_the_readme_runs():
-    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     block = text.split("## What a level hides")[1].split("```python")[1].split("```")[0]
     names = {"md": md}
     exec(block.replace("print(choice)", ""), names)

@@ -882,7 +882,7 @@ def test_explain_saves_nothing_and_says_so(run):
 
 
 def test_the_readme_shows_what_is_printed(run):
-    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     shown = text.split("```text\n")[1].split("```")[0]
     printed = run("design", "titanic", "--column", "class", "--privacy", "pml:0.5").out
 

@@ -51,7 +51,7 @@ def in_another_process(script):
         capture_output=True,
         text=True,
         timeout=300,
-        cwd=Path(__file__).parent,
+        cwd=Path(__file__).parents[1],
     )
     return done.stdout + done.stderr
 
