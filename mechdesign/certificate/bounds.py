@@ -191,15 +191,10 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
     if len(best) * len(p) > _EXACT_ENTRIES or not np.isfinite(found).all():
         top = Fraction(float(found.max())) + Fraction(margin)
         return base + top / Fraction(2) ** power
-    return base + max(_exact_support(program, high[:, y], low[:, y], sides) for y in best.tolist())
-
-
-def _exact_support(program: LinearProgram, high: Array, low: Array, sides: TwoSided) -> Fraction:
-    values = [
-        Fraction(a) + Fraction(b) if b else Fraction(a)
-        for a, b in zip(high.tolist(), low.tolist(), strict=True)
-    ]
-    return column_supremum(program.prior, values, sides.lower, sides.upper, sides.ratio)
+    limits = sides.lower, sides.upper, sides.ratio
+    return base + max(
+        column_supremum(program.prior, high[:, y], low[:, y], *limits) for y in best.tolist()
+    )
 
 
 def supports(w: Array, p: Array, sides: TwoSided) -> Array:

@@ -19,6 +19,7 @@ from ..exact import DENOMINATOR_BITS
 from ..prior import Prior
 
 Integers = Sequence[int]
+Vector = NDArray[np.float64]
 
 _HALF = 27
 _LOWEST = -1074  # every float is a multiple of 2 to this power
@@ -109,14 +110,21 @@ def difference(
 
 
 def column_supremum(
-    prior: Prior, values: Sequence[Fraction], lower: float, upper: float, ratio: float
+    prior: Prior, high: Vector, low: Vector, lower: float, upper: float, ratio: float
 ) -> Fraction:
     """sup{Σ p_x v_x t_x : Σ p_x t_x = 1, l ≤ t ≤ h, max t ≤ r min t}, in rationals.
 
-    An upper bound on it where both lift sides and a ratio are asked: the smaller of the two.
+    For v the exact sum of two floats. An upper bound on it where both lift sides and a ratio are
+    asked: the smaller of the two.
     """
-    scale = math.lcm(*(v.denominator for v in values))
-    v = [x.numerator * (scale // x.denominator) for x in values]
+    # Denominators of floats are powers of two, so that the largest is common to all.
+    parts = [v.as_integer_ratio() for v in high.tolist()]
+    more = [v.as_integer_ratio() for v in low.tolist()]
+    scale = max(max(d for _, d in parts), max(d for _, d in more))
+    v = [
+        n * (scale // d) + (m * (scale // e) if m else 0)
+        for (n, d), (m, e) in zip(parts, more, strict=True)
+    ]
     order = sorted(range(len(v)), key=v.__getitem__, reverse=True)
     found = []
     if lower > 0 or upper < math.inf or ratio == math.inf:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from ..exact import (
     fraction,
     log_upper,
 )
+from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
 
@@ -63,13 +64,38 @@ def inner_factor(level: float) -> float:
     return max(1.0, math.nextafter(1 + excess * (1 - room), 0.0))
 
 
-@dataclass(frozen=True)
+class _LabelNames(Sequence[str]):
+    """Names of point masses, made when they are read: few of many ever are."""
+
+    def __init__(self, labels: Sequence[Label], positions: Sequence[int]) -> None:
+        self._labels, self._positions = labels, positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
+        if isinstance(at, slice):
+            return tuple(quote(self._labels[i]) for i in self._positions[at])
+        return quote(self._labels[self._positions[at]])
+
+
+@dataclass(frozen=True, slots=True)
 class Distribution:
-    """One hypothesis: positions, positive exact masses, and its name."""
+    """One hypothesis: positions, positive exact masses, and where its name stands."""
 
     support: tuple[int, ...]
     masses: tuple[Fraction, ...]
-    name: str
+    names: Sequence[str]
+    place: int
+
+    @property
+    def name(self) -> str:
+        """How it is called."""
+        return self.names[self.place]
 
     @property
     def key(self) -> tuple[tuple[int, ...], tuple[Fraction, ...]]:
@@ -116,7 +142,7 @@ class Hypotheses:
     #: Integer masses of the mixtures over one common ``total``; empty for point masses.
     masses: tuple[tuple[int, ...], ...]
     total: int
-    names: tuple[str, ...]
+    names: Sequence[str]
 
     def __init__(
         self,
@@ -124,7 +150,7 @@ class Hypotheses:
         indices: NDArray[np.intp] | None,
         masses: tuple[tuple[int, ...], ...],
         total: int,
-        names: tuple[str, ...],
+        names: Sequence[str],
     ) -> None:
         self.size, self.indices, self.masses = size, indices, masses
         self.total, self.names = total, names
@@ -145,8 +171,7 @@ class Hypotheses:
                 got=str(chosen.tolist()[:6]),
                 remedy="count symbols from 0, on the prior that bounds() is given",
             )
-        names = tuple(quote(prior.labels[i]) for i in chosen.tolist())
-        return cls(len(prior), chosen, (), 1, names)
+        return cls(len(prior), chosen, (), 1, _LabelNames(prior.labels, chosen.tolist()))
 
     @classmethod
     def prior(cls, prior: Prior) -> Hypotheses:
@@ -204,14 +229,14 @@ class Hypotheses:
         if self.indices is not None:
             one = (Fraction(1),)
             return tuple(
-                Distribution((x,), one, name)
-                for x, name in zip(self.indices.tolist(), self.names, strict=True)
+                Distribution((x,), one, self.names, i) for i, x in enumerate(self.indices.tolist())
             )
-        return tuple(map(self._distribution, self.masses, self.names))
+        return tuple(self._distribution(row, self.names, i) for i, row in enumerate(self.masses))
 
-    def _distribution(self, row: Sequence[int], name: str) -> Distribution:
+    def _distribution(self, row: Sequence[int], names: Sequence[str], place: int) -> Distribution:
         support = tuple(x for x, m in enumerate(row) if m)
-        return Distribution(support, tuple(Fraction(row[x], self.total) for x in support), name)
+        masses = tuple(Fraction(row[x], self.total) for x in support)
+        return Distribution(support, masses, names, place)
 
     @property
     def entries(self) -> int:

@@ -103,8 +103,8 @@ class PriorSet(Hypotheses):
     def listed(self) -> tuple[Distribution, ...] | None:
         """The vertices as distributions; ``None`` when there are too many."""
         found = self.vertices()
-        name = f"a vertex of {self.names[0]}"
-        return None if found is None else tuple(self._distribution(row, name) for row in found)
+        names = (f"a vertex of {self.names[0]}",)
+        return None if found is None else tuple(self._distribution(row, names, 0) for row in found)
 
     @property
     def matrix(self) -> Any:

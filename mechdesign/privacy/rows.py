@@ -153,6 +153,11 @@ class ConeRows(ABC):
 
     @property
     @abstractmethod
+    def count(self) -> int:
+        """Number of rows."""
+
+    @property
+    @abstractmethod
     def labels(self) -> tuple[str, ...]:
         """What each row stands for."""
 
@@ -241,6 +246,11 @@ class AllPairs(ConeRows):
         return 1
 
     @property
+    def count(self) -> int:
+        """One for each hypothesis."""
+        return len(self._over) + len(self._under)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The likelihood of each hypothesis against the auxiliary."""
         return (
@@ -252,13 +262,15 @@ class AllPairs(ConeRows):
         """The μ, then the ν."""
         from scipy import sparse
 
+        over, under = self._over.matrix.tocoo(), self._under.matrix.tocoo()
+        a, b, n = len(self._over), len(self._under), self.size
+        auxiliary = np.full(a + b, n)
         inverse = 1 / self._bound.factors(rounding)[0]
-        return sparse.vstack(
-            [
-                sparse.hstack([self._over.matrix, _column(len(self._over), -1.0)]),
-                sparse.hstack([-self._under.matrix, _column(len(self._under), inverse)]),
-            ]
-        ).tocsr()
+        values = over.data, -under.data, np.full(a, -1.0), np.full(b, inverse)
+        rows = over.coords[0], under.coords[0] + a, np.arange(a + b)
+        columns = over.coords[1], under.coords[1], auxiliary
+        places = np.concatenate(rows), np.concatenate(columns)
+        return sparse.csr_array((np.concatenate(values), places), shape=(a + b, n + 1))
 
     def split(self, duals: Array) -> Multipliers:
         """As they are."""
@@ -329,6 +341,11 @@ class Matched(ConeRows):
     def auxiliaries(self) -> int:
         """None."""
         return 0
+
+    @property
+    def count(self) -> int:
+        """One for each pair."""
+        return len(self._over)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -526,6 +543,11 @@ class AgainstSet(AllPairs):
     def auxiliaries(self) -> int:
         """Those of the set, t first."""
         return int(self._set.rows(1.0)[1].shape[1])
+
+    @property
+    def count(self) -> int:
+        """One for each hypothesis, and the rows of the set."""
+        return len(self._over) + int(self._set.rows(1.0)[0].shape[0])
 
     @property
     def labels(self) -> tuple[str, ...]:

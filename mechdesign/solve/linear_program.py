@@ -72,7 +72,7 @@ class SparseProgram:
         n, m = self.program.shape
         kernel = point[: m * self.block].reshape(m, self.block)[:, :n].T
         rows = np.maximum(duals, 0.0) * self.scale
-        count = len(self.program.cone.labels)
+        count = self.program.cone.count
         multipliers = self.program.cone.split(rows[: m * count].reshape(m, count).T)
         found: list[SumDuals] = []
         start, first = m * count, 0

@@ -143,6 +143,11 @@ class Cone:
         return sum(part.auxiliaries for part in self.parts)
 
     @property
+    def count(self) -> int:
+        """Number of rows of one column."""
+        return sum(part.count for part in self.parts)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """What each row stands for."""
         return tuple(label for part in self.parts for label in part.labels)
@@ -151,21 +156,25 @@ class Cone:
         """Sparse rows over (k, t) with rows @ (k, t) ≤ 0 for some auxiliary variables t ≥ 0."""
         from scipy import sparse
 
-        n, before, blocks = len(self.prior), 0, []
+        if len(self.parts) == 1:
+            return self.parts[0].matrix(rounding)
+        n, above, before = len(self.prior), 0, 0
+        data, rows, columns = [np.zeros(0)], [np.zeros(0, int)], [np.zeros(0, int)]
         for part in self.parts:
-            rows = part.matrix(rounding).tocsc()
-            after = self.auxiliaries - before - part.auxiliaries
-            empty = [sparse.csc_array((rows.shape[0], count)) for count in (before, after)]
-            blocks.append(sparse.hstack([rows[:, :n], empty[0], rows[:, n:], empty[1]]))
-            before += part.auxiliaries
-        size = n + self.auxiliaries
-        return sparse.vstack(blocks).tocsr() if blocks else sparse.csr_array((0, size))
+            found = part.matrix(rounding).tocoo()
+            row, column = found.coords
+            data.append(found.data)
+            rows.append(row + above)
+            columns.append(np.where(column < n, column, column + before))
+            above, before = above + found.shape[0], before + part.auxiliaries
+        places = np.concatenate(rows), np.concatenate(columns)
+        return sparse.csr_array((np.concatenate(data), places), shape=(above, n + before))
 
     def split(self, duals: Array) -> tuple[Multipliers, ...]:
         """Dual variables of each part from those of the rows inside e^ε, ``(R, M)``."""
         found, start = [], 0
         for part in self.parts:
-            count = len(part.labels)
+            count = part.count
             found.append(part.split(duals[start : start + count]))
             start += count
         return tuple(found)
@@ -521,5 +530,5 @@ class SublinearProgram(Program):
 
 
 def _asked(program: Program) -> str:
-    rows, sums = len(program.cone.labels), len(program.sums)
+    rows, sums = program.cone.count, len(program.sums)
     return f"cone of {rows} rows ({program.cone.shape})" + (f", {sums} sums" if sums else "")
