@@ -43,11 +43,13 @@ class Instance:
     utility: str
     prior: str
     levels: tuple[float, ...] = (1.0,)
+    m: int = 0
 
     def __str__(self) -> str:
         """A readable identifier."""
         levels = f"{self.levels[0]:g}" + (f"–{self.levels[-1]:g}" if len(self.levels) > 1 else "")
-        return f"{self.n} {self.notion}({levels}) {self.utility}/{self.prior}"
+        size = f"{self.n}x{self.m}" if self.m else str(self.n)
+        return f"{size} {self.notion}({levels}) {self.utility}/{self.prior}"
 
     def problems(self) -> Iterator[Problem]:
         """The problems, made from the names alone."""
@@ -62,7 +64,7 @@ class Instance:
             "twelve decades": 10.0 ** -np.linspace(0, 12, n),
         }
         utility = {
-            "random": lambda: md.utility.Matrix(np.random.default_rng(1).random((n, n))),
+            "random": lambda: md.utility.Matrix(np.random.default_rng(1).random((n, self.m or n))),
             "absolute": lambda: md.utility.Distance("absolute"),
         }[self.utility]()
         groups = {str(i): rng.permutation(n)[: n // 2].tolist() for i in range(3)}
@@ -101,6 +103,12 @@ INSTANCES: dict[str, tuple[Instance, ...]] = {
     "structured, hard": _instances(
         (100,), ("atom .99", "twelve decades"), [(0.01,), (3.0,), (10.0,)]
     ),
+    "structured, wide": tuple(
+        Instance(20, notion, "random", "dirichlet", (level,), m)
+        for m in (3_000, 20_000)
+        for notion in ("PML", "LDP", "ALIP")
+        for level in (0.3, 1.0, 3.0)
+    ),
     "warm starts": _instances((50, 120), ("zipf", "dirichlet"), [_PATH]),
     "warm starts, large": tuple(
         Instance(520, notion, utility, prior, (1.0, 1.1))
@@ -132,7 +140,9 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "step share 0.9": {"step_share": 0.9},
         "step share 0.99999": {"step_share": 0.99999},
         "start 1": {"start": 1.0},
-        "start 10": {"start": 10.0},
+        "start 3": {"start": 3.0},
+        "patience 5": {"patience": 5},
+        "start 3, patience 5": {"start": 3.0, "patience": 5},
         "no regularisation": {"regularisation": 0.0},
         "row sums not restored": {"restores_rows": False},
         "no output dropped": {"vanished": 0.0},
@@ -153,7 +163,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "patience 1": {"patience": 1},
     },
 }
-VARIANTS["structured, hard"] = VARIANTS["structured"]
+VARIANTS["structured, hard"] = VARIANTS["structured, wide"] = VARIANTS["structured"]
 VARIANTS["warm starts, large"] = VARIANTS["warm starts"]
 
 

@@ -51,7 +51,7 @@ class StructuredOptions(Options):
     """
 
     tolerance: float = 3e-12
-    start: float = 3.0
+    start: float = 10.0
     target_power: float = 0.5
     clip: float = 5.0
     restores_rows: bool = True

@@ -37,7 +37,7 @@ class Options:
     """
 
     tolerance: float
-    patience: int = 5
+    patience: int = 15
     step_share: float = 0.9995
     regularisation: float = 1e-13
 
