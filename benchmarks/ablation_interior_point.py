@@ -153,6 +153,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "cold": {"cold": True},
         "from the outputs used": {"warm_entries": 0},
         "point kept at a gap of 1e-3": {"warm_gap": 1e-3},
+        "point kept at a gap of 5e-2": {"warm_gap": 5e-2},
         "point kept for every size": {"warm_entries": 10**9},
     },
     "blockwise": {

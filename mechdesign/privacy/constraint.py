@@ -224,6 +224,7 @@ class Hypotheses:
             )
         return csr_array(np.array([[m / self.total for m in row] for row in self.masses]))
 
+    @cached_property
     def distributions(self) -> tuple[Distribution, ...]:
         """The hypotheses one by one, exact."""
         if self.indices is not None:

@@ -318,8 +318,8 @@ class AllPairs(ConeRows):
     def groups(self) -> Iterator[Group]:
         """One."""
         yield Group(
-            self._over.distributions(),
-            self._under.distributions(),
+            self._over.distributions,
+            self._under.distributions,
             self._bound.level(),
             Fraction(1),
             self._bound.parameter,
@@ -403,7 +403,7 @@ class Matched(ConeRows):
     def groups(self) -> Iterator[Group]:
         """One for every pair."""
         scales = self._bound.scales
-        pairs = zip(self._over.distributions(), self._under.distributions(), strict=True)
+        pairs = zip(self._over.distributions, self._under.distributions, strict=True)
         for i, (mu, nu) in enumerate(pairs):
             scale = Fraction(1) if scales is None else fraction(scales[i])
             yield Group((mu,), (nu,), self._bound.level(i), scale, self._bound.parameter)
@@ -621,7 +621,7 @@ class AgainstSet(AllPairs):
                 remedy="merge symbols, or use RobustPML.floor, which has one vertex per symbol",
             )
         level = self._bound.level()
-        yield Group(self._over.distributions(), vertices, level, Fraction(1), self.parameter)
+        yield Group(self._over.distributions, vertices, level, Fraction(1), self.parameter)
 
 
 def cone_rows(bound: Bound) -> ConeRows:

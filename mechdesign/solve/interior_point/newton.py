@@ -50,14 +50,14 @@ class StructuredOptions(Options):
     warm_entries : entries of the largest kernel for which it is kept
     """
 
-    tolerance: float = 3e-12
+    tolerance: float = 3e-11
     start: float = 10.0
     target_power: float = 0.5
     clip: float = 5.0
     restores_rows: bool = True
     vanished: float = 0.02
     drop_until: float = 3e-4
-    warm_gap: float = 2e-2
+    warm_gap: float = 1e-2
     warm_entries: int = 250_000
 
 
