@@ -1,7 +1,7 @@
-"""From a kernel to data: how is a column privatised, estimated, planned, and what was released?
+"""How does a kernel meet data? A column is privatised, estimated, planned, and recorded.
 
-In comes a mechanism or a design, and a table in any library, a CSV or Parquet file, or reports.
-Out come exact draws in the same kind of table, with a receipt that names their mechanism; estimates
+In: a mechanism or a design, and a table in any library, a CSV or Parquet file, or reports.
+Out: exact draws in the same kind of table, with a receipt that names their mechanism; estimates
 with error bars; and a ledger that adds up what was released of the same secrets.
 
 ``_privatize`` and ``_privatize_file`` lead from a table through ``adapters``, ``engines`` and
