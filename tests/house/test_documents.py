@@ -128,6 +128,17 @@ def test_all_other_files_that_are_named_exist():
         assert (HOUSE / name).exists(), name
 
 
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_lead_somewhere(name):
+    text = (HOUSE / name).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", prose(text)):
+        path, _, anchor = target.partition("#")
+        assert (HOUSE / (path or name)).exists(), target
+        if anchor:
+            titles = re.findall(r"^#+ (.+)$", (HOUSE / (path or name)).read_text(), flags=re.M)
+            assert anchor in {title.lower().replace(" ", "-") for title in titles}, target
+
+
 # The examples
 
 
