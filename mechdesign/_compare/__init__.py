@@ -1,6 +1,6 @@
 """Which notion allows the most? Frontiers of utility against level, matched to be comparable.
 
-In come priors, utilities, notions and targets; out comes a
-:class:`.comparison.Comparison`: one certified design per point, tables of them, and what they prove
-about which notion is ahead.
+In: priors, utilities, notions and targets.
+Out: a :class:`.comparison.Comparison`: one certified design per point, tables of them, and what
+they prove about which notion is ahead.
 """

@@ -1,12 +1,11 @@
 """What can be done from a terminal? One file per command, with its name.
 
-In come arguments, which ``arguments`` and ``options`` read; a command calls what Python calls, and
-``views`` shows the result. No input makes :func:`main` raise, unless code of one's own that an
-argument names does.
+In: arguments, which ``arguments`` and ``options`` read.
+Out: what Python gives for them, shown by ``views`` on standard output; everything else goes to
+standard error. Exit codes: 0 done; 1 an audited kernel does not (provably) meet an asked level, or
+a checked result fails; 2 the input cannot be used; 3 a solver or an exact check failed.
 
-Reports go to standard output, everything else to standard error. Exit codes: 0 done; 1 an audited
-kernel does not (provably) meet an asked level, or a checked result fails; 2 the input cannot be
-used; 3 a solver or an exact check failed.
+No input makes :func:`main` raise, unless code of one's own that an argument names does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Small real tables shipped with the library, each with its citation."""
+"""What can be tried at once? Small real tables, shipped with the library, each with its citation.
+
+In: the name of a table.
+Out: its CSV file, what its rows and columns are, and where it comes from.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""On the real line: how much noise does a guarantee take, and what does noise leak?
+"""How much noise on the real line does a guarantee take, and what does noise leak?
 
-In come numbers, priors with numeric labels, or laws of a bounded secret; out come amounts of noise
-that are never too small, leakages of outcomes, and mechanisms. Beside them stands randomised
-response, whose levels have closed forms as well.
+In: numbers, priors with numeric labels, or laws of a bounded secret.
+Out: amounts of noise that are never too small, leakages of outcomes, and mechanisms.
+
+Beside them stands randomised response, whose levels have closed forms as well.
 """
 
 from ._quantise import counting_edges, quantise

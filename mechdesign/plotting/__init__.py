@@ -1,8 +1,8 @@
 """How is it drawn? Pictures on matplotlib, which is loaded when the first one is drawn.
 
-In comes what a picture shows: a design, a kernel with its prior, an audit, a comparison, an
-estimate. Out come matplotlib axes: every picture is a function ``plot_…(what, …, ax=None)`` in a
-file of its own that draws on these axes, or on a new figure, and returns the axes.
+In: what a picture shows: a design, a kernel with its prior, an audit, a comparison, an estimate.
+Out: matplotlib axes: every picture is a function ``plot_…(what, …, ax=None)`` in a file of its own
+that draws on these axes, or on a new figure, and returns the axes.
 
 A picture of one's own is such a function in any file. It begins with :func:`new_axes`, which takes
 the size of the axes in inches, and ends with :func:`fit_figure`, which makes the figure as large as

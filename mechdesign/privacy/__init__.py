@@ -1,8 +1,10 @@
 """What must stay hidden? Privacy notions at a level, each with what it asks of a kernel.
 
-In: a level, and what else a notion needs; a prior. Out: ``constraints(prior)``, the rows of the
-cone and the sums over outcomes that everything else reads; ``check``, an exact verdict on a kernel;
-``leakage``, a direct measurement; a description in words. The three share no code.
+In: a level in nats, what else a notion needs, and a prior.
+Out: ``constraints(prior)``, the rows of the cone and the sums over outcomes that everything else
+reads; ``check``, an exact verdict on a kernel; ``leakage``, a direct measurement; a description.
+
+The three ways share no code.
 """
 
 # isort: off

@@ -1,12 +1,13 @@
 """How is the optimum found? A problem is stated, a program made of it, a method chosen and run.
 
-In: prior, utility, notions. Out: a design, with the certificate that :mod:`mechdesign.certificate`
-makes. On the way: :mod:`.problem` (validated at the door) → :mod:`.program` (the one form:
-objective, cone, sums) → :mod:`.choice` (compares what methods say they handle) → a
-:class:`Method` → certificate.
+In: a prior, a utility and notions.
+Out: a design, with the certificate that :mod:`mechdesign.certificate` makes.
 
-A method of one's own derives from :class:`Method`, says in ``handles`` what it solves, and answers
-with a :class:`Candidate`; :func:`compile_program` gives it the sparse program of a linear utility.
+On the way: :mod:`.problem` (validated at the door) → :mod:`.program` (the one form: objective,
+cone, sums) → :mod:`.choice` (compares what methods say they handle) → a :class:`Method` →
+certificate. A method of one's own derives from :class:`Method`, says in ``handles`` what it solves,
+and answers with a :class:`Candidate`; :func:`compile_program` gives it the sparse program of a
+linear utility.
 """
 
 from .linear_program import SparseProgram, compile_program

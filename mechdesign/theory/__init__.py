@@ -1,9 +1,11 @@
-"""What follows from what: levels that a guarantee implies, and what an outcome gives away.
+"""What follows from what? Levels that a guarantee implies, and what an outcome gives away.
 
-In come notions, priors, mechanisms and features; out go other levels with their derivations or
-witnesses, leakages with the adversaries that attain them, the features that are disclosed, and
-what several releases leak together. The results behind it, checked one by one, are in the room
-``papers``; their names are reached from here as well.
+In: notions, priors, mechanisms and features.
+Out: other levels with their derivations or witnesses, leakages with the adversaries that attain
+them, the features that are disclosed, and what several releases leak together.
+
+The results behind it are checked one by one in the room ``papers``; their names are reached from
+here as well.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What must survive? Utilities, all maximised (a loss enters as its negative).
+"""What must survive? Utilities, all maximised; a loss enters as its negative.
 
-In come a prior and the outputs, or the columns of a kernel; out come the gains of a linear utility,
-or the values of columns of a sub-convex one, in floats and where possible enclosed.
+In: a prior, and the outputs or the columns of a kernel.
+Out: the gains of a linear utility, or the values of columns under a sub-convex one, in floats and
+where possible enclosed between rationals.
 """
 
 from .base import UTILITIES, Utility

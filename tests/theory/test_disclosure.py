@@ -346,7 +346,7 @@ def test_the_example_in_the_readme_runs():
     exec(block.replace("print(choice)", ""), names)
     assert names["choice"].below == pytest.approx(math.log(2))
     assert T.disclosures(names["found"], names["prior"], names["lungs"]) == ()
-    assert names["seen"].leakage > 0
+    assert names["cold"].leakage > 0
 
 
 # Counting queries

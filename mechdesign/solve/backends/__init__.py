@@ -1,4 +1,5 @@
-"""General solvers: a compiled program goes in, a kernel and dual variables come out.
+"""How does a library of others solve a program? One module sets each of them up, once.
 
-One module sets each library up, and nowhere else is it set up.
+In: a compiled program, or a linear program of this package.
+Out: a kernel and dual variables, trusted in nothing.
 """
