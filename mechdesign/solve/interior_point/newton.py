@@ -51,6 +51,7 @@ class StructuredOptions(Options):
     """
 
     tolerance: float = 3e-12
+    patience: int = 25
     start: float = 3.0
     target_power: float = 0.5
     clip: float = 5.0
