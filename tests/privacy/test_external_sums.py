@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from strategies import exact_mechanism, random_kernel
 
 import mechdesign as md
-from mechdesign.errors import CertificateError, GapWarning
+from mechdesign.errors import CertificateError, GapWarning, ZeroMassWarning
 from mechdesign.exact import Verdict, compare_with_exp, exp_upper, log_upper
 from mechdesign.privacy import (
     NOTIONS,
@@ -268,6 +268,18 @@ def test_variables_of_an_epigraph_may_be_negative(solver):
         assert found.method == ("epigraph-highs" if solver == "auto" else solver)
         assert found.gap < 1e-9
         assert found.value == pytest.approx(md.design(PRIOR, utility, RangeLeakage(0.2)).value)
+
+
+@each
+def test_symbols_of_zero_mass_count(cls):
+    """A mean over all rows is another one without theirs: they have rows of their own."""
+    with pytest.warns(ZeroMassWarning):
+        prior = md.Prior([0.5, 0.3, 0.2, 0.0])
+    found = md.design(prior, HAMMING, cls(0.2))
+    near = md.design(md.Prior([0.5, 0.3, 0.2 - 1e-7, 1e-7]), HAMMING, cls(0.2))
+    assert found.value == pytest.approx(near.value, abs=1e-6)
+    assert found.gap < 1e-9
+    assert found.bound >= near.value - 1e-6
 
 
 def test_the_optimum_is_that_of_a_general_optimiser():
