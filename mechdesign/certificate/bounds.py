@@ -16,8 +16,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import CertificateError
 from ..privacy.rows import Multipliers
-from ..privacy.sums import SumDuals
+from ..privacy.sums import Minorants, SumConstraint, SumDuals
 from ..solve.method import Duals
 from ..solve.program import LinearProgram, TwoSided
 from .rational import column_supremum, difference, mean_of
@@ -136,7 +137,7 @@ def _priced(
     total, size, terms = multiplier_columns(program, parts)
     columns, limits = np.zeros(program.shape), []
     for constraint, given in zip(program.sums, numbers, strict=True):
-        found = constraint.minorants(given)
+        found = _minorants(constraint, given, program)
         limits.append(found.limit)
         columns += found.columns
         size = size + found.size
@@ -145,6 +146,28 @@ def _priced(
         return PricedSums(BEYOND, columns, numbers)
     limit = sum(Fraction(v) + 16 * Fraction(_UNIT) * abs(Fraction(v)) for v in limits)
     return PricedSums(rows_bound(program, total + columns, size, terms) + limit, columns, numbers)
+
+
+def _minorants(constraint: SumConstraint, given: SumDuals, program: LinearProgram) -> Minorants:
+    """Minorants for every output; raises :class:`CertificateError` where numbers give none.
+
+    Columns of another shape would stand at other symbols than those they are minorants for.
+    """
+    name = type(constraint).__name__
+    try:
+        found = constraint.minorants(given)
+    except (IndexError, TypeError, ValueError) as failure:
+        raise CertificateError(
+            f"{name} finds no minorants from dual variables of shapes "
+            f"{[np.shape(numbers) for numbers in given]} for {program}: {failure}"
+        ) from failure
+    shapes = np.shape(found.columns), np.shape(found.size)
+    if shapes != (program.shape, program.shape):
+        raise CertificateError(
+            f"{name} gives minorants of shapes {shapes[0]} and {shapes[1]} for {program}; a column "
+            "for each output was asked"
+        )
+    return found
 
 
 def above_least(program: LinearProgram) -> tuple[Array, Array]:

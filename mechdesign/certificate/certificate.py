@@ -134,7 +134,7 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
     Raises :class:`CertificateError` with the evidence if a check does not say yes.
     """
     program = problem.program
-    _check_shapes(program, candidate)
+    candidate = _checked(program, candidate)
     weights, repair = repaired(problem, candidate.kernel)
     weights, mixed = keep_sums(program, weights)
     repair = replace(repair, mixed=max(repair.mixed, mixed), constant=repair.constant or mixed == 1)
@@ -153,26 +153,60 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
     return mechanism, certificate
 
 
-def _check_shapes(program: Program, candidate: Candidate) -> None:
-    """Raise :class:`CertificateError` for numbers that are not of the shapes of a program."""
+def _checked(program: Program, candidate: Candidate) -> Candidate:
+    """A candidate with arrays of floats, of the shapes of a program.
+
+    Raises :class:`CertificateError` for what is no such thing.
+    """
     n, duals = len(program.prior), candidate.duals
-    kernel = np.asarray(candidate.kernel)
+    kernel = _array(candidate.kernel)
     shape, m = kernel.shape, kernel.shape[-1] if kernel.ndim else 0
     asked = program.shape if isinstance(program, LinearProgram) else (n, m)
-    if shape != asked or m == 0 or kernel.dtype.kind not in "fiu":
+    if shape != asked or m == 0 or not _holds_numbers(kernel):
         raise CertificateError(
             f"the solver returned a kernel of shape {shape} and type {kernel.dtype} for {program}; "
             "a row of numbers for each symbol, one for each output, was asked"
         )
-    expected = program.cone.no_duals(m)
-    wrong = duals.prices is not None and np.shape(duals.prices) != (n,)
-    if duals.multipliers is not None:
-        wrong = wrong or _shapes(duals.multipliers) != _shapes(expected)
-    if wrong or (duals.sums is not None and len(duals.sums) != len(program.sums)):
+    prices = None if duals.prices is None else _array(duals.prices)
+    multipliers, sums = _arrays(duals.multipliers), _arrays(duals.sums)
+    right = prices is None or (prices.shape == (n,) and _holds_numbers(prices))
+    if multipliers is not None:
+        right = right and _shapes(multipliers) == _shapes(program.cone.no_duals(m))
+    if sums is not None:
+        # Further shapes of theirs each sum knows itself; the bound sees what it makes of them.
+        right = right and len(sums) == len(program.sums) and all(sums)
+    every = (numbers for parts in (multipliers, sums) for part in parts or () for numbers in part)
+    if not (right and all(map(_holds_numbers, every))):
         raise CertificateError(
             f"the solver returned dual variables of other shapes than those of {program}; leave "
             "out what it does not find, as Duals() does"
         )
+    if prices is not None:
+        prices = prices.astype(float, copy=False)
+    duals = replace(duals, prices=prices, multipliers=multipliers, sums=sums)
+    return replace(candidate, kernel=kernel.astype(float, copy=False), duals=duals)
+
+
+def _array(given: Any) -> NDArray[Any]:
+    """What is given as an array, of objects where it is nothing else."""
+    try:
+        return np.asarray(given)
+    except ValueError:  # rows of several lengths
+        return np.asarray(given, dtype=object)
+
+
+def _arrays(parts: Any) -> tuple[tuple[NDArray[Any], ...], ...] | None:
+    """Dual variables of several parts as arrays; one of nothing where they are no parts."""
+    if parts is None:
+        return None
+    try:
+        return tuple(tuple(_array(numbers) for numbers in part) for part in parts)
+    except TypeError:
+        return ((np.array(None),),)
+
+
+def _holds_numbers(array: NDArray[Any]) -> bool:
+    return array.dtype.kind in "fiu"
 
 
 def _shapes(parts: tuple[Multipliers, ...]) -> list[list[tuple[int, ...]]]:

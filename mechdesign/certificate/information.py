@@ -92,8 +92,9 @@ def _closed_bounds(program: SublinearProgram) -> list[Found] | None:
 
 def _priced_bounds(program: SublinearProgram, duals: Duals, value: float) -> list[Found]:
     prices = duals.prices
-    if prices is not None and not np.isfinite(prices).all():
-        prices = None
+    with np.errstate(over="ignore"):
+        if prices is not None and not np.isfinite(prices / program.prior.probabilities).all():
+            prices = None
     if sums_up(program.utility):
         listed = [] if prices is None else _listed(program, prices)
         if listed:

@@ -130,7 +130,10 @@ def clean_kernel(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
     if not np.isfinite(kernel).all():
         raise CertificateError("the solver returned a kernel with entries that are not finite")
     cut = np.maximum(kernel, 0.0)
-    sums = cut.sum(axis=1)
+    with np.errstate(over="ignore"):
+        sums = cut.sum(axis=1)
+    if not np.isfinite(sums).all():
+        raise CertificateError("the solver returned a kernel with a row whose sum is not finite")
     if (sums < 0.5).any():
         raise CertificateError(
             f"the solver returned a kernel with a row that sums to {float(sums.min()):.3g}"

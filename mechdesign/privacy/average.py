@@ -55,6 +55,11 @@ class MaximalLeakage(AverageNotion):
     references: ClassVar = ("Issa2020",)
 
     @property
+    def covers_zero_mass(self) -> bool:
+        """No: only symbols of positive mass count."""
+        return False
+
+    @property
     def in_words(self) -> str:
         """What it promises about an adversary."""
         return (
@@ -90,6 +95,11 @@ class MaximalCostLeakage(AverageNotion):
     references: ClassVar = ("Issa2020",)
 
     @property
+    def covers_zero_mass(self) -> bool:
+        """No: only symbols of positive mass count."""
+        return False
+
+    @property
     def in_words(self) -> str:
         """What it promises about an adversary."""
         return (
@@ -114,6 +124,11 @@ class MaximalCostLeakage(AverageNotion):
 
 class _InformationNotion(AverageNotion, register=False):
     """What the notions by mutual information share."""
+
+    @property
+    def covers_zero_mass(self) -> bool:
+        """No: only symbols of positive mass count."""
+        return False
 
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
         """Share of each outcome in the largest of the informations, ``(M,)`` in nats."""
@@ -301,6 +316,11 @@ class ApproximateLDP(DeltaNotion):
     needs: ClassVar = ("delta",)
     written: ClassVar = (float,)
     references: ClassVar = ("Dwork2006Our",)
+
+    @property
+    def covers_zero_mass(self) -> bool:
+        """No: a copy of a row is as far from the others."""
+        return False
 
     @property
     def in_words(self) -> str:

@@ -290,6 +290,11 @@ class AverageNotion(PrivacyNotion, register=False):
 
     by_default: ClassVar[bool] = False
 
+    @property
+    def covers_zero_mass(self) -> bool:
+        """Yes, as a sum may count every row; no where a copy of a row changes nothing."""
+        return True
+
     @abstractmethod
     def sums(self, prior: Prior) -> list[SumConstraint]:
         """The constraints and their levels, for a prior over the kernel's inputs."""

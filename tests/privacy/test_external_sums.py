@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from strategies import exact_mechanism, random_kernel
 
 import mechdesign as md
-from mechdesign.errors import CertificateError, GapWarning
+from mechdesign.errors import CertificateError, GapWarning, ZeroMassWarning
 from mechdesign.exact import Verdict, compare_with_exp, exp_upper, log_upper
 from mechdesign.privacy import (
     NOTIONS,
@@ -156,6 +156,17 @@ class Ranges(SumConstraint):
         return [SumPrice(found.over, found.under, max(self.epsilon - found.level, 0.0), tau, tau)]
 
 
+@dataclass(frozen=True)
+class ShiftedRanges(Ranges):
+    """The same with variables less one, which are negative."""
+
+    def epigraph(self, symbols, outputs):
+        """The ends of the ranges, less one."""
+        found = super().epigraph(symbols, outputs)
+        own = found.rows[:, symbols * outputs :] @ np.ones(found.size)
+        return Epigraph(found.size, found.rows, found.right - own, is_signed=False)
+
+
 class Measured(AverageNotion, register=False):
     """What both notions share: the measurement of an outcome, and of all."""
 
@@ -244,6 +255,31 @@ def test_nothing_is_told_at_level_zero(cls):
         found = md.design(PRIOR, HAMMING, cls(0.0))
     assert found.value == pytest.approx(0.4, abs=1e-6)
     assert found.certificate.checks[0].achieved == (0.0,)
+
+
+@pytest.mark.parametrize("solver", ["auto", "epigraph-highs", "epigraph-clarabel"])
+def test_variables_of_an_epigraph_may_be_negative(solver):
+    class Shifted(RangeLeakage, register=False):
+        def sums(self, prior):
+            return [ShiftedRanges(self.epsilon)]
+
+    for utility in (HAMMING, md.utility.Distance("absolute")):
+        found = md.design(PRIOR, utility, Shifted(0.2), solver=solver)
+        assert found.method == ("epigraph-highs" if solver == "auto" else solver)
+        assert found.gap < 1e-9
+        assert found.value == pytest.approx(md.design(PRIOR, utility, RangeLeakage(0.2)).value)
+
+
+@each
+def test_symbols_of_zero_mass_count(cls):
+    """A mean over all rows is another one without theirs: they have rows of their own."""
+    with pytest.warns(ZeroMassWarning):
+        prior = md.Prior([0.5, 0.3, 0.2, 0.0])
+    found = md.design(prior, HAMMING, cls(0.2))
+    near = md.design(md.Prior([0.5, 0.3, 0.2 - 1e-7, 1e-7]), HAMMING, cls(0.2))
+    assert found.value == pytest.approx(near.value, abs=1e-6)
+    assert found.gap < 1e-9
+    assert found.bound >= near.value - 1e-6
 
 
 def test_the_optimum_is_that_of_a_general_optimiser():

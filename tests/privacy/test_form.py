@@ -34,6 +34,8 @@ N = 4
 
 #: Other objects have scales: the columns of an interior point.
 OTHER_SCALES = ("solve/interior_point",)
+#: Others have indices: sparse matrices, and columns of tables.
+OTHER_INDICES = ("solve/backends/highs.py", "release/codes.py", "release/identities.py")
 
 INSIDE_A_BOUND = {"Hypotheses", "Bound", "PriorSet", "Box", "Ball", "check_bound", "prior_sets"}
 
@@ -61,6 +63,9 @@ def offences(source, place):
         scales = isinstance(node, ast.Attribute) and node.attr == "scales"
         if scales and not place.startswith(OTHER_SCALES):
             found.append("looks at the scales of a bound")
+        indices = isinstance(node, ast.Attribute) and node.attr == "indices"
+        if indices and place not in OTHER_INDICES:
+            found.append("looks at the indices of hypotheses")
         named = set()
         if isinstance(node, ast.ImportFrom):
             named = {alias.name for alias in node.names}
@@ -90,6 +95,7 @@ def test_nobody_outside_privacy_asks_a_bound_what_it_is_made_of(place, source):
     [
         ("def f(b):\n    return b.pairing == 'all'", "solve/choice.py", "pairs its hypotheses"),
         ("scale = bound.scales[0]", "certificate/bounds.py", "the scales of a bound"),
+        ("places = hypotheses.indices", "theory/tight.py", "the indices of hypotheses"),
         ("from ..privacy.constraint import Bound", "solve/problem.py", "names Bound"),
         ("from ..privacy.prior_sets import masses_over", "theory/tight.py", "names prior_sets"),
         ("from ..privacy import prior_sets", "theory/tight.py", "names prior_sets"),
@@ -109,6 +115,7 @@ def test_what_is_allowed_is_used():
     sources = dict(modules())
     for prefix in OTHER_SCALES:
         assert any(".scales" in text for at, text in sources.items() if at.startswith(prefix))
+    assert all(".indices" in sources[place] for place in OTHER_INDICES)
     assert {"ColumnMaxima", "ColumnMinima", "HockeyStick", "InformationLimit"} <= KINDS_OF_SUMS
     assert {"AllPairs", "Matched", "AgainstSet"} <= KINDS_OF_ROWS
 

@@ -15,6 +15,7 @@ from mechdesign.privacy.constraint import Rounding
 from mechdesign.solve import (
     Candidate,
     Duals,
+    Handles,
     Method,
     compile_program,
     handles_linear,
@@ -109,6 +110,7 @@ def test_a_kernel_that_is_not_private_is_repaired(notion):
         (np.full((3, 3), np.nan), "not finite"),
         (np.zeros((3, 3)), "sums to 0"),
         (-np.eye(3), "sums to 0"),
+        (np.full((3, 3), 1e308), "sum is not finite"),
     ],
 )
 def test_a_kernel_without_usable_numbers_is_refused(kernel, message):
@@ -134,6 +136,13 @@ def test_a_kernel_of_another_shape_is_an_error_in_one_line(shape):
         Duals(multipliers=((np.zeros((3, 3)),),)),
         Duals(multipliers=((np.zeros((3, 3)), np.zeros((3, 2))),)),
         Duals(sums=((np.zeros((1, 1)),),)),
+        Duals(["1", "2", "3"]),
+        Duals(np.array([1, None, 2])),
+        Duals(1j * np.ones(3)),
+        Duals(multipliers=3),
+        Duals(multipliers=(3,)),
+        Duals(multipliers=((np.full((3, 3), None), np.zeros((3, 3))),)),
+        Duals(sums=3),
     ],
 )
 def test_dual_variables_of_other_shapes_are_an_error_in_one_line(duals):
@@ -142,11 +151,25 @@ def test_dual_variables_of_other_shapes_are_an_error_in_one_line(duals):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("kernel", [None, "abc", [["1", "0", "0"]] * 3, np.eye(3) * 1j])
+@pytest.mark.parametrize(
+    "kernel", [None, "abc", [["1", "0", "0"]] * 3, np.eye(3) * 1j, [[1], [1, 2], [3]], iter("abc")]
+)
 def test_a_kernel_that_holds_no_numbers_is_an_error_in_one_line(kernel):
     with pytest.raises(CertificateError, match=r"a kernel of shape .* and type") as caught:
         md.design(PRIOR, HAMMING, md.LDP(1), solver=Edited(lambda program, k, d: (kernel, d)))
     assert "\n" not in str(caught.value)
+
+
+def test_numbers_may_come_as_lists(tmp_path):
+    def listed(program, kernel, duals):
+        parts = ([w.tolist() for w in part] for part in duals.multipliers)
+        return kernel.tolist(), Duals(duals.prices.tolist(), parts)
+
+    best = md.design(PRIOR, HAMMING, md.PML(0.4), solver=SciPy())
+    found = md.design(PRIOR, HAMMING, md.PML(0.4), solver=Edited(listed))
+    assert (found.mechanism, found.bound) == (best.mechanism, best.bound)
+    md.save(found, tmp_path / "design.json")
+    assert md.load(tmp_path / "design.json").bound == best.bound
 
 
 @pytest.mark.parametrize(
@@ -209,6 +232,37 @@ def test_wrong_dual_variables_only_lose_the_bound(notion, edit):
     assert found.value == pytest.approx(best.value, abs=1e-8)
     assert found.bound >= best.bound - 1e-9
     assert found.bound > found.value + 1e-6
+
+
+@pytest.mark.parametrize("notion", [md.MaximalLeakage(0.3), md.MaximalCostLeakage(0.3)], ids=str)
+@pytest.mark.parametrize("numbers", [np.array([3.0, 0, 0]), np.ones((1, 1)), 2.0, None])
+def test_dual_variables_of_sums_of_other_shapes_prove_nothing(notion, numbers):
+    """As many numbers as symbols, and as outputs, would stand at the wrong ones."""
+
+    class Summing(Edited):
+        handles = Handles(frozenset({"linear"}), sums=frozenset())
+
+    method = Summing(lambda program, k, d: (k, Duals(sums=((numbers,),))))
+    for solver in (method, Summing(lambda program, k, d: (k, Duals(sums=((),))))):
+        with pytest.raises(CertificateError, match=r"shapes|minorants") as caught:
+            md.design(PRIOR, HAMMING, notion, solver=solver)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("price", [1e308, -1e308, 1e300])
+def test_prices_beyond_floats_only_lose_the_bound(price):
+    class Pricing(Method):
+        name = "pricing"
+        handles = handles_sublinear()
+
+        def solve(self, program):
+            return Candidate(program.constant_kernel, Duals(np.full(3, price)), "nothing")
+
+    utility = md.utility.MutualInformation()
+    for notion in NOTIONS:
+        with pytest.warns(GapWarning):
+            found = md.design(PRIOR, utility, notion, solver=Pricing())
+        assert found.bound >= md.design(PRIOR, utility, notion).value
 
 
 def test_an_object_may_refuse():

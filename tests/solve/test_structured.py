@@ -58,6 +58,18 @@ def test_its_bound_and_value_enclose_the_optimum(seed, n, m, level):
     assert general.value <= found.bound + slack
 
 
+@pytest.mark.parametrize("level", [5.0, 6.5, 10.0])
+@pytest.mark.parametrize("n", [30, 45])
+def test_errors_that_rise_at_first_are_not_the_end(level, n):
+    """With near identities at large ratios they do so for many steps, from the first on."""
+    rng = np.random.default_rng(n)
+    prior = md.Prior.from_counts(rng.uniform(1, 3, n))
+    utility = md.utility.Matrix(np.eye(n) + rng.uniform(0, 1e-3, (n, n)))
+    program = state_problem(prior, utility, md.LDP(level)).program
+    assert Structured().solve(program).details["converged"] == "True"
+    assert md.design(prior, utility, md.LDP(level), solver="structured").gap < 1e-9
+
+
 @each
 def test_is_what_is_chosen_for_many_entries(name):
     prior, utility = random_case(3, 40, 40)

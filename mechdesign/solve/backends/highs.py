@@ -66,10 +66,17 @@ class Model:
             self._highs.setOptionValue(name, value)
 
     def load(
-        self, cost: Array, matrix: Any, lower: Array, upper: Array, *, most: Array | None = None
+        self,
+        cost: Array,
+        matrix: Any,
+        lower: Array,
+        upper: Array,
+        *,
+        least: Array | None = None,
+        most: Array | None = None,
     ) -> None:
-        """Lower ≤ matrix @ v ≤ upper and 0 ≤ v ≤ most, with a sparse matrix."""
-        self._highs.passModel(_lp(cost, matrix, lower, upper, most))
+        """Lower ≤ matrix @ v ≤ upper and least (0 when left out) ≤ v ≤ most; a sparse matrix."""
+        self._highs.passModel(_lp(cost, matrix, lower, upper, least, most))
 
     def add_rows(self, right: Array) -> None:
         """Equalities without entries."""
@@ -117,7 +124,14 @@ class Model:
         )
 
 
-def _lp(cost: Array, matrix: Any, lower: Array, upper: Array, most: Array | None) -> Any:
+def _lp(
+    cost: Array,
+    matrix: Any,
+    lower: Array,
+    upper: Array,
+    least: Array | None,
+    most: Array | None,
+) -> Any:
     import highspy
 
     matrix = matrix.tocsc()
@@ -125,7 +139,7 @@ def _lp(cost: Array, matrix: Any, lower: Array, upper: Array, most: Array | None
     model.num_row_, model.num_col_ = matrix.shape
     model.sense_ = highspy.ObjSense.kMaximize
     model.col_cost_ = cost
-    model.col_lower_ = np.zeros(matrix.shape[1])
+    model.col_lower_ = np.zeros(matrix.shape[1]) if least is None else least
     model.col_upper_ = np.full(matrix.shape[1], highspy.kHighsInf) if most is None else most
     model.row_lower_, model.row_upper_ = lower, upper
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
@@ -137,7 +151,11 @@ def _lp(cost: Array, matrix: Any, lower: Array, upper: Array, most: Array | None
 
 def highs_model(program: SparseProgram) -> Any:
     """A compiled program as a HiGHS model: the equalities first, then the inequalities."""
-    return _lp(program.cost, *_rows(program), _most(program))
+    return _lp(program.cost, *_rows(program), _least(program), _most(program))
+
+
+def _least(program: SparseProgram) -> Array | None:
+    return None if program.is_signed.all() else np.where(program.is_signed, 0.0, -np.inf)
 
 
 def _most(program: SparseProgram) -> Array | None:
@@ -170,7 +188,7 @@ class _Highs(Method):
         for solver in self.order:
             for tolerance in _TOLERANCES:
                 model = Model(tolerance)
-                model.load(compiled.cost, *rows, most=_most(compiled))
+                model.load(compiled.cost, *rows, least=_least(compiled), most=_most(compiled))
                 found = model.run(solver)
                 tried.append(f"{solver} at {tolerance:g}: {found.status}")
                 if found.point is None or found.duals is None:
