@@ -37,7 +37,7 @@ class Options:
     """
 
     tolerance: float
-    patience: int = 15
+    patience: int = 25
     step_share: float = 0.9995
     regularisation: float = 1e-13
 
