@@ -35,6 +35,11 @@ class Duals:
     offset: float = 0.0
     power: int = 0
 
+    @property
+    def averages(self) -> tuple[SumDuals, ...] | None:
+        """The dual variables of sums, under their name of version 0.1."""
+        return self.sums
+
     def in_units_of_gains(self, masses: NDArray[np.float64]) -> Duals:
         """The same numbers for the gains as they are, as far as floats can hold them."""
         if not (self.offset or self.power):
