@@ -76,9 +76,9 @@ class ReleaseKey:
         name = blake2b(key=self._root, digest_size=16, person=b"mechdesign-name")
         self.fingerprint = name.hexdigest()
 
-    def hash(self, context: bytes) -> blake2b:
-        """Keyed BLAKE2b of one word that has taken in a context, to be copied for each row."""
-        found = blake2b(key=self._root, digest_size=8, person=b"mechdesign-words")
+    def hash(self, digest_size: int, context: bytes) -> blake2b:
+        """Keyed BLAKE2b that has taken in a context, to be copied for each row."""
+        found = blake2b(key=self._root, digest_size=digest_size, person=b"mechdesign-words")
         found.update(len(context).to_bytes(8, "little") + context)
         return found
 
@@ -244,7 +244,7 @@ class IdentityWords(Words):
         self._column, self._seen = identity.column, seen
         name = column.encode("utf-8", "surrogatepass")
         context = len(name).to_bytes(8, "little") + name + bytes.fromhex(kernel)
-        self._hash = identity.key.hash(context)
+        self._hash = identity.key.hash(8, context)  # one word of 64 bits
         self._identities, self._codes = identities, codes
 
     def next_words(self, number: int) -> NDArray[np.uint64]:

@@ -35,6 +35,11 @@ class Duals:
     offset: float = 0.0
     power: int = 0
 
+    @property
+    def averages(self) -> tuple[SumDuals, ...] | None:
+        """The dual variables of sums, under their name of version 0.1."""
+        return self.sums
+
     def in_units_of_gains(self, masses: NDArray[np.float64]) -> Duals:
         """The same numbers for the gains as they are, as far as floats can hold them."""
         if not (self.offset or self.power):
@@ -114,21 +119,18 @@ class Handles:
     def _sums_refusal(self, program: Program) -> str | None:
         if not program.sums:
             return "there is no constraint on a sum over outcomes" if self.needs_sums else None
-        name = type(program.sums[0]).__name__
         if self.sums is None:
-            why = (
-                f"a constraint on a sum over outcomes ({name}) is not a bound on likelihood ratios"
-            )
+            why = f"{program.sum_labels[0]} is not a bound on likelihood ratios"
             if program.objective_kind == "linear":
                 return why
             return (
                 f"{why}, which sub-convex utilities need; use a linear utility with it, or a bound "
                 "such as PML, LDP or Pufferfish"
             )
-        for constraint in program.sums:
+        for label, constraint in zip(program.sum_labels, program.sums, strict=True):
             missing = constraint.cones - self.sums
             if missing:
-                return f"{type(constraint).__name__} needs {min(missing)} cones"
+                return f"{label} needs {min(missing)} cones"
         return None
 
     def _cone_refusal(self, program: Program) -> str | None:

@@ -193,6 +193,7 @@ def state_problem(
         inner,
         Cone(inner, tuple(rows for _, rows in cone)),
         tuple(constraint for _, constraint in sums),
+        tuple(str(notion) for notion, _ in sums),
         tuple(unexpressed),
         limit,
     )

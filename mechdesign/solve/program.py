@@ -225,6 +225,7 @@ class Program(ABC):
     prior : over the symbols designed for
     cone : what every column satisfies
     sums : constraints on sums over outcomes
+    sum_labels : what asks for each of them, in words
     unexpressed : what else is asked, in words, that has no such form; no method satisfies it
     time_limit : seconds that a search may take; methods that do not search ignore it
     """
@@ -232,6 +233,7 @@ class Program(ABC):
     prior: Prior
     cone: Cone
     sums: tuple[SumConstraint, ...]
+    sum_labels: tuple[str, ...]
     unexpressed: tuple[str, ...]
     time_limit: float
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -18,7 +17,13 @@ import mechdesign as md
 from mechdesign.certificate import certificate as certificates
 from mechdesign.certificate.certificate import certify, fingerprint, kernel_value
 from mechdesign.certificate.repair import Repair, to_weights
-from mechdesign.errors import CertificateError, GapWarning, InputError, ZeroMassWarning
+from mechdesign.errors import (
+    CertificateError,
+    GapWarning,
+    PriorError,
+    UtilityError,
+    ZeroMassWarning,
+)
 from mechdesign.exact import Verdict, exp_bounds, float_at_least
 from mechdesign.privacy import Bound, Hypotheses
 from mechdesign.solve import closed_form
@@ -418,25 +423,28 @@ def test_checks_of_kernels_with_hardly_any_mass(cls, kernel):
     assert check.achieved[-1] > 0.5
 
 
-def certified_or_refused(prior, utility, notion):
-    """Extreme input gives a certified design or an error that says what to change."""
-    with suppress(InputError):
-        found = md.design(prior, utility, notion)
-        assert found.certificate.checks[0].verdict is Verdict.YES
-        assert math.isfinite(found.value)
-        assert math.isfinite(found.bound)
-
-
 @each_notion
 def test_priors_beyond_the_range_of_floats(cls):
-    for tail in (10**310, 10**400):
-        certified_or_refused(md.Prior.from_counts([1, tail, tail]), HAMMING, cls.at(0.4))
+    """Masses down to 1e-199 are designed for; every smaller one is refused with its remedy."""
+    for tail in (10**30, 10**199):
+        found = md.design(md.Prior.from_counts([1, tail, tail]), HAMMING, cls.at(0.4))
+        assert found.certificate.checks[0].verdict is Verdict.YES
+        assert found.gap < 1e-9
+    for tail in (10**201, 10**310, 10**400):
+        with pytest.raises(PriorError, match=r"at least 1e-200.*give the symbol zero mass"):
+            md.design(md.Prior.from_counts([1, tail, tail]), HAMMING, cls.at(0.4))
 
 
 @each_notion
 def test_gains_near_the_largest_float(cls):
-    for gains in (np.diag([1.7e308, -1.7e308, 1.7e308]), 1e308 * np.eye(3), 1e300 * np.eye(3)):
-        certified_or_refused(PRIOR, md.utility.Matrix(gains), cls.at(0.5))
+    """Gains up to 1e150 are designed for; all larger ones are refused with their remedy."""
+    for gains in (np.diag([1e150, -1e150, 1e150]), 1e149 * np.eye(3)):
+        found = md.design(PRIOR, md.utility.Matrix(gains), cls.at(0.5))
+        assert found.certificate.checks[0].verdict is Verdict.YES
+        assert found.value <= found.bound <= found.value * (1 + 1e-9)
+    for gains in (np.diag([1.7e308, -1.7e308, 1.7e308]), 1e308 * np.eye(3), 1.1e150 * np.eye(3)):
+        with pytest.raises(UtilityError, match=r"at most 1e\+150.*divide the gains"):
+            md.design(PRIOR, md.utility.Matrix(gains), cls.at(0.5))
 
 
 @each_notion

@@ -232,7 +232,7 @@ def test_it_is_explained(cls):
     expected = {QuadraticLeakage: "epigraph-clarabel", RangeLeakage: "epigraph-highs"}[cls]
     assert chosen.method.name == expected
     why = md.explain(PRIOR, HAMMING, QuadraticLeakage(0.2)).refusals["epigraph-highs"]
-    assert why == "RootMeanSquare needs second-order cones"
+    assert why == f"{QuadraticLeakage(0.2)} needs second-order cones"
 
 
 @each

@@ -131,6 +131,14 @@ def test_asking_for_a_method_that_refuses():
     assert caught.value.refusals == {"binary": "there are 3 symbols, not two"}
 
 
+@pytest.mark.parametrize("utility", [HAMMING, md.utility.TotalVariation()])
+def test_refusals_of_sums_over_outcomes_name_the_notion(utility):
+    asked = problem(PRIOR, [md.PML(0.5), md.MIPrivacy(0.1)], utility)
+    name = "unconstrained" if utility is HAMMING else "reveal-all"
+    why = find_method(name).refusal(asked.program)
+    assert why.startswith("MIPrivacy(0.1) is not a bound on likelihood ratios")
+
+
 def test_all_methods_refuse_a_notion_of_another_kind():
     @dataclass(frozen=True)
     class Total(md.PrivacyNotion, register=False):
