@@ -50,7 +50,7 @@ _SHAPING = "\u200c\u200d\u3000"
 
 
 def visible(text: str) -> str:
-    r"""A text in one line, with what cannot be seen written as its escape code.
+    r"""A text in one line, with invisible characters written as its escape code.
 
     That is every control character, line break, unusual space and mark of writing direction, so
     that nothing a file or a caller hands in can move the cursor, colour a terminal or reorder what

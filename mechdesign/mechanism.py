@@ -31,7 +31,7 @@ class Mechanism:
     ----------
     kernel : (N, M) array of non-negative numbers
         Rows are inputs. Row sums may be off by rounding (at most 1e-6): each row is divided by its
-        sum, and :attr:`row_error` remembers how far off it was, because an exact audit cannot be
+        sum, and :attr:`row_error` says how far off it was, because an exact audit cannot be
         more certain than the numbers it was given. Entries between -1e-9 and 0, which solvers
         leave behind, are taken as 0. A data frame brings its index and column names as labels.
     inputs, outputs : sequences of distinct labels, optional

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..privacy.constraint import Rounding
 from ..solve import clock
 from ..solve.closed_form import kernel_of_sides, simplex_of_sides
-from ..solve.column_generation.branch_and_bound import Budget, universal_bound
+from ..solve.column_generation.branch_and_bound import WorkLimit, universal_bound
 from ..solve.column_generation.exact_columns import extreme_rays
 from ..solve.column_generation.families import LARGEST_RATIO, Curve, Family, make_family
 from ..solve.column_generation.method import SEARCHING
@@ -179,7 +179,7 @@ def _searched_bounds(
         if flat <= value + step * abs(value):
             break
         level = value + step * abs(value)
-        proof = pricer.prove(prices, level, Budget(nodes, deadline))
+        proof = pricer.prove(prices, level, WorkLimit(nodes, deadline))
         found.append((proof.upper + slack, f"prices, by exhaustive search {_IN_FLOATS}"))
         if proof.complete and not proof.count:
             break

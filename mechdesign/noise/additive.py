@@ -210,13 +210,15 @@ def query_spread(
 
     These are what :func:`gaussian_variance` and :func:`laplace_scale` ask for.
     """
-    thetas = [priors] if isinstance(priors, Prior) else priors
-    thetas = listed(thetas, "priors", "a Prior, or a list of them", "write md.Prior([...], labels)")
+    allowed = [priors] if isinstance(priors, Prior) else priors
+    allowed = listed(
+        allowed, "priors", "a Prior, or a list of them", "write md.Prior([...], labels)"
+    )
     functions = listed(
         public, "public functions", "a list of functions", "write [function], or [None] for none"
     ) or [None]
     spreads, deviations = [Fraction(0)], [Fraction(0)]
-    for prior in thetas:
+    for prior in allowed:
         values = _values(query, prior)
         # Exact, so that neither a far value nor a rare symbol is rounded away.
         columns = [common_integers(map(Fraction, column)) for column in values.T.tolist()]

@@ -2,7 +2,7 @@
 
 In: a level, and what else a notion needs; a prior. Out: ``constraints(prior)``, the rows of the
 cone and the sums over outcomes that everything else reads; ``check``, an exact verdict on a kernel;
-``leakage``, a direct measurement; a description in words. The three share no code.
+``leakage``, a direct measurement; a description. The three share no code.
 """
 
 # isort: off

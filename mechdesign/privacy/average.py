@@ -1,4 +1,4 @@
-"""Average and approximate notions: they limit a sum over outcomes, so a rare outcome may tell all.
+"""Average and approximate notions: they limit a sum over outcomes, so a rare one may disclose all.
 
 They are convex and keep under post-processing, but they are no bounds on likelihood ratios. There
 is no (ε, δ)-PML here on purpose: neither definition by analogy with differential privacy keeps
@@ -55,7 +55,7 @@ class MaximalLeakage(AverageNotion):
     references: ClassVar = ("Issa2020",)
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "On average over reports, the chance of guessing any function of the secret is "
@@ -90,7 +90,7 @@ class MaximalCostLeakage(AverageNotion):
     references: ClassVar = ("Issa2020",)
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "On average over reports, the least that an adversary must expect of any non-negative "
@@ -133,7 +133,7 @@ class MIPrivacy(_InformationNotion):
     references: ClassVar = ("WangYingZhang2016",)
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             f"On average a report tells at most {self.epsilon:g} nats "
@@ -195,7 +195,7 @@ class MIPufferfish(_InformationNotion):
     references: ClassVar = ("NuradhaGoldfeld2023", "CuffYu2016")
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             f"On average a report tells at most {self.epsilon:g} nats about each private feature, "
@@ -303,12 +303,12 @@ class ApproximateLDP(DeltaNotion):
     references: ClassVar = ("Dwork2006Our",)
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "For every set of reports and any two values, the chance under the one is at most that "
             f"under the other times {factor(self.epsilon)}, plus {self.delta:g}. What lies within "
-            "the added chance may tell all."
+            "the added chance may disclose the secret."
         )
 
     def sums(self, prior: Prior) -> list[SumConstraint]:

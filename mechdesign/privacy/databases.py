@@ -203,7 +203,7 @@ class EntryPML(LikelihoodBound):
     references: ClassVar = ("SaeidianDisclosure",)
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             f"Whatever an adversary wants to know of one of the {self.entries} entries, no report "

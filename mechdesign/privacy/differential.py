@@ -43,7 +43,7 @@ class LDP(LikelihoodBound):
     references: ClassVar[tuple[str, ...]] = ("Duchi2013", "Kairouz2016", "GrosseID")
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "No report changes the odds between any two values by more than "
@@ -110,7 +110,7 @@ class DP(LikelihoodBound):
     references: ClassVar = ("Dwork2006", "GhoshRoughgardenSundararajan2012")
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "No report changes the odds between two neighbouring inputs by more than "
@@ -188,7 +188,7 @@ class MetricPrivacy(LikelihoodBound):
     references: ClassVar = ("Chatzikokolakis2013",)
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "No report changes the odds between two inputs at distance 1 by more than "

@@ -27,7 +27,7 @@ from .constraint import Bound, Group, Rounding
 from .prior_sets import PriorSet
 
 _UNIT = 2.0**-52
-# Rounding that a level computed from logarithms in floats is raised by.
+# Rounding that a level computed from logarithms in floats is rounded up by.
 _LOG_SLACK = 1e-11
 
 Array = NDArray[np.float64]
@@ -315,7 +315,7 @@ class AllPairs(ConeRows):
 
     def implied_level(self, ratios: Iterable[Array]) -> float:
         """The largest over all pairs."""
-        return float(_raised(np.array([self._implied(ratios).max()]))[0])
+        return float(_rounded_up(np.array([self._implied(ratios).max()]))[0])
 
 
 class Matched(ConeRows):
@@ -393,7 +393,7 @@ class Matched(ConeRows):
 
     def implied_level(self, ratios: Iterable[Array]) -> float:
         """The largest over the pairs, each divided by its scale."""
-        found = _raised(np.diagonal(self._implied(ratios)).copy())
+        found = _rounded_up(np.diagonal(self._implied(ratios)).copy())
         scales = np.array([float(s) for s in self._bound.scales or [1.0] * len(found)])
         free = scales == 0
         each = found / np.where(free, 1.0, scales)
@@ -502,8 +502,8 @@ def _nonnegative(weights: Array) -> Array:
     return np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0)
 
 
-def _raised(levels: Array) -> Array:
-    """Levels raised by the rounding of the logarithms in them."""
+def _rounded_up(levels: Array) -> Array:
+    """Levels at or above the true ones, whatever the logarithms in them were rounded to."""
     return np.where(
         levels > _LOG_SLACK, levels * (1 + _LOG_SLACK) + _LOG_SLACK, levels + 2 * _LOG_SLACK
     )

@@ -216,7 +216,7 @@ class Program(ABC):
     prior : over the symbols designed for
     cone : what every column satisfies
     sums : constraints on sums over outcomes
-    unexpressed : what else is asked, in words, that has no such form; no method satisfies it
+    unexpressed : what else is asked, as text, that has no such form; no method satisfies it
     time_limit : seconds that a search may take; methods that do not search ignore it
     """
 

@@ -66,7 +66,7 @@ class PricedConstraint:
 
     @property
     def about(self) -> str:
-        """The pair of hypotheses in words."""
+        """The pair of hypotheses as text."""
         return f"{self.over} against {self.under}"
 
     @property
@@ -76,7 +76,7 @@ class PricedConstraint:
 
 
 def name_level(notion: PrivacyNotion, field: str) -> str:
-    """A level of a notion in words."""
+    """A level of a notion as text."""
     return str(notion) if len(notion.level_fields) == 1 else f"{notion} {field}"
 
 

@@ -493,7 +493,7 @@ class Composition:
 
 
 def compose(
-    *items: Any,
+    *mechanisms: Any,
     times: int = 1,
     prior: Prior | None = None,
     notions: Iterable[PrivacyNotion] | None = None,
@@ -502,7 +502,7 @@ def compose(
 
     Parameters
     ----------
-    items : Mechanisms or Designs with the same inputs
+    mechanisms : Mechanisms or Designs with the same inputs
         One for each report.
     times : int
         How often the whole list is reported.
@@ -528,14 +528,14 @@ def compose(
     2 reports together: LDP(2.19722), PML(0.587787)
     """
     whole_number = isinstance(times, (int, np.integer)) and not isinstance(times, bool)
-    if not items or not whole_number or not 1 <= times <= _MOST_TIMES:
+    if not mechanisms or not whole_number or not 1 <= times <= _MOST_TIMES:
         raise InputError(
             "composition",
             expected="at least one mechanism, once to 10^15 times",
-            got=f"{len(items)} mechanisms, {quote(times)} times",
+            got=f"{len(mechanisms)} mechanisms, {quote(times)} times",
             remedy="pass what was reported",
         )
-    kernels = [as_mechanism(item) for item in items]
+    kernels = [as_mechanism(one) for one in mechanisms]
     for kernel in kernels[1:]:
         if kernel.inputs != kernels[0].inputs:
             raise InputError(
@@ -547,7 +547,7 @@ def compose(
     reports = [(kernel, n * int(times)) for kernel, n in _distinct(kernels)]
     product = _product(reports)
     found = []
-    for notion, known in _asked_of(items, prior, notions):
+    for notion, known in _asked_of(mechanisms, prior, notions):
         if product is not None:
             levels = notion.check(product, known).achieved
             found.append(ComposedLevel(notion, tuple(levels), exact=True))
@@ -558,25 +558,25 @@ def compose(
 
 
 def _asked_of(
-    items: Sequence[Any], prior: Prior | None, notions: Any
+    mechanisms: Sequence[Any], prior: Prior | None, notions: Any
 ) -> list[tuple[PrivacyNotion, Prior]]:
     """Which notions are asked, and under which priors."""
-    own = dict.fromkeys(item.prior for item in items if hasattr(item, "prior"))
+    own = dict.fromkeys(one.prior for one in mechanisms if hasattr(one, "prior"))
     priors = list(own) if prior is None else [prior]
-    inputs = as_mechanism(items[0]).inputs
+    inputs = as_mechanism(mechanisms[0]).inputs
     if notions is None:
         # A public design holds no prior: notions that need none are kept, and LDP for the rest.
         found = [
-            (notion, prior or getattr(item, "prior", None), item)
-            for item in items
-            for notion in getattr(item, "notions", ())
+            (notion, prior or getattr(one, "prior", None), one)
+            for one in mechanisms
+            for notion in getattr(one, "notions", ())
         ]
         pairs = [
             (notion, known or Prior.uniform(inputs))
             for notion, known, _ in found
             if known is not None or isinstance(notion, _WITHOUT_PRIOR)
         ]
-        stated = any(getattr(item, "stated", ()) for item in items)
+        stated = any(getattr(one, "stated", ()) for one in mechanisms)
         if pairs and len(pairs) == len(found) and not stated:
             return list(dict.fromkeys(pairs))
         if pairs or found or stated:

@@ -45,8 +45,8 @@ def _range(low: float, high: float, ends: str) -> str:
         finite = "" if ends[1] == "]" else "finite "
         word = "of at least" if ends[0] == "[" else "above"
         return f"a {finite}number {word} {low:g}"
-    words = {"[]": "", "()": ", both left out", "[)": ", the latter left out"}
-    return f"a number from {low:g} to {high:g}{words.get(ends, ', the former left out')}"
+    left_out = {"[]": "", "()": ", both left out", "[)": ", the latter left out"}
+    return f"a number from {low:g} to {high:g}{left_out.get(ends, ', the former left out')}"
 
 
 def whole(

@@ -294,9 +294,9 @@ def test_counts_lose_nothing_against_whole_databases(values):
     )
     counts = databases.counts_prior(n, chances)
     rng = np.random.default_rng(values)
-    worth = {t: rng.uniform(-1, 1, 3) for t in counts.labels}
-    small = md.utility.Matrix([worth[t] for t in counts.labels])
-    large = md.utility.Matrix([worth[reduce(row)] for row in rows])
+    gain = {t: rng.uniform(-1, 1, 3) for t in counts.labels}
+    small = md.utility.Matrix([gain[t] for t in counts.labels])
+    large = md.utility.Matrix([gain[reduce(row)] for row in rows])
     for whole, reduced in [
         (md.DP(e, "hamming"), md.DP(e, databases.neighbouring_counts(n, values))),
         (
