@@ -525,7 +525,7 @@ def _checked_kernel(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
     return matrix
 
 
-def mechanism_of(item: Any) -> Mechanism:
+def mechanism_of(item: Any, subject: str = "mechanism") -> Mechanism:
     """The mechanism of a design, or a mechanism as it is.
 
     Raises :class:`KernelError` for anything else.
@@ -533,9 +533,9 @@ def mechanism_of(item: Any) -> Mechanism:
     found = getattr(item, "mechanism", item)
     if not isinstance(found, Mechanism):
         raise KernelError(
-            "mechanism",
+            subject,
             expected="a Mechanism or a Design",
             got=type(item).__name__,
-            remedy="pass the result of design() or load()",
+            remedy="wrap a kernel: md.Mechanism(kernel, inputs, outputs)",
         )
     return found

@@ -294,11 +294,6 @@ def _gaps(
     )
 
 
-def kernel_value(problem: Problem, mechanism: Mechanism) -> float:
-    """Expected utility of a kernel over all symbols of the problem, the nearest float."""
-    return _nearest(problem, mechanism, problem.enclose(mechanism))
-
-
 def _nearest(problem: Problem, mechanism: Mechanism, value: Enclosure | None) -> float:
     if value is not None:
         return nearest_float((value.low + value.high) / 2)

@@ -157,12 +157,12 @@ class ConeRows(ABC):
         """What each row stands for."""
 
     @abstractmethod
-    def matrix(self, rounding: Rounding) -> Any:
-        """The rows over (k, t), a SciPy sparse array of shape ``(R, n + auxiliaries)``."""
+    def matrix(self) -> Any:
+        """The rows over (k, t) inside e^ε, a SciPy sparse array, ``(R, n + auxiliaries)``."""
 
     @abstractmethod
     def split(self, duals: Array) -> Multipliers:
-        """Dual variables, from those of the rows of ``matrix(Rounding.INSIDE)``, ``(R, M)``."""
+        """Dual variables, from those of the rows of :meth:`matrix`, ``(R, M)``."""
 
     @abstractmethod
     def no_duals(self, outputs: int) -> Multipliers:
@@ -248,11 +248,11 @@ class AllPairs(ConeRows):
             *(f"smallest likelihood, {name}" for name in self._under.names),
         )
 
-    def matrix(self, rounding: Rounding) -> Any:
+    def matrix(self) -> Any:
         """The μ, then the ν."""
         from scipy import sparse
 
-        inverse = 1 / self._bound.factors(rounding)[0]
+        inverse = 1 / self._bound.factors(Rounding.INSIDE)[0]
         return sparse.vstack(
             [
                 sparse.hstack([self._over.matrix, _column(len(self._over), -1.0)]),
@@ -339,11 +339,11 @@ class Matched(ConeRows):
     def _factors(self, rounding: Rounding) -> Array:
         return np.broadcast_to(self._bound.factors(rounding), len(self._over))
 
-    def matrix(self, rounding: Rounding) -> Any:
+    def matrix(self) -> Any:
         """A row for every pair."""
         from scipy import sparse
 
-        scaled = sparse.diags_array(1 / self._factors(rounding)) @ self._over.matrix
+        scaled = sparse.diags_array(1 / self._factors(Rounding.INSIDE)) @ self._over.matrix
         return (scaled - self._under.matrix).tocsr()
 
     def split(self, duals: Array) -> Multipliers:
@@ -537,11 +537,11 @@ class AgainstSet(AllPairs):
             *(f"smallest likelihood over {name}, row {i}" for i in range(count)),
         )
 
-    def matrix(self, rounding: Rounding) -> Any:
+    def matrix(self) -> Any:
         """The μ, then the rows of the set."""
         from scipy import sparse
 
-        left, right = self._set.rows(1 / self._bound.factors(rounding)[0])
+        left, right = self._set.rows(1 / self._bound.factors(Rounding.INSIDE)[0])
         others = sparse.csr_array((len(self._over), right.shape[1] - 1))
         over = sparse.hstack([self._over.matrix, _column(len(self._over), -1.0), others])
         return sparse.vstack([over, sparse.hstack([left, right])]).tocsr()

@@ -147,13 +147,13 @@ class Cone:
         """What each row stands for."""
         return tuple(label for part in self.parts for label in part.labels)
 
-    def matrix(self, rounding: Rounding) -> Any:
-        """Sparse rows over (k, t) with rows @ (k, t) ≤ 0 for some auxiliary variables t ≥ 0."""
+    def matrix(self) -> Any:
+        """Sparse rows over (k, t) inside e^ε: rows @ (k, t) ≤ 0 for some auxiliary t ≥ 0."""
         from scipy import sparse
 
         n, before, blocks = len(self.prior), 0, []
         for part in self.parts:
-            rows = part.matrix(rounding).tocsc()
+            rows = part.matrix().tocsc()
             after = self.auxiliaries - before - part.auxiliaries
             empty = [sparse.csc_array((rows.shape[0], count)) for count in (before, after)]
             blocks.append(sparse.hstack([rows[:, :n], empty[0], rows[:, n:], empty[1]]))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, KernelError, LevelError, quote
 from ..exact import float_at_least
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import (
     DP,
@@ -43,7 +43,7 @@ from ..privacy import (
 from ..privacy.notion import as_notions
 from ..privacy.rows import cone_rows
 from .disclosure import leakage_capacity
-from .leakage import TwoSides, as_mechanism, condition, outcome_leakage, quiet_prior
+from .leakage import TwoSides, condition, outcome_leakage, quiet_prior
 from .rules import Setting, log_above
 from .validation import listed, whole
 
@@ -82,12 +82,12 @@ def product_of(parts: list[tuple[Mechanism, Prior]]) -> tuple[Mechanism, Prior]:
             remedy="pass [(mechanism, prior), …]",
         )
     for part, own in parts:
-        as_mechanism(part).check_prior(own)
-    mechanism, prior = as_mechanism(parts[0][0]), parts[0][1]
+        mechanism_of(part).check_prior(own)
+    mechanism, prior = mechanism_of(parts[0][0]), parts[0][1]
     for other, own in parts[1:]:
         weights = [a * b for a in prior.weights for b in own.weights]
         labels = [(a, b) for a in prior.labels for b in own.labels]
-        mechanism, prior = mechanism.product(as_mechanism(other)), quiet_prior(weights, labels)
+        mechanism, prior = mechanism.product(mechanism_of(other)), quiet_prior(weights, labels)
     return mechanism, prior
 
 
@@ -114,7 +114,7 @@ def adaptive(first: Mechanism, then: Then) -> Mechanism:
     >>> adaptive(m, {"a": m, "b": Mechanism([[1], [1]], outputs=["stop"])}).outputs
     (('a', 'a'), ('a', 'b'), ('b', 'stop'))
     """
-    first = as_mechanism(first)
+    first = mechanism_of(first)
     seconds = [_second(then, label, first) for label in first.outputs]
     bits = max(m.bits for m in seconds)
     columns, outputs = [], []
@@ -164,7 +164,7 @@ def repeated(mechanism: Mechanism, times: int) -> Mechanism:
     >>> repeated(flip, 2).kernel[0]
     array([0.0625, 0.375 , 0.5625])
     """
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     times = whole(times, "number of runs", 1, error=KernelError)
     outputs = mechanism.shape[1]
     count = math.comb(times + outputs - 1, outputs - 1)
@@ -214,7 +214,7 @@ def additivity(parts: list[tuple[Mechanism, Prior]], *, risk_averse: bool = Fals
     mechanism, prior = product_of(parts)
     total = np.zeros(1)
     for part, own in parts:
-        single = outcome_leakage(as_mechanism(part), own, risk_averse=risk_averse)
+        single = outcome_leakage(mechanism_of(part), own, risk_averse=risk_averse)
         total = (total[:, None] + single).ravel()
     # A tuple that cannot occur is uninformative, whatever its parts are.
     total = np.where(mechanism.output_distribution(prior) > 0, total, 0.0)
@@ -231,7 +231,7 @@ def composition(
     prior. The sum of the two PML (or PMC) levels is therefore no bound, even for independent
     mechanisms; see :func:`~mechdesign.theory.account`.
     """
-    first = as_mechanism(first)
+    first = mechanism_of(first)
     joint = outcome_leakage(adaptive(first, then), prior, risk_averse=risk_averse)
     alone = outcome_leakage(first, prior, risk_averse=risk_averse)
     q = first.output_distribution(prior)
@@ -259,7 +259,7 @@ def conditional_outcome_leakage(
     [SaeidianPMC] Definition 12, Corollary 2; [SaeidianDisclosure] Definition 2.5. When the
     mechanism depends on z, give a mapping or a function from z to the kernel P(Y|X, Z=z).
     """
-    channel = as_mechanism(channel, "channel of the side information")
+    channel = mechanism_of(channel, "channel of the side information")
     second = _second(mechanism, outcome, channel)
     return outcome_leakage(second, condition(prior, channel, outcome), risk_averse=risk_averse)
 
@@ -342,7 +342,7 @@ def account(
     >>> [round(level, 3) for level in found.parts], round(found.level, 3), found.adds_up
     ([0.673, 0.673], 3.912, False)
     """
-    found = [as_mechanism(m) for m in listed(mechanisms, "accounting", "mechanisms", KernelError)]
+    found = [mechanism_of(m) for m in listed(mechanisms, "accounting", "mechanisms", KernelError)]
     if not found:
         raise KernelError(
             "accounting",
@@ -387,7 +387,7 @@ def account_product(
         )
     pairs = listed(parts, "accounting", "pairs (mechanism, prior)", KernelError)
     together, prior = product_of(pairs)
-    levels = tuple(_level(as_mechanism(m), p, notion) for m, p in pairs)
+    levels = tuple(_level(mechanism_of(m), p, notion) for m, p in pairs)
     level = _level(together, prior, notion)
     return Account(notion, level, levels, _sum_above(levels), together)
 
@@ -535,7 +535,7 @@ def compose(
             got=f"{len(mechanisms)} mechanisms, {quote(times)} times",
             remedy="pass what was reported",
         )
-    kernels = [as_mechanism(one) for one in mechanisms]
+    kernels = [mechanism_of(one) for one in mechanisms]
     for kernel in kernels[1:]:
         if kernel.inputs != kernels[0].inputs:
             raise InputError(
@@ -563,7 +563,7 @@ def _asked_of(
     """Which notions are asked, and under which priors."""
     own = dict.fromkeys(one.prior for one in mechanisms if hasattr(one, "prior"))
     priors = list(own) if prior is None else [prior]
-    inputs = as_mechanism(mechanisms[0]).inputs
+    inputs = mechanism_of(mechanisms[0]).inputs
     if notions is None:
         # A public design holds no prior: notions that need none are kept, and LDP for the rest.
         found = [

@@ -29,10 +29,10 @@ from ..exact import (
     log_upper,
 )
 from ..labels import Label, check_labels, listing, tidy
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy.features import feature
-from .leakage import as_mechanism, outcome_leakage, quiet_prior
+from .leakage import outcome_leakage, quiet_prior
 from .validation import listed, number, whole
 
 _MOST_DATABASES = 1 << 16
@@ -172,7 +172,7 @@ class Database:
 
     def kernel(self, mechanism: Mechanism) -> NDArray[np.float64]:
         """P(y|x) with one axis per entry and one for the outcome."""
-        mechanism = as_mechanism(mechanism)
+        mechanism = mechanism_of(mechanism)
         if mechanism.inputs != self.prior.labels:
             raise KernelError(
                 "mechanism on a database",
