@@ -53,6 +53,9 @@ class MaximalLeakage(AverageNotion):
 
     epsilon: float
     references: ClassVar = ("Issa2020",)
+    adds_up: ClassVar = True
+    below_ratio: ClassVar = True
+    below_size: ClassVar = True
 
     @property
     def description(self) -> str:
@@ -88,6 +91,8 @@ class MaximalCostLeakage(AverageNotion):
 
     epsilon: float
     references: ClassVar = ("Issa2020",)
+    adds_up: ClassVar = True
+    below_ratio: ClassVar = True
 
     @property
     def description(self) -> str:
@@ -115,6 +120,9 @@ class MaximalCostLeakage(AverageNotion):
 class _InformationNotion(AverageNotion, register=False):
     """What the notions by mutual information share."""
 
+    below_ratio: ClassVar = True
+    below_size: ClassVar = True
+
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
         """Share of each outcome in the largest of the informations, ``(M,)`` in nats."""
         shares = [c.shares(kernel) for c in self.sums(prior) if isinstance(c, InformationLimit)]
@@ -131,6 +139,7 @@ class MIPrivacy(_InformationNotion):
 
     epsilon: float
     references: ClassVar = ("WangYingZhang2016",)
+    adds_up: ClassVar = True
 
     @property
     def description(self) -> str:
@@ -301,6 +310,8 @@ class ApproximateLDP(DeltaNotion):
     needs: ClassVar = ("delta",)
     written: ClassVar = (float,)
     references: ClassVar = ("Dwork2006Our",)
+    below_ratio: ClassVar = True
+    uses_prior: ClassVar = False
 
     @property
     def description(self) -> str:

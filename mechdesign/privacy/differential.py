@@ -41,6 +41,7 @@ class LDP(LikelihoodBound):
 
     epsilon: float
     references: ClassVar[tuple[str, ...]] = ("Duchi2013", "Kairouz2016", "GrosseID")
+    uses_prior: ClassVar = False
 
     @property
     def description(self) -> str:
@@ -108,6 +109,7 @@ class DP(LikelihoodBound):
     needs: ClassVar = ("neighbours",)
     written: ClassVar = (str,)
     references: ClassVar = ("Dwork2006", "GhoshRoughgardenSundararajan2012")
+    uses_prior: ClassVar = False
 
     @property
     def description(self) -> str:
@@ -186,6 +188,7 @@ class MetricPrivacy(LikelihoodBound):
     needs: ClassVar = ("distances",)
     written: ClassVar = (str,)
     references: ClassVar = ("Chatzikokolakis2013",)
+    uses_prior: ClassVar = False
 
     @property
     def description(self) -> str:

@@ -117,6 +117,8 @@ class PrivacyNotion(ABC):
     written: ClassVar[tuple[Callable[[str], Any], ...]] = ()
     #: Whether audits list the notion unasked.
     by_default: ClassVar[bool] = True
+    #: Whether it takes the prior to check a kernel; else the verdict is one for all full priors.
+    uses_prior: ClassVar[bool] = True
 
     def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -291,9 +293,17 @@ class AverageNotion(PrivacyNotion, register=False):
 
     A subclass gives :meth:`sums`, which are compiled and exactly checked, and a measurement of its
     own: :meth:`leakage`, the share of each outcome, and :meth:`measure`, the level.
+
+    What a class says of its level bounds the level of many reports, independent given the secret.
     """
 
     by_default: ClassVar[bool] = False
+    #: Whether it is at most the sum of those of the single reports.
+    adds_up: ClassVar[bool] = False
+    #: Whether it is at most the logarithm of the largest likelihood ratio of two symbols.
+    below_ratio: ClassVar[bool] = False
+    #: Whether it is at most the logarithm of the number of symbols.
+    below_size: ClassVar[bool] = False
 
     @abstractmethod
     def sums(self, prior: Prior) -> list[SumConstraint]:

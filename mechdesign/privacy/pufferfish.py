@@ -234,6 +234,7 @@ class ApproximatePufferfish(DeltaNotion):
     secrets: Any
     pairs: Any = None
     priors: Any = None
+    below_ratio: ClassVar = True
     needs: ClassVar = ("delta", "secrets")
     references: ClassVar = ("NuradhaGoldfeld2023",)
 

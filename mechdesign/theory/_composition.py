@@ -25,21 +25,7 @@ from ..errors import InputError, KernelError, LevelError, quote
 from ..exact import float_at_least
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
-from ..privacy import (
-    DP,
-    LDP,
-    PMC,
-    PML,
-    ApproximateLDP,
-    ApproximatePufferfish,
-    LikelihoodBound,
-    MaximalCostLeakage,
-    MaximalLeakage,
-    MetricPrivacy,
-    MIPrivacy,
-    MIPufferfish,
-    PrivacyNotion,
-)
+from ..privacy import LDP, PMC, PML, AverageNotion, LikelihoodBound, PrivacyNotion
 from ..privacy.notion import as_notions
 from ..privacy.rows import cone_rows
 from .disclosure import leakage_capacity
@@ -47,13 +33,6 @@ from .leakage import TwoSides, condition, outcome_leakage, quiet_prior
 from .rules import Setting, log_above
 from .validation import listed, whole
 
-# Notions that compare symbols only: their levels add up, whatever the prior.
-_OF_SYMBOLS = (LDP, DP, MetricPrivacy)
-_WITHOUT_PRIOR = (*_OF_SYMBOLS, ApproximateLDP)
-# Levels that are at most the sum of those of single reports, as these are independent given X,
-# and levels that are at most the logarithm of the largest likelihood ratio.
-_ADDING = (MaximalLeakage, MaximalCostLeakage, MIPrivacy)
-_BELOW_RATIO = (*_ADDING, MIPufferfish, ApproximateLDP, ApproximatePufferfish)
 _MOST_COUNTS = 200_000
 _MOST_OUTPUTS = 1 << 16
 # Product kernels with more entries times reports are bounded, not built.
@@ -425,7 +404,8 @@ def _level(
 def _bound(
     found: list[Mechanism], parts: tuple[float, ...], prior: Prior, notion: type[PrivacyNotion]
 ) -> float:
-    if issubclass(notion, _OF_SYMBOLS):
+    if issubclass(notion, LikelihoodBound) and not notion.uses_prior:
+        # Symbols are compared, so levels add up whatever the prior.
         return _sum_above(parts)
     if notion not in (PML, PMC):
         return math.inf if len(found) > 1 else parts[0]
@@ -574,7 +554,7 @@ def _asked_of(
         pairs = [
             (notion, known or Prior.uniform(inputs))
             for notion, known, _ in found
-            if known is not None or isinstance(notion, _WITHOUT_PRIOR)
+            if known is not None or not notion.uses_prior
         ]
         stated = any(getattr(one, "stated", ()) for one in mechanisms)
         if pairs and len(pairs) == len(found) and not stated:
@@ -637,18 +617,16 @@ def bounded_levels(
 
 
 def _sum_bounded(notion: PrivacyNotion, reports: list[_Repeated], prior: Prior) -> float:
-    """An upper bound on the one level of an average or approximate notion; ``inf`` if unknown.
-
-    Maximal leakage, maximal cost leakage and mutual information with the secret add up at most;
-    maximal leakage and informations never exceed the logarithm of the number of symbols.
-    """
+    """An upper bound on the one level of an average or approximate notion; ``inf`` if unknown."""
     found = math.inf
-    if isinstance(notion, _BELOW_RATIO):
+    if not isinstance(notion, AverageNotion):
+        return found
+    if notion.below_ratio:
         found = float(_log_ratios(reports).max())
-    if isinstance(notion, _ADDING):
+    if notion.adds_up:
         each = [(n, notion.check(kernel, prior).achieved[0]) for kernel, n in reports]
         found = min(found, math.fsum(n * level for n, level in each))
-    if isinstance(notion, (MaximalLeakage, MIPrivacy, MIPufferfish)):
+    if notion.below_size:
         found = min(found, math.log(len(prior)))
     return found * (1 + _SLACK) + _SLACK
 
