@@ -230,6 +230,19 @@ class DataError(InputError):
     """A table, file or column that cannot be read as asked."""
 
 
+def listed(
+    value: Any,
+    subject: str,
+    expected: str,
+    error: type[InputError] = LevelError,
+    remedy: str = "pass them in a list",
+) -> list[Any]:
+    """The members of an iterable that is no text; raises ``error`` for anything else."""
+    if isinstance(value, (str, bytes)) or not is_iterable(value):
+        raise error(subject, expected=expected, got=quote(value), remedy=remedy)
+    return list(value)
+
+
 class UnknownNameError(InputError):
     """A name that is not registered."""
 

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, KernelError, LevelError, quote
-from ..exact import float_at_least
+from ..errors import InputError, KernelError, LevelError, listed, quote
+from ..exact import float_at_least, is_whole
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP, PMC, PML, AverageNotion, LikelihoodBound, PrivacyNotion
@@ -31,7 +31,7 @@ from ..privacy.rows import cone_rows
 from .disclosure import leakage_capacity
 from .leakage import TwoSides, condition, outcome_leakage, quiet_prior
 from .rules import Setting, log_above
-from .validation import listed, whole
+from .validation import whole
 
 _MOST_COUNTS = 200_000
 _MOST_OUTPUTS = 1 << 16
@@ -507,8 +507,7 @@ def compose(
     >>> print(md.compose(flip, times=2, prior=md.Prior([.5, .5])))
     2 reports together: LDP(2.19722), PML(0.587787)
     """
-    whole_number = isinstance(times, (int, np.integer)) and not isinstance(times, bool)
-    if not mechanisms or not whole_number or not 1 <= times <= _MOST_TIMES:
+    if not mechanisms or not is_whole(times, 1, _MOST_TIMES):
         raise InputError(
             "composition",
             expected="at least one mechanism, once to 10^15 times",

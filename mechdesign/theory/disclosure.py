@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import KernelError, LevelError, PriorError, quote
+from ..errors import KernelError, LevelError, PriorError, listed, quote
 from ..exact import (
     LARGEST_LEVEL,
     exp_bounds,
@@ -37,7 +37,7 @@ from .leakage import (
     pushforward,
     quiet_prior,
 )
-from .validation import listed, number, whole
+from .validation import number, whole
 
 # The share of a feature's entropy-lowering mixture lies between the threshold and one.
 _DEFAULT_BITS = 30
