@@ -187,7 +187,7 @@ def measure(group: str, instance: Instance, change: dict[str, Any]) -> dict[str,
             if last is None or change.get("cold"):
                 found = method.solve(program)
             else:
-                found = method.solve_near(program, last)
+                found = method.warm_solve(program, last)
             gaps.append(certify(problem, found)[1].gap)
         except (SolverError, CertificateError):
             # The method broke down, which is a result as well.

@@ -50,7 +50,7 @@ _SHAPING = "\u200c\u200d\u3000"
 
 
 def visible(text: str) -> str:
-    r"""A text in one line, with what cannot be seen written as its escape code.
+    r"""A text in one line, with invisible characters written as its escape code.
 
     That is every control character, line break, unusual space and mark of writing direction, so
     that nothing a file or a caller hands in can move the cursor, colour a terminal or reorder what
@@ -228,6 +228,19 @@ class UtilityError(InputError):
 
 class DataError(InputError):
     """A table, file or column that cannot be read as asked."""
+
+
+def listed(
+    value: Any,
+    subject: str,
+    expected: str,
+    error: type[InputError] = LevelError,
+    remedy: str = "pass them in a list",
+) -> list[Any]:
+    """The members of an iterable that is no text; raises ``error`` for anything else."""
+    if isinstance(value, (str, bytes)) or not is_iterable(value):
+        raise error(subject, expected=expected, got=quote(value), remedy=remedy)
+    return list(value)
 
 
 class UnknownNameError(InputError):

@@ -72,6 +72,12 @@ def fraction(value: Any) -> Fraction:
     raise TypeError(f"not a number but a {type(value).__name__}")
 
 
+def is_whole(value: Any, least: int, most: int | None = None) -> bool:
+    """Whether a value is an integer in a range; ``True`` is none."""
+    good = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return good and bool(value >= least) and (most is None or bool(value <= most))
+
+
 def common_integers(values: Iterable[Fraction]) -> tuple[list[int], int]:
     """Integers ``n`` and one denominator ``d`` with ``values[i] == n[i] / d``.
 

@@ -58,7 +58,7 @@ def check_labels(
             got=f"{len(found)}",
             remedy="give one label for each symbol, in order",
         )
-    seen: set[Label] = set()
+    met: set[Label] = set()
     for label in found:
         if isinstance(label, float) and label != label:
             raise error(
@@ -68,7 +68,7 @@ def check_labels(
                 remedy="leave out missing values, or name them with a text such as 'unknown'",
             )
         try:
-            known = label in seen
+            known = label in met
         except Exception:  # a class may fail in any way when it is asked for its hash
             raise error(
                 subject,
@@ -83,12 +83,12 @@ def check_labels(
                 got=f"{quote(label)} more than once",
                 remedy="rename or merge the repeated symbols",
             )
-        seen.add(label)
+        met.add(label)
     return found
 
 
 def shorten(label: Label, width: int = 18) -> str:
-    r"""Text of a label, cut to ``width`` characters, with what cannot be seen as escape codes.
+    r"""Text of a label, cut to ``width`` characters, with invisible characters as escape codes.
 
     >>> print(shorten("a\x1b[31mb"))
     a\x1b[31mb
@@ -106,7 +106,7 @@ def label_text(label: Label) -> str:
 
 
 def one_line(label: Label) -> str:
-    r"""Text of a label in one line, characters that cannot be seen escaped.
+    r"""Text of a label in one line, invisible characters escaped.
 
     >>> one_line("a\n b"), one_line("a\x00"), one_line("")
     ('a b', 'a\\x00', "''")
@@ -252,8 +252,8 @@ def _composed(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    seen = "".join(c for c in text if unicodedata.category(c) != "Cf")
-    return " ".join(seen.split())
+    visible = "".join(c for c in text if unicodedata.category(c) != "Cf")
+    return " ".join(visible.split())
 
 
 def _rounded(value: Any, labels: Sequence[Label]) -> Label:

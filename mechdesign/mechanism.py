@@ -31,7 +31,7 @@ class Mechanism:
     ----------
     kernel : (N, M) array of non-negative numbers
         Rows are inputs. Row sums may be off by rounding (at most 1e-6): each row is divided by its
-        sum, and :attr:`row_error` remembers how far off it was, because an exact audit cannot be
+        sum, and :attr:`row_error` says how far off it was, because an exact audit cannot be
         more certain than the numbers it was given. Entries between -1e-9 and 0, which solvers
         leave behind, are taken as 0. A data frame brings its index and column names as labels.
     inputs, outputs : sequences of distinct labels, optional
@@ -525,7 +525,7 @@ def _checked_kernel(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
     return matrix
 
 
-def mechanism_of(item: Any) -> Mechanism:
+def mechanism_of(item: Any, subject: str = "mechanism") -> Mechanism:
     """The mechanism of a design, or a mechanism as it is.
 
     Raises :class:`KernelError` for anything else.
@@ -533,9 +533,9 @@ def mechanism_of(item: Any) -> Mechanism:
     found = getattr(item, "mechanism", item)
     if not isinstance(found, Mechanism):
         raise KernelError(
-            "mechanism",
+            subject,
             expected="a Mechanism or a Design",
             got=type(item).__name__,
-            remedy="pass the result of design() or load()",
+            remedy="wrap a kernel: md.Mechanism(kernel, inputs, outputs)",
         )
     return found

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import PriorError, ZeroMassWarning, is_iterable, quote, warn
+from .errors import PriorError, ZeroMassWarning, is_iterable, listed, quote, warn
 from .exact import fraction
 from .labels import Label, check_labels, listing, near_miss, shorten, tidy
 
@@ -113,14 +113,13 @@ class Prior:
                     remedy="pass the number of symbols or a list of labels",
                 )
             return cls._from_masses([1] * int(symbols), None)
-        if isinstance(symbols, (str, bytes)) or not is_iterable(symbols):
-            raise PriorError(
-                "uniform prior",
-                expected="a number of symbols or a list of labels",
-                got=quote(symbols),
-                remedy="pass for example 4 or ['a', 'b']",
-            )
-        labels = list(symbols)
+        labels = listed(
+            symbols,
+            "uniform prior",
+            "a number of symbols or a list of labels",
+            PriorError,
+            "pass for example 4 or ['a', 'b']",
+        )
         return cls._from_masses([1] * len(labels), labels)
 
     @classmethod

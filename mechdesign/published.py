@@ -16,21 +16,8 @@ from .errors import CertificateError
 from .exact import Verdict, write_integer
 from .mechanism import Mechanism
 from .prior import Prior
-from .privacy import DP, LDP, ApproximateLDP, MetricPrivacy, PrivacyNotion
+from .privacy import PrivacyNotion
 from .privacy.notion import notion_fields
-
-# What these ask of a kernel is the same under every prior of all its symbols.
-_WITHOUT_PRIOR = (LDP, DP, MetricPrivacy, ApproximateLDP)
-
-
-def needs_prior(notion: PrivacyNotion) -> bool:
-    """Whether it takes the prior to check a notion.
-
-    >>> import mechdesign as md
-    >>> needs_prior(md.LDP(1)), needs_prior(md.PML(1))
-    (False, True)
-    """
-    return not isinstance(notion, _WITHOUT_PRIOR)
 
 
 def kernel_fingerprint(mechanism: Mechanism) -> str:
@@ -64,7 +51,7 @@ def told_in_public(notions: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[str, 
     whole, named = [], []
     for notion in notions:
         values = notion_fields(notion).values()
-        if not needs_prior(notion) or all(
+        if not notion.uses_prior or all(
             value is None or isinstance(value, (int, float)) for value in values
         ):
             whole.append(notion)
@@ -132,7 +119,7 @@ class PublicDesign(Mechanism):
         made.stated = (*named, *stated)
         anything = Prior.uniform(made.inputs)
         for notion in made.notions:
-            if not needs_prior(notion):
+            if not notion.uses_prior:
                 check = notion.check(made, anything)
                 if check.verdict is not Verdict.YES:
                     raise CertificateError(f"{notion} does not hold: {check.evidence}", (check,))
@@ -147,8 +134,8 @@ class PublicDesign(Mechanism):
         )
 
     def __repr__(self) -> str:
-        checked = ", ".join(str(n) for n in self.notions if not needs_prior(n)) or "none"
-        stated = ", ".join([*(str(n) for n in self.notions if needs_prior(n)), *self.stated])
+        checked = ", ".join(str(n) for n in self.notions if not n.uses_prior) or "none"
+        stated = ", ".join([*(str(n) for n in self.notions if n.uses_prior), *self.stated])
         lines = [f"public form of a design; checked here: {checked}"]
         if stated:
             lines.append(f"stated by its maker, under a prior that is not told: {stated}")

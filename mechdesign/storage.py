@@ -47,7 +47,7 @@ from .labels import Label, excel_safe_cell, tidy
 from .mechanism import Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
-from .published import PublicDesign, needs_prior
+from .published import PublicDesign
 from .registry import is_registered
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.method import Duals
@@ -99,7 +99,7 @@ def save(
 
 def _warn_of_fitted(item: Design) -> None:
     """Warn that the kernel of a notion of its prior is a function of the masses."""
-    fitted = [str(notion) for notion in item.notions if needs_prior(notion)]
+    fitted = [str(notion) for notion in item.notions if notion.uses_prior]
     if fitted and len(set(item.prior.weights)) > 1:
         warn(
             f"the public form holds no prior, but {fitted[0]} is about one, and its masses can "

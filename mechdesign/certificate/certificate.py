@@ -114,10 +114,10 @@ def serves_all(prior: Prior, notions: Any, mechanism: Mechanism) -> bool:
     return value.low >= found[0] * (1 - Fraction(GAP_TOLERANCE))
 
 
-def gap_in_words(gap: float, digits: int = 2) -> str:
+def gap_text(gap: float, digits: int = 2) -> str:
     """A gap or a loss as text, ``unknown`` where nothing is known of it.
 
-    >>> gap_in_words(1.2e-9), gap_in_words(UNKNOWN)
+    >>> gap_text(1.2e-9), gap_text(UNKNOWN)
     ('1.2e-09', 'unknown')
     """
     return f"{gap:.{digits}g}" if gap < UNKNOWN else "unknown"
@@ -125,7 +125,7 @@ def gap_in_words(gap: float, digits: int = 2) -> str:
 
 def gap_out_of(gap: float, unit: str) -> str:
     """A gap and what it is a share of; only that it is unknown where it is."""
-    return f"{gap_in_words(gap)} of {unit}" if gap < UNKNOWN else "unknown"
+    return f"{gap_text(gap)} of {unit}" if gap < UNKNOWN else "unknown"
 
 
 def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certificate]:
@@ -326,11 +326,6 @@ def _gaps(
         float_at_least(missing / width) if missing else 0.0,
         float_at_least(missing / gain) if is_gain else None,
     )
-
-
-def kernel_value(problem: Problem, mechanism: Mechanism) -> float:
-    """Expected utility of a kernel over all symbols of the problem, the nearest float."""
-    return _nearest(problem, mechanism, problem.enclose(mechanism))
 
 
 def _nearest(problem: Problem, mechanism: Mechanism, value: Enclosure | None) -> float:

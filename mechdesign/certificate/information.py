@@ -1,40 +1,57 @@
 """Upper bounds for sub-convex utilities, proved afresh from prices.
 
 For prices λ per deviation of a lift, every mixture of columns with mean deviation zero has a value
-of at most max F(d) − ⟨λ, d⟩ over the cone. With few symbols the maximum is over all extreme columns
-in ball arithmetic, with more of them by an exact search in floats, whose rounding is allowed for.
-Closed forms are enclosed.
+of at most max F(d) − ⟨λ, d⟩ over the cone, and a convex function is largest at an extreme column.
+With few symbols all of these are written down, in ball arithmetic: nothing is left to a search or
+to rounding. With more of them the maximum is by an exact search in floats, whose rounding is
+allowed for. Closed forms are enclosed.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..prior import Prior
 from ..privacy.constraint import Rounding
 from ..solve import clock
 from ..solve.closed_form import kernel_of_sides, simplex_of_sides
-from ..solve.column_generation.branch_and_bound import Budget, universal_bound
-from ..solve.column_generation.exact_columns import extreme_rays
-from ..solve.column_generation.families import LARGEST_RATIO, Curve, Family, make_family
+from ..solve.column_generation.branch_and_bound import WorkLimit, universal_bound
+from ..solve.column_generation.exact_columns import (
+    LiftBox,
+    columns_of_rays,
+    extreme_rays,
+    staircases,
+)
+from ..solve.column_generation.families import (
+    LARGEST_RATIO,
+    Curve,
+    Family,
+    LiftFamily,
+    StaircaseFamily,
+    make_family,
+)
 from ..solve.column_generation.method import SEARCHING
 from ..solve.column_generation.pricing import Pricer
-from ..solve.column_generation.vertices import too_large, vertex_bound
+from ..solve.column_generation.vertices import MOST_SYMBOLS_ANY, too_large, vertex_bound
 from ..solve.method import Duals
 from ..solve.program import SublinearProgram, TwoSided
 from ..utility.sublinear import FInformation
 from .enclosures import (
     Enclosure,
+    as_ball,
     edges_enclosure,
+    enclosed,
     enclosed_floats,
     revealed_enclosure,
     simplex_enclosures,
     sums_up,
 )
-from .listing import listed_bound
 from .shape import sides_outside
 
 _UNIT = 2.0**-52
@@ -44,6 +61,10 @@ _STEPS = ((2.5e-10, 100_000), (1e-8, 100_000), (4.5e-7, 1_000_000), (9e-7, math.
 # What other bounds, which are enclosed in balls over exact masses, do not rest on.
 _IN_FLOATS = "in floats with an allowance for their rounding"
 
+#: Symbols up to which the extreme columns of a two-sided cone are listed for a bound.
+MOST_LISTED = 10
+
+_Vector = Sequence[Fraction]
 #: A bound and where it comes from.
 Found = tuple[Fraction, str]
 
@@ -180,7 +201,7 @@ def _searched_bounds(
         if flat <= value + step * abs(value):
             break
         level = value + step * abs(value)
-        proof = pricer.prove(prices, level, Budget(nodes, deadline))
+        proof = pricer.prove(prices, level, WorkLimit(nodes, deadline))
         found.append((proof.upper + slack, f"prices, by exhaustive search {_IN_FLOATS}"))
         if proof.complete and not proof.count:
             break
@@ -215,3 +236,114 @@ def _rounding(family: Family, utility: FInformation, priced: float) -> float:
     n = float(family.groups.sizes.sum())
     own = utility.roundings + 8 * (n + 8)
     return _UNIT * (own * family.size + 8 * (n + 8) * priced)
+
+
+# Over all extreme columns
+
+
+def listed_bound(program: SublinearProgram, prices: NDArray[np.float64]) -> Enclosure | None:
+    """Max F(d) − ⟨λ, d⟩ over the extreme columns; ``None`` where there are too many of them."""
+    assert isinstance(program.utility, FInformation)
+    prior, n = program.prior, len(program.prior)
+    exact = [Fraction(v) for v in prices.tolist()]
+    sides = sides_outside(program.cone)
+    family = None if sides is None else make_family(prior, sides, np.abs)
+    if n <= MOST_LISTED and sides is not None and isinstance(family, StaircaseFamily):
+        return _over_staircases(program.utility, prior, Fraction(sides.ratio), exact)
+    if n <= MOST_LISTED and sides is not None and isinstance(family, LiftFamily):
+        return _over_a_box(program.utility, prior, sides, exact)
+    if n > MOST_SYMBOLS_ANY:
+        return None
+    rays = extreme_rays(program.cone.inequalities(Rounding.OUTSIDE), n)
+    return _over_rays(program.utility, prior, rays, exact)
+
+
+def _largest(balls: Sequence[Any]) -> Any:
+    best = balls[0]
+    for ball in balls[1:]:
+        best = best.max(ball)
+    return best
+
+
+def _over_rays(
+    utility: FInformation, prior: Prior, rays: Sequence[Sequence[int]], prices: _Vector
+) -> Enclosure | None:
+    n, masses = len(prior), [prior.mass(i) for i in range(len(prior))]
+    columns = list(columns_of_rays(prior, rays))
+    costs = [sum(a * d for a, d in zip(prices, column, strict=True)) for column in columns]
+
+    def total(curve: list[Any]) -> Any:
+        p = [as_ball(m) for m in masses]
+        return _largest(
+            [
+                sum((a * f for a, f in zip(p, curve[i * n : (i + 1) * n], strict=True)), as_ball(0))
+                - as_ball(cost)
+                for i, cost in enumerate(costs)
+            ]
+        )
+
+    return enclosed(utility, [d for column in columns for d in column], total)
+
+
+def _over_staircases(
+    utility: FInformation, prior: Prior, ratio: Fraction, prices: _Vector
+) -> Enclosure | None:
+    """Every set of symbols: lifts r/(1 + (r − 1)P) on it and 1/(1 + (r − 1)P) elsewhere."""
+    whole = sum(prices)
+    deviations: list[Fraction] = []
+    parts = []
+    for found in staircases(prior, ratio):
+        cost = sum((v for v, up in zip(prices, found.upper, strict=True) if up), Fraction(0))
+        deviations += [found.high, found.low]
+        parts.append((found.mass, cost * found.high + (whole - cost) * found.low))
+
+    def total(curve: list[Any]) -> Any:
+        return _largest(
+            [
+                as_ball(p) * curve[2 * i] + as_ball(1 - p) * curve[2 * i + 1] - as_ball(cost)
+                for i, (p, cost) in enumerate(parts)
+            ]
+        )
+
+    return enclosed(utility, deviations, total)
+
+
+def _over_a_box(
+    utility: FInformation, prior: Prior, sides: TwoSided, prices: _Vector
+) -> Enclosure | None:
+    """Lifts in [l, h]: every symbol in turn carries what the others leave, each at an end."""
+    box, n = LiftBox.of(prior, sides), len(prior)
+    partial: list[tuple[int, int, Fraction]] = []
+    for j in range(n):
+        left = [box.capacity]
+        for x in range(n):
+            left += [] if x == j else [value - box.units[x] for value in left]
+        ends = (box.between(j, value) for value in left)
+        partial += [(j, number, d) for number, d in enumerate(ends) if d is not None]
+
+    def total(curve: list[Any]) -> Any:
+        def term(x: int, deviation: Fraction, f: Any) -> Any:
+            return as_ball(box.masses[x]) * f - as_ball(prices[x] * deviation)
+
+        at_low = [term(x, box.low[x], curve[x]) for x in range(n)]
+        at_high = [term(x, box.high[x], curve[n + x]) for x in range(n)]
+        best = None
+        sums: list[Any] = []
+        of = -1
+        for (j, number, deviation), f in zip(partial, curve[2 * n :], strict=True):
+            if j != of:
+                of, sums = j, _all_sums(at_low, at_high, j)
+            ball = sums[number] + term(j, deviation, f)
+            best = ball if best is None else best.max(ball)
+        return best
+
+    return enclosed(utility, [*box.low, *box.high, *(d for _, _, d in partial)], total)
+
+
+def _all_sums(at_low: list[Any], at_high: list[Any], but: int) -> list[Any]:
+    """Sums with every set of the symbols but one at the upper bound, in the order of their bits."""
+    sums = [as_ball(0)]
+    for x, (lower, upper) in enumerate(zip(at_low, at_high, strict=True)):
+        if x != but:
+            sums = [s + lower for s in sums] + [s + upper for s in sums]
+    return sums

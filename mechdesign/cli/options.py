@@ -256,7 +256,7 @@ def read_asked(
     With ``any_prior`` a public design needs none, as long as no notion does that is asked.
     """
     from ..prior import Prior
-    from ..published import PublicDesign, needs_prior
+    from ..published import PublicDesign
     from ..solve._design import Design
     from ..storage import load_kernel
 
@@ -271,7 +271,7 @@ def read_asked(
         notions = notions or item.notions
     if isinstance(item, PublicDesign):
         notions = notions or item.notions
-        needing = [str(notion) for notion in notions if needs_prior(notion)]
+        needing = [str(notion) for notion in notions if notion.uses_prior]
         needing += item.stated if not privacy else ()
         if given is None and any_prior and not needing:
             given = Prior.uniform(mechanism.inputs)

@@ -119,7 +119,7 @@ def implied_sentence(entry: md.theory.Implication) -> str:
     if not any(entry.levels):
         return "The mechanism is uninformative: its output does not depend on the secret."
     assert entry.notion is not None  # what is implied with a level is a registered notion
-    return entry.notion.in_words
+    return entry.notion.description
 
 
 def statement_list(statements: Mapping[str, str]) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import KernelError, LevelError
+from ..errors import KernelError, LevelError, listed
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .checks import listed, number_of, positive, reals, shown
+from .checks import number_of, positive, reals, shown
 
 # The smallest probability of an interval under noise without bounds.
 _TINY = 2.0**-1022
@@ -57,7 +57,7 @@ def quantise(
     array([0.3033, 0.3935, 0.3033])
     """
     names = secret.labels if isinstance(secret, Prior) else secret
-    labels = listed(names, "secret", "a Prior, or labels", "write for example range(3)")
+    labels = listed(names, "secret", "a Prior, or labels", remedy="write for example range(3)")
     cuts = reals(edges).ravel()
     if not len(cuts) or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
         raise KernelError(

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import LevelError, PriorError, UnknownNameError
+from ..errors import LevelError, PriorError, UnknownNameError, listed
 from ..exact import (
     LARGEST_LEVEL,
     common_integers,
     exp_bounds,
     exp_lower,
     float_at_least,
+    is_whole,
     log_bounds,
     sqrt_upper,
 )
@@ -35,12 +36,10 @@ from .checks import (
     checked,
     exact_list,
     exactly,
-    listed,
     positive,
     real,
     reals,
     shown,
-    whole,
 )
 
 Function = Callable[[Any], Any]
@@ -210,13 +209,18 @@ def query_spread(
 
     These are what :func:`gaussian_variance` and :func:`laplace_scale` ask for.
     """
-    thetas = [priors] if isinstance(priors, Prior) else priors
-    thetas = listed(thetas, "priors", "a Prior, or a list of them", "write md.Prior([...], labels)")
+    allowed = [priors] if isinstance(priors, Prior) else priors
+    allowed = listed(
+        allowed, "priors", "a Prior, or a list of them", remedy="write md.Prior([...], labels)"
+    )
     functions = listed(
-        public, "public functions", "a list of functions", "write [function], or [None] for none"
+        public,
+        "public functions",
+        "a list of functions",
+        remedy="write [function], or [None] for none",
     ) or [None]
     spreads, deviations = [Fraction(0)], [Fraction(0)]
-    for prior in thetas:
+    for prior in allowed:
         values = _values(query, prior)
         # Exact, so that neither a far value nor a rare symbol is rounded away.
         columns = [common_integers(map(Fraction, column)) for column in values.T.tolist()]
@@ -287,7 +291,7 @@ def noisy_information(
 
     kind, scale = noise if isinstance(noise, (tuple, list)) and len(noise) == 2 else (noise, 1.0)
     called(private, "private function")
-    if not whole(steps, 2):
+    if not is_whole(steps, 2):
         raise LevelError(
             "steps of the integration",
             expected="a whole number from 2",
@@ -380,14 +384,14 @@ def information_from_approximate(
     ([NuradhaGoldfeld2023] Theorem 1), for δ' up to 1/2, and never above log of ``values``.
     """
     e, chance = exactly(epsilon, "level", zero=True), real(delta)
-    if not 0 <= chance <= 1 or not whole(values):
+    if not 0 <= chance <= 1 or not is_whole(values, 1):
         raise LevelError(
             "approximate level",
             expected="δ from 0 to 1 and at least one value",
             got=f"δ = {shown(delta)}, {shown(values)} values",
             remedy="correct it",
         )
-    if outputs is not None and not whole(outputs):
+    if outputs is not None and not is_whole(outputs, 1):
         raise LevelError(
             "number of outputs",
             expected="a whole number from 1",
@@ -413,7 +417,7 @@ def _binary_entropy(share: Fraction) -> Fraction:
 
 
 def _checked(size: Any, epsilon: Any, dimension: Any) -> tuple[Fraction, Fraction, int]:
-    if not whole(dimension):
+    if not is_whole(dimension, 1):
         raise LevelError(
             "dimension of the query",
             expected="a whole number from 1",

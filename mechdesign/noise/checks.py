@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, LevelError, quote
-from ..exact import float_at_least, fraction
+from ..exact import float_at_least, fraction, is_whole
 
 Kind = TypeVar("Kind")
 
@@ -67,7 +67,7 @@ def exactly(value: Any, subject: str, *, zero: bool = False) -> Fraction:
 
 def number_of(entries: Any) -> int:
     """A number of database entries, or a :class:`LevelError`."""
-    if not whole(entries):
+    if not is_whole(entries, 1):
         raise LevelError(
             "number of entries",
             expected="a whole number from 1",
@@ -103,12 +103,6 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (float, Decimal, np.generic)) else float(value)
 
 
-def whole(value: Any, least: int = 1) -> bool:
-    """Whether a value is a whole number from ``least``; ``True`` is none."""
-    good = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-    return good and bool(value >= least)
-
-
 def checked(
     value: Any, kind: type[Kind], subject: str, remedy: str, error: type[InputError] = LevelError
 ) -> Kind:
@@ -128,16 +122,6 @@ def called(value: Any, subject: str) -> Any:
         got=shown(value),
         remedy="pass for example float, or lambda label: label[0]",
     )
-
-
-def listed(values: Any, subject: str, expected: str, remedy: str) -> list[Any]:
-    """The members of a collection, which a single text is not."""
-    try:
-        if not isinstance(values, (str, bytes)):
-            return list(values)
-    except TypeError:
-        pass
-    raise LevelError(subject, expected=expected, got=shown(values), remedy=remedy)
 
 
 def shown(value: Any) -> str:

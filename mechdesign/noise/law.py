@@ -255,7 +255,7 @@ class Law:
 
             mean, error = _integral([partial(change, place) for place in places])
             return math.log1p(mean), error + 8 * _ULP * abs(mean)
-        # Relative to the largest value seen on a first grid, near enough to the largest there is.
+        # Relative to the largest value found on a first grid, near enough to the largest there is.
         first = (np.arange(_NODES * _PANELS) + 0.5) / (_NODES * _PANELS)
         shift = max(float(sum(powers_at(place, first)).max()) for place in places)
 

@@ -175,21 +175,21 @@ def _convex(rng: Generator) -> Claims:
 def _conditional(rng: Generator) -> Claims:
     prior = some_prior(rng)
     side = some_mechanism(rng, prior, 2)
-    by_fact = {z: some_mechanism(rng, prior, 3) for z in side.outputs}
+    by_side = {z: some_mechanism(rng, prior, 3) for z in side.outputs}
     z = side.outputs[int(rng.integers(2))]
     known = condition(prior, side, z)
     for averse in (False, True):
-        found = conditional_outcome_leakage(by_fact, prior, side, z, risk_averse=averse)
+        found = conditional_outcome_leakage(by_side, prior, side, z, risk_averse=averse)
         yield at_least(float(found.min()), 0.0, "non-negative")
         feature = some_feature(rng, prior)
         yield from both_sides(
-            pre_processing(by_fact[z], known, feature, risk_averse=averse), "pre-processing"
+            pre_processing(by_side[z], known, feature, risk_averse=averse), "pre-processing"
         )
-        channel = Mechanism(some_kernel(rng, 3, 2), by_fact[z].outputs)
+        channel = Mechanism(some_kernel(rng, 3, 2), by_side[z].outputs)
         yield from both_sides(
-            post_processing(by_fact[z], channel, known, risk_averse=averse), "post-processing"
+            post_processing(by_side[z], channel, known, risk_averse=averse), "post-processing"
         )
-        lift = by_fact[z].posterior(known) / known.probabilities[:, None]
+        lift = by_side[z].posterior(known) / known.probabilities[:, None]
         direct = -np.log(lift.min(axis=0)) if averse else np.log(lift.max(axis=0))
         yield at_most(float(np.abs(found - direct).max()), 0.0, "from the posterior")
 

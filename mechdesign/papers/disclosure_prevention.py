@@ -475,7 +475,7 @@ def _figure(rng: Generator) -> Claims:
 _SHRINK = 1e-11
 
 
-def _instance(rng: Generator, independent: bool = False) -> tuple[Mechanism, Database]:
+def _some_release(rng: Generator, independent: bool = False) -> tuple[Mechanism, Database]:
     size, entries = (int(v) for v in ((2, 2), (3, 2), (2, 3))[rng.integers(3)])
     shape = (size,) * entries
     if independent:
@@ -506,7 +506,7 @@ def _supremum(
     independent: bool = False,
 ) -> Claims:
     """A privacy level is the supremum of a leakage over priors; limiting priors come near it."""
-    mechanism, database = _instance(rng, independent)
+    mechanism, database = _some_release(rng, independent)
     found = as_pml(mechanism, database, _SHRINK)
     apart = 1 if found.notion == "differential privacy" else database.entries
     claimed, near = _pairs(mechanism, database, apart), found.approaches[which]
@@ -568,7 +568,7 @@ def _dp_entries(rng: Generator) -> Claims:
     conditions="finite alphabets, a mechanism that is not constant",
 )
 def _not_attained(rng: Generator) -> Claims:
-    mechanism, database = _instance(rng)
+    mechanism, database = _some_release(rng)
     level = dp_level(mechanism, database)
     yield holds(float(conditional_leakage(mechanism, database).max()) < level, "random prior")
     for near in dp_as_pml(mechanism, database, 1e-4).approaches:
@@ -640,7 +640,7 @@ def _free_lunch_entries(rng: Generator) -> Claims:
     conditions="finite alphabets, any joint prior",
 )
 def _entries(rng: Generator) -> Claims:
-    mechanism, database = _instance(rng)
+    mechanism, database = _some_release(rng)
     found, whole = entry_leakage(mechanism, database), outcome_leakage(mechanism, database.prior)
     for i in range(database.entries):
         yield at_most(float((found[i] - whole).max()), 0.0, "pre-processing")

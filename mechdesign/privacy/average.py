@@ -1,4 +1,4 @@
-"""Average and approximate notions: they limit a sum over outcomes, so a rare outcome may tell all.
+"""Average and approximate notions: they limit a sum over outcomes, so a rare one may disclose all.
 
 They are convex and keep under post-processing, but they are no bounds on likelihood ratios. There
 is no (ε, δ)-PML here on purpose: neither definition by analogy with differential privacy keeps
@@ -53,6 +53,9 @@ class MaximalLeakage(AverageNotion):
 
     epsilon: float
     references: ClassVar = ("Issa2020",)
+    adds_up: ClassVar = True
+    below_ratio: ClassVar = True
+    below_size: ClassVar = True
 
     @property
     def covers_zero_mass(self) -> bool:
@@ -60,7 +63,7 @@ class MaximalLeakage(AverageNotion):
         return False
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "On average over reports, the chance of guessing any function of the secret is "
@@ -93,6 +96,8 @@ class MaximalCostLeakage(AverageNotion):
 
     epsilon: float
     references: ClassVar = ("Issa2020",)
+    adds_up: ClassVar = True
+    below_ratio: ClassVar = True
 
     @property
     def covers_zero_mass(self) -> bool:
@@ -100,7 +105,7 @@ class MaximalCostLeakage(AverageNotion):
         return False
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "On average over reports, the least that an adversary must expect of any non-negative "
@@ -125,6 +130,9 @@ class MaximalCostLeakage(AverageNotion):
 class _InformationNotion(AverageNotion, register=False):
     """What the notions by mutual information share."""
 
+    below_ratio: ClassVar = True
+    below_size: ClassVar = True
+
     @property
     def covers_zero_mass(self) -> bool:
         """No: only symbols of positive mass count."""
@@ -146,9 +154,10 @@ class MIPrivacy(_InformationNotion):
 
     epsilon: float
     references: ClassVar = ("WangYingZhang2016",)
+    adds_up: ClassVar = True
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             f"On average a report tells at most {self.epsilon:g} nats "
@@ -210,7 +219,7 @@ class MIPufferfish(_InformationNotion):
     references: ClassVar = ("NuradhaGoldfeld2023", "CuffYu2016")
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             f"On average a report tells at most {self.epsilon:g} nats about each private feature, "
@@ -316,6 +325,8 @@ class ApproximateLDP(DeltaNotion):
     needs: ClassVar = ("delta",)
     written: ClassVar = (float,)
     references: ClassVar = ("Dwork2006Our",)
+    below_ratio: ClassVar = True
+    uses_prior: ClassVar = False
 
     @property
     def covers_zero_mass(self) -> bool:
@@ -323,12 +334,12 @@ class ApproximateLDP(DeltaNotion):
         return False
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "For every set of reports and any two values, the chance under the one is at most that "
             f"under the other times {factor(self.epsilon)}, plus {self.delta:g}. What lies within "
-            "the added chance may tell all."
+            "the added chance may disclose the secret."
         )
 
     def sums(self, prior: Prior) -> list[SumConstraint]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LevelError, PriorError, is_iterable, quote
-from ..exact import fraction
+from ..exact import fraction, is_whole
 from ..prior import Prior
 from .constraint import Bound, Hypotheses
 from .notion import LikelihoodBound, factor
@@ -39,10 +39,7 @@ def counts_of(entries: int, values: int = 2) -> list[Any]:
     >>> counts_of(2), counts_of(2, 3)[:3]
     ([0, 1, 2], [(2, 0, 0), (1, 1, 0), (1, 0, 1)])
     """
-    whole = all(
-        isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in (entries, values)
-    )
-    if not whole or entries < 1 or values < 2:
+    if not is_whole(entries, 1) or not is_whole(values, 2):
         raise PriorError(
             "database",
             expected="at least one entry and two values",
@@ -203,7 +200,7 @@ class EntryPML(LikelihoodBound):
     references: ClassVar = ("SaeidianDisclosure",)
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             f"Whatever an adversary wants to know of one of the {self.entries} entries, no report "

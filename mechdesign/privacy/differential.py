@@ -41,9 +41,10 @@ class LDP(LikelihoodBound):
 
     epsilon: float
     references: ClassVar[tuple[str, ...]] = ("Duchi2013", "Kairouz2016", "GrosseID")
+    uses_prior: ClassVar = False
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "No report changes the odds between any two values by more than "
@@ -108,9 +109,10 @@ class DP(LikelihoodBound):
     needs: ClassVar = ("neighbours",)
     written: ClassVar = (str,)
     references: ClassVar = ("Dwork2006", "GhoshRoughgardenSundararajan2012")
+    uses_prior: ClassVar = False
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "No report changes the odds between two neighbouring inputs by more than "
@@ -186,9 +188,10 @@ class MetricPrivacy(LikelihoodBound):
     needs: ClassVar = ("distances",)
     written: ClassVar = (str,)
     references: ClassVar = ("Chatzikokolakis2013",)
+    uses_prior: ClassVar = False
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "No report changes the odds between two inputs at distance 1 by more than "

@@ -55,9 +55,9 @@ def checked_feature(
             for x, row in zip(channel.inputs, channel.weights, strict=True)
         }
     if isinstance(feature, Mapping):
-        items: Iterable[Any] = feature.items()
+        rows: Iterable[Any] = feature.items()
     elif isinstance(feature, tuple) and all(isinstance(p, tuple) and len(p) == 2 for p in feature):
-        items = ((label, dict(row)) for label, row in feature)
+        rows = ((label, dict(row)) for label, row in feature)
     else:
         raise error(
             subject,
@@ -66,7 +66,7 @@ def checked_feature(
             remedy="write {'symbol': 'value', ...}; from_function tabulates a function of labels",
         )
     table = {}
-    for label, content in items:
+    for label, content in rows:
         try:
             masses = content if isinstance(content, Mapping) else {content: 1}
         except TypeError:
@@ -337,7 +337,7 @@ class FeaturePML(_OfFeature):
     references: ClassVar = ("Saeidian2023PML", "SaeidianDisclosure")
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "Whatever an adversary wants to know of the feature, no report multiplies what they "
@@ -364,7 +364,7 @@ class FeaturePMC(_OfFeature):
     references: ClassVar = ("SaeidianPMC",)
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "Whatever non-negative cost an adversary has of missing the feature, no report divides "
@@ -440,7 +440,7 @@ class ConditionalPML(_GivenSide):
     references: ClassVar = ("Saeidian2023PML",)
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "An adversary who knows the side information already multiplies what they can expect "
@@ -467,7 +467,7 @@ class ConditionalPMC(_GivenSide):
     references: ClassVar = ("SaeidianPMC",)
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "An adversary who knows the side information already divides any non-negative cost by "

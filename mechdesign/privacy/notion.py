@@ -19,6 +19,7 @@ from ..exact import Verdict
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
+from ..registry import keep_former_name
 from ..registry import register as register_class
 from .constraint import Bound, BoundCheck, check_bound
 from .rows import ConeRows, cone_rows
@@ -62,12 +63,12 @@ class Worst:
 
     @property
     def about(self) -> str:
-        """The pair of hypotheses in words."""
+        """The pair of hypotheses as text."""
         return f"{self.over} against {self.under}"
 
     @property
     def shown(self) -> str:
-        """The level in words: a number of nats, or that it is infinite."""
+        """The level as text: a number of nats, or that it is infinite."""
         return "infinite" if self.level == math.inf else f"{self.level:.12g} nats"
 
 
@@ -116,9 +117,12 @@ class PrivacyNotion(ABC):
     written: ClassVar[tuple[Callable[[str], Any], ...]] = ()
     #: Whether audits list the notion unasked.
     by_default: ClassVar[bool] = True
+    #: Whether it takes the prior to check a kernel; else the verdict is one for all full priors.
+    uses_prior: ClassVar[bool] = True
 
     def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
+        keep_former_name(cls, "description", "in_words")
         if register:
             register_class(cls, NOTIONS, "privacy notion", LevelError)
 
@@ -182,23 +186,26 @@ class PrivacyNotion(ABC):
         return False
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What the guarantee promises about an adversary, in a sentence or two.
 
         Notions say this themselves; otherwise it is the first line of their documentation.
         """
         text = inspect.cleandoc(type(self).__doc__ or "").split("\n\n")[0].replace("\n", " ")
         own = text and not text.startswith(f"{type(self).__name__}(")
-        return text if own else f"{self}: nothing is said of it in words."
+        return text if own else f"{self}: it has no description."
+
+    #: The former name of :attr:`description`.
+    in_words = description
 
     @property
     def spec(self) -> str:
         """How the notion is written on the command line, such as ``pml:0.5``."""
-        words = [repr(level) for level in self.levels]
-        words += [
+        parts = [repr(level) for level in self.levels]
+        parts += [
             str(getattr(self, name)) for name, _ in zip(self.needs, self.written, strict=False)
         ]
-        return f"{type(self).__name__.lower()}:{','.join(words)}"
+        return f"{type(self).__name__.lower()}:{','.join(parts)}"
 
     def __str__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{level:.6g}' for level in self.levels)})"
@@ -286,9 +293,17 @@ class AverageNotion(PrivacyNotion, register=False):
 
     A subclass gives :meth:`sums`, which are compiled and exactly checked, and a measurement of its
     own: :meth:`leakage`, the share of each outcome, and :meth:`measure`, the level.
+
+    What a class says of its level bounds the level of many reports, independent given the secret.
     """
 
     by_default: ClassVar[bool] = False
+    #: Whether it is at most the sum of those of the single reports.
+    adds_up: ClassVar[bool] = False
+    #: Whether it is at most the logarithm of the largest likelihood ratio of two symbols.
+    below_ratio: ClassVar[bool] = False
+    #: Whether it is at most the logarithm of the number of symbols.
+    below_size: ClassVar[bool] = False
 
     @property
     def covers_zero_mass(self) -> bool:
@@ -379,7 +394,7 @@ def _excess(bound: Bound, check: BoundCheck) -> float:
 
 
 def factor(level: float) -> str:
-    """The factor e^level in words, rounded up.
+    """The factor e^level as text, rounded up.
 
     >>> factor(0.5), factor(0.0), factor(math.inf)
     ('a factor 1.649 (e^0.5)', 'a factor 1, so not at all', 'an unbounded factor')
@@ -433,19 +448,19 @@ def parse_notion(spec: str) -> PrivacyNotion:
         cls = find_notion(name)
     count = len(cls.level_fields)
     wanted = [f"{count} level{'s' if count > 1 else ''}", *cls.needs]
-    words = [w.strip() for w in rest.split(",")] if rest.strip() else []
+    parts = [part.strip() for part in rest.split(",")] if rest.strip() else []
     example = f"{name}:{','.join(['0.5'] * count + [n.upper() for n in cls.needs])}"
-    if not colon or len(words) != count + len(cls.needs):
+    if not colon or len(parts) != count + len(cls.needs):
         raise LevelError(
             f"privacy notion {name}",
             expected=f"{' and '.join(wanted)}, as in {example}",
             got=quote(spec),
             remedy="write the levels in nats after a colon",
         )
-    levels = [_read(float, word, example, "a number of nats") for word in words[:count]]
+    levels = [_read(float, word, example, "a number of nats") for word in parts[:count]]
     more = [
         _read(read, word, example, f"{'a whole number' if read is int else 'a number'} for {need}")
-        for read, word, need in zip(cls.written, words[count:], cls.needs, strict=True)
+        for read, word, need in zip(cls.written, parts[count:], cls.needs, strict=True)
     ]
     return cls(*levels, *more) if more else cls.at(*levels)
 
@@ -456,7 +471,7 @@ def _read(kind: Callable[[str], Any], word: str, example: str, expected: str) ->
             raise ValueError
         found = kind(word)
         if kind is float and math.isinf(found) and "inf" not in word.lower():
-            raise ValueError  # no limit at all is asked for in so many words
+            raise ValueError  # no limit at all is asked for by that name
         return found
     except ValueError:
         raise LevelError(

@@ -55,7 +55,7 @@ class PML(LikelihoodBound):
     references: ClassVar = ("Saeidian2023PML", "GrosseID", "SaeidianDisclosure")
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "Whatever an adversary is after (the secret, any function of it, any non-negative gain "
@@ -87,7 +87,7 @@ class PMC(LikelihoodBound):
     references: ClassVar = ("SaeidianPMC", "GrosseID")
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "Whatever non-negative cost an adversary wants to keep low (missing the secret, a "
@@ -115,7 +115,7 @@ class LIP(LikelihoodBound):
     references: ClassVar = ("Jiang2020", "duPinCalmon2012", "GrosseID")
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "After every report each value is at most so many times more or less likely than "
@@ -146,7 +146,7 @@ class ALIP(LikelihoodBound):
     references: ClassVar = ("Zarrabian2022", "Zarrabian2023", "GrosseID")
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             f"After every report no value is more likely than before by more than "

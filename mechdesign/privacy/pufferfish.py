@@ -68,7 +68,7 @@ class Pufferfish(LikelihoodBound):
     references: ClassVar = ("KiferMachanavajjhala2014", "NuradhaGoldfeld2023", "Zhang2020")
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "No report changes the odds between two secrets of a pair by more than "
@@ -234,16 +234,17 @@ class ApproximatePufferfish(DeltaNotion):
     secrets: Any
     pairs: Any = None
     priors: Any = None
+    below_ratio: ClassVar = True
     needs: ClassVar = ("delta", "secrets")
     references: ClassVar = ("NuradhaGoldfeld2023",)
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "For every set of reports and both secrets of a pair, the chance under the one is at "
             f"most that under the other times {factor(self.epsilon)}, plus {self.delta:g}, under "
-            "any of the priors named. What lies within the added chance may tell all."
+            "any of the priors named. What lies within the added chance may disclose the secret."
         )
 
     def __post_init__(self) -> None:
@@ -303,15 +304,15 @@ def _checked_secrets(secrets: Any) -> tuple[tuple[str, tuple[tuple[Label, Any], 
             if isinstance(content, (str, bytes)):
                 raise TypeError
             if isinstance(content, Mapping):
-                items = [(tidy(label), chance) for label, chance in content.items()]
+                chances = [(tidy(label), chance) for label, chance in content.items()]
             elif not isinstance(secrets, Mapping):
-                items = [(tidy(label), chance) for label, chance in content]
+                chances = [(tidy(label), chance) for label, chance in content]
             else:
-                items = [(tidy(label), 1) for label in content]
-            if not items or not all(0 <= fraction(chance) <= 1 for _, chance in items):
+                chances = [(tidy(label), 1) for label in content]
+            if not chances or not all(0 <= fraction(chance) <= 1 for _, chance in chances):
                 raise TypeError
-            hash(tuple(items))
-            found.append((str(name), tuple(items)))
+            hash(tuple(chances))
+            found.append((str(name), tuple(chances)))
     except (TypeError, ValueError, OverflowError):
         found = []
     if not found or len({name for name, _ in found}) != len(found):

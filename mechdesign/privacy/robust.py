@@ -56,7 +56,7 @@ class RobustPML(LikelihoodBound):
     references: ClassVar = ("SaeidianDisclosure", "Weissman2003")
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What it promises about an adversary."""
         return (
             "For every prior of the set: whatever an adversary is after, no report multiplies what "
@@ -92,7 +92,7 @@ class RobustPML(LikelihoodBound):
         Parameters
         ----------
         counts : mapping or series of counts of n independent draws of the secret
-            Labels that were possible but not seen need a count of 0.
+            Labels that were possible but not observed need a count of 0.
         confidence : float
             With at least this probability over the draws, :func:`confidence_radius` is large enough
             and the guarantee is one for the true prior, whatever it is.

@@ -27,7 +27,7 @@ from .constraint import Bound, Group, Rounding
 from .prior_sets import PriorSet
 
 _UNIT = 2.0**-52
-# Rounding that a level computed from logarithms in floats is raised by.
+# Rounding that a level computed from logarithms in floats is rounded up by.
 _LOG_SLACK = 1e-11
 
 Array = NDArray[np.float64]
@@ -162,12 +162,12 @@ class ConeRows(ABC):
         """What each row stands for."""
 
     @abstractmethod
-    def matrix(self, rounding: Rounding) -> Any:
-        """The rows over (k, t), a SciPy sparse array of shape ``(R, n + auxiliaries)``."""
+    def matrix(self) -> Any:
+        """The rows over (k, t) inside e^ε, a SciPy sparse array, ``(R, n + auxiliaries)``."""
 
     @abstractmethod
     def split(self, duals: Array) -> Multipliers:
-        """Dual variables, from those of the rows of ``matrix(Rounding.INSIDE)``, ``(R, M)``."""
+        """Dual variables, from those of the rows of :meth:`matrix`, ``(R, M)``."""
 
     @abstractmethod
     def no_duals(self, outputs: int) -> Multipliers:
@@ -258,14 +258,14 @@ class AllPairs(ConeRows):
             *(f"smallest likelihood, {name}" for name in self._under.names),
         )
 
-    def matrix(self, rounding: Rounding) -> Any:
+    def matrix(self) -> Any:
         """The μ, then the ν."""
         from scipy import sparse
 
         over, under = self._over.matrix.tocoo(), self._under.matrix.tocoo()
         a, b, n = len(self._over), len(self._under), self.size
         auxiliary = np.full(a + b, n)
-        inverse = 1 / self._bound.factors(rounding)[0]
+        inverse = 1 / self._bound.factors(Rounding.INSIDE)[0]
         values = over.data, -under.data, np.full(a, -1.0), np.full(b, inverse)
         rows = over.coords[0], under.coords[0] + a, np.arange(a + b)
         columns = over.coords[1], under.coords[1], auxiliary
@@ -327,7 +327,7 @@ class AllPairs(ConeRows):
 
     def implied_level(self, ratios: Iterable[Array]) -> float:
         """The largest over all pairs."""
-        return float(_raised(np.array([self._implied(ratios).max()]))[0])
+        return float(_rounded_up(np.array([self._implied(ratios).max()]))[0])
 
 
 class Matched(ConeRows):
@@ -356,11 +356,11 @@ class Matched(ConeRows):
     def _factors(self, rounding: Rounding) -> Array:
         return np.broadcast_to(self._bound.factors(rounding), len(self._over))
 
-    def matrix(self, rounding: Rounding) -> Any:
+    def matrix(self) -> Any:
         """A row for every pair."""
         from scipy import sparse
 
-        scaled = sparse.diags_array(1 / self._factors(rounding)) @ self._over.matrix
+        scaled = sparse.diags_array(1 / self._factors(Rounding.INSIDE)) @ self._over.matrix
         return (scaled - self._under.matrix).tocsr()
 
     def split(self, duals: Array) -> Multipliers:
@@ -410,7 +410,7 @@ class Matched(ConeRows):
 
     def implied_level(self, ratios: Iterable[Array]) -> float:
         """The largest over the pairs, each divided by its scale."""
-        found = _raised(np.diagonal(self._implied(ratios)).copy())
+        found = _rounded_up(np.diagonal(self._implied(ratios)).copy())
         scales = np.array([float(s) for s in self._bound.scales or [1.0] * len(found)])
         free = scales == 0
         each = found / np.where(free, 1.0, scales)
@@ -519,8 +519,8 @@ def _nonnegative(weights: Array) -> Array:
     return np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0)
 
 
-def _raised(levels: Array) -> Array:
-    """Levels raised by the rounding of the logarithms in them."""
+def _rounded_up(levels: Array) -> Array:
+    """Levels at or above the true ones, whatever the logarithms in them were rounded to."""
     return np.where(
         levels > _LOG_SLACK, levels * (1 + _LOG_SLACK) + _LOG_SLACK, levels + 2 * _LOG_SLACK
     )
@@ -559,11 +559,11 @@ class AgainstSet(AllPairs):
             *(f"smallest likelihood over {name}, row {i}" for i in range(count)),
         )
 
-    def matrix(self, rounding: Rounding) -> Any:
+    def matrix(self) -> Any:
         """The μ, then the rows of the set."""
         from scipy import sparse
 
-        left, right = self._set.rows(1 / self._bound.factors(rounding)[0])
+        left, right = self._set.rows(1 / self._bound.factors(Rounding.INSIDE)[0])
         others = sparse.csr_array((len(self._over), right.shape[1] - 1))
         over = sparse.hstack([self._over.matrix, _column(len(self._over), -1.0), others])
         return sparse.vstack([over, sparse.hstack([left, right])]).tocsr()

@@ -20,7 +20,6 @@ import numpy as np
 from ..errors import CountsWarning, DataError, InputError, StorageError, quote, warn
 from ..files import Claim, check_writable, claimed, noticed_interrupts
 from ..progress import counter
-from ..published import needs_prior
 from ..tables import is_missing
 from ._identifiability import warn_of_untold
 from .adapters import column_reader, privatize_batch, reported_schema
@@ -269,7 +268,7 @@ def _warn_of_counts(survey: _Survey, column: str, item: Any) -> None:
     most = _ROUNDING * prior.total * total
     pairs = zip(survey.counts, prior.weights, strict=True)
     if all(abs(count * prior.total - weight * total) <= most for count, weight in pairs):
-        fitted = any(map(needs_prior, item.notions))
+        fitted = any(notion.uses_prior for notion in item.notions)
         warn(
             f"the design was made from the counts of this very column {column!r}, and "
             "its file holds them exactly, which no notion covers; keep it to yourself, and "

@@ -15,8 +15,8 @@ from ..certificate.certificate import (
     Certificate,
     certify,
     examine,
-    gap_in_words,
     gap_out_of,
+    gap_text,
     serves_all,
 )
 from ..errors import (
@@ -46,7 +46,7 @@ from .method import Candidate, Duals, Method
 from .problem import Problem, state_problem
 from .program import LinearProgram
 
-# Gaps and repair losses above this are worth another method on at most so many entries, and on
+# Gaps and repair losses above this call for another method on at most so many entries, and on
 # more where the design would not count as optimal.
 _SHARP = 1e-8
 _SHARPEN_ENTRIES = 20_000
@@ -142,9 +142,7 @@ class Design:
     @property
     def status(self) -> str:
         """``"optimal"`` when the gap is at most 1e-6, else ``"private, gap …"``."""
-        return (
-            "optimal" if self.certificate.is_optimal else f"private, gap {gap_in_words(self.gap)}"
-        )
+        return "optimal" if self.certificate.is_optimal else f"private, gap {gap_text(self.gap)}"
 
     def __repr__(self) -> str:
         asked = ", ".join(str(notion) for notion in self.notions)
@@ -181,7 +179,7 @@ def agreement_lines(found: Design) -> list[str]:
         f"{row.method}: failed, {row.note}"
         if row.value is None
         else f"{row.method}: value {row.value:.12g}, bound {row.bound:.12g}, "
-        f"gap {gap_in_words(row.gap if row.gap is not None else UNKNOWN)}"
+        f"gap {gap_text(row.gap if row.gap is not None else UNKNOWN)}"
         for row in found.agreement
     ]
     if found.methods_agree is not None:
@@ -265,33 +263,33 @@ def explain(
 
 
 def run_solver(
-    problem: Problem, solver: str | Method, neighbour: tuple[str, Candidate] | None = None
+    problem: Problem, solver: str | Method, start: tuple[str, Candidate] | None = None
 ) -> tuple[Design, tuple[str, Candidate]]:
-    """Solve with the method that ``solver`` asks for; also returns what neighbours can use.
+    """Solve with the method that ``solver`` asks for; also returns what warm starts can use.
 
     With ``"auto"`` a method that fails gives way to the next, and a design that is not tight is
     improved with others.
     """
     choice = choose(problem, solver)
-    near = neighbour[1] if neighbour is not None and neighbour[0] == choice.method.name else None
+    warm = start[1] if start is not None and start[0] == choice.method.name else None
     while True:
         try:
-            found, candidate = _run_choice(problem, choice, near)
+            found, candidate = _run_choice(problem, choice, warm)
             break
         except (SolverError, CertificateError):
             if solver != "auto" or not choice.also:
                 raise
             refused = {**choice.refusals, choice.method.name: "it failed"}
-            choice, near = Choice(find_method(choice.also[0]), refused, choice.also[1:]), None
+            choice, warm = Choice(find_method(choice.also[0]), refused, choice.also[1:]), None
     if solver == "auto":
         found = _improved(problem, found)
     return found, (choice.method.name, candidate)
 
 
 def _run_choice(
-    problem: Problem, choice: Choice, neighbour: Candidate | None = None
+    problem: Problem, choice: Choice, start: Candidate | None = None
 ) -> tuple[Design, Candidate]:
-    candidate = _solve(problem, choice, neighbour)
+    candidate = _solve(problem, choice, start)
     mechanism, certificate = certify(problem, candidate)
     found = Design(
         mechanism,
@@ -331,15 +329,15 @@ def confirmed_solver(name: str) -> str:
     return name if _SOLVERS.fullmatch(name) else UNKNOWN_METHOD
 
 
-def _solve(problem: Problem, choice: Choice, neighbour: Candidate | None) -> Candidate:
+def _solve(problem: Problem, choice: Choice, start: Candidate | None) -> Candidate:
     """The method's answer; of gains far from zero it is asked for the differences."""
     program = problem.program
     shifted = program.for_solvers if isinstance(program, LinearProgram) else None
     asked = program if shifted is None else shifted.program
-    if neighbour is None:
+    if start is None:
         candidate = choice.method.solve(asked)
     else:
-        candidate = choice.method.solve_near(asked, neighbour)
+        candidate = choice.method.warm_solve(asked, start)
     if not (isinstance(candidate, Candidate) and isinstance(candidate.duals, Duals)):
         got = candidate.duals if isinstance(candidate, Candidate) else candidate
         raise SolverError(

@@ -43,7 +43,7 @@ class Extremal:
     ----------
     mechanism : the kernel, exactly private
     name : of the closed form
-    optimal_for : utilities that no private kernel serves better, in words
+    optimal_for : utilities that no private kernel serves better, as text
     condition : under which that holds, checked for this prior and level
     source : key into the bibliography; empty where it was derived for this project
     """

@@ -135,9 +135,9 @@ class Walk:
 
     def __init__(self, solver: str | Method) -> None:
         self._solver = solver
-        self._neighbour: tuple[str, Candidate] | None = None
+        self._start: tuple[str, Candidate] | None = None
 
     def step(self, problem: Problem) -> Design:
         """The next design."""
-        found, self._neighbour = run_solver(problem, self._solver, self._neighbour)
+        found, self._start = run_solver(problem, self._solver, self._start)
         return found

@@ -38,7 +38,6 @@ _TWO_SIDED: tuple[Shape, ...] = (
     "ratio",
     "lift and ratio",
 )
-_LIFT: tuple[Shape, ...] = ("upper lift", "lower lift", "lift", "lift and ratio")
 
 
 class Unconstrained(Method):

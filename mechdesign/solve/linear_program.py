@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..privacy.constraint import Rounding
 from ..privacy.sums import ConicRows, Epigraph, SumDuals
 from .method import Duals
 from .program import LinearProgram
@@ -95,7 +94,7 @@ def compile_program(program: LinearProgram) -> SparseProgram:
 
     n, m = program.shape
     auxiliaries = program.cone.auxiliaries
-    block, size = program.cone.matrix(Rounding.INSIDE), n + auxiliaries
+    block, size = program.cone.matrix(), n + auxiliaries
     identity = sparse.hstack([sparse.eye_array(n), sparse.csr_array((n, auxiliaries))])
     shift = program.objective.max(axis=1)
     shifted = program.objective - shift[:, None]

@@ -67,7 +67,7 @@ class Candidate:
     kernel : ``(n, M)`` kernel on the symbols of the program, feasible up to the method's accuracy
     duals : what the upper bound is recomputed from
     solver : what computed it, for the record
-    details : facts worth keeping, such as iterations
+    details : what else is known of the run, such as iterations
     warm_start : where the method may start for nearby levels; means nothing to others
     """
 
@@ -209,6 +209,6 @@ class Method(ABC):
     def solve(self, program: Any) -> Candidate:
         """Solve a program that was not refused. Raises :class:`SolverError`."""
 
-    def solve_near(self, program: Any, neighbour: Candidate) -> Candidate:
+    def warm_solve(self, program: Any, start: Candidate) -> Candidate:
         """Solve with a warm start from the solution for nearby levels, where that helps."""
         return self.solve(program)

@@ -152,16 +152,16 @@ class Cone:
         """What each row stands for."""
         return tuple(label for part in self.parts for label in part.labels)
 
-    def matrix(self, rounding: Rounding) -> Any:
-        """Sparse rows over (k, t) with rows @ (k, t) ≤ 0 for some auxiliary variables t ≥ 0."""
+    def matrix(self) -> Any:
+        """Sparse rows over (k, t) inside e^ε: rows @ (k, t) ≤ 0 for some auxiliary t ≥ 0."""
         from scipy import sparse
 
         if len(self.parts) == 1:
-            return self.parts[0].matrix(rounding)
+            return self.parts[0].matrix()
         n, above, before = len(self.prior), 0, 0
         data, rows, columns = [np.zeros(0)], [np.zeros(0, int)], [np.zeros(0, int)]
         for part in self.parts:
-            found = part.matrix(rounding).tocoo()
+            found = part.matrix().tocoo()
             row, column = found.coords
             data.append(found.data)
             rows.append(row + above)

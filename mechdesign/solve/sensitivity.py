@@ -22,7 +22,6 @@ from ..certificate.bounds import clamped_prices, price_bound, priced_sums, suppo
 from ..certificate.shape import sides_outside
 from ..errors import InputError, SolverError, quote
 from ..labels import Label, shorten
-from ..privacy.constraint import Rounding
 from ..privacy.notion import PrivacyNotion
 from ..privacy.rows import Multipliers
 from ..privacy.sums import SumConstraint, SumDuals
@@ -66,7 +65,7 @@ class PricedConstraint:
 
     @property
     def about(self) -> str:
-        """The pair of hypotheses in words."""
+        """The pair of hypotheses as text."""
         return f"{self.over} against {self.under}"
 
     @property
@@ -76,7 +75,7 @@ class PricedConstraint:
 
 
 def name_level(notion: PrivacyNotion, field: str) -> str:
-    """A level of a notion in words."""
+    """A level of a notion as text."""
     return str(notion) if len(notion.level_fields) == 1 else f"{notion} {field}"
 
 
@@ -340,7 +339,7 @@ def _recovered(program: LinearProgram, prices: Array, outputs: NDArray[np.intp])
     p = program.prior.probabilities
     # Moved along p until nothing is gained.
     best = best + p * float(supports(program.objective - best[:, None], p, sides).max())
-    rows = program.cone.matrix(Rounding.INSIDE)
+    rows = program.cone.matrix()
     duals = np.zeros((rows.shape[0], program.shape[1]))
     if rows.shape[0]:
         residual = (program.objective - best[:, None])[:, outputs]

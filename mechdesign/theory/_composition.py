@@ -21,39 +21,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, KernelError, LevelError, quote
-from ..exact import float_at_least
-from ..mechanism import Mechanism
+from ..errors import InputError, KernelError, LevelError, listed, quote
+from ..exact import float_at_least, is_whole
+from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
-from ..privacy import (
-    DP,
-    LDP,
-    PMC,
-    PML,
-    ApproximateLDP,
-    ApproximatePufferfish,
-    LikelihoodBound,
-    MaximalCostLeakage,
-    MaximalLeakage,
-    MetricPrivacy,
-    MIPrivacy,
-    MIPufferfish,
-    PrivacyNotion,
-)
+from ..privacy import LDP, PMC, PML, AverageNotion, LikelihoodBound, PrivacyNotion
 from ..privacy.notion import as_notions
 from ..privacy.rows import cone_rows
 from .disclosure import leakage_capacity
-from .leakage import TwoSides, as_mechanism, condition, outcome_leakage, quiet_prior
+from .leakage import TwoSides, condition, outcome_leakage, quiet_prior
 from .rules import Setting, log_above
-from .validation import listed, whole
+from .validation import whole
 
-# Notions that compare symbols only: their levels add up, whatever the prior.
-_OF_SYMBOLS = (LDP, DP, MetricPrivacy)
-_WITHOUT_PRIOR = (*_OF_SYMBOLS, ApproximateLDP)
-# Levels that are at most the sum of those of single reports, as these are independent given X,
-# and levels that are at most the logarithm of the largest likelihood ratio.
-_ADDING = (MaximalLeakage, MaximalCostLeakage, MIPrivacy)
-_BELOW_RATIO = (*_ADDING, MIPufferfish, ApproximateLDP, ApproximatePufferfish)
 _MOST_COUNTS = 200_000
 _MOST_OUTPUTS = 1 << 16
 # Product kernels with more entries times reports are bounded, not built.
@@ -82,12 +61,12 @@ def product_of(parts: list[tuple[Mechanism, Prior]]) -> tuple[Mechanism, Prior]:
             remedy="pass [(mechanism, prior), …]",
         )
     for part, own in parts:
-        as_mechanism(part).check_prior(own)
-    mechanism, prior = as_mechanism(parts[0][0]), parts[0][1]
+        mechanism_of(part).check_prior(own)
+    mechanism, prior = mechanism_of(parts[0][0]), parts[0][1]
     for other, own in parts[1:]:
         weights = [a * b for a in prior.weights for b in own.weights]
         labels = [(a, b) for a in prior.labels for b in own.labels]
-        mechanism, prior = mechanism.product(as_mechanism(other)), quiet_prior(weights, labels)
+        mechanism, prior = mechanism.product(mechanism_of(other)), quiet_prior(weights, labels)
     return mechanism, prior
 
 
@@ -114,7 +93,7 @@ def adaptive(first: Mechanism, then: Then) -> Mechanism:
     >>> adaptive(m, {"a": m, "b": Mechanism([[1], [1]], outputs=["stop"])}).outputs
     (('a', 'a'), ('a', 'b'), ('b', 'stop'))
     """
-    first = as_mechanism(first)
+    first = mechanism_of(first)
     seconds = [_second(then, label, first) for label in first.outputs]
     bits = max(m.bits for m in seconds)
     columns, outputs = [], []
@@ -164,7 +143,7 @@ def repeated(mechanism: Mechanism, times: int) -> Mechanism:
     >>> repeated(flip, 2).kernel[0]
     array([0.0625, 0.375 , 0.5625])
     """
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     times = whole(times, "number of runs", 1, error=KernelError)
     outputs = mechanism.shape[1]
     count = math.comb(times + outputs - 1, outputs - 1)
@@ -214,7 +193,7 @@ def additivity(parts: list[tuple[Mechanism, Prior]], *, risk_averse: bool = Fals
     mechanism, prior = product_of(parts)
     total = np.zeros(1)
     for part, own in parts:
-        single = outcome_leakage(as_mechanism(part), own, risk_averse=risk_averse)
+        single = outcome_leakage(mechanism_of(part), own, risk_averse=risk_averse)
         total = (total[:, None] + single).ravel()
     # A tuple that cannot occur is uninformative, whatever its parts are.
     total = np.where(mechanism.output_distribution(prior) > 0, total, 0.0)
@@ -231,7 +210,7 @@ def composition(
     prior. The sum of the two PML (or PMC) levels is therefore no bound, even for independent
     mechanisms; see :func:`~mechdesign.theory.account`.
     """
-    first = as_mechanism(first)
+    first = mechanism_of(first)
     joint = outcome_leakage(adaptive(first, then), prior, risk_averse=risk_averse)
     alone = outcome_leakage(first, prior, risk_averse=risk_averse)
     q = first.output_distribution(prior)
@@ -259,7 +238,7 @@ def conditional_outcome_leakage(
     [SaeidianPMC] Definition 12, Corollary 2; [SaeidianDisclosure] Definition 2.5. When the
     mechanism depends on z, give a mapping or a function from z to the kernel P(Y|X, Z=z).
     """
-    channel = as_mechanism(channel, "channel of the side information")
+    channel = mechanism_of(channel, "channel of the side information")
     second = _second(mechanism, outcome, channel)
     return outcome_leakage(second, condition(prior, channel, outcome), risk_averse=risk_averse)
 
@@ -342,7 +321,7 @@ def account(
     >>> [round(level, 3) for level in found.parts], round(found.level, 3), found.adds_up
     ([0.673, 0.673], 3.912, False)
     """
-    found = [as_mechanism(m) for m in listed(mechanisms, "accounting", "mechanisms", KernelError)]
+    found = [mechanism_of(m) for m in listed(mechanisms, "accounting", "mechanisms", KernelError)]
     if not found:
         raise KernelError(
             "accounting",
@@ -387,7 +366,7 @@ def account_product(
         )
     pairs = listed(parts, "accounting", "pairs (mechanism, prior)", KernelError)
     together, prior = product_of(pairs)
-    levels = tuple(_level(as_mechanism(m), p, notion) for m, p in pairs)
+    levels = tuple(_level(mechanism_of(m), p, notion) for m, p in pairs)
     level = _level(together, prior, notion)
     return Account(notion, level, levels, _sum_above(levels), together)
 
@@ -425,7 +404,8 @@ def _level(
 def _bound(
     found: list[Mechanism], parts: tuple[float, ...], prior: Prior, notion: type[PrivacyNotion]
 ) -> float:
-    if issubclass(notion, _OF_SYMBOLS):
+    if issubclass(notion, LikelihoodBound) and not notion.uses_prior:
+        # Symbols are compared, so levels add up whatever the prior.
         return _sum_above(parts)
     if notion not in (PML, PMC):
         return math.inf if len(found) > 1 else parts[0]
@@ -493,7 +473,7 @@ class Composition:
 
 
 def compose(
-    *items: Any,
+    *mechanisms: Any,
     times: int = 1,
     prior: Prior | None = None,
     notions: Iterable[PrivacyNotion] | None = None,
@@ -502,7 +482,7 @@ def compose(
 
     Parameters
     ----------
-    items : Mechanisms or Designs with the same inputs
+    mechanisms : Mechanisms or Designs with the same inputs
         One for each report.
     times : int
         How often the whole list is reported.
@@ -527,15 +507,14 @@ def compose(
     >>> print(md.compose(flip, times=2, prior=md.Prior([.5, .5])))
     2 reports together: LDP(2.19722), PML(0.587787)
     """
-    whole_number = isinstance(times, (int, np.integer)) and not isinstance(times, bool)
-    if not items or not whole_number or not 1 <= times <= _MOST_TIMES:
+    if not mechanisms or not is_whole(times, 1, _MOST_TIMES):
         raise InputError(
             "composition",
             expected="at least one mechanism, once to 10^15 times",
-            got=f"{len(items)} mechanisms, {quote(times)} times",
+            got=f"{len(mechanisms)} mechanisms, {quote(times)} times",
             remedy="pass what was reported",
         )
-    kernels = [as_mechanism(item) for item in items]
+    kernels = [mechanism_of(one) for one in mechanisms]
     for kernel in kernels[1:]:
         if kernel.inputs != kernels[0].inputs:
             raise InputError(
@@ -547,7 +526,7 @@ def compose(
     reports = [(kernel, n * int(times)) for kernel, n in _distinct(kernels)]
     product = _product(reports)
     found = []
-    for notion, known in _asked_of(items, prior, notions):
+    for notion, known in _asked_of(mechanisms, prior, notions):
         if product is not None:
             levels = notion.check(product, known).achieved
             found.append(ComposedLevel(notion, tuple(levels), exact=True))
@@ -558,25 +537,25 @@ def compose(
 
 
 def _asked_of(
-    items: Sequence[Any], prior: Prior | None, notions: Any
+    mechanisms: Sequence[Any], prior: Prior | None, notions: Any
 ) -> list[tuple[PrivacyNotion, Prior]]:
     """Which notions are asked, and under which priors."""
-    own = dict.fromkeys(item.prior for item in items if hasattr(item, "prior"))
+    own = dict.fromkeys(one.prior for one in mechanisms if hasattr(one, "prior"))
     priors = list(own) if prior is None else [prior]
-    inputs = as_mechanism(items[0]).inputs
+    inputs = mechanism_of(mechanisms[0]).inputs
     if notions is None:
         # A public design holds no prior: notions that need none are kept, and LDP for the rest.
         found = [
-            (notion, prior or getattr(item, "prior", None), item)
-            for item in items
-            for notion in getattr(item, "notions", ())
+            (notion, prior or getattr(one, "prior", None), one)
+            for one in mechanisms
+            for notion in getattr(one, "notions", ())
         ]
         pairs = [
             (notion, known or Prior.uniform(inputs))
             for notion, known, _ in found
-            if known is not None or isinstance(notion, _WITHOUT_PRIOR)
+            if known is not None or not notion.uses_prior
         ]
-        stated = any(getattr(item, "stated", ()) for item in items)
+        stated = any(getattr(one, "stated", ()) for one in mechanisms)
         if pairs and len(pairs) == len(found) and not stated:
             return list(dict.fromkeys(pairs))
         if pairs or found or stated:
@@ -637,18 +616,16 @@ def bounded_levels(
 
 
 def _sum_bounded(notion: PrivacyNotion, reports: list[_Repeated], prior: Prior) -> float:
-    """An upper bound on the one level of an average or approximate notion; ``inf`` if unknown.
-
-    Maximal leakage, maximal cost leakage and mutual information with the secret add up at most;
-    maximal leakage and informations never exceed the logarithm of the number of symbols.
-    """
+    """An upper bound on the one level of an average or approximate notion; ``inf`` if unknown."""
     found = math.inf
-    if isinstance(notion, _BELOW_RATIO):
+    if not isinstance(notion, AverageNotion):
+        return found
+    if notion.below_ratio:
         found = float(_log_ratios(reports).max())
-    if isinstance(notion, _ADDING):
+    if notion.adds_up:
         each = [(n, notion.check(kernel, prior).achieved[0]) for kernel, n in reports]
         found = min(found, math.fsum(n * level for n, level in each))
-    if isinstance(notion, (MaximalLeakage, MIPrivacy, MIPufferfish)):
+    if notion.below_size:
         found = min(found, math.log(len(prior)))
     return found * (1 + _SLACK) + _SLACK
 

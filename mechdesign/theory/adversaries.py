@@ -21,10 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import KernelError, UtilityError, quote
 from ..labels import Label
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy.features import channel_of
-from .leakage import as_mechanism, condition, outcome_leakage, output_position
+from .leakage import condition, outcome_leakage, output_position
 from .validation import masses, number, whole
 
 #: Features with more values than this are not built unless asked for.
@@ -119,7 +119,7 @@ def observe(
     >>> round(seen.leakage, 4), round(seen.cost, 4)
     (0.4055, 0.6931)
     """
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     mechanism.check_prior(prior)
     if given is not None:
         if not isinstance(given, (tuple, list)) or len(given) != 2:
@@ -344,7 +344,7 @@ def _greedy(prior: NDArray[np.float64], lift: NDArray[np.float64], mass: float) 
 
 def gain_of_feature(feature: Mechanism) -> NDArray[np.float64]:
     """The gain P(u|x): what it leaks is what guessing U leaks ([Saeidian2023PML] Theorem 2)."""
-    return np.array(as_mechanism(feature, "feature").kernel)
+    return np.array(mechanism_of(feature, "feature").kernel)
 
 
 def feature_of_gain(seen: Observation, gain: ArrayLike) -> Mechanism:
@@ -516,7 +516,7 @@ def _least_lift(seen: Observation) -> int:
 
 def cost_of_feature(feature: Mechanism) -> NDArray[np.float64]:
     """The cost 1 − P(u|x), ``(N, U)``: its Λ_c is Λ_U ([SaeidianPMC] Theorem 2)."""
-    table = as_mechanism(feature, "feature").kernel
+    table = mechanism_of(feature, "feature").kernel
     cost = 1 - table
     for x, u in np.argwhere(table > 0.5):
         # Summed from the other values, so that a cost next to zero keeps its digits.
@@ -560,7 +560,7 @@ def reduced_cost(feature: Mechanism, cost: ArrayLike) -> NDArray[np.float64]:
     It has the same expectations before and after every outcome, so features add nothing to the
     cost-function view ([SaeidianPMC] Proposition 2).
     """
-    feature = as_mechanism(feature, "feature")
+    feature = mechanism_of(feature, "feature")
     c = _check_payoff(cost, feature.shape[1], "cost function of the feature")
     reduced: NDArray[np.float64] = feature.kernel @ c
     return reduced
@@ -664,7 +664,7 @@ def average_cost_leakage(mechanism: Mechanism, prior: Prior, cost: ArrayLike) ->
 
     What one cost contributes to maximal cost leakage ([SaeidianPMC] Definition 8).
     """
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     joint = mechanism.joint(prior)
     c = _check_payoff(cost, len(prior), "cost function")
     after = float((joint.T @ c).min(axis=1).sum())
@@ -678,7 +678,7 @@ def maximal_cost_leakage(mechanism: Mechanism, prior: Prior) -> float:
     one PMC (binary randomised response with a uniform prior), and at most
     :func:`maximal_realizable_cost`. ``inf`` when every outcome rules some symbol out.
     """
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     mechanism.check_prior(prior)
     total = math.fsum(mechanism.kernel[prior.support].min(axis=0))
     return max(0.0, -math.log(total)) if total > 0 else math.inf
@@ -692,7 +692,7 @@ def maximal_realizable_cost(mechanism: Mechanism, prior: Prior) -> float:
 def expected_cost(mechanism: Mechanism, prior: Prior) -> float:
     """E[Λ(X→Y)] in nats: the PMC of the outcome, on average."""
     costs = outcome_leakage(mechanism, prior, risk_averse=True)
-    q = as_mechanism(mechanism).output_distribution(prior)
+    q = mechanism_of(mechanism).output_distribution(prior)
     return float(q[q > 0] @ costs[q > 0])
 
 

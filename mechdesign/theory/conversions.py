@@ -133,13 +133,13 @@ class _Derived:
 
     def steps(self) -> Iterator[Step]:
         """The steps that lead here, premises first, each once."""
-        seen: dict[Step, None] = {}
+        met: dict[Step, None] = {}
         for premise in self.premises:
-            seen.update(dict.fromkeys(premise.steps()))
+            met.update(dict.fromkeys(premise.steps()))
         if self.rule != _GIVEN:
             starts = tuple(map(str, self.premises))
-            seen[Step(self.rule, self.source, starts, str(self))] = None
-        return iter(seen)
+            met[Step(self.rule, self.source, starts, str(self))] = None
+        return iter(met)
 
 
 def rounded_up(level: float, digits: int) -> str:

@@ -19,21 +19,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import DataError, KernelError, LevelError, is_iterable, quote
+from ..errors import DataError, KernelError, LevelError, is_iterable, listed, quote
 from ..exact import (
     LARGEST_LEVEL,
     Verdict,
     compare_with_exp,
     exp_lower,
+    is_whole,
     log_bounds,
     log_upper,
 )
 from ..labels import Label, check_labels, listing, tidy
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy.features import feature
-from .leakage import as_mechanism, outcome_leakage, quiet_prior
-from .validation import listed, number, whole
+from .leakage import outcome_leakage, quiet_prior
+from .validation import number, whole
 
 _MOST_DATABASES = 1 << 16
 _MOST_ENTRIES = 100_000
@@ -151,8 +152,7 @@ class Database:
         return quiet_prior(list(masses.values()), self.alphabet)
 
     def _position(self, position: int) -> int:
-        good = isinstance(position, (int, np.integer)) and not isinstance(position, bool)
-        if not good or not 0 <= position < self.entries:
+        if not is_whole(position, 0, self.entries - 1):
             raise DataError(
                 "position of an entry",
                 expected=f"a number from 0 to {self.entries - 1}",
@@ -172,7 +172,7 @@ class Database:
 
     def kernel(self, mechanism: Mechanism) -> NDArray[np.float64]:
         """P(y|x) with one axis per entry and one for the outcome."""
-        mechanism = as_mechanism(mechanism)
+        mechanism = mechanism_of(mechanism)
         if mechanism.inputs != self.prior.labels:
             raise KernelError(
                 "mechanism on a database",

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import KernelError, LevelError, PriorError, quote
+from ..errors import KernelError, LevelError, PriorError, listed, quote
 from ..exact import (
     LARGEST_LEVEL,
     exp_bounds,
@@ -28,17 +28,16 @@ from ..exact import (
     log_upper,
 )
 from ..labels import Label, tidy
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior, as_prior
 from ..privacy.features import feature
 from .leakage import (
-    as_mechanism,
     check_feature,
     feature_entropy,
     pushforward,
     quiet_prior,
 )
-from .validation import listed, number, whole
+from .validation import number, whole
 
 # The share of a feature's entropy-lowering mixture lies between the threshold and one.
 _DEFAULT_BITS = 30
@@ -76,7 +75,7 @@ def disclosures(mechanism: Mechanism, prior: Prior, feature: Mechanism) -> tuple
     >>> disclosures(m, prior, md.theory.feature(prior, ["a"]))
     (Disclosure(outcome='y', value=True),)
     """
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     found = check_feature(feature, prior)
     pairs = _possible(mechanism, prior).astype(np.int64)
     values = np.asarray(found.weights != 0, dtype=np.int64)
@@ -111,7 +110,7 @@ def leakage_capacity(mechanism: Mechanism, prior: Prior | None = None) -> float:
     >>> round(leakage_capacity(Mechanism([[.75, .25], [.25, .75]])), 6)
     1.098612
     """
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     rows = mechanism.weights
     if prior is not None:
         mechanism.check_prior(prior)
@@ -148,7 +147,7 @@ def least_uncertainty(mechanism: Mechanism, prior: Prior) -> float:
     is the most exposed one. Zero when some outcome rules a symbol out. Never below
     :func:`uncertainty_bound` at the mechanism's capacity.
     """
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     _varied(prior)
     posterior = mechanism.posterior(prior)[prior.support]
     return max(0.0, -math.log1p(-float(posterior.min())))
@@ -162,7 +161,7 @@ def most_entropy_disclosed(mechanism: Mechanism, prior: Prior) -> float:
     feature that y discloses. Never above max_y ℓ(X→y), which is [SaeidianDisclosure] Theorem 3.5;
     zero exactly when no outcome rules a symbol out.
     """
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     left = [mass for mass in _left_masses(mechanism, prior) if mass > 0]
     return max(0.0, -math.log(min(left)))
 
@@ -411,7 +410,7 @@ def _possible(mechanism: Mechanism, prior: Prior) -> NDArray[np.bool_]:
 
 def compatible_symbols(mechanism: Mechanism, prior: Prior) -> dict[Label, tuple[Label, ...]]:
     """The symbols that each outcome leaves possible; outcomes that cannot occur are left out."""
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     pairs: NDArray[np.bool_] = _possible(mechanism, prior)
     return {
         label: tuple(prior.labels[x] for x in np.flatnonzero(pairs[:, y]))

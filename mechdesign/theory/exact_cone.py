@@ -650,7 +650,7 @@ def _room(column: Column, cone: ExactCone) -> Fraction:
         inner = inner_factor(group.level)
         spare = inner - 1
         most = max(nu.dot(column) for nu in group.under)
-        pull = inner * most - min(mu.dot(column) for mu in group.over)
-        if pull > 0 and spare > 0:
-            size = min(size, spare / pull / 2)
+        loss = inner * most - min(mu.dot(column) for mu in group.over)
+        if loss > 0 and spare > 0:
+            size = min(size, spare / loss / 2)
     return size

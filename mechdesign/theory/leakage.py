@@ -20,23 +20,10 @@ from numpy.typing import NDArray
 from ..errors import KernelError, LevelError, ZeroMassWarning, quote
 from ..exact import dot
 from ..labels import listing, tidy
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior, as_prior
 from ..privacy.features import channel_of
 from .validation import number
-
-
-def as_mechanism(value: Any, subject: str = "mechanism") -> Mechanism:
-    """A mechanism, or that of a design; raises :class:`KernelError` for anything else."""
-    found = getattr(value, "mechanism", value)
-    if not isinstance(found, Mechanism):
-        raise KernelError(
-            subject,
-            expected="a Mechanism",
-            got=type(value).__name__,
-            remedy="wrap it: md.Mechanism(kernel, inputs, outputs)",
-        )
-    return found
 
 
 def output_position(mechanism: Mechanism, outcome: Any) -> int:
@@ -69,7 +56,7 @@ def condition(prior: Prior, channel: Mechanism, outcome: Any) -> Prior:
     >>> condition(Prior([.5, .5]), flip, 0).probabilities
     array([0.75, 0.25])
     """
-    channel = as_mechanism(channel, "channel of the side information")
+    channel = mechanism_of(channel, "channel of the side information")
     channel.check_prior(prior)
     z = output_position(channel, outcome)
     masses = [w * int(k) for w, k in zip(prior.weights, channel.weights[:, z], strict=True)]
@@ -85,7 +72,7 @@ def condition(prior: Prior, channel: Mechanism, outcome: Any) -> Prior:
 
 def pushforward(prior: Prior, channel: Mechanism) -> Prior:
     """P(U) of a feature U with channel P(U|X), exact where the channel's rows are."""
-    channel = as_mechanism(channel, "feature")
+    channel = mechanism_of(channel, "feature")
     channel.check_prior(prior)
     return quiet_prior(dot(prior.weights, channel.weights), channel.outputs)
 
@@ -121,7 +108,7 @@ def is_deterministic(prior: Prior, feature: Mechanism) -> bool:
 
 def feature_posterior(mechanism: Mechanism, prior: Prior, feature: Mechanism) -> NDArray[Any]:
     """P(U|Y), a ``(U, M)`` array with one distribution per outcome."""
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     found = check_feature(feature, prior)
     posterior: NDArray[np.float64] = found.kernel.T @ mechanism.posterior(prior)
     return posterior
@@ -133,7 +120,7 @@ def feature_channel(mechanism: Mechanism, prior: Prior, feature: Mechanism) -> M
     A value of probability zero gets the row P(Y). Feed it, with ``theory.pushforward(prior,
     feature)`` as prior, to an audit to see what leaks about the feature.
     """
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     found = check_feature(feature, prior)
     p = prior.probabilities
     masses = p @ found.kernel
@@ -153,7 +140,7 @@ def outcome_leakage(
     >>> outcome_leakage(Mechanism([[.5, .5], [.25, .75]]), Prior([.5, .5])).round(4)
     array([0.2877, 0.1823])
     """
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     q = mechanism.output_distribution(prior)
     return _against(mechanism.kernel[prior.support], q, risk_averse)
 
@@ -166,7 +153,7 @@ def feature_leakage(
     Never more than ℓ(X→y) and Λ(X→y): both are closed under pre-processing
     ([SaeidianDisclosure] Section 2.3; [SaeidianPMC] Remark 2).
     """
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     channel = feature_channel(mechanism, prior, feature).kernel
     masses = prior.probabilities @ check_feature(feature, prior).kernel
     return _against(channel[masses > 0], mechanism.output_distribution(prior), risk_averse)
@@ -261,7 +248,7 @@ def post_processing(
     Stronger than [SaeidianPMC] Lemma 1.6, which compares the largest over z with the largest over
     y: lift averages over y, so the bound holds for each z with the y's that can produce it.
     """
-    mechanism, channel = as_mechanism(mechanism), as_mechanism(channel)
+    mechanism, channel = mechanism_of(mechanism), mechanism_of(channel)
     before = outcome_leakage(mechanism, prior, risk_averse=risk_averse)
     after = outcome_leakage(mechanism @ channel, prior, risk_averse=risk_averse)
     q = mechanism.output_distribution(prior)
@@ -276,7 +263,7 @@ def expected_exponential(mechanism: Mechanism, prior: Prior) -> tuple[float, flo
     They are maximal leakage and maximal cost leakage ([Issa2020]): the averages over outcomes that
     belong to the two pointwise measures.
     """
-    mechanism = as_mechanism(mechanism)
+    mechanism = mechanism_of(mechanism)
     q = mechanism.output_distribution(prior)
     live = q > 0
     up = outcome_leakage(mechanism, prior)[live]

@@ -182,7 +182,7 @@ class Rule:
     premises : names of what must be bounded (keys of :data:`QUANTITIES`)
     conclusion : name of what is bounded then
     apply : from the setting and the levels of each premise to the levels of the conclusion
-    statement : in words
+    statement : as a sentence
     conditions : when it applies
     tight : whether some mechanism attains it, for every prior and level within the conditions
     also : identifiers under which the same conversion is stated elsewhere

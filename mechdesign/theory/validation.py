@@ -1,4 +1,4 @@
-"""Arguments of the functions of this room, checked: numbers in a range, lists, distributions."""
+"""Arguments of the functions of this room, checked: numbers in a range, distributions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError, LevelError, UtilityError, is_iterable, quote
+from ..errors import InputError, LevelError, UtilityError, quote
+from ..exact import is_whole
 
 
 def number(
@@ -45,8 +46,8 @@ def _range(low: float, high: float, ends: str) -> str:
         finite = "" if ends[1] == "]" else "finite "
         word = "of at least" if ends[0] == "[" else "above"
         return f"a {finite}number {word} {low:g}"
-    words = {"[]": "", "()": ", both left out", "[)": ", the latter left out"}
-    return f"a number from {low:g} to {high:g}{words.get(ends, ', the former left out')}"
+    left_out = {"[]": "", "()": ", both left out", "[)": ", the latter left out"}
+    return f"a number from {low:g} to {high:g}{left_out.get(ends, ', the former left out')}"
 
 
 def whole(
@@ -56,26 +57,17 @@ def whole(
     most: int | None = None,
     *,
     error: type[InputError] = LevelError,
-    remedy: str = "pass an integer in this range",
 ) -> int:
     """A whole number in a range; raises ``error`` for anything else."""
-    good = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not good or value < least or (most is not None and value > most):
+    if not is_whole(value, least, most):
         upto = f" and at most {quote(most)}" if most is not None else ""
         raise error(
             subject,
             expected=f"a whole number of at least {least}{upto}",
             got=_shown(value),
-            remedy=remedy,
+            remedy="pass an integer in this range",
         )
     return int(value)
-
-
-def listed(value: Any, subject: str, what: str, error: type[InputError] = LevelError) -> list[Any]:
-    """The members of an iterable that is no text; raises ``error`` for anything else."""
-    if isinstance(value, (str, bytes)) or not is_iterable(value):
-        raise error(subject, expected=what, got=_shown(value), remedy="pass them in a list")
-    return list(value)
 
 
 def masses(value: ArrayLike) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import UnknownNameError, UtilityError, is_iterable, quote
+from ..errors import UnknownNameError, UtilityError, listed, quote
 from ..labels import Label, check_labels
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -43,14 +43,8 @@ class LinearUtility(Utility):
             )
         if isinstance(outputs, (str, bytes)):
             return check_labels(outputs, len(outputs), "outputs", UtilityError)
-        if not is_iterable(outputs):
-            raise UtilityError(
-                "outputs",
-                expected="a list of labels",
-                got=quote(outputs),
-                remedy="leave it out, or name the outputs",
-            )
-        labels = list(outputs)
+        remedy = "leave it out, or name the outputs"
+        labels = listed(outputs, "outputs", "a list of labels", UtilityError, remedy)
         if not labels:
             raise UtilityError(
                 "outputs",
@@ -319,12 +313,8 @@ class BayesGain(Matrix):
                 got="none",
                 remedy="name the actions that the function can be asked about",
             )
-        if isinstance(actions, (str, bytes)) or not is_iterable(actions):
-            raise UtilityError(
-                "actions", expected="a list of actions", got=quote(actions), remedy="name them"
-            )
-        listed = list(actions)
-        self._outputs = check_labels(listed, len(listed), "actions", UtilityError)
+        named = listed(actions, "actions", "a list of actions", UtilityError, "name them")
+        self._outputs = check_labels(named, len(named), "actions", UtilityError)
 
     def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
         """``g[x, w]`` over the prior's symbols and the actions."""

@@ -19,6 +19,7 @@ from ..errors import UtilityError, quote
 from ..exact import nearest_float
 from ..mechanism import Mechanism
 from ..prior import Prior
+from ..registry import keep_former_name
 from .base import Utility
 
 Vector = NDArray[np.float64]
@@ -42,21 +43,15 @@ class SublinearUtility(Utility):
     is_enclosed: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        # ``worths`` is the former name of ``values``: whichever a class defines, it is both.
-        own = vars(cls)
-        if "values" in own:
-            cls.worths = own["values"]  # type: ignore[method-assign]
-        elif "worths" in own:
-            cls.values = own["worths"]  # type: ignore[method-assign]
+        keep_former_name(cls, "values", "worths")
         super().__init_subclass__(**keywords)
 
     @abstractmethod
     def values(self, columns: Vector, prior: Prior) -> Vector:
         """μ of each column of an ``(N, M)`` array of non-negative numbers, ``(M,)``."""
 
-    def worths(self, columns: Vector, prior: Prior) -> Vector:
-        """The former name of :meth:`values`."""
-        return self.values(columns, prior)
+    #: The former name of :meth:`values`.
+    worths = values
 
     def value(self, mechanism: Mechanism, prior: Prior) -> float:
         """Σ_y μ(K[:, y]) of a kernel."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from .._audit import AuditReport, audit
-from ..certificate.certificate import gap_in_words
+from ..certificate.certificate import gap_text
 from ..errors import MechdesignError, PriorError, quote, visible_lines
 from ..exact import Verdict
 from ..files import check_writable, write_text
@@ -323,7 +323,7 @@ def render(template: str, **values: Any) -> str:
     )
     environment.filters["number"] = number
     environment.filters["upward"] = upward
-    environment.filters["gap"] = gap_in_words
+    environment.filters["gap"] = gap_text
     return str(environment.get_template(template).render(version=__version__, **values))
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .. import __version__
-from ..certificate.certificate import gap_in_words, gap_out_of
+from ..certificate.certificate import gap_out_of, gap_text
 from ..data import EXAMPLES
 from ..labels import Label, listing, short_names, shorten
 from ..mechanism import Mechanism
@@ -366,7 +366,7 @@ def point_table(found: Comparison, prior: str, utility: str) -> Table:
                 number(point.target, 6),
                 number(point.value, 8),
                 Cell(point.bound, "level", 8),
-                gap_in_words(point.gap),
+                gap_text(point.gap),
                 *(
                     Cell(level, "level", 6)
                     for level in (point.achieved_pml, point.achieved_ldp, point.implied_ldp)

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from .._audit import AuditReport
-from ..certificate.certificate import gap_in_words
+from ..certificate.certificate import gap_text
 from ..errors import visible_lines
 from ..labels import one_line, shorten
 from ..solve._design import Design, agreement_lines
@@ -154,7 +154,7 @@ def print_comparison(found: Comparison) -> None:
     out.head("Verdict")
     for sentence in found.verdict:
         out.line(sentence)
-    out.line(f"Every kernel checked exactly; largest gap {gap_in_words(found.worst_gap)}.")
+    out.line(f"Every kernel checked exactly; largest gap {gap_text(found.worst_gap)}.")
 
 
 def print_estimate(made: Estimate) -> None:

@@ -54,7 +54,7 @@ def test_everything_that_is_implied_has_a_sentence():
     sentences = [markup.implied_sentence(entry) for entry in found.found]
     assert len(set(sentences)) >= len(sentences) - 1
     assert all(s.endswith(".") for s in sentences)
-    assert found[md.LDP].notion.in_words in sentences
+    assert found[md.LDP].notion.description in sentences
     for entry in md.implications(md.PML(0), ABC.prior()).found:
         assert markup.implied_sentence(entry).startswith("The mechanism is uninformative")
     unknown = md.implications(md.PML(1), ABC.prior())[md.LDP]

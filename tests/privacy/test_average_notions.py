@@ -31,16 +31,16 @@ PAIRS = [
     {0: ("a", 0), 1: ("a", 1), 2: ("b", 0), 3: ("b", 1)},
     {0: (0, 0), 1: (1, 0), 2: (1, 0), 3: (2, 0)},
 ]
-THETAS = [md.Prior([0.4, 0.3, 0.2, 0.1]), md.Prior([0.1, 0.2, 0.3, 0.4])]
+PRIORS = [md.Prior([0.4, 0.3, 0.2, 0.1]), md.Prior([0.1, 0.2, 0.3, 0.4])]
 SECRETS = {"low": [0, 1], "high": [2, 3], "odd": {1: 1, 3: 0.5}}
 MAKERS = {
     "maximal leakage": md.MaximalLeakage,
     "maximal cost leakage": md.MaximalCostLeakage,
     "information": md.MIPrivacy,
     "MI Pufferfish": lambda e: md.MIPufferfish(e, PAIRS),
-    "MI Pufferfish, two priors": lambda e: md.MIPufferfish(e, PAIRS[:1], THETAS),
+    "MI Pufferfish, two priors": lambda e: md.MIPufferfish(e, PAIRS[:1], PRIORS),
     "approximate LDP": lambda e: md.ApproximateLDP(e, 0.1),
-    "approximate Pufferfish": lambda e: md.ApproximatePufferfish(e, 0.05, SECRETS, None, THETAS),
+    "approximate Pufferfish": lambda e: md.ApproximatePufferfish(e, 0.05, SECRETS, None, PRIORS),
 }
 LINEAR = [name for name in MAKERS if "nformation" not in name and "MI" not in name]
 
@@ -187,8 +187,8 @@ def test_linear_budgets_agree_with_dense_programs(name, number):
     else:
         masks = [np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0.5])]
         pairs = []
-        for theta in THETAS:
-            laws = [m * theta.probabilities / (m @ theta.probabilities) for m in masks]
+        for prior in PRIORS:
+            laws = [m * prior.probabilities / (m @ prior.probabilities) for m in masks]
             pairs += [
                 np.vstack([zero, a - math.exp(e) * b]) for a, b in itertools.permutations(laws, 2)
             ]
@@ -228,11 +228,11 @@ def test_information_agrees_with_a_second_conic_solver(name, number):
         informations = [(np.diag(p), [0] * N)]
     else:
         informations = []
-        thetas = [p] if name == "MI Pufferfish" else [t.probabilities for t in THETAS]
-        for theta in thetas:
+        allowed = [p] if name == "MI Pufferfish" else [t.probabilities for t in PRIORS]
+        for q in allowed:
             for table in PAIRS if name == "MI Pufferfish" else PAIRS[:1]:
                 keys = sorted(set(table.values()))
-                joint = np.array([[theta[x] * (table[x] == key) for x in range(N)] for key in keys])
+                joint = np.array([[q[x] * (table[x] == key) for x in range(N)] for key in keys])
                 informations.append((joint, [c for _, c in keys]))
     found = md.design(md.Prior.from_counts(p), md.utility.Matrix(gains), MAKERS[name](e))
     best = by_cvxpy(p, gains, informations, e)

@@ -161,21 +161,18 @@ def pairs_hold(part, column):
     return True
 
 
-def rows_hold(part, rounding, column):
+def rows_hold(part, column):
     """Whether auxiliaries exist with which a column satisfies the rows, their floats taken exactly.
-
-    Rows outside e^ε hold up to the rounding of the floats in them.
 
     Each row holds one auxiliary at most, so that rows bound it from below or above; else a linear
     program says by how much rows must be violated, and ``None`` is too little to tell.
     """
-    rows = part.matrix(rounding).toarray()
+    rows = part.matrix().toarray()
     free = rows[:, N:]
     if (np.count_nonzero(free, axis=1) > 1).any():
         return rows_hold_roughly(rows, column)
-    slack = Fraction(1, 2**51) if rounding is Rounding.OUTSIDE else 0
     fixed = [
-        sum((Fraction(a) - slack * abs(Fraction(a))) * k for a, k in zip(row, column, strict=True))
+        sum(Fraction(a) * k for a, k in zip(row, column, strict=True))
         for row in rows[:, :N].tolist()
     ]
     for row, value in zip(free, fixed, strict=True):
@@ -220,7 +217,7 @@ def at_the_edge(cone, column):
 
 
 @each_way
-def test_rows_inside_are_stricter_than_the_pairs_and_rows_outside_are_not(case):
+def test_rows_are_stricter_than_the_pairs(case):
     _, _, cone, rng = case
     for _ in range(2):
         share, moved = at_the_edge(cone, random_column(rng))
@@ -228,11 +225,7 @@ def test_rows_inside_are_stricter_than_the_pairs_and_rows_outside_are_not(case):
         for t in (*near, Fraction(1)):
             column = moved(t)
             for part in cone.parts:
-                true = pairs_hold(part, column)
-                inside = rows_hold(part, Rounding.INSIDE, column)
-                outside = rows_hold(part, Rounding.OUTSIDE, column)
-                assert true or not inside
-                assert outside is not False or not true
+                assert pairs_hold(part, column) or not rows_hold(part, column)
 
 
 @each_way
@@ -244,25 +237,24 @@ def test_rows_hold_a_little_inside_and_fail_a_little_outside(case):
     # Shares are known to 2^-40: enough, as levels are at least 1e-3.
     assert share > Fraction(1, 10**4)
     for part in cone.parts:
-        assert rows_hold(part, Rounding.INSIDE, inner) is not False
+        assert rows_hold(part, inner) is not False
     if share < Fraction(1, 2):
-        assert not all(rows_hold(part, Rounding.OUTSIDE, outer) for part in cone.parts)
+        assert not all(rows_hold(part, outer) for part in cone.parts)
 
 
 @each_way
 def test_rows_of_the_cone_are_those_of_its_parts(case):
     _, _, cone, _ = case
-    for rounding in Rounding:
-        rows = cone.matrix(rounding)
-        assert rows.shape == (len(cone.labels), N + cone.auxiliaries)
-        start, place = 0, N
-        for part in cone.parts:
-            own = part.matrix(rounding).toarray()
-            block = rows.toarray()[start : start + len(own)]
-            used = [*range(N), *range(place, place + part.auxiliaries)]
-            np.testing.assert_array_equal(block[:, used], own)
-            assert not np.delete(block, used, axis=1).any()
-            start, place = start + len(own), place + part.auxiliaries
+    rows = cone.matrix()
+    assert rows.shape == (len(cone.labels), N + cone.auxiliaries)
+    start, place = 0, N
+    for part in cone.parts:
+        own = part.matrix().toarray()
+        block = rows.toarray()[start : start + len(own)]
+        used = [*range(N), *range(place, place + part.auxiliaries)]
+        np.testing.assert_array_equal(block[:, used], own)
+        assert not np.delete(block, used, axis=1).any()
+        start, place = start + len(own), place + part.auxiliaries
 
 
 # Dual variables

@@ -165,16 +165,16 @@ def drawn(name, rng):
         notion = md.RobustPML.ball(e, md.Prior.from_counts(p), radius)
         return p, notion, pml_pairs(ball_vertices(p, radius), n, e)
     if name == "pufferfish":
-        thetas = rng.dirichlet(np.ones(n), 2)
+        allowed = rng.dirichlet(np.ones(n), 2)
         masks = rng.random((3, n)) < 0.6
         masks[:, 0] |= ~masks.any(axis=1)
         secrets = {str(i): np.flatnonzero(mask).tolist() for i, mask in enumerate(masks)}
         pairs = [
-            (corner(masks[a], theta), corner(masks[b], theta), e)
-            for theta in thetas
+            (corner(masks[a], q), corner(masks[b], q), e)
+            for q in allowed
             for a, b in itertools.permutations(range(3), 2)
         ]
-        priors = [md.Prior.from_counts(theta) for theta in thetas]
+        priors = [md.Prior.from_counts(q) for q in allowed]
         return p, md.Pufferfish(e, secrets, priors=priors), pairs
     assert name == "entry"
     low = float(rng.uniform(0.05, 0.5))
@@ -294,9 +294,9 @@ def test_counts_lose_nothing_against_whole_databases(values):
     )
     counts = databases.counts_prior(n, chances)
     rng = np.random.default_rng(values)
-    worth = {t: rng.uniform(-1, 1, 3) for t in counts.labels}
-    small = md.utility.Matrix([worth[t] for t in counts.labels])
-    large = md.utility.Matrix([worth[reduce(row)] for row in rows])
+    gain = {t: rng.uniform(-1, 1, 3) for t in counts.labels}
+    small = md.utility.Matrix([gain[t] for t in counts.labels])
+    large = md.utility.Matrix([gain[reduce(row)] for row in rows])
     for whole, reduced in [
         (md.DP(e, "hamming"), md.DP(e, databases.neighbouring_counts(n, values))),
         (
@@ -469,7 +469,7 @@ def sampled(notion, rng, count):
     """Priors drawn in the set, by rejection around its own description."""
     kind = notion.priors[0]
     if kind == "vertices":
-        rows = np.array([[float(m) for _, m in theta] for theta in notion.priors[1]])
+        rows = np.array([[float(m) for _, m in vertex] for vertex in notion.priors[1]])
         return rng.dirichlet(np.ones(len(rows)), count) @ rows
     if kind == "floor":
         return notion.priors[1] + (1 - N * notion.priors[1]) * rng.dirichlet(np.ones(N), count)
@@ -511,7 +511,7 @@ def test_robust_guarantee_holds_in_the_set_and_is_attained(name):
 def worst_prior(notion, column):
     kind = notion.priors[0]
     if kind == "vertices":
-        rows = np.array([[float(m) for _, m in theta] for theta in notion.priors[1]])
+        rows = np.array([[float(m) for _, m in vertex] for vertex in notion.priors[1]])
         return rows[(rows @ column).argmin()]
     upper = lower = None
     if kind == "ball":
@@ -686,12 +686,16 @@ REFUSED = {
         LevelError,
         "7",
     ),
-    "theta": (
+    "prior of the set": (
         lambda: md.Pufferfish(1, {"a": [0], "b": [1]}, priors=[md.Prior.uniform(3)]).bounds(HALF),
         PriorError,
         "mass on 2",
     ),
-    "no theta": (lambda: md.Pufferfish(1, {"a": [0], "b": [1]}, priors=[]), PriorError, "one"),
+    "no prior of the set": (
+        lambda: md.Pufferfish(1, {"a": [0], "b": [1]}, priors=[]),
+        PriorError,
+        "one",
+    ),
     "chances": (lambda: md.EntryPML(1, 3, 0.7), LevelError, "low ≤ high"),
     "entries": (lambda: md.EntryPML(1, 0, 0.2), PriorError, "one entry"),
     "probability": (lambda: databases.counts_prior(3, 1.5), PriorError, "probability"),

@@ -20,7 +20,7 @@ from scipy.optimize import linprog
 import mechdesign as md
 from mechdesign.errors import GapWarning, NoMethodError, UtilityError
 from mechdesign.solve import clock
-from mechdesign.solve.column_generation.branch_and_bound import Budget, universal_bound
+from mechdesign.solve.column_generation.branch_and_bound import WorkLimit, universal_bound
 from mechdesign.solve.column_generation.families import Columns, Groups, make_family
 from mechdesign.solve.column_generation.method import generate
 from mechdesign.solve.column_generation.pricing import Pricer
@@ -329,12 +329,12 @@ def all_reduced(prior, kind, epsilons, prices):
     """F − ⟨prices, d⟩ of every extreme column, by brute force."""
     p = prior.probabilities
     vertices = vertices_of(p, kind, epsilons)
-    worth = np.array([CURVES["MutualInformation"](t, p) for t in vertices])
-    return worth - (vertices - 1) @ prices
+    values = np.array([CURVES["MutualInformation"](t, p) for t in vertices])
+    return values - (vertices - 1) @ prices
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_every_search_finds_the_column_worth_most(seed):
+def test_every_search_finds_the_best_column(seed):
     rng, prior, family, kind, epsilons = families(seed)
     pricer = Pricer(family)
     groups = family.groups
@@ -344,8 +344,8 @@ def test_every_search_finds_the_column_worth_most(seed):
     margin = 1e-9 * (1 + abs(best))
     below = best - 0.05 * abs(best) - margin
     searches = {
-        "quick": pricer.improve(prices, below, 10_000, Budget()),
-        "branching": pricer.branch(prices, below, 10_000, Budget()),
+        "quick": pricer.improve(prices, below, 10_000, WorkLimit()),
+        "branching": pricer.branch(prices, below, 10_000, WorkLimit()),
     }
     for name, found in searches.items():
         assert found.complete, name
@@ -356,8 +356,8 @@ def test_every_search_finds_the_column_worth_most(seed):
             assert found.upper <= best + margin, name
     above = best + margin
     for nothing in (
-        pricer.improve(prices, above, 10, Budget()),
-        pricer.prove(prices, above, Budget()),
+        pricer.improve(prices, above, 10, WorkLimit()),
+        pricer.prove(prices, above, WorkLimit()),
     ):
         assert nothing.complete
         assert nothing.columns is None
@@ -374,7 +374,7 @@ def test_no_column_of_many_symbols_exceeds_the_universal_bound(kind):
     assert not pricer.halves.is_short
     prices, bound = np.zeros(len(prior)), universal_bound(family)
     for level in (bound * (1 - 1e-4), bound * (1 + 1e-12)):
-        found = pricer.improve(prices, level, 10, Budget(nodes=10_000))
+        found = pricer.improve(prices, level, 10, WorkLimit(nodes=10_000))
         assert level <= found.upper <= bound * (1 + 1e-3)
         assert (found.count > 0) == (level < bound)
 
@@ -384,7 +384,7 @@ def test_columns_found_have_the_values_that_are_said(seed):
     rng, _, family, _, _ = families(seed)
     pricer = Pricer(family)
     prices = rng.normal(0, 0.3, len(family.groups)) * family.groups.masses
-    found = pricer.improve(prices, -10.0, 500, Budget())
+    found = pricer.improve(prices, -10.0, 500, WorkLimit())
     averages = family.averages(found.columns)
     values = family.values(found.columns) - averages @ (prices * family.groups.sizes)
     np.testing.assert_allclose(found.values, values, atol=1e-11)
@@ -423,7 +423,7 @@ def test_any_prices_give_a_true_bound(seed):
     optimum = best_value(p, CURVES["MutualInformation"], vertices_of(p, kind, epsilons))
     for _ in range(5):
         prices = rng.normal(0, 0.5, len(family.groups)) * family.groups.masses
-        found = pricer.prove(prices, -5.0, Budget())
+        found = pricer.prove(prices, -5.0, WorkLimit())
         assert found.upper >= optimum * (1 - 1e-12)
     assert universal_bound(family) >= optimum * (1 - 1e-12)
 
@@ -444,21 +444,21 @@ def test_bounds_hold_beside_atoms_of_any_size(masses, kind, name):
     family = make_family(prior, problem.program.sides, problem.utility.excess)
     p, groups = prior.probabilities, family.groups
     columns = exact_columns(prior, family.below, family.above)
-    worth = problem.utility.excess(columns) @ p
+    gains = problem.utility.excess(columns) @ p
     pricer = Pricer(family)
     rng = np.random.default_rng(8)
     for _ in range(10):
-        scale = rng.choice([0.1, 1.0]) * worth.max() / family.reach
+        scale = rng.choice([0.1, 1.0]) * gains.max() / family.reach
         prices = rng.normal(0, 1, len(groups)) * scale * groups.masses
-        best = float((worth - columns @ groups.spread(prices)).max())
+        best = float((gains - columns @ groups.spread(prices)).max())
         slack = 1e-13 * (family.size + float(groups.sizes @ (np.abs(prices) * family.reach)))
         for level in (-family.size, best * (1 - 1e-9), best):
             for found in (
-                pricer.prove(prices, level, Budget()),
-                pricer.branch(prices, level, 10**6, Budget()),
+                pricer.prove(prices, level, WorkLimit()),
+                pricer.branch(prices, level, 10**6, WorkLimit()),
             ):
                 assert found.upper >= best - slack
-    assert universal_bound(family) >= worth.max() * (1 - 1e-12)
+    assert universal_bound(family) >= gains.max() * (1 - 1e-12)
 
 
 def exact_columns(prior, below, above):
@@ -477,7 +477,7 @@ def exact_columns(prior, below, above):
 
 @pytest.mark.parametrize("level", [1e-5, 1e-4, 1e-3])
 def test_the_rounding_of_a_curve_given_as_a_function_is_part_of_the_bound(level):
-    """Few digits of f are left near one; the bound lies above what f is worth with all digits."""
+    """Few digits of f are left near one; the bound lies above the value of f with all digits."""
     rough = md.utility.FInformation(lambda t: (np.sqrt(t) - 1) ** 2 + 1, "shifted Hellinger")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)

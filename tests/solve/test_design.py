@@ -19,7 +19,7 @@ def test_never_worse_than_the_best_constant_output(seed):
 
 
 def test_gaps_are_warned_of_with_every_solver():
-    """At this level a kernel of 53 bits is worth less than could be had."""
+    """At this level a kernel of 53 bits has less value than could be had."""
     prior = md.Prior([0.5, 0.3, 0.2])
     for solver in ("all", "auto"):
         with pytest.warns(GapWarning):

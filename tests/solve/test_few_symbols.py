@@ -193,7 +193,7 @@ def test_rare_symbols_cost_no_proof(name, epsilon):
 
 
 @pytest.mark.parametrize("masses", [[1, 4e-16], [1, 3e-17, 9e-18], [1, 5e-14, 6e-17, 3e-15]])
-def test_rare_outcomes_are_kept_where_they_are_worth_it(masses):
+def test_rare_outcomes_are_kept_where_they_have_value(masses):
     """Merged for their rounding, they took up to all of the value with them."""
     found = md.design(md.Prior.from_counts(masses), TV(), md.PMC(1.0))
     assert found.certificate.repair.merged == ()

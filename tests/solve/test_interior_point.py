@@ -77,9 +77,9 @@ def test_the_residual_is_what_it_says(kind):
     """It is only updated by step lengths; measured afresh it is the same."""
     state = started(kind, 4)
     z, point = state.point.multipliers, state.point
-    off = state.c - point.prices + z[0] - z[1] - point.theta[:, None] * state.p
+    off = state.c - point.prices + z[0] - z[1] - point.link[:, None] * state.p
     cone = point.cone
-    unbalanced = cone.lower * z[0].sum(axis=1) - cone.upper * z[1].sum(axis=1) - point.theta
+    unbalanced = cone.lower * z[0].sum(axis=1) - cone.upper * z[1].sum(axis=1) - point.link
     fresh = np.abs(off).max(axis=0).sum() + np.abs(unbalanced).max() * point.scales.sum()
     assert state.residual == pytest.approx(fresh, rel=1e-6, abs=1e-13)
 
@@ -133,7 +133,7 @@ def test_a_restoration_that_makes_it_worse_is_taken_back_whole(kind):
     before = state.point.on(np.ones(9, dtype=bool))
     state.gamma *= -1e-6  # scales move far and the wrong way
     state.restore_rows()
-    for name in ("slacks", "multipliers", "scales", "prices", "theta"):
+    for name in ("slacks", "multipliers", "scales", "prices", "link"):
         np.testing.assert_array_equal(getattr(state.point, name), getattr(before, name))
 
 
@@ -202,12 +202,12 @@ def test_a_warm_start_of_another_kind_does_no_harm(change):
     utility = md.utility.Matrix(np.random.default_rng(1).random((30, 30)))
     before = Structured().solve(state_problem(prior, utility, first(1.0)).program)
     program = state_problem(prior, utility, second(1.0)).program
-    near, cold = Structured().solve_near(program, before), Structured().solve(program)
+    near, cold = Structured().warm_solve(program, before), Structured().solve(program)
     values = [float((program.objective * c.kernel).sum()) for c in (near, cold)]
     assert values[0] == pytest.approx(values[1], abs=1e-7)
 
 
-def test_a_neighbour_over_other_symbols_is_not_used():
+def test_a_warm_start_over_other_symbols_is_not_used():
     rng = np.random.default_rng(2)
     small, large = (
         state_problem(
@@ -217,7 +217,7 @@ def test_a_neighbour_over_other_symbols_is_not_used():
         ).program
         for n in (10, 30)
     )
-    near = Structured().solve_near(large, Structured().solve(small))
+    near = Structured().warm_solve(large, Structured().solve(small))
     assert near.details["converged"] == "True"
 
 

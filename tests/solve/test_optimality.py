@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mechdesign as md
-from mechdesign.certificate.certificate import gap_in_words, gap_out_of
+from mechdesign.certificate.certificate import gap_out_of, gap_text
 from mechdesign.errors import GapWarning, UtilityError
 from mechdesign.solve.problem import state_problem
 
@@ -133,7 +133,7 @@ def many_digits():
 
 
 def test_the_checker_knows_what_is_known():
-    """A control: a value of a textbook, and a kernel worth less than the optimum is found out."""
+    """A control: a textbook's value is met, and a kernel below the optimum is found out."""
     half = [Fraction(1, 2), Fraction(1, 2)]
     eye = np.array([[2**53, 0], [0, 2**53]])
     assert true_value(MI(), half, eye) == pytest.approx(Decimal(2).ln())
@@ -233,7 +233,7 @@ def staircases(masses, ratio, rng):
     st.sampled_from(UTILITIES),
     st.integers(0, 2**32),
 )
-def test_no_private_kernel_is_worth_more_than_the_bound(weights, power, utility, seed):
+def test_no_private_kernel_has_more_value_than_the_bound(weights, power, utility, seed):
     """Mixtures of staircases keep LDP whatever the prior: a lower bound on the optimum."""
     prior = md.Prior.from_counts([Fraction(w) / 10**k for w, k in weights])
     level = 10**power
@@ -285,7 +285,7 @@ def test_a_value_of_nothing_with_a_bound_above_it_has_an_unknown_gap(monkeypatch
 
 
 def test_a_gap_that_is_unknown_is_told_so():
-    assert gap_in_words(math.inf) == gap_out_of(math.inf, "the utility") == "unknown"
+    assert gap_text(math.inf) == gap_out_of(math.inf, "the utility") == "unknown"
     assert gap_out_of(1e-3, "the utility") == "0.001 of the utility"
 
 
@@ -316,7 +316,7 @@ def linear_value(found, gains):
 
 
 def linear_optimum(masses, gains, low):
-    """PMC: every symbol goes to the output where its extreme posterior is worth most."""
+    """PMC: every symbol goes to the output where its extreme posterior has the largest value."""
     columns = list(zip(*gains, strict=True))
     means = [sum(p * u for p, u in zip(masses, column, strict=True)) for column in columns]
     return sum(
@@ -477,7 +477,7 @@ def test_a_bound_says_whether_it_rests_on_floats():
 
 
 def test_a_function_with_values_beyond_floats_claims_nothing():
-    """exp(t) at lifts of 1e4: what a revealed symbol is worth is unknown, and so says the bound."""
+    """exp(t) at lifts of 1e4: the value of a revealed symbol is unknown, and so says the bound."""
     steep = md.utility.FInformation(lambda t: np.exp(t / 2), "steep")
     prior = md.Prior([0.5, 0.3, 0.2 - 1e-4, 1e-4])
     assert state_problem(prior, steep, md.LDP(1)).program.revealed_value == math.inf
@@ -521,10 +521,10 @@ def dearest_staircase(masses, prices, ratio):
         raised = [bool(bits >> i & 1) for i in range(len(masses))]
         scale = 1 + (ratio - 1) * sum(m for m, up in zip(masses, raised, strict=True) if up)
         deviations = [(ratio if up else 1) / scale - 1 for up in raised]
-        worth = sum(
+        value = sum(
             m * d * d - price * d for m, d, price in zip(masses, deviations, prices, strict=True)
         )
-        best = max(best, worth)
+        best = max(best, value)
     return best
 
 

@@ -215,7 +215,7 @@ def test_the_optimum_never_rises_by_more_than_the_prices_say(notion):
 
 
 @pytest.mark.parametrize("notion", NOTIONS, ids=str)
-def test_row_prices_are_what_a_unit_of_a_row_is_worth(notion):
+def test_row_prices_are_the_value_of_a_unit_of_a_row(notion):
     prior, utility = near_diagonal(5)
     found = md.binding(md.design(prior, utility, notion))
     assert found.row_prices.sum() == pytest.approx(found.design.bound, abs=1e-12)

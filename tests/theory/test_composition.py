@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from strategies import exact_mechanism, kernels, priors, sizes
 
 import mechdesign as md
 from mechdesign.errors import InputError
+from mechdesign.privacy import AverageNotion
 from mechdesign.theory._composition import bounded_levels, largest_ratios
 
 NOTIONS = [md.LDP(math.inf), md.PML(math.inf), md.PMC(math.inf), md.LIP(9), md.ALIP(9, 9)]
@@ -107,3 +109,40 @@ def test_refusals():
     refused(lambda: md.compose(), "0 mechanisms", error=InputError)
     refused(lambda: md.compose(flip, times=0), "0 times", error=InputError)
     refused(lambda: md.compose(flip, md.Mechanism(np.eye(3))), "same secret", error=InputError)
+
+
+@dataclass(frozen=True)
+class Silent(AverageNotion, register=False):
+    """Asks what maximal leakage asks, and says nothing of how levels compose."""
+
+    epsilon: float
+
+    def sums(self, prior):
+        return md.MaximalLeakage(self.epsilon).sums(prior)
+
+    def leakage(self, kernel, prior):
+        return md.MaximalLeakage(self.epsilon).leakage(kernel, prior)
+
+
+@dataclass(frozen=True)
+class Adding(Silent, register=False):
+    adds_up = True
+
+
+@dataclass(frozen=True)
+class BelowSize(Adding, register=False):
+    below_size = True
+
+
+def test_notions_from_outside_say_how_their_levels_compose():
+    flip, prior, many = md.Mechanism([[0.75, 0.25], [0.25, 0.75]]), md.Prior.uniform(2), 10**6
+    found = md.compose(flip, times=many, prior=prior, notions=[Silent(1), Adding(1), BelowSize(1)])
+    silent, adding, below = (part.levels[0] for part in found)
+    assert not any(part.exact for part in found)
+    assert silent == math.inf
+    assert adding == pytest.approx(many * math.log(1.5), rel=1e-9)
+    assert below == pytest.approx(math.log(2), rel=1e-9)
+    # Few reports are counted out, whatever a notion says.
+    (few,) = md.compose(flip, times=1, prior=prior, notions=[Silent(1)])
+    assert few.exact
+    assert few.levels[0] == pytest.approx(math.log(1.5), rel=1e-9)

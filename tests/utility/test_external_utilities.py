@@ -145,6 +145,18 @@ def test_a_file_that_claims_another_utility_is_refused(outside, tmp_path):
         from_json(seal(content))
 
 
+def test_the_former_name_of_descriptions_is_kept():
+    class Former(md.utility.TotalVariation, register=False):
+        in_words = "Said as before."
+
+    class Later(md.utility.TotalVariation, register=False):
+        description = "Said as now."
+
+    assert Former().description == Former().in_words == "Said as before."
+    assert Later().description == Later().in_words == "Said as now."
+    assert md.utility.TotalVariation().in_words == md.utility.TotalVariation().description != ""
+
+
 def test_the_former_name_of_values_is_kept():
     class Former(md.utility.SublinearUtility, register=False):
         def worths(self, columns, prior):

@@ -88,8 +88,8 @@ def read(page):
 def test_the_page_says_what_was_found(found):
     text = read(report_page(found))
     assert text.count("PML(0.7): yes.") == 1
-    assert md.PML(0.7).in_words in text
-    assert md.LDP(3).in_words in text
+    assert md.PML(0.7).description in text
+    assert md.LDP(3).description in text
     assert f"{found.value:.12g}" in text
     assert f"{found.bound:.12g}" in text
     assert found.certificate.fingerprint in text
@@ -179,8 +179,8 @@ def test_a_kernel_that_is_not_private_says_so():
 def test_a_broken_promise_is_not_made():
     kernel = [[0.6, 0.4], [0.3, 0.7]]
     text = read(report_page(kernel, [0.5, 0.5], [md.LDP(0.1), md.LDP(2)]))
-    assert f"LDP(0.1): no. What it asks does not hold here: “{md.LDP(0.1).in_words}”" in text
-    assert f"LDP(2): yes. {md.LDP(2).in_words}" in text
+    assert f"LDP(0.1): no. What it asks does not hold here: “{md.LDP(0.1).description}”" in text
+    assert f"LDP(2): yes. {md.LDP(2).description}" in text
     assert "Every kernel with LDP(2) under this prior" in text
     text = read(report_page(kernel, [0.5, 0.5], md.LDP(0.1)))
     assert "nothing follows from them" in text
@@ -279,7 +279,7 @@ def test_outside_notions_have_a_page():
     class Mine(md.PML, register=False):
         """Bounds what I want to bound."""
 
-        in_words = md.PrivacyNotion.in_words
+        description = md.PrivacyNotion.description
 
     text = read(report_page(md.design(PRIOR, md.utility.Hamming(), Mine(0.4))))
     assert "Bounds what I want to bound." in text

@@ -65,12 +65,3 @@ def installed_solvers() -> list[str]:
     except ImportError:
         return []
     return list(cvxpy.installed_solvers())
-
-
-def known_solvers() -> list[str]:
-    """Names of all solvers that an installed cvxpy could use, whether installed or not."""
-    try:
-        from cvxpy.reductions.solvers import defines
-    except ImportError:
-        return []
-    return sorted({*defines.SOLVER_MAP_CONIC, *defines.SOLVER_MAP_QP})

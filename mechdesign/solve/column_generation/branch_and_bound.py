@@ -64,7 +64,7 @@ class Found:
 
 
 @dataclass
-class Budget:
+class WorkLimit:
     """How long a search may take: nodes, and a moment on the :mod:`~mechdesign.solve.clock`."""
 
     nodes: float = math.inf
@@ -176,13 +176,13 @@ class Search(ABC, Generic[Nodes]):
     def as_reduced(self, found: Found) -> Found:
         """What was searched for, turned into reduced values per output mass."""
 
-    def run(self, wanted: int, budget: Budget) -> Found:
+    def run(self, wanted: int, limit: WorkLimit) -> Found:
         """Search until nothing above the floor is left, or enough is found, or time is up."""
         heap: list[tuple[float, int, Nodes]] = [(-math.inf, 0, self.root())]
         met: list[tuple[Columns, Vector]] = []
         count = visited = ticks = 0
         upper = self.floor
-        while heap and count < wanted and visited < budget.nodes and not budget.is_over:
+        while heap and count < wanted and visited < limit.nodes and not limit.is_over:
             _, _, nodes = heapq.heappop(heap)
             visited += len(nodes[0])
             columns, children, closed = self.expand(nodes)
@@ -504,8 +504,8 @@ class StaircaseSearch(Search[StairNodes]):
         x = target - start
         smooth = a + (b + c * x) * x
         # Costs are convex in the mass filled: a tangent lies below them, however P was rounded.
-        spent = costs[rows, f.full] + (target - mass[rows, f.full]) * self.density[f.last]
-        return _StairRelaxed(possible, smooth - spent, f, start, end, target, smooth)
+        linear = costs[rows, f.full] + (target - mass[rows, f.full]) * self.density[f.last]
+        return _StairRelaxed(possible, smooth - linear, f, start, end, target, smooth)
 
     def as_reduced(self, found: Found) -> Found:
         """The excess is (reduced value − level)(1 + cP), and 1 + cP is at least 1."""

@@ -144,7 +144,7 @@ def extreme_rays(rows: Sequence[Integers], n: int) -> list[Integers]:
     description method ([FukudaProdon1996]).
 
     Rows are taken in one after the other; rays on either side of one are joined where they are
-    neighbours, that is where no third ray meets all the inequalities that both meet with equality.
+    adjacent, that is where no third ray meets all the inequalities that both meet with equality.
     """
     rays = [tuple(int(i == j) for j in range(n)) for i in range(n)]
     # Bits of the inequalities that a ray meets with equality; the first n are k ≥ 0.

@@ -16,7 +16,7 @@ from ...errors import SolverError
 from .. import clock
 from ..method import Candidate, Duals, Method, handles_information
 from ..program import SublinearProgram
-from .branch_and_bound import Budget, universal_bound
+from .branch_and_bound import WorkLimit, universal_bound
 from .families import Columns, Family, beyond_floats, family_of
 from .master import Master, Mixture, basic_mixture, exact_shares, merged, mixed_kernel
 from .pricing import Pricer
@@ -116,7 +116,7 @@ def generate(pricer: Pricer, deadline: float) -> Generated:
             break
         if not reached and upper - value <= _TOLERANCE * value:
             reached, deadline = True, _later(started, deadline)
-        found = pricer.improve(prices, value + _FINE * value, wanted, Budget(deadline=deadline))
+        found = pricer.improve(prices, value + _FINE * value, wanted, WorkLimit(deadline=deadline))
         if found.upper < upper:
             upper, best = found.upper, prices
         if found.columns is not None:
@@ -128,9 +128,9 @@ def generate(pricer: Pricer, deadline: float) -> Generated:
             break  # at extreme masses rounding hides the last columns from any search
         if found.columns is not None and not stuck:
             continue
-        moment = Budget(deadline=deadline).moment(min(0.05 * 2**failures, 0.5))
+        moment = WorkLimit(deadline=deadline).moment(min(0.05 * 2**failures, 0.5))
         level = value + 0.9 * _TOLERANCE * value
-        more = pricer.branch(prices, level, wanted, Budget(deadline=moment))
+        more = pricer.branch(prices, level, wanted, WorkLimit(deadline=moment))
         if more.upper < upper:
             upper, best = more.upper, prices
         if more.columns is not None:
@@ -189,5 +189,5 @@ class ColumnGeneration(Method):
             ) from beyond
         kernel = mixed_kernel(found.deviations, found.shares)
         prices = family.groups.spread(found.prices)
-        facts = {"rounds": str(found.rounds), "columns": str(found.columns)}
-        return Candidate(kernel, Duals(prices), "column generation on HiGHS", facts)
+        details = {"rounds": str(found.rounds), "columns": str(found.columns)}
+        return Candidate(kernel, Duals(prices), "column generation on HiGHS", details)

@@ -1,9 +1,9 @@
 """Pricing: the columns of the largest reduced value F(d) − ⟨prices, d⟩, or proof that none exceeds
 a level.
 
-Branch and bound with a small budget finds improving columns fast. Where it does not end, meeting in
-the middle settles the matter exactly if its lists are short enough; else perturbed orders of the
-symbols give more columns, and branch and bound goes on for as long as the time allows. What each of
+Branch and bound within a small limit finds improving columns fast. Where it does not end, meeting
+in the middle decides exactly if its lists are short enough; else perturbed orders of the symbols
+give more columns, and branch and bound goes on for as long as the time allows. What each of
 these buys is measured by ``python -m benchmarks ablation``.
 """
 
@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .branch_and_bound import Budget, Found, LiftSearch, StaircaseSearch, make_search
+from .branch_and_bound import Found, LiftSearch, StaircaseSearch, WorkLimit, make_search
 from .families import Columns, Family, LiftFamily
 from .subsets import Halves, Remainder
 
@@ -194,7 +194,7 @@ class Pricer:
         runs = self.heuristics.runs()
         return Columns.join([runs, self.heuristics.fitted()]) if self.techniques.fitted else runs
 
-    def improve(self, prices: Vector, level: float, wanted: int, budget: Budget) -> Found:
+    def improve(self, prices: Vector, level: float, wanted: int, limit: WorkLimit) -> Found:
         """Columns above ``level`` by quick means, and a bound on all columns.
 
         Parameters
@@ -204,28 +204,28 @@ class Pricer:
         wanted : columns to stop at
         """
         search = make_search(self.family, prices, level)
-        nodes = min(_QUICK, _QUICK_EACH * len(self.symbols), budget.nodes)
-        found = search.run(wanted, Budget(nodes, budget.deadline))
+        nodes = min(_QUICK, _QUICK_EACH * len(self.symbols), limit.nodes)
+        found = search.run(wanted, WorkLimit(nodes, limit.deadline))
         if not found.complete and self.techniques.halves and self.halves.is_short:
             if found.count < max(wanted // 2, 1):
-                found = self._by_halves(search, budget)
+                found = self._by_halves(search, limit)
         elif not found.complete and self.techniques.perturbed and isinstance(search, LiftSearch):
             found = self._with_perturbed(found, search, prices)
         return search.as_reduced(found)
 
-    def prove(self, prices: Vector, level: float, budget: Budget) -> Found:
+    def prove(self, prices: Vector, level: float, limit: WorkLimit) -> Found:
         """Prove that no column is above ``level``, or find one that is."""
-        found = self.improve(prices, level, 1, budget)
+        found = self.improve(prices, level, 1, limit)
         if found.complete or found.count:
             return found
-        return self.branch(prices, level, 1, budget)
+        return self.branch(prices, level, 1, limit)
 
-    def branch(self, prices: Vector, level: float, wanted: int, budget: Budget) -> Found:
+    def branch(self, prices: Vector, level: float, wanted: int, limit: WorkLimit) -> Found:
         """Branch and bound alone."""
         search = make_search(self.family, prices, level)
-        return search.as_reduced(search.run(wanted, budget))
+        return search.as_reduced(search.run(wanted, limit))
 
-    def _by_halves(self, search: LiftSearch | StaircaseSearch, budget: Budget) -> Found:
+    def _by_halves(self, search: LiftSearch | StaircaseSearch, limit: WorkLimit) -> Found:
         """The best columns by meeting in the middle."""
         remainders: list[Remainder]
         if isinstance(search, LiftSearch):  # every group in turn has the symbol between its bounds
@@ -238,7 +238,7 @@ class Pricer:
             remainders = [_Excess(search, float(self.halves.masses.sum()))]
         wanted = _PER_REMAINDER if len(remainders) > 1 else 20 * _PER_REMAINDER
         found, upper, complete = self.halves.search(
-            search.in_groups(values)[self.symbols], remainders, search.floor, wanted, budget
+            search.in_groups(values)[self.symbols], remainders, search.floor, wanted, limit
         )
         if not found:
             return Found.of([], upper, complete)

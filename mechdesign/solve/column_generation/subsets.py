@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from .branch_and_bound import Budget
+from .branch_and_bound import WorkLimit
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -91,7 +91,7 @@ class Halves:
         remainders: Sequence[Remainder],
         floor: float,
         wanted: int,
-        budget: Budget,
+        limit: WorkLimit,
     ) -> tuple[list[Subset], float, bool]:
         """Subsets above ``floor``; a proven upper bound; whether the search was complete.
 
@@ -108,7 +108,7 @@ class Halves:
         found: list[Subset] = []
         upper = floor
         for number, remainder in enumerate(remainders):
-            if budget.is_over:
+            if limit.is_over:
                 return found, np.inf, False
             best, above = self._search_one(remainder, fill, sums, floor, wanted)
             upper = max(upper, above, *(value for value, *_ in best))

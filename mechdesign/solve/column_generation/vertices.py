@@ -61,15 +61,15 @@ class Vertices(Method):
         if len(program.prior) <= MOST_SYMBOLS_EXACT:
             inner = _best_of(program, Rounding.INSIDE)
             outer = _best_of(program, Rounding.OUTSIDE)
-            facts = {"pivots": str(inner.pivots + outer.pivots)}
+            details = {"pivots": str(inner.pivots + outer.pivots)}
             solver = "vertex enumeration, exact simplex"
-            return Candidate(inner.kernel, Duals(outer.prices), solver, facts)
+            return Candidate(inner.kernel, Duals(outer.prices), solver, details)
         table = extreme_columns(program, program.sides, Rounding.INSIDE)
         found = basic_mixture(_finite_values(program, table), table, np.abs(table).max(axis=0))
         columns, shares = merged(table[found.used], found.shares[found.used])
         kernel = mixed_kernel(columns, exact_shares(columns, shares))
-        facts = {"columns": str(len(table))}
-        return Candidate(kernel, Duals(found.prices), "vertex enumeration and HiGHS", facts)
+        details = {"columns": str(len(table))}
+        return Candidate(kernel, Duals(found.prices), "vertex enumeration and HiGHS", details)
 
 
 def too_large(program: SublinearProgram, sides: TwoSided | None) -> str | None:

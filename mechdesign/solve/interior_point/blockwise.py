@@ -233,5 +233,5 @@ class Blockwise(Method):
         if not np.isfinite(point.v).all():
             raise SolverError(f"the blockwise method broke down on {program}; try 'clarabel'")
         kernel, duals = compiled.invert(point.v.ravel(), point.prices, (point.w / scale).ravel())
-        facts = {"iterations": str(steps), "converged": str(path.least < ACCEPTED)}
-        return Candidate(kernel, duals, "blockwise interior point", facts)
+        details = {"iterations": str(steps), "converged": str(path.least < ACCEPTED)}
+        return Candidate(kernel, duals, "blockwise interior point", details)

@@ -80,7 +80,7 @@ class Point:
     slacks: Array
     multipliers: Array
     scales: Array
-    theta: Array
+    link: Array
     prices: Array
 
     @property
@@ -96,7 +96,7 @@ class Point:
             slacks=np.ascontiguousarray(self.slacks[:, kept]),
             multipliers=np.ascontiguousarray(self.multipliers[:, kept]),
             scales=self.scales[kept],
-            theta=self.theta[kept],
+            link=self.link[kept],
         )
 
 
@@ -124,8 +124,8 @@ class Newton:
         self.p, self.c, self.targets, self.point, self.options = p, c, targets, point, options
         self.eliminations, self.block = 0, block
         z, cone = point.multipliers, point.cone
-        stationarity = c - point.prices + z[0] - z[1] - point.theta[:, None] * p
-        balance = cone.lower * z[0].sum(axis=1) - cone.upper * z[1].sum(axis=1) - point.theta
+        stationarity = c - point.prices + z[0] - z[1] - point.link[:, None] * p
+        balance = cone.lower * z[0].sum(axis=1) - cone.upper * z[1].sum(axis=1) - point.link
         # The Newton steps shrink both by one minus the dual step, nothing else does.
         self._stationarity = float(np.abs(stationarity).max(axis=0).sum())
         self._balance = float(np.abs(balance).max())
@@ -251,14 +251,14 @@ class Newton:
             f, other = self.work[:, : b.stop - b.start]
             np.subtract(self.c[b], point.prices, out=f)
             if point.cone.linked:
-                f -= np.multiply(point.theta[b][:, None], p, out=other)
+                f -= np.multiply(point.link[b][:, None], p, out=other)
             np.einsum("yx,yx->y", self.r[b], f, out=self.rf[b])
             x = np.multiply(f, self.inverse[b], out=self.dk[b])
             if point.cone.linked:
                 np.dot(x, p, out=self.vf[b])
         self.missing = self.row_residual()
         self.dprices = np.zeros(len(p))
-        self._solve(-point.theta)
+        self._solve(-point.link)
 
     def _corrector_direction(self) -> None:
         """The step towards the corrected targets, from the affine one."""
@@ -269,7 +269,7 @@ class Newton:
             self.dk[b] += f
             if self.point.cone.linked:
                 self.vf[b] += f @ self.p
-        self._solve(self.extra - self.point.theta)
+        self._solve(self.extra - self.point.link)
 
     def _solve(self, scale_side: Array) -> None:
         """Solve for dλ and substitute back: dt, dθ and the steps of both slacks.
@@ -291,7 +291,7 @@ class Newton:
         self.dt = (self.rf - scale_side) / self.gamma
         if cone.linked:
             self.vf -= self.inverse @ (p * change)
-            self.dtheta = (self.vf - self.kappa * self.dt) / self.beta
+            self.dlink = (self.vf - self.kappa * self.dt) / self.beta
         for b in self.blocks:
             inverse, x, (first, second) = self.inverse[b], self.dk[b], self.ds[:, b]
             other = self.work[0, : len(x)]
@@ -374,4 +374,4 @@ class Newton:
         point.scales = point.scales + primal * self.dt
         point.prices = point.prices + dual * self.dprices
         if point.cone.linked:
-            point.theta = point.theta + dual * self.dtheta
+            point.link = point.link + dual * self.dlink

@@ -120,7 +120,7 @@ class _Path:
     def __init__(self, newton: Newton, outputs: Places, screen: bool) -> None:
         self.newton, self.outputs, self.screen = newton, outputs, screen
         self.warm_start: WarmStart | None = None
-        self._remembers = newton.c.size <= newton.options.warm_entries
+        self._keeps_start = newton.c.size <= newton.options.warm_entries
         self._taken = 0
 
     def error(self) -> float:
@@ -130,13 +130,13 @@ class _Path:
     def step(self) -> float:
         newton, options = self.newton, self.newton.options
         # A warm start has not been centred at these levels yet.
-        remember = self._remembers and self.warm_start is None and self._taken > 0
-        if remember and self._gap <= options.warm_gap:
+        keep = self._keeps_start and self.warm_start is None and self._taken > 0
+        if keep and self._gap <= options.warm_gap:
             everything = np.ones(len(self.outputs), dtype=bool)
             self.warm_start = WarmStart(newton.point.on(everything), self.outputs)
         moved = newton.iterate(self._gap)
         self._taken += 1
-        early = self._remembers and self.warm_start is None
+        early = self._keeps_start and self.warm_start is None
         if self.screen and not early and self._gap > options.drop_until:
             self._drop_vanished()
         return moved
@@ -177,14 +177,14 @@ def central_point(c: Array, cone: Cone, targets: Array, start: float) -> Point:
     prices = c.mean(axis=0)
     deviation = float(np.abs(c - prices).mean()) or 1.0
     multipliers = start * deviation * float(slacks.min()) * targets / slacks[:, None]
-    theta = lower * math.fsum(multipliers[0]) - upper * math.fsum(multipliers[1])
+    link = lower * math.fsum(multipliers[0]) - upper * math.fsum(multipliers[1])
     shape = (2, m, n)
     return Point(
         cone,
         np.broadcast_to(slacks[:, None, None], shape).copy(),
         np.broadcast_to(multipliers[:, None, :], shape).copy(),
         np.full(m, scale),
-        np.full(m, theta if cone.linked else 0.0),
+        np.full(m, link if cone.linked else 0.0),
         prices,
     )
 
@@ -202,10 +202,10 @@ def warm_point(cone: Cone, old: Point) -> Point:
     with np.errstate(divide="ignore", invalid="ignore"):
         lack = np.where(slacks < floor, (floor - slacks) / (centre - slacks), 0.0)
     slacks += lack.max(axis=(0, 2))[:, None] * (centre - slacks)
-    z, theta = old.multipliers.copy(), old.theta.copy()
+    z, link = old.multipliers.copy(), old.link.copy()
     if cone.linked:
-        theta = cone.lower * z[0].sum(axis=1) - cone.upper * z[1].sum(axis=1)
-    return Point(cone, slacks, z, old.scales.copy(), theta, old.prices.copy())
+        link = cone.lower * z[0].sum(axis=1) - cone.upper * z[1].sum(axis=1)
+    return Point(cone, slacks, z, old.scales.copy(), link, old.prices.copy())
 
 
 class Structured(Method):
@@ -242,24 +242,24 @@ class Structured(Method):
         run = _Run(program, self.options)
         return run.solve(np.arange(len(run.c)))
 
-    def solve_near(self, program: LinearProgram, neighbour: Candidate) -> Candidate:
+    def warm_solve(self, program: LinearProgram, start: Candidate) -> Candidate:
         """Start from a point passed early on the way to the solution at nearby levels.
 
         Where none was kept: from the outputs used there and those that nearly paid at its prices.
         """
         run = _Run(program, self.options)
-        warm = neighbour.warm_start
+        warm = start.warm_start
         if isinstance(warm, WarmStart) and run.fits(warm):
             found = run.solve(warm.outputs, warm)
             if found.details["converged"] == str(True):
                 return found
-        prices = neighbour.duals.prices
-        if prices is None or neighbour.kernel.shape != program.shape:
+        prices = start.duals.prices
+        if prices is None or start.kernel.shape != program.shape:
             return self.solve(program)
-        used = np.flatnonzero(run.p @ neighbour.kernel > _USED)
+        used = np.flatnonzero(run.p @ start.kernel > _USED)
         values = best_columns(run.c - (prices - run.shift) / run.width, run.p, run.sides)
-        near = np.argsort(-values, kind="stable")[: max(20, len(used))]
-        return run.solve(np.union1d(used, near))
+        paying = np.argsort(-values, kind="stable")[: max(20, len(used))]
+        return run.solve(np.union1d(used, paying))
 
 
 def cone_of(sides: TwoSided) -> Cone:

@@ -1,4 +1,4 @@
-"""What notions say of themselves in words."""
+"""Descriptions of notions: what each promises about an adversary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mechdesign.privacy.notion import NOTIONS, factor
 
 @pytest.mark.parametrize("name", sorted(set(md.__all__) & {c.__name__ for c in NOTIONS.values()}))
 def test_every_notion_has_words_of_its_own(name):
-    assert getattr(md, name).in_words is not md.PrivacyNotion.in_words
+    assert getattr(md, name).description is not md.PrivacyNotion.description
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_every_notion_has_words_of_its_own(name):
     ],
     ids=lambda notion: type(notion).__name__,
 )
-def test_the_factor_is_in_the_words(notion):
-    assert "a factor 1.649 (e^0.5)" in notion.in_words
-    assert notion.in_words.endswith(".")
+def test_the_factor_is_in_the_description(notion):
+    assert "a factor 1.649 (e^0.5)" in notion.description
+    assert notion.description.endswith(".")
 
 
 def test_what_small_levels_imply_is_not_denied():
@@ -54,16 +54,16 @@ def test_what_small_levels_imply_is_not_denied():
     assert md.convert(md.PML(0.99 * edge), to=md.PMC, prior=prior).epsilon < math.inf
     with pytest.warns(md.errors.NoGuaranteeWarning, match="a witness shows it"):
         md.convert(md.PML(1.01 * edge), to=md.PMC, prior=prior, tight=True)
-    assert "unless the level is below log 1/(1 − p)" in md.PML(0.1).in_words
+    assert "unless the level is below log 1/(1 − p)" in md.PML(0.1).description
     # PMC always bounds how likely one becomes, and robust PML over all priors is LDP.
     assert md.convert(md.PMC(0.5), to=md.PML, prior=prior).epsilon < math.log(10)
     for notion in (md.PMC(0.5), md.RobustPML.floor(0.5, 0.0)):
-        assert "not bounded" not in notion.in_words
+        assert "not bounded" not in notion.description
 
 
 def test_averages_are_said_to_be_averages():
-    assert "0.5 nats (0.721 bits)" in md.MIPrivacy(0.5).in_words
-    assert "0.5 nats" in md.MIPufferfish(0.5, [{0: (0, 0), 1: (1, 0)}]).in_words
+    assert "0.5 nats (0.721 bits)" in md.MIPrivacy(0.5).description
+    assert "0.5 nats" in md.MIPufferfish(0.5, [{0: (0, 0), 1: (1, 0)}]).description
 
 
 @pytest.mark.parametrize("level", [5e-324, 1e-12, 1e-4, 0.3, 1.0, 7.0, 199.0])
@@ -73,7 +73,7 @@ def test_factors_are_rounded_up(level):
     assert float(shown) - 1 <= math.expm1(level) * 1.01 + 1e-13
 
 
-def test_a_notion_without_words_is_shown_by_its_documentation():
+def test_a_notion_without_a_description_is_shown_by_its_documentation():
     @dataclass(frozen=True)
     class Silent(md.PML, register=False):
         """Asks what PML asks.
@@ -81,11 +81,46 @@ def test_a_notion_without_words_is_shown_by_its_documentation():
         And more is said here.
         """
 
-        in_words = md.PrivacyNotion.in_words
+        description = md.PrivacyNotion.description
 
     @dataclass(frozen=True)
     class Nameless(md.PML, register=False):
-        in_words = md.PrivacyNotion.in_words
+        description = md.PrivacyNotion.description
 
-    assert Silent(0.5).in_words == "Asks what PML asks."
-    assert "nothing is said" in Nameless(0.5).in_words
+    assert Silent(0.5).description == "Asks what PML asks."
+    assert "it has no description" in Nameless(0.5).description
+
+
+def test_the_former_name_of_descriptions_is_kept():
+    @dataclass(frozen=True)
+    class Former(md.PML, register=False):
+        @property
+        def in_words(self):
+            return f"At most {self.epsilon} nats."
+
+    @dataclass(frozen=True)
+    class Inheriting(Former, register=False):
+        pass
+
+    @dataclass(frozen=True)
+    class Later(Former, register=False):
+        @property
+        def description(self):
+            return super().description + " And no more."
+
+    class Mixin:
+        in_words = "Said beside it."
+
+    @dataclass(frozen=True)
+    class Mixed(Mixin, md.LDP, register=False):
+        pass
+
+    expected = {
+        Former: "At most 0.5 nats.",
+        Inheriting: "At most 0.5 nats.",
+        Later: "At most 0.5 nats. And no more.",
+        Mixed: "Said beside it.",
+    }
+    for notion, text in expected.items():
+        assert notion(0.5).description == notion(0.5).in_words == text
+    assert md.PML(0.5).description == md.PML(0.5).in_words != md.LDP(0.5).in_words
