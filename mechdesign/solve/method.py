@@ -126,7 +126,7 @@ class Handles:
                 "such as PML, LDP or Pufferfish"
             )
         for constraint in program.sums:
-            missing = constraint.cones - self.sums
+            missing = frozenset(constraint.cones) - self.sums
             if missing:
                 return f"{type(constraint).__name__} needs {min(missing)} cones"
         return None

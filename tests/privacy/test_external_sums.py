@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from strategies import exact_mechanism, random_kernel
 
 import mechdesign as md
-from mechdesign.errors import CertificateError, GapWarning, ZeroMassWarning
+from mechdesign.errors import CertificateError, GapWarning, SolverError, ZeroMassWarning
 from mechdesign.exact import Verdict, compare_with_exp, exp_upper, log_upper
 from mechdesign.privacy import (
     NOTIONS,
@@ -268,6 +268,25 @@ def test_variables_of_an_epigraph_may_be_negative(solver):
         assert found.method == ("epigraph-highs" if solver == "auto" else solver)
         assert found.gap < 1e-9
         assert found.value == pytest.approx(md.design(PRIOR, utility, RangeLeakage(0.2)).value)
+
+
+@pytest.mark.parametrize("named", [frozenset(), ["second-order"], {"second-order"}], ids=str)
+def test_cones_that_are_named_otherwise_or_not_at_all(named):
+    """Without them the program would be another one: a solver that has none says so."""
+
+    class Named(RootMeanSquare):
+        cones = named
+
+    class Leakage(QuadraticLeakage, register=False):
+        def sums(self, prior):
+            return [Named(self.epsilon)]
+
+    found = md.design(PRIOR, HAMMING, Leakage(0.2))
+    assert found.value == md.design(PRIOR, HAMMING, QuadraticLeakage(0.2)).value
+    assert found.method == "epigraph-clarabel"
+    if not named:
+        with pytest.raises(SolverError, match="no second-order cones .* name them"):
+            md.design(PRIOR, HAMMING, Leakage(0.2), solver="epigraph-highs")
 
 
 @each
