@@ -128,7 +128,7 @@ class Handles:
                 "such as PML, LDP or Pufferfish"
             )
         for label, constraint in zip(program.sum_labels, program.sums, strict=True):
-            missing = constraint.cones - self.sums
+            missing = frozenset(constraint.cones) - self.sums
             if missing:
                 return f"{label} needs {min(missing)} cones"
         return None

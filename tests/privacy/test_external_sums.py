@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from strategies import exact_mechanism, random_kernel
 
 import mechdesign as md
-from mechdesign.errors import CertificateError, GapWarning, ZeroMassWarning
+from mechdesign.errors import CertificateError, GapWarning, SolverError, ZeroMassWarning
 from mechdesign.exact import Verdict, compare_with_exp, exp_upper, log_upper
 from mechdesign.privacy import (
     NOTIONS,
@@ -270,6 +270,25 @@ def test_variables_of_an_epigraph_may_be_negative(solver):
         assert found.value == pytest.approx(md.design(PRIOR, utility, RangeLeakage(0.2)).value)
 
 
+@pytest.mark.parametrize("named", [frozenset(), ["second-order"], {"second-order"}], ids=str)
+def test_cones_that_are_named_otherwise_or_not_at_all(named):
+    """Without them the program would be another one: a solver that has none says so."""
+
+    class Named(RootMeanSquare):
+        cones = named
+
+    class Leakage(QuadraticLeakage, register=False):
+        def sums(self, prior):
+            return [Named(self.epsilon)]
+
+    found = md.design(PRIOR, HAMMING, Leakage(0.2))
+    assert found.value == md.design(PRIOR, HAMMING, QuadraticLeakage(0.2)).value
+    assert found.method == "epigraph-clarabel"
+    if not named:
+        with pytest.raises(SolverError, match="no second-order cones .* name them"):
+            md.design(PRIOR, HAMMING, Leakage(0.2), solver="epigraph-highs")
+
+
 @each
 def test_symbols_of_zero_mass_count(cls):
     """A mean over all rows is another one without theirs: they have rows of their own."""
@@ -438,3 +457,105 @@ def test_minorants_of_the_wrong_size_otherwise_only_lose_the_bound(cls, steeper,
         found = md.design(PRIOR, HAMMING, mistaken(cls, steeper, tighter))
     assert found.value == pytest.approx(true.value, abs=1e-9)
     assert found.bound > true.bound + 1e-3
+
+
+# Power cones
+
+
+def cube_root(number):
+    """The largest integer whose cube is at most a number."""
+    found = 1 << (number.bit_length() + 2) // 3
+    while found**3 > number:
+        found = (2 * found + number // found**2) // 3
+    return found
+
+
+@dataclass(frozen=True)
+class CubicMeans(RootMeanSquare):
+    """Σ_y (mean over x of K[x,y]³)^⅓ ≤ e^ε, a power cone for each entry."""
+
+    cones = frozenset({"power"})
+
+    def evaluate(self, mechanism):
+        """Cube roots between integers: low ≤ 2^FINE · root ≤ low + 1."""
+        n, m = mechanism.shape
+        cubes = [sum(int(w) ** 3 for w in mechanism.weights[:, y]) * n**2 for y in range(m)]
+        least = sum(cube_root(v << 3 * FINE) for v in cubes)
+        most = Fraction(least + m, n << FINE + mechanism.bits) * (1 + mechanism.row_error)
+        verdict = Verdict.NO
+        if self.is_vacuous or compare_with_exp(most, Fraction(self.epsilon)) is Verdict.YES:
+            verdict = Verdict.YES
+        return Evaluation(verdict, max(0.0, log_upper(most)), 0, "the sum of cubic means", "one")
+
+    def epigraph(self, symbols, outputs):
+        """K ≤ r^⅓ t^⅔ for each entry, Σ_x r ≤ n t for each outcome, Σ t ≤ e^ε."""
+        entries = symbols * outputs
+        every, none = sparse.eye_array(entries), sparse.csr_array((entries, entries))
+        means = sparse.kron(sparse.eye_array(outputs), np.ones((symbols, 1)))
+        # Variables of its own: t of each outcome, then r of each entry.
+        cone = sparse.vstack(
+            [
+                sparse.hstack([none, 0 * means, every]),
+                sparse.hstack([none, means, none]),
+                sparse.hstack([every, 0 * means, none]),
+            ]
+        ).tocsr()
+        rows = sparse.vstack(
+            [
+                sparse.hstack(
+                    [sparse.csr_array((outputs, entries)), -symbols * np.eye(outputs), means.T]
+                ),
+                sparse.csr_array(
+                    ([1.0] * outputs, ([0] * outputs, entries + np.arange(outputs))),
+                    shape=(1, 2 * entries + outputs),
+                ),
+            ]
+        )
+        right = np.append(np.zeros(outputs), 1 + math.expm1(self.epsilon) * (1 - 1e-12))
+        order = np.arange(3 * entries).reshape(3, entries).T.ravel()
+        return Epigraph(
+            outputs + entries, rows, right, (ConicRows("power", cone[order], alpha=1 / 3),)
+        )
+
+    def duals(self, rows, cones, kernel):
+        """τ, and the directions in which the cones push."""
+        return rows[-1:].reshape(1, 1), -cones[0][:, 2].reshape(kernel.shape[1], -1).T
+
+    def minorants(self, duals):
+        """⟨w, k⟩ ≤ τ (mean k³)^⅓ for Σ |w|^(3/2) = (τ n^-⅓)^(3/2), by Hölder."""
+        tau = float(nonnegative(duals[0]).max())
+        size = np.where(np.isfinite(duals[1]), np.clip(duals[1], -1e100, 1e100), 0.0)
+        length = (np.abs(size) ** 1.5).sum(axis=0) ** (2 / 3)
+        unit = size / np.where(length > 0, length, 1.0)
+        columns = tau * len(size) ** (-1 / 3) * (1 - 1e-14) * unit
+        return Minorants(tau * exp_upper(self.epsilon), columns, np.abs(columns))
+
+
+@dataclass(frozen=True)
+class CubicLeakage(QuadraticLeakage, register=False):
+    """Cubic leakage: log Σ_y (mean of K[x,y]³)^⅓ ≤ ε."""
+
+    def sums(self, prior):
+        """One constraint."""
+        return [CubicMeans(self.epsilon)]
+
+    @staticmethod
+    def share(kernel):
+        return np.cbrt((kernel**3).mean(axis=0))
+
+
+@pytest.mark.parametrize("level", [0.02, 0.2, 0.6])
+def test_power_cones(level):
+    """A larger mean than the quadratic one: what it allows is allowed by that, too."""
+    found = md.design(PRIOR, HAMMING, CubicLeakage(level))
+    assert found.method == "epigraph-clarabel"
+    assert found.gap < 1e-8
+    looser = md.design(PRIOR, HAMMING, QuadraticLeakage(level))
+    assert QuadraticLeakage(level).check(found.mechanism, PRIOR).verdict is Verdict.YES
+    assert found.bound <= looser.bound + 1e-9
+    both = md.design(PRIOR, HAMMING, [CubicLeakage(level), md.MIPrivacy(0.5 * level), md.PML(0.4)])
+    assert both.gap < 1e-7
+    assert both.value <= found.bound
+    near = [md.design(PRIOR, HAMMING, CubicLeakage(level + d)).value for d in (-1e-4, 1e-4)]
+    (price,) = md.binding(found).constraints
+    assert price.price_per_nat == pytest.approx((near[1] - near[0]) / 2e-4, rel=1e-3)

@@ -184,6 +184,11 @@ class _Highs(Method):
         Raises :class:`SolverError` when HiGHS stops without an optimum.
         """
         compiled = compile_program(program)
+        if compiled.cones:
+            raise SolverError(
+                f"HiGHS has no {compiled.cones[0].kind} cones for {program}; name them in the "
+                "attribute cones of the constraint on a sum that brings them"
+            )
         rows, tried = _rows(compiled), []
         for solver in self.order:
             for tolerance in _TOLERANCES:
