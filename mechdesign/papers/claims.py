@@ -111,9 +111,9 @@ def equal(found: float, claimed: float, about: str = "", scale: float | None = N
     return Claim(float(found), float(claimed), "==", about, scale)
 
 
-def holds(condition: bool, about: str = "") -> Claim:
+def holds(fact: bool, about: str = "") -> Claim:
     """A yes or no that has no number to perturb."""
-    return Claim(float(bool(condition)), 1.0, "==", about, 0.0)
+    return Claim(float(bool(fact)), 1.0, "==", about, 0.0)
 
 
 @dataclass(frozen=True)

@@ -225,8 +225,8 @@ class Program(ABC):
     prior : over the symbols designed for
     cone : what every column satisfies
     sums : constraints on sums over outcomes
-    sum_labels : what asks for each of them, in words
-    unexpressed : what else is asked, in words, that has no such form; no method satisfies it
+    sum_labels : the notion that asks for each of them, as it is written
+    unexpressed : descriptions of what else is asked; it has no such form, no method satisfies it
     time_limit : seconds that a search may take; methods that do not search ignore it
     """
 
