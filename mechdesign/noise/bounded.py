@@ -97,7 +97,8 @@ class LaplaceMean:
     @property
     def rate(self) -> float:
         """T = 1/(nb)."""
-        return 1 / (self.entries * self.scale)
+        # Of an exact product, as the number of entries alone may be above all floats.
+        return 1 / float(Fraction(self.scale) * self.entries)
 
     # At one outcome
 
@@ -170,8 +171,8 @@ class LaplaceMean:
         assert values is not None
         assert masses is not None
         others = self.entries - 1
-        # So many sums at least are different.
-        if others * (len(values) - 1) >= _MOST_SUMS:
+        # So many sums at least are different; of one value, the sum itself has to be a float.
+        if others * (len(values) - 1) >= _MOST_SUMS or others > sys.float_info.max:
             raise self._too_many(len(values))
         if len(values) == 1:
             return np.array([others * values[0]]), np.zeros(1)

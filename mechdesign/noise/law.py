@@ -301,6 +301,11 @@ class Law:
                 return self.log_expect(lambda s: t * s, point, width)
         end = self.high if t >= 0 else self.low
         inner, error = self.log_expect(lambda s: t * s, end, width)
+        is_beyond = inner == -math.inf or math.isinf(t * (end - point))
+        if is_beyond and self.values is not None:
+            # No value lies near the end of the domain; the one that weighs most is the peak then.
+            end = float(self.values.max() if t >= 0 else self.values.min())
+            inner, error = self.log_expect(lambda s: t * s, end, width)
         shift = t * (end - point)
         return shift + inner, error + _ULP * 4 * abs(shift)
 
