@@ -285,7 +285,7 @@ def test_cones_that_are_named_otherwise_or_not_at_all(named):
     assert found.value == md.design(PRIOR, HAMMING, QuadraticLeakage(0.2)).value
     assert found.method == "epigraph-clarabel"
     if not named:
-        with pytest.raises(SolverError, match="no second-order cones .* name them"):
+        with pytest.raises(SolverError, match=r"no second-order cones .* name them"):
             md.design(PRIOR, HAMMING, Leakage(0.2), solver="epigraph-highs")
 
 
