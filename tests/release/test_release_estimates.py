@@ -43,6 +43,20 @@ def counts_of(f):
 # Inversion
 
 
+@pytest.mark.parametrize("by", ["symbols", "blocks"])
+@pytest.mark.parametrize("kernel", [[[0.8, 0.2], [0.2, 0.8], [0.2, 0.8]], [[0.8, 0.2], [0.3, 0.7]]])
+def test_what_reports_tell_is_decided_by_one_decomposition(kernel, by, monkeypatch):
+    shapes, decompose = [], np.linalg.svd
+    monkeypatch.setattr(
+        np.linalg, "svd", lambda rows, **more: shapes.append(rows.shape) or decompose(rows, **more)
+    )
+    try:
+        ask(md.Mechanism(kernel), by=by)
+    except DataError as problem:
+        assert (len(kernel), by) == (3, "symbols"), problem
+    assert shapes == [(len(kernel), 2)]
+
+
 @given(st.data())
 def test_weights_on_reports_are_unbiased_for_every_distribution(data):
     n, m = data.draw(sizes(1, 5)), data.draw(sizes(1, 7))
