@@ -125,7 +125,7 @@ def identifiability(mechanism: Any) -> Identification:
 
 
 def _identification(
-    mechanism: Mechanism, rows: NDArray[np.float64], values: NDArray[np.float64]
+    mechanism: Mechanism, rows: NDArray[np.float64], values: NDArray[Any]
 ) -> Identification:
     """What reports tell, from the scaled rows of the kernel and their singular values."""
     rank = _rank(values)
@@ -140,7 +140,7 @@ def _identification(
     )
 
 
-def _rank(values: NDArray[np.float64]) -> int:
+def _rank(values: NDArray[Any]) -> int:
     return int((values > _TOLERANCE).sum())
 
 
@@ -238,13 +238,13 @@ def ask(
         question = Question(names, weights)
     else:
         question = Question(mechanism.inputs, np.eye(mechanism.shape[0]))
-    names = _hidden_answers(question, left[:, _rank(values) :])
-    if names:
+    untold = _hidden_answers(question, left[:, _rank(values) :])
+    if untold:
         found = _identification(mechanism, rows, values)
         _refuse_untold(found)
         raise DataError(
             "mechanism",
-            expected=f"one whose reports tell {listing(names)}",
+            expected=f"one whose reports tell {listing(untold)}",
             got=f"one where {found}, however many reports there are",
             remedy=f"estimate by='blocks' (--by blocks) or another feature, or {_REMEDY}",
         )
