@@ -43,6 +43,7 @@ from .errors import (
 )
 from .exact import read_fraction, read_integer, write_fraction, write_integer
 from .files import parse_json, read_json, read_text, write_text
+from .input_tables import read_matrix
 from .labels import Label, excel_safe_cell, tidy
 from .mechanism import Mechanism
 from .prior import Prior
@@ -52,7 +53,6 @@ from .registry import is_registered
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.method import Duals
 from .solve.problem import Problem, state_problem
-from .tables import read_matrix
 from .utility import UTILITIES, Distance, LinearUtility, Matrix, Utility
 
 FORMAT = "mechdesign"

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from ..errors import InputError, UnknownNameError, quote
 from ..files import write_text
 from ..labels import excel_safe_cell
+from ..notebook import notebook_table
 from ..prior import Prior
 from ..solve._design import Design
 from ..utility.base import Utility
@@ -293,14 +294,8 @@ class Comparison:
         parts = []
         for prior, utility in self.panels:
             header, lines = self.pivot(prior, utility)
-            head = "".join(f"<th>{html.escape(h)}</th>" for h in header)
-            body = "".join(
-                "<tr>" + "".join(f"<td>{cell(v)}</td>" for v in line) + "</tr>" for line in lines
-            )
-            parts.append(
-                f"<table><caption>{html.escape(f'{utility}, {prior}')}</caption>"
-                f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            )
+            rows = [map(cell, line) for line in lines]
+            parts.append(notebook_table(header, rows, f"{utility}, {prior}"))
         said = "".join(f"<p>{html.escape(line)}</p>" for line in self.verdict)
         return "".join(parts) + said
 

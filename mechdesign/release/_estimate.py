@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from ..errors import (
 )
 from ..labels import Label, shorten
 from ..mechanism import Mechanism, mechanism_of
+from ..notebook import notebook_table
 from ._identifiability import ask, report_weights
 from .codes import check_choice
 from .counts import count_reports
@@ -118,13 +118,13 @@ class Estimate:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        body = "".join(
-            f"<tr><th>{html.escape(shorten(row['label']))}</th><td>{row['estimate']:.5f}</td>"
-            f"<td>{row['error']:.5f}</td><td>[{row['lower']:.5f}, {row['upper']:.5f}]</td></tr>"
-            for row in self.rows()
-        )
-        head = "<tr><th></th><th>estimate</th><th>error</th><th>interval</th></tr>"
-        return f"<table><caption>{self.describe()}</caption>{head}{body}</table>"
+        columns = (self.values, self.errors, self.lower, self.upper)
+        head = ["label", "estimate", "error", "lower", "upper"]
+        rows = [
+            [label, *(f"{values[i]:.5f}" for values in columns)]
+            for i, label in enumerate(self.labels)
+        ]
+        return notebook_table(head, rows, self.describe())
 
 
 def estimate(

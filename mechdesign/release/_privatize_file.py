@@ -19,9 +19,9 @@ import numpy as np
 
 from ..errors import CountsWarning, DataError, InputError, StorageError, quote, warn
 from ..files import Claim, check_writable, claimed, noticed_interrupts
+from ..input_tables import is_missing
 from ..progress import counter
 from ..published import needs_prior
-from ..tables import is_missing
 from ._identifiability import warn_of_untold
 from .adapters import column_reader, privatize_batch, reported_schema
 from .codes import Policy, distinct_values

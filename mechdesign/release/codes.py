@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError, quote
+from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, tidy
-from ..tables import MISSING_TEXT, is_missing
 
 ABSENT = -1
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, RepeatWarning, UnknownNameError, quote, warn
+from ..input_tables import count_values, is_missing
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
-from ..tables import count_values, is_missing
 from ..theory._composition import compose
 from .codes import ABSENT, Codebook, check_choice
 from .receipts import check_receipt, receipts_of

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, ExposureWarning, InputError, StorageError, warn
 from ..files import check_folder, write_text
+from ..input_tables import is_missing
 from ..labels import tidy
-from ..tables import is_missing
 from .codes import ABSENT
 from .sampler import SeededWords, SystemWords, Words, words_from
 

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from .. import __version__
 from ..errors import DataError, InputError, StorageError, UnknownNameError, quote
 from ..files import parse_json, read_text, write_text
+from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import parse_labels, tidy
 from ..mechanism import mechanism_of
 from ..published import kernel_fingerprint, public_fingerprint, told_in_public
-from ..tables import MISSING_TEXT, is_missing
 from .codes import distinct_values
 
 KEY = "mechdesign"

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, StorageError
+from ..input_tables import csv_header
 from ..labels import excel_safe_cell
 from ..mechanism import mechanism_of
 from ..progress import counter
-from ..tables import csv_header
 from .adapters import load_arrow
 from .codes import ABSENT, Codebook
 from .column import find_column

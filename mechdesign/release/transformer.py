@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, MechdesignError, RepeatWarning, warn
+from ..input_tables import is_missing
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP
 from ..solve._design import design
-from ..tables import is_missing
 from ..theory._composition import largest_ratios
 from ..utility import Hamming
 from .codes import ABSENT, Policy

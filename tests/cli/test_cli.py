@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import CertificateError, SolverError
-from mechdesign.tables import read_matrix
+from mechdesign.input_tables import read_matrix
 
 FLIP = "input,no,yes\nno,0.75,0.25\nyes,0.25,0.75\n"
 
