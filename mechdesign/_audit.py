@@ -168,7 +168,7 @@ def audit(
     prior : Prior or N probabilities
     privacy : notion or list of notions, optional
         Levels to decide on, in exact arithmetic. The verdict on each is yes, no, or undecided when
-        the rounding of the kernel's own rows does not settle it.
+        the rounding of the kernel's own rows does not decide it.
 
     Raises
     ------

@@ -263,7 +263,7 @@ class PriorOption(PriorSource):
 class Asked:
     """A kernel, or the design it comes from, with prior and notions: those given, else its own."""
 
-    item: Design | Mechanism
+    designed: Design | Mechanism
     mechanism: Mechanism
     prior: Prior
     notions: tuple[PrivacyNotion, ...]
@@ -291,15 +291,15 @@ class KernelSource(PriorOption):
         given = None
         if any(option is not None for option in (self.table, self.column, self.prior)):
             given = self.read_prior()
-        item = load_kernel(self.kernel, normalise=self.normalise)
-        mechanism = item.mechanism if isinstance(item, Design) else item
-        if isinstance(item, Design):
-            given = given or item.prior
-            notions = notions or item.notions
-        if isinstance(item, PublicDesign):
-            notions = notions or item.notions
+        designed = load_kernel(self.kernel, normalise=self.normalise)
+        mechanism = designed.mechanism if isinstance(designed, Design) else designed
+        if isinstance(designed, Design):
+            given = given or designed.prior
+            notions = notions or designed.notions
+        if isinstance(designed, PublicDesign):
+            notions = notions or designed.notions
             needing = [str(notion) for notion in notions if needs_prior(notion)]
-            needing += item.stated if not self.privacy else ()
+            needing += designed.stated if not self.privacy else ()
             if given is None and any_prior and not needing:
                 given = Prior.uniform(mechanism.inputs)
                 note(
@@ -330,7 +330,7 @@ class KernelSource(PriorOption):
             and given.labels == tuple(range(len(given)))
         )
         given = align_prior(given, mechanism.inputs, named=not bare)
-        return Asked(item, mechanism, given, notions)
+        return Asked(designed, mechanism, given, notions)
 
 
 def spelled_out(command: Callable[..., None]) -> Callable[..., None]:

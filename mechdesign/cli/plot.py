@@ -90,7 +90,7 @@ def _binding(asked: Asked) -> Any:
     from ..plotting._plot_binding import plot_binding
     from ..solve._design import Design
 
-    design = asked.item
+    design = asked.designed
     if not isinstance(design, Design) or asked.prior != design.prior:
         raise InputError(
             "prices of constraints",
@@ -121,7 +121,7 @@ def _own(path: str, function: Callable[..., Any], asked: Asked) -> Any:
     known = {"prior": asked.prior, "privacy": asked.notions}
     named = {name: value for name, value in known.items() if name in signature.parameters}
     try:
-        signature.bind(asked.item, **named)
+        signature.bind(asked.designed, **named)
     except TypeError as problem:
         raise InputError(
             f"picture {path}",
@@ -130,7 +130,7 @@ def _own(path: str, function: Callable[..., Any], asked: Asked) -> Any:
             remedy="give defaults to all other parameters",
         ) from None
     try:
-        drawn = function(asked.item, **named)
+        drawn = function(asked.designed, **named)
     except MechdesignError:
         raise
     except Exception as problem:  # code from outside, which may fail in any way

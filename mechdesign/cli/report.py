@@ -40,7 +40,7 @@ def report(
     draw_nowhere()
     asked = source.read_kernel()
     write_report(
-        asked.item,
+        asked.designed,
         output,
         prior=asked.prior,
         privacy=list(asked.notions) or None,

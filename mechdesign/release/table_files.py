@@ -261,12 +261,12 @@ def count_file(
         and for a CSV file that is not the one that its receipt was written for.
     """
     receipts = file_receipts(path, check=True)
-    for column, item in zip(columns, mechanisms, strict=True):
+    for column, designed in zip(columns, mechanisms, strict=True):
         if column in receipts:
-            check_receipt(receipts[column], item)
+            check_receipt(receipts[column], designed)
     books = [
-        Codebook(mechanism_of(item).outputs, "outputs of the mechanism", texts=True)
-        for item in mechanisms
+        Codebook(mechanism_of(designed).outputs, "outputs of the mechanism", texts=True)
+        for designed in mechanisms
     ]
     with (
         open_batches(path, columns) as (_, batches, total),

@@ -125,7 +125,7 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                     got=str(len(given)),
                     remedy="pass a list in the order of the columns",
                 )
-            self.mechanisms_ = [mechanism_of(item) for item in given]
+            self.mechanisms_ = [mechanism_of(designed) for designed in given]
         policy = Policy(self.missing, self.unseen, self.replacement)
         source = self._source()
         self._releases = [

@@ -32,8 +32,8 @@ FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
 
 
 def likelihood(kernel, f, p):
-    seen = f > 0
-    return float((f[seen] * np.log((p @ kernel)[seen])).sum())
+    positive = f > 0
+    return float((f[positive] * np.log((p @ kernel)[positive])).sum())
 
 
 def counts_of(f):
@@ -512,7 +512,7 @@ def test_alarms_about_the_mechanism_are_as_rare_as_they_say(n, m, reports):
         assert (values <= level).mean() <= level
 
 
-def test_an_alarm_is_raised_by_reports_of_another_kernel():
+def test_an_alarm_is_given_by_reports_of_another_kernel():
     """A control for the test above."""
     rng = np.random.default_rng(2)
     kernel, other = random_kernel(rng, 3, 8), random_kernel(rng, 3, 8)
