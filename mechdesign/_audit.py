@@ -15,6 +15,7 @@ from .errors import KernelError, PriorError, quote
 from .exact import Verdict
 from .labels import Label, shorten
 from .mechanism import Mechanism
+from .notebook import notebook_table
 from .prior import Prior
 from .privacy.average import MaximalCostLeakage, MaximalLeakage, MIPrivacy
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, Worst, as_notions
@@ -149,15 +150,8 @@ class AuditReport:
 
     def _repr_html_(self) -> str:
         rows = self.table()
-        head = "".join(f"<th>{html.escape(str(key))}</th>" for key in rows[0])
-        body = "".join(
-            "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row.values()) + "</tr>"
-            for row in rows[:50]
-        )
-        return (
-            f"<pre>{html.escape(repr(self))}</pre>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        )
+        table = notebook_table(list(rows[0]), (row.values() for row in rows[:50]))
+        return f"<pre>{html.escape(repr(self))}</pre>{table}"
 
 
 def audit(
@@ -174,7 +168,7 @@ def audit(
     prior : Prior or N probabilities
     privacy : notion or list of notions, optional
         Levels to decide on, in exact arithmetic. The verdict on each is yes, no, or undecided when
-        the rounding of the kernel's own rows does not settle it.
+        the rounding of the kernel's own rows does not decide it.
 
     Raises
     ------
@@ -283,7 +277,3 @@ def _check_size(prior: Any, size: int) -> None:
             got=str(given),
             remedy="give one probability per row of the kernel",
         )
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else html.escape(shorten(value, 60))

@@ -10,11 +10,11 @@ import numpy as np
 
 from .errors import DataError, InputError, UnknownNameError, ZeroMassWarning, quote
 from .files import read_json
+from .input_tables import csv_header, read_matrix
 from .labels import Label, near_miss, parse_labels
 from .mechanism import Mechanism
 from .prior import Prior
 from .release.codes import ABSENT, Codebook
-from .tables import csv_header, read_matrix
 from .utility import (
     ChiSquare,
     Distance,

@@ -141,10 +141,10 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _integer(word: str) -> int:
-    if len(word) > _MOST_DIGITS:
-        raise ValueError(f"an integer of {len(word):,} digits, which must be in quotes")
-    return int(word)
+def _integer(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"an integer of {len(digits):,} digits, which must be in quotes")
+    return int(digits)
 
 
 def _shown(path: Any) -> str:
@@ -393,14 +393,14 @@ def noticed_interrupts() -> Iterator[Callable[[], None]]:
 
     Python drops an interrupt that arrives inside some callbacks, such as those of imports.
     """
-    seen = []
+    interrupts = []
 
     def handler(number: int, frame: Any) -> None:
-        seen.append(number)
+        interrupts.append(number)
         signal.default_int_handler(number, frame)
 
     def check() -> None:
-        if seen:
+        if interrupts:
             raise KeyboardInterrupt
 
     ours = (

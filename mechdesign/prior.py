@@ -162,7 +162,7 @@ class Prior:
             The most different values that are let through. When left out: 1000, and 100 where
             there are more than half as many values as rows.
         """
-        from .tables import count_values
+        from .input_tables import count_values
 
         return cls.from_counts(count_values(column, missing=missing, max_symbols=max_symbols))
 
@@ -191,7 +191,7 @@ class Prior:
         max_symbols : int, optional
             As for :meth:`from_data`.
         """
-        from .tables import count_csv
+        from .input_tables import count_csv
 
         counts = count_csv(path, column, weights=weights, missing=missing, max_symbols=max_symbols)
         return cls.from_counts(counts)

@@ -9,12 +9,12 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def track(items: Iterable[T], label: str, *, show: bool) -> Iterator[T]:
-    """The items one by one, with a bar that shows how many are done if ``show`` is set."""
-    total = len(items) if isinstance(items, Sized) else None
+def track(steps: Iterable[T], label: str, *, show: bool) -> Iterator[T]:
+    """The steps one by one, with a bar that shows how many are done if ``show`` is set."""
+    total = len(steps) if isinstance(steps, Sized) else None
     with counter(total, label, show=show) as advance:
-        for item in items:
-            yield item
+        for step in steps:
+            yield step
             advance(1)
 
 

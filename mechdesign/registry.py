@@ -39,8 +39,8 @@ def keep_former_name(cls: type, name: str, former: str) -> None:
             return
 
 
-def is_registered(item: Any, registry: dict[str, Any]) -> bool:
-    """Whether the class of an item is the one that its name stands for."""
-    own, known = type(item), registry.get(type(item).__name__.lower())
+def is_registered(value: Any, registry: dict[str, Any]) -> bool:
+    """Whether the class of a value is the one that its name stands for."""
+    own, known = type(value), registry.get(type(value).__name__.lower())
     # A class that was defined again, as in a notebook, is the same class.
     return known is not None and known.__module__ == own.__module__

@@ -43,6 +43,7 @@ from .errors import (
 )
 from .exact import read_fraction, read_integer, write_fraction, write_integer
 from .files import parse_json, read_json, read_text, write_text
+from .input_tables import read_matrix
 from .labels import Label, excel_safe_cell, tidy
 from .mechanism import Mechanism
 from .prior import Prior
@@ -52,7 +53,6 @@ from .registry import is_registered
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.method import Duals
 from .solve.problem import Problem, state_problem
-from .tables import read_matrix
 from .utility import UTILITIES, Distance, LinearUtility, Matrix, Utility
 
 FORMAT = "mechdesign"
@@ -97,10 +97,10 @@ def save(
     write_text(text, path, overwrite=overwrite, private=isinstance(item, Design))
 
 
-def _warn_of_fitted(item: Design) -> None:
+def _warn_of_fitted(design: Design) -> None:
     """Warn that the kernel of a notion of its prior is a function of the masses."""
-    fitted = [str(notion) for notion in item.notions if notion.uses_prior]
-    if fitted and len(set(item.prior.weights)) > 1:
+    fitted = [str(notion) for notion in design.notions if notion.uses_prior]
+    if fitted and len(set(design.prior.weights)) > 1:
         warn(
             f"the public form holds no prior, but {fitted[0]} is about one, and its masses can "
             "often be computed from the entries of a kernel that was fitted to it; where they were "
@@ -169,24 +169,24 @@ def kernel_csv(mechanism: Mechanism, *, excel_safe: bool = False) -> str:
 # To JSON: whole files
 
 
-def to_json(item: Design | Mechanism) -> dict[str, Any]:
+def to_json(designed: Design | Mechanism) -> dict[str, Any]:
     """What :func:`save` writes, as plain values."""
-    if isinstance(item, PublicDesign):
+    if isinstance(designed, PublicDesign):
         body: dict[str, Any] = {
             "kind": "public",
-            "mechanism": mechanism_to_json(item),
-            "notions": [_notion_out(notion) for notion in item.notions],
-            **({"stated": list(item.stated)} if item.stated else {}),
-            "fingerprint": item.fingerprint,
+            "mechanism": mechanism_to_json(designed),
+            "notions": [_notion_out(notion) for notion in designed.notions],
+            **({"stated": list(designed.stated)} if designed.stated else {}),
+            "fingerprint": designed.fingerprint,
         }
-    elif isinstance(item, Mechanism):
-        body = {"kind": "mechanism", "mechanism": mechanism_to_json(item)}
-    elif isinstance(item, Design):
-        body = _design_out(item)
+    elif isinstance(designed, Mechanism):
+        body = {"kind": "mechanism", "mechanism": mechanism_to_json(designed)}
+    elif isinstance(designed, Design):
+        body = _design_out(designed)
     else:
         raise StorageError(
-            f"save: expected a Design or a Mechanism, got {type(item).__name__}; pass the result "
-            "of design()."
+            f"save: expected a Design or a Mechanism, got {type(designed).__name__}; pass the "
+            "result of design()."
         )
     return seal({"format": FORMAT, "schema": SCHEMA, "version": __version__, **body})
 
@@ -196,14 +196,14 @@ def seal(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "digest": _digest(content)}
 
 
-def _design_out(item: Design) -> dict[str, Any]:
-    c = item.certificate
+def _design_out(design: Design) -> dict[str, Any]:
+    c = design.certificate
     return {
         "kind": "design",
-        **asked_to_json(item.prior, item.notions, item.utility, item.mechanism.outputs),
-        "mechanism": mechanism_to_json(item.mechanism),
-        "method": item.method,
-        "agreement": [_agreement_out(row) for row in item.agreement],
+        **asked_to_json(design.prior, design.notions, design.utility, design.mechanism.outputs),
+        "mechanism": mechanism_to_json(design.mechanism),
+        "method": design.method,
+        "agreement": [_agreement_out(row) for row in design.agreement],
         "certificate": {
             "verdicts": [str(check.verdict) for check in c.checks],
             "achieved": [list(map(_number_out, check.achieved)) for check in c.checks],
@@ -460,7 +460,7 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
 
 def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     notions = [_notion_in(part, name) for part in content["notions"]]
-    stated = [_word(text) for text in content.get("stated", [])]
+    stated = [_name_in(text) for text in content.get("stated", [])]
     try:
         made = PublicDesign.of(mechanism_from_json(content["mechanism"]), notions, stated)
     except CertificateError as failure:
@@ -486,7 +486,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
             _duals_in(saved["duals"], problem),
             repair,
             _loss_in(saved["repair"]["loss"]),
-            confirmed_solver(_word(saved["solver"])),
+            confirmed_solver(_name_in(saved["solver"])),
         )
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
@@ -495,7 +495,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
     if not isinstance(content["agreement"], list):
         raise TypeError("the record of other methods is no list")
-    method = confirmed_method(problem, _word(content["method"]), mechanism)
+    method = confirmed_method(problem, _name_in(content["method"]), mechanism)
     return Design(mechanism, prior, utility, notions, method, certificate)
 
 
@@ -525,7 +525,7 @@ def _share(value: Any, most: float) -> float:
     return float(value)
 
 
-def _word(text: Any) -> str:
+def _name_in(text: Any) -> str:
     """A name of a method or a solver: one short line."""
     if not isinstance(text, str) or len(text) > _LONGEST_NAME or visible(text) != text:
         raise ValueError(
@@ -613,11 +613,11 @@ def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
 
 def _weights_in(row: list[Any]) -> list[int]:
     """A row of integers; at once where all are short runs of digits, as they nearly always are."""
-    if all(type(word) is str for word in row):
+    if all(type(cell) is str for cell in row):
         digits = "".join(row)
-        if digits.isascii() and digits.isdigit() and all(0 < len(word) < 4000 for word in row):
+        if digits.isascii() and digits.isdigit() and all(0 < len(cell) < 4000 for cell in row):
             return list(map(int, row))
-    return [read_integer(word) for word in row]
+    return [read_integer(cell) for cell in row]
 
 
 def _notion_in(part: dict[str, Any], name: str) -> PrivacyNotion:

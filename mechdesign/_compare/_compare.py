@@ -93,7 +93,7 @@ def compare(
     an uninformative mechanism.
     """
     check_match(match)
-    priors = {name: as_prior(item) for name, item in _named(prior, Prior, "prior").items()}
+    priors = {name: as_prior(entry) for name, entry in _named(prior, Prior, "prior").items()}
     utilities = _named(utility, Utility, "utility")
     families = as_families(notions)
     targets = None if levels is None else _checked_levels(levels, match)
@@ -129,9 +129,9 @@ def compare(
     if resume is not None:
         Store(resume)
     found = list(_run(tasks, jobs, progress))
-    points = tuple(item for item in found if isinstance(item, FrontierPoint))
+    points = tuple(entry for entry in found if isinstance(entry, FrontierPoint))
     _warn_of_gaps(points)
-    missing = tuple(item for item in found if isinstance(item, Missing))
+    missing = tuple(entry for entry in found if isinstance(entry, Missing))
     names = tuple(family.name for family in families)
     return Comparison(priors, utilities, names, match, points, missing)
 
@@ -175,34 +175,34 @@ def _pieces(tasks: list[Task], count: int) -> list[Task]:
     ]
 
 
-def _named(items: Any, kind: type, word: str) -> dict[str, Any]:
-    """One item, a list of them or a mapping, by name."""
-    if isinstance(items, kind):
-        items = [items]
-    if isinstance(items, Mapping):
-        found = {str(name): item for name, item in items.items()}
-    elif is_iterable(items) and not isinstance(items, (str, bytes)):
-        listed = list(items)
-        found = {_name(item, word, k, len(listed)): item for k, item in enumerate(listed)}
+def _named(given: Any, kind: type, noun: str) -> dict[str, Any]:
+    """One prior or utility, a list of them or a mapping, by name."""
+    if isinstance(given, kind):
+        given = [given]
+    if isinstance(given, Mapping):
+        found = {str(name): entry for name, entry in given.items()}
+    elif is_iterable(given) and not isinstance(given, (str, bytes)):
+        listed = list(given)
+        found = {_name(entry, noun, k, len(listed)): entry for k, entry in enumerate(listed)}
         if len(found) < len(listed):
-            found = {f"{word} {k + 1}": item for k, item in enumerate(listed)}
+            found = {f"{noun} {k + 1}": entry for k, entry in enumerate(listed)}
     else:
         found = {}
-    if not found or not all(isinstance(item, kind) for item in found.values()):
+    if not found or not all(isinstance(entry, kind) for entry in found.values()):
         raise InputError(
-            f"{word} of a comparison",
-            expected=f"a {word}, a list of them, or a mapping of names and them",
-            got=quote(items),
+            f"{noun} of a comparison",
+            expected=f"a {noun}, a list of them, or a mapping of names and them",
+            got=quote(given),
             remedy="pass for example "
-            + ("md.Prior([.5, .3, .2])" if word == "prior" else "md.utility.Hamming()"),
+            + ("md.Prior([.5, .3, .2])" if noun == "prior" else "md.utility.Hamming()"),
         )
     return found
 
 
-def _name(item: Any, word: str, place: int, count: int) -> str:
-    if isinstance(item, Utility):
-        return repr(item).removesuffix("()")
-    return word if count == 1 else f"{word} {place + 1}"
+def _name(entry: Any, noun: str, place: int, count: int) -> str:
+    if isinstance(entry, Utility):
+        return repr(entry).removesuffix("()")
+    return noun if count == 1 else f"{noun} {place + 1}"
 
 
 def _checked_levels(levels: Any, match: str) -> tuple[float, ...]:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from ..errors import InputError, UnknownNameError, quote
 from ..files import write_text
 from ..labels import excel_safe_cell
+from ..notebook import notebook_table
 from ..prior import Prior
 from ..solve._design import Design
 from ..utility.base import Utility
@@ -293,14 +294,8 @@ class Comparison:
         parts = []
         for prior, utility in self.panels:
             header, lines = self.pivot(prior, utility)
-            head = "".join(f"<th>{html.escape(h)}</th>" for h in header)
-            body = "".join(
-                "<tr>" + "".join(f"<td>{cell(v)}</td>" for v in line) + "</tr>" for line in lines
-            )
-            parts.append(
-                f"<table><caption>{html.escape(f'{utility}, {prior}')}</caption>"
-                f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            )
+            rows = [map(cell, line) for line in lines]
+            parts.append(notebook_table(header, rows, f"{utility}, {prior}"))
         said = "".join(f"<p>{html.escape(line)}</p>" for line in self.verdict)
         return "".join(parts) + said
 
@@ -403,18 +398,18 @@ def _lead_lines(
     for ranking in rankings:
         led.setdefault((ranking.leaders, _same(panel, ranking)), []).append(ranking.target)
     parts = []
-    for (leaders, same), targets in sorted(led.items(), key=lambda item: -len(item[1])):
+    for (leaders, same), targets in sorted(led.items(), key=lambda pair: -len(pair[1])):
         where = f"at {len(targets)} of {count} targets"
         if len(targets) == count:
             where = "at the only target" if count == 1 else f"at all {count} targets"
-        word = _listed(leaders) + (
+        leading = _listed(leaders) + (
             " does"
             if len(leaders) == 1
             else " give the same and the most"
             if same
             else " cannot be told apart, as their bounds overlap,"
         )
-        parts.append(f"{word} {where} ({_spans(targets, rankings)})")
+        parts.append(f"{leading} {where} ({_spans(targets, rankings)})")
     yield f"{start}Which gives the most utility at {_SHARED[match]}? " + "; ".join(parts) + "."
     middle = rankings[count // 2]
     values = {p.notion: p for p in panel if p.target == middle.target}
@@ -444,7 +439,7 @@ def _same(panel: Sequence[FrontierPoint], ranking: Ranking) -> bool:
 def _leak_lines(panel: Sequence[FrontierPoint], start: str) -> Iterator[str]:
     targets = list(_by_target(panel))
     middle, there = targets[len(targets) // 2]
-    for name, words in _LEAKS.items():
+    for name, description in _LEAKS.items():
         if name == "mutual_information" and isinstance(there[0].design.utility, MutualInformation):
             continue  # the same for all, as that is the loss
         led: dict[tuple[str, ...], list[float]] = {}
@@ -455,15 +450,15 @@ def _leak_lines(panel: Sequence[FrontierPoint], start: str) -> Iterator[str]:
             led.setdefault(best, []).append(target)
         parts = [
             f"{_listed(names)} at {len(where)} of {len(targets)}"
-            for names, where in sorted(led.items(), key=lambda item: -len(item[1]))
+            for names, where in sorted(led.items(), key=lambda pair: -len(pair[1]))
         ]
         shown = ", ".join(
             f"{p.notion} {_nats(getattr(p, name))}"
             for p in sorted(there, key=lambda p: getattr(p, name))
         )
         yield (
-            f"{start}At the same expected loss, the kernels with the least {words} are those of "
-            f"{'; '.join(parts)} {'loss' if len(targets) == 1 else 'losses'}. At loss "
+            f"{start}At the same expected loss, the kernels with the least {description} are those "
+            f"of {'; '.join(parts)} {'loss' if len(targets) == 1 else 'losses'}. At loss "
             f"{middle:.4g}: {shown} nats."
         )
 
@@ -472,7 +467,7 @@ def _implied_lines(points: Sequence[FrontierPoint]) -> Iterator[str]:
     """Notions that imply others at each level, which therefore cannot give more."""
     names = list(dict.fromkeys(p.notion for p in points))
     groups = [group for _, panel in _panels(points) for _, group in _by_target(panel)]
-    facts = []
+    implications = []
     for name in names:
         implied = [
             other
@@ -480,12 +475,12 @@ def _implied_lines(points: Sequence[FrontierPoint]) -> Iterator[str]:
             if other != name and all(_implies(group, name, other) for group in groups)
         ]
         if implied:
-            facts.append(f"{name} implies {_listed(implied)}")
-    if facts:
+            implications.append(f"{name} implies {_listed(implied)}")
+    if implications:
         yield (
-            f"At each of these levels {'; '.join(facts)}. A notion that implies another cannot "
-            "give more at the same level: that is a theorem, not a merit. To compare like with "
-            "like, match by what the guarantees imply or what the kernels leak (match 'ldp', "
+            f"At each of these levels {'; '.join(implications)}. A notion that implies another "
+            "cannot give more at the same level: that is a theorem, not a merit. To compare like "
+            "with like, match by what the guarantees imply or what the kernels leak (match 'ldp', "
             "'pml' or 'loss')."
         )
 
@@ -573,8 +568,8 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _nats(level: float) -> str:

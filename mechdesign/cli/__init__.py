@@ -30,7 +30,7 @@ from .data import data
 from .design import design
 from .estimate import estimate
 from .explore import explore
-from .options import BAD_INPUT, FAILED, OK
+from .options import BAD_INPUT, FAILED, OK, spelled_out
 from .plan import plan
 from .plot import plot
 from .report import report
@@ -89,7 +89,7 @@ for command in (
     plan,
     compose,
 ):
-    app.command()(command)
+    app.command()(spelled_out(command))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

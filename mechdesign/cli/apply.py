@@ -79,8 +79,8 @@ def apply(
     from ..solve._design import Design
     from ..storage import load_kernel
 
-    item = load_kernel(kernel)
-    identified = identifiability(item)
+    designed = load_kernel(kernel)
+    identified = identifiability(designed)
     if identified.advice and not identified.tells_nothing:
         note(identified.advice)
     check_writable(output, overwrite=force)
@@ -111,10 +111,12 @@ def apply(
         table,
         output,
         column,
-        item,
+        designed,
         missing=missing,
         unseen=unseen,
-        replacement=read_symbol(replacement, item.mechanism if isinstance(item, Design) else item),
+        replacement=read_symbol(
+            replacement, designed.mechanism if isinstance(designed, Design) else designed
+        ),
         row=row,
         person=person,
         key=key,

@@ -7,30 +7,13 @@ import typer
 from .options import (
     NOT_MET,
     AsJson,
-    Column,
-    KernelFile,
-    MaxSymbols,
-    Missing,
-    Normalise,
-    PriorTable,
-    PriorText,
-    Privacy,
-    Weights,
+    KernelSource,
     print_json,
-    read_asked,
 )
 
 
 def audit(
-    kernel: KernelFile,
-    table: PriorTable = None,
-    column: Column = None,
-    weights: Weights = None,
-    missing: Missing = "error",
-    max_symbols: MaxSymbols = None,
-    prior: PriorText = None,
-    privacy: Privacy = None,
-    normalise: Normalise = False,
+    source: KernelSource,
     as_json: AsJson = False,
 ) -> None:
     """Say what a kernel leaks under every notion, and whether it meets asked levels.
@@ -41,18 +24,7 @@ def audit(
     from ..views.plain import audit_json
     from ..views.text import print_audit
 
-    asked = read_asked(
-        kernel,
-        table,
-        column,
-        weights,
-        missing,
-        prior,
-        privacy,
-        normalise=normalise,
-        max_symbols=max_symbols,
-        any_prior=True,
-    )
+    asked = source.read_kernel(any_prior=True)
     report = run_audit(asked.mechanism, asked.prior, list(asked.notions) or None)
     if as_json:
         print_json(audit_json(report))

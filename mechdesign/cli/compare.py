@@ -10,19 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..arguments import read_levels, read_outputs, read_prior
+from ..arguments import read_levels, read_outputs
 from ..errors import StorageError
 from .options import (
     AsJson,
-    Column,
     ExcelSafe,
     Force,
-    MaxSymbols,
-    Missing,
     Outputs,
-    PriorText,
-    Table,
-    Weights,
+    PriorSource,
     draw_nowhere,
     name_notions,
     note,
@@ -37,12 +32,7 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 
 def compare(
-    table: Table = None,
-    column: Column = None,
-    weights: Weights = None,
-    missing: Missing = "error",
-    max_symbols: MaxSymbols = None,
-    prior: PriorText = None,
+    source: PriorSource,
     notion: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,7 +47,7 @@ def compare(
         str | None,
         typer.Option(
             help="What to match at: 0.1,0.5,1 or first:last:count. Nats, or losses with --match "
-            "loss. Default: 20 levels from 0.1 to 2, or 20 losses between all and nothing told."
+            "loss. Default: 20 levels from 0.1 to 2, or 20 losses up to that of no disclosure."
         ),
     ] = None,
     match: Annotated[
@@ -98,14 +88,14 @@ def compare(
     from ..views.plain import comparison_json
     from ..views.text import print_comparison
 
-    known = read_prior(table, column, weights, missing, prior, max_symbols)
+    known = source.read_prior()
     goals = {text: read_goal(text, known) for text in utility or ["hamming"]}
     writers = {path: _writer(path, force, excel_safe=excel_safe) for path in output or []}
     for path in writers:
         check_writable(path, overwrite=force)
     try:
         found = run_compare(
-            {column or "prior": known},
+            {source.column or "prior": known},
             goals,
             [name_notions(text) for text in notion or ["pml", "pmc", "lip", "ldp"]],
             None if levels is None else read_levels(levels),

@@ -6,15 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ..arguments import read_prior
 from .options import (
     AsJson,
-    Column,
-    MaxSymbols,
-    Missing,
-    PriorTable,
-    PriorText,
-    Weights,
+    PriorOption,
     name_notion,
     print_json,
     read_notion,
@@ -29,16 +23,11 @@ def convert(
             help="What holds, such as pml:0.1. Several hold at once.",
         ),
     ],
+    source: PriorOption,
     to: Annotated[
         list[str] | None,
         typer.Option("--to", help="Wanted notion, such as ldp. Repeat it; all when left out."),
     ] = None,
-    table: PriorTable = None,
-    column: Column = None,
-    weights: Weights = None,
-    missing: Missing = "error",
-    max_symbols: MaxSymbols = None,
-    prior: PriorText = None,
     tight: Annotated[
         bool,
         typer.Option("--tight", help="The smallest level that always holds, with a witness."),
@@ -57,7 +46,7 @@ def convert(
 
     given = [read_notion(text) for text in notions]
     wanted = [name_notion(name) for name in to or []]
-    known = read_prior(table, column, weights, missing, prior, max_symbols)
+    known = source.read_prior()
     if tight:
         targets = [find_notion(name) for name in wanted] or [
             cls for cls in NOTIONS.values() if issubclass(cls, LikelihoodBound) and not cls.needs

@@ -7,21 +7,16 @@ from typing import Annotated
 
 import typer
 
-from ..arguments import read_outputs, read_prior
+from ..arguments import read_outputs
 from ..errors import InputError, StorageError, UntoldWarning, warn
 from .options import (
     AsJson,
-    Column,
     ExcelSafe,
     Force,
-    MaxSymbols,
-    Missing,
     Outputs,
-    PriorText,
+    PriorSource,
     Privacy,
     Public,
-    Table,
-    Weights,
     note,
     plain,
     print_json,
@@ -33,12 +28,7 @@ from .options import (
 
 
 def design(
-    table: Table = None,
-    column: Column = None,
-    weights: Weights = None,
-    missing: Missing = "error",
-    max_symbols: MaxSymbols = None,
-    prior: PriorText = None,
+    source: PriorSource,
     privacy: Privacy = None,
     utility: Annotated[
         str,
@@ -89,7 +79,7 @@ def design(
             remedy="add for example --privacy pml:0.5",
         )
     notions = [read_notion(text) for text in privacy]
-    known = read_prior(table, column, weights, missing, prior, max_symbols)
+    known = source.read_prior()
     goal = read_goal(utility, known)
     labels = read_outputs(outputs)
     if explain and any(path is not None for path in (output, csv, public)):

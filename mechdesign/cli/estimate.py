@@ -123,12 +123,12 @@ def estimate(
     from ..views.plain import estimate_json
     from ..views.text import print_estimate
 
-    item = load_kernel(kernel)
-    mechanism = mechanism_of(item)
-    found = count_file(reports, [column], [item], progress=sys.stderr.isatty())
+    designed = load_kernel(kernel)
+    mechanism = mechanism_of(designed)
+    found = count_file(reports, [column], [designed], progress=sys.stderr.isatty())
     made = run_estimate(
         found,
-        item,
+        designed,
         missing=missing,
         feature=read_feature(feature, mechanism),
         receipt=_receipts(reports, [column], receipt)[0],
@@ -185,8 +185,8 @@ def _joint(
     columns = [str(side.column) for side in sides]
     if given is not None and given not in columns:
         raise UnknownNameError("column that is given", given, columns)
-    items = [load_kernel(str(side.kernel)) for side in sides]
-    mechanisms = [mechanism_of(item) for item in items]
+    designs = [load_kernel(str(side.kernel)) for side in sides]
+    mechanisms = [mechanism_of(designed) for designed in designs]
     features = [read_feature(s.feature, m) for s, m in zip(sides, mechanisms, strict=True)]
     if columns[0] == columns[1]:
         raise InputError(
@@ -195,9 +195,9 @@ def _joint(
             got=quote(columns[0]),
             remedy="name the column of the second design",
         )
-    found = count_file(reports, columns, items, progress=sys.stderr.isatty())
+    found = count_file(reports, columns, designs, progress=sys.stderr.isatty())
     known = _receipts(reports, columns, receipt)
-    made = estimate_joint(found, items, columns, features=features, receipts=known, **options)
+    made = estimate_joint(found, designs, columns, features=features, receipts=known, **options)
     table = made if given is None else made.conditional(given)
     if as_json:
         kernels = [kernel_fingerprint(mechanism) for mechanism in mechanisms]

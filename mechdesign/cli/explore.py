@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from ..arguments import read_prior
-from .options import Column, MaxSymbols, Missing, PriorText, Table, Weights
+from .options import (
+    PriorSource,
+)
 
 
 def explore(
-    table: Table = None,
-    column: Column = None,
-    weights: Weights = None,
-    missing: Missing = "error",
-    max_symbols: MaxSymbols = None,
-    prior: PriorText = None,
+    source: PriorSource,
     port: Annotated[
         int | None, typer.Option(help="Port on this machine; 0 for any that is free.")
     ] = None,
@@ -31,10 +28,9 @@ def explore(
     from ..explorer import server, settings
 
     server.check_framework()
-    if table is None and prior is None:
-        table, column = "titanic", column or "class"
-    known = read_prior(table, column, weights, missing, prior, max_symbols)
-    source = None
-    if table is not None and column is not None:
-        source = settings.Column(table, column, weights, missing)
-    server.serve(settings.Settings.of_prior(known, source), port, show=browser)
+    if source.table is None and source.prior is None:
+        source = replace(source, table="titanic", column=source.column or "class")
+    known, read = source.read_prior(), None
+    if source.table is not None and source.column is not None:
+        read = settings.Column(source.table, source.column, source.weights, source.missing)
+    server.serve(settings.Settings.of_prior(known, read), port, show=browser)

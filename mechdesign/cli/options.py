@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import math
 import re
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -228,75 +231,133 @@ def _split_notion(text: str) -> tuple[str, str]:
     return path, "".join(f":{part}" for part in parts[2:])
 
 
+# Options that several commands take together
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriorSource:
+    """Where a prior comes from: a column of a table, or a text."""
+
+    table: Table = None
+    column: Column = None
+    weights: Weights = None
+    missing: Missing = "error"
+    max_symbols: MaxSymbols = None
+    prior: PriorText = None
+
+    def read_prior(self) -> Prior:
+        """The prior; :class:`InputError` where neither or both are given."""
+        return read_prior(
+            self.table, self.column, self.weights, self.missing, self.prior, self.max_symbols
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriorOption(PriorSource):
+    """The same for commands about something else, where the table is an option, too."""
+
+    table: PriorTable = None
+
+
 @dataclass(frozen=True)
 class Asked:
     """A kernel, or the design it comes from, with prior and notions: those given, else its own."""
 
-    item: Design | Mechanism
+    designed: Design | Mechanism
     mechanism: Mechanism
     prior: Prior
     notions: tuple[PrivacyNotion, ...]
 
 
-def read_asked(
-    kernel: str,
-    table: str | None,
-    column: str | None,
-    weights: str | None,
-    missing: str,
-    prior: str | None,
-    privacy: list[str] | None,
-    *,
-    normalise: bool,
-    max_symbols: int | None = None,
-    any_prior: bool = False,
-) -> Asked:
-    """Read the file and match the prior with its inputs; :class:`InputError` without a prior.
+@dataclass(frozen=True, kw_only=True)
+class KernelSource(PriorOption):
+    """A saved design or a kernel of any tool, with the prior and notions it is judged by."""
 
-    With ``any_prior`` a public design needs none, as long as no notion does that is asked.
-    """
-    from ..prior import Prior
-    from ..published import PublicDesign
-    from ..solve._design import Design
-    from ..storage import load_kernel
+    kernel: KernelFile
+    privacy: Privacy = None
+    normalise: Normalise = False
 
-    notions = tuple(read_notion(spec) for spec in privacy or [])
-    given = None
-    if any(option is not None for option in (table, column, prior)):
-        given = read_prior(table, column, weights, missing, prior, max_symbols)
-    item = load_kernel(kernel, normalise=normalise)
-    mechanism = item.mechanism if isinstance(item, Design) else item
-    if isinstance(item, Design):
-        given = given or item.prior
-        notions = notions or item.notions
-    if isinstance(item, PublicDesign):
-        notions = notions or item.notions
-        needing = [str(notion) for notion in notions if notion.uses_prior]
-        needing += item.stated if not privacy else ()
-        if given is None and any_prior and not needing:
-            given = Prior.uniform(mechanism.inputs)
-            note(
-                "a public design holds no prior: what it keeps is checked without one, and levels "
-                "that depend on a prior are those under the uniform one"
-            )
-        elif given is None:
+    def read_kernel(self, *, any_prior: bool = False) -> Asked:
+        """Read the file and match the prior with its inputs; :class:`InputError` without a prior.
+
+        With ``any_prior`` a public design needs none, as long as no notion does that is asked.
+        """
+        from ..prior import Prior
+        from ..published import PublicDesign
+        from ..solve._design import Design
+        from ..storage import load_kernel
+
+        notions = tuple(read_notion(spec) for spec in self.privacy or [])
+        given = None
+        if any(option is not None for option in (self.table, self.column, self.prior)):
+            given = self.read_prior()
+        designed = load_kernel(self.kernel, normalise=self.normalise)
+        mechanism = designed.mechanism if isinstance(designed, Design) else designed
+        if isinstance(designed, Design):
+            given = given or designed.prior
+            notions = notions or designed.notions
+        if isinstance(designed, PublicDesign):
+            notions = notions or designed.notions
+            needing = [str(notion) for notion in notions if notion.uses_prior]
+            needing += designed.stated if not self.privacy else ()
+            if given is None and any_prior and not needing:
+                given = Prior.uniform(mechanism.inputs)
+                note(
+                    "a public design holds no prior: what it keeps is checked without one, and "
+                    "levels that depend on a prior are those under the uniform one"
+                )
+            elif given is None:
+                raise InputError(
+                    "prior",
+                    expected=f"the prior that {needing[0]} is about"
+                    if needing
+                    else "a prior to judge beliefs by",
+                    got="a public design, which holds none",
+                    remedy="add --prior or --data, or ask whoever made it"
+                    + (", or audit what needs none (--privacy ldp:1)" if any_prior else ""),
+                )
+        if given is None:
             raise InputError(
                 "prior",
-                expected=f"the prior that {needing[0]} is about"
-                if needing
-                else "a prior to judge beliefs by",
-                got="a public design, which holds none",
-                remedy="add --prior or --data, or ask whoever made it"
-                + (", or audit what needs none (--privacy ldp:1)" if any_prior else ""),
+                expected="a prior for the kernel's inputs",
+                got="none",
+                remedy="add --prior 0.5,0.3,0.2 or --data TABLE --column COLUMN",
             )
-    if given is None:
-        raise InputError(
-            "prior",
-            expected="a prior for the kernel's inputs",
-            got="none",
-            remedy="add --prior 0.5,0.3,0.2 or --data TABLE --column COLUMN",
+        # Masses without names are those of the inputs in their order.
+        bare = (
+            self.prior is not None
+            and "=" not in self.prior
+            and given.labels == tuple(range(len(given)))
         )
-    # Masses without names are those of the inputs in their order.
-    bare = prior is not None and "=" not in prior and given.labels == tuple(range(len(given)))
-    given = align_prior(given, mechanism.inputs, named=not bare)
-    return Asked(item, mechanism, given, notions)
+        given = align_prior(given, mechanism.inputs, named=not bare)
+        return Asked(designed, mechanism, given, notions)
+
+
+def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of its groups, such as :class:`PriorSource`, one by one.
+
+    So typer finds each in the signature, and the command gets each group as one argument.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: group for name, group in hints.items() if is_dataclass(group)}
+    spelled = []
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.name not in groups:
+            spelled.append(parameter.replace(annotation=hints[parameter.name]))
+            continue
+        options = get_type_hints(groups[parameter.name], include_extras=True)
+        for field in fields(groups[parameter.name]):
+            default = inspect.Parameter.empty if field.default is MISSING else field.default
+            spelled.append(
+                parameter.replace(name=field.name, annotation=options[field.name], default=default)
+            )
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    run.__signature__ = inspect.Signature([p.replace(kind=keyword) for p in spelled])  # type: ignore[attr-defined]
+    return run

@@ -32,15 +32,15 @@ def plan(
     from ..storage import load_kernel
     from ..views.plain import plan_json
 
-    item = load_kernel(kernel)
+    designed = load_kernel(kernel)
     found = run_plan(
-        item,
+        designed,
         error=error,
         reports=reports,
         worst=worst,
         confidence=confidence,
         by=by,
-        feature=read_feature(feature, mechanism_of(item)),
+        feature=read_feature(feature, mechanism_of(designed)),
     )
     if as_json:
         print_json(plan_json(found))

@@ -13,19 +13,10 @@ from ..errors import InputError, MechdesignError, UnknownNameError, quote
 from ..extensions import find_function, is_import_path
 from .options import (
     Asked,
-    Column,
     Force,
-    KernelFile,
-    MaxSymbols,
-    Missing,
-    Normalise,
-    PriorTable,
-    PriorText,
-    Privacy,
-    Weights,
+    KernelSource,
     expect_picture,
     note,
-    read_asked,
 )
 
 if TYPE_CHECKING:
@@ -33,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def plot(
-    kernel: KernelFile,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The picture: .png, .svg or .pdf.")
     ],
+    source: KernelSource,
     kind: Annotated[
         str,
         typer.Option(
@@ -49,14 +40,6 @@ def plot(
             "with prior and privacy where it has such parameters, and returns axes or a figure.",
         ),
     ] = "kernel",
-    table: PriorTable = None,
-    column: Column = None,
-    weights: Weights = None,
-    missing: Missing = "error",
-    max_symbols: MaxSymbols = None,
-    prior: PriorText = None,
-    privacy: Privacy = None,
-    normalise: Normalise = False,
     force: Force = False,
 ) -> None:
     """Draw a picture of a saved design or a kernel.
@@ -79,17 +62,7 @@ def plot(
             raise UnknownNameError("kind of picture", kind, pictures)
         draw = partial(_own, kind, find_function(kind, "picture"))
     expect_picture(output, force=force)
-    asked = read_asked(
-        kernel,
-        table,
-        column,
-        weights,
-        missing,
-        prior,
-        privacy,
-        normalise=normalise,
-        max_symbols=max_symbols,
-    )
+    asked = source.read_kernel()
     save_figure(draw(asked), output, overwrite=force)
     note(f"saved {output}")
 
@@ -117,7 +90,7 @@ def _binding(asked: Asked) -> Any:
     from ..plotting._plot_binding import plot_binding
     from ..solve._design import Design
 
-    design = asked.item
+    design = asked.designed
     if not isinstance(design, Design) or asked.prior != design.prior:
         raise InputError(
             "prices of constraints",
@@ -148,7 +121,7 @@ def _own(path: str, function: Callable[..., Any], asked: Asked) -> Any:
     known = {"prior": asked.prior, "privacy": asked.notions}
     named = {name: value for name, value in known.items() if name in signature.parameters}
     try:
-        signature.bind(asked.item, **named)
+        signature.bind(asked.designed, **named)
     except TypeError as problem:
         raise InputError(
             f"picture {path}",
@@ -157,7 +130,7 @@ def _own(path: str, function: Callable[..., Any], asked: Asked) -> Any:
             remedy="give defaults to all other parameters",
         ) from None
     try:
-        drawn = function(asked.item, **named)
+        drawn = function(asked.designed, **named)
     except MechdesignError:
         raise
     except Exception as problem:  # code from outside, which may fail in any way

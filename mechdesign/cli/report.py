@@ -9,35 +9,18 @@ import typer
 
 from ..errors import StorageError
 from .options import (
-    Column,
     Force,
-    KernelFile,
-    MaxSymbols,
-    Missing,
-    Normalise,
-    PriorTable,
-    PriorText,
-    Privacy,
-    Weights,
+    KernelSource,
     draw_nowhere,
     note,
-    read_asked,
 )
 
 
 def report(
-    kernel: KernelFile,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The page to write; its name ends in .html.")
     ],
-    table: PriorTable = None,
-    column: Column = None,
-    weights: Weights = None,
-    missing: Missing = "error",
-    max_symbols: MaxSymbols = None,
-    prior: PriorText = None,
-    privacy: Privacy = None,
-    normalise: Normalise = False,
+    source: KernelSource,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     force: Force = False,
 ) -> None:
@@ -55,19 +38,9 @@ def report(
         )
     check_pages()
     draw_nowhere()
-    asked = read_asked(
-        kernel,
-        table,
-        column,
-        weights,
-        missing,
-        prior,
-        privacy,
-        normalise=normalise,
-        max_symbols=max_symbols,
-    )
+    asked = source.read_kernel()
     write_report(
-        asked.item,
+        asked.designed,
         output,
         prior=asked.prior,
         privacy=list(asked.notions) or None,

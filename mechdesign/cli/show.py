@@ -22,14 +22,14 @@ def show(
     from ..storage import load, save, to_json
     from ..views.text import print_design
 
-    item = load(file)
+    loaded = load(file)
     if public is not None:
-        save(item, public, overwrite=force, public=True)
+        save(loaded, public, overwrite=force, public=True)
         note(f"saved {public}")
     if as_json:
-        print_json(to_json(item))
-    elif isinstance(item, Design):
-        print_design(item, run_audit(item.mechanism, item.prior, list(item.notions)))
-        say_advice(identifiability(item.mechanism))
+        print_json(to_json(loaded))
+    elif isinstance(loaded, Design):
+        print_design(loaded, run_audit(loaded.mechanism, loaded.prior, list(loaded.notions)))
+        say_advice(identifiability(loaded.mechanism))
     else:
-        say(repr(item))
+        say(repr(loaded))

@@ -19,7 +19,7 @@ import mechdesign as md
 
 from ..data import EXAMPLES
 from ..errors import MechdesignError
-from ..tables import csv_header
+from ..input_tables import csv_header
 from ..views.html import number
 from .results import LEVELS
 from .settings import OFFERED, UTILITIES, Column, NotionSetting, Settings, parse_number

@@ -86,24 +86,28 @@ def _plain(table: Table) -> str:
 
 def implied_list(entries: Iterable[md.theory.Implication]) -> str:
     """What follows with a finite level, in words, each with the results it rests on."""
-    items = []
+    list_items = []
     for entry in entries:
         if math.inf in entry.levels:
             continue
         ids = dict.fromkeys(step.id for step in entry.derivation) or ("asked",)
         sources = "".join(f' <span class="source">{escape(i)}</span>' for i in ids)
-        items.append(f"<li>{_name(entry)}{sources}<br>{escape(implied_sentence(entry))}</li>")
-    return f'<ul class="implied">{"".join(items)}</ul>'
+        list_items.append(f"<li>{_name(entry)}{sources}<br>{escape(implied_sentence(entry))}</li>")
+    return f'<ul class="implied">{"".join(list_items)}</ul>'
 
 
 def unknown_list(entries: Iterable[md.theory.Implication]) -> str:
     """What does not follow with a finite level, and why."""
-    items = [
+    list_items = [
         f"<li>{_name(entry)} {escape(implied_sentence(entry))}</li>"
         for entry in entries
         if math.inf in entry.levels
     ]
-    return f'<ul class="implied open">{"".join(items)}</ul>' if items else "<p>Nothing is left.</p>"
+    return (
+        f'<ul class="implied open">{"".join(list_items)}</ul>'
+        if list_items
+        else "<p>Nothing is left.</p>"
+    )
 
 
 def _name(entry: md.theory.Implication) -> str:
@@ -124,27 +128,27 @@ def implied_sentence(entry: md.theory.Implication) -> str:
 
 def statement_list(statements: Mapping[str, str]) -> str:
     """The published results that the implications rest on, each with what it says."""
-    items = "".join(
+    list_items = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in statements.items()
     )
-    return f'<dl class="results-named">{items}</dl>'
+    return f'<dl class="results-named">{list_items}</dl>'
 
 
 def alternative_list(alternatives: Sequence[Alternative], value: float) -> str:
     """What the alternatives allow at their levels, against the value of the design."""
-    items = []
+    list_items = []
     for found in alternatives:
         name = f"<strong>{escape(found.notion.notion)}</strong>"
         if found.problem:
-            items.append(f"<li>{name}: {escape(found.problem)}</li>")
+            list_items.append(f"<li>{name}: {escape(found.problem)}</li>")
             continue
         difference = found.value - value
         against = "as much as the design"
         if abs(difference) > 1e-9 * max(1.0, abs(value)):
             sign = "more" if difference > 0 else "less"
             against = f"{number(abs(difference), 4)} {sign} than the design"
-        items.append(f"<li>{name} allows {number(found.value)}, {against}.</li>")
-    return f'<ul class="alternatives">{"".join(items)}</ul>' if items else ""
+        list_items.append(f"<li>{name} allows {number(found.value)}, {against}.</li>")
+    return f'<ul class="alternatives">{"".join(list_items)}</ul>' if list_items else ""
 
 
 def tiles(result: Result) -> str:
@@ -164,11 +168,11 @@ def tiles(result: Result) -> str:
             "without and with the output",
         ),
     )
-    items = "".join(
+    list_items = "".join(
         f"<div><dt>{escape(name)}</dt><dd><b>{escape(shown)}</b><span>{escape(about)}</span></dd></div>"
         for name, shown, about in cells
     )
-    return f'<dl class="tiles">{items}</dl>'
+    return f'<dl class="tiles">{list_items}</dl>'
 
 
 def summary(result: Result) -> str:

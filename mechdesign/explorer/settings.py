@@ -344,21 +344,21 @@ def parse_number(text: str | None, subject: str) -> float:
     >>> parse_number(" 1/4 ", "share"), parse_number("∞", "level")
     (0.25, inf)
     """
-    word = (text or "").strip().lower()
+    shown = (text or "").strip().lower()
     try:
-        if word in ("∞", "infinite"):
+        if shown in ("∞", "infinite"):
             return math.inf
-        if "_" in word:
+        if "_" in shown:
             raise ValueError
-        if word.endswith("%"):
-            return float(word[:-1]) / 100 + 0.0
-        above, bar, below = word.partition("/")
-        return (float(above) / float(below) if bar else float(word)) + 0.0  # -0 is 0
+        if shown.endswith("%"):
+            return float(shown[:-1]) / 100 + 0.0
+        above, bar, below = shown.partition("/")
+        return (float(above) / float(below) if bar else float(shown)) + 0.0  # -0 is 0
     except (ValueError, ZeroDivisionError):
         raise InputError(
             subject,
             expected="a number",
-            got=quote(text) if word else "empty text",
+            got=quote(text) if shown else "empty text",
             remedy="write for example 0.25",
         ) from None
 

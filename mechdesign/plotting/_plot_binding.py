@@ -60,7 +60,7 @@ def plot_binding(design: Design | Binding, most: int = _MOST, ax: Any = None) ->
     shown, rest = found.constraints[:most], found.constraints[most:]
     rows = len(shown) + bool(rest)
     ax = new_axes(ax, (4.0, 0.24 * max(rows, 2)))
-    ax.set_xlabel("worth of one more nat")
+    ax.set_xlabel("shadow price per nat")
     if not rows:
         ax.set_yticks([])
         ax.set_xlim(0, 1)
@@ -74,9 +74,9 @@ def plot_binding(design: Design | Binding, most: int = _MOST, ax: Any = None) ->
             fontsize=NORMAL,
         )
         return fit_figure(ax)
-    names = list(dict.fromkeys(item.asked_by for item in found.constraints))
+    names = list(dict.fromkeys(constraint.asked_by for constraint in found.constraints))
     for position, name in enumerate(names):
-        bars = [k for k, item in enumerate(shown) if item.asked_by == name]
+        bars = [k for k, constraint in enumerate(shown) if constraint.asked_by == name]
         slope = found.slopes[name]
         ax.barh(
             bars,
@@ -90,7 +90,7 @@ def plot_binding(design: Design | Binding, most: int = _MOST, ax: Any = None) ->
         )
     texts = _texts(found, shown)
     if rest:
-        total = math.fsum(item.price_per_nat for item in rest)
+        total = math.fsum(constraint.price_per_nat for constraint in rest)
         ax.barh([rows - 1], [total], height=0.68, color="0.6")
         texts.append(f"{len(rest)} more together")
     ax.set_ylim(rows - 0.4, -0.6)
@@ -113,7 +113,9 @@ def _texts(found: Binding, shown: Sequence[PricedConstraint]) -> list[str]:
         return f"'{symbols[name]}'" if name[0] in "'\"" else symbols[name]
 
     lines = []
-    for item in shown:
-        about = f"{side(item.over)} against {side(item.under)}"
-        lines.append(about if item.output is None else f"{places[item.output]}: {about}")
+    for constraint in shown:
+        about = f"{side(constraint.over)} against {side(constraint.under)}"
+        lines.append(
+            about if constraint.output is None else f"{places[constraint.output]}: {about}"
+        )
     return lines

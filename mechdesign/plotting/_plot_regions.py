@@ -89,9 +89,9 @@ def regions(
         )
     # Up to where the implied level leaves the picture.
     end = -math.log1p(prior.pmin * math.expm1(-top) / (1 - prior.pmin * math.exp(-top)))
-    spread = np.geomspace if least else np.linspace
-    upper = spread(least, math.nextafter(min(end, limit), 0.0), points)
-    lower = spread(least, top, points)
+    spacing = np.geomspace if least else np.linspace
+    upper = spacing(least, math.nextafter(min(end, limit), 0.0), points)
+    lower = spacing(least, top, points)
     return Regions(
         limit,
         upper,

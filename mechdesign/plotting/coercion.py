@@ -11,22 +11,22 @@ from ..prior import Prior
 from ..solve._design import Design
 
 
-def mechanism_of(item: Any, prior: Any = None) -> tuple[Mechanism, Prior | None]:
+def mechanism_of(kernel: Any, prior: Any = None) -> tuple[Mechanism, Prior | None]:
     """The mechanism of a design, a mechanism or an array, and its prior if one is known.
 
     The prior is the one given, in the order of the inputs, else the one of the design.
     """
-    if isinstance(item, Design):
-        prior = item.prior if prior is None else prior
-        item = item.mechanism
+    if isinstance(kernel, Design):
+        prior = kernel.prior if prior is None else prior
+        kernel = kernel.mechanism
     if prior is not None:
-        return matched(item, prior)
-    return (item if isinstance(item, Mechanism) else Mechanism(item)), None
+        return matched(kernel, prior)
+    return (kernel if isinstance(kernel, Mechanism) else Mechanism(kernel)), None
 
 
-def mechanism_and_prior(item: Any, prior: Any = None) -> tuple[Mechanism, Prior]:
+def mechanism_and_prior(kernel: Any, prior: Any = None) -> tuple[Mechanism, Prior]:
     """:func:`mechanism_of` where a prior is needed; raises :class:`PriorError` without one."""
-    mechanism, known = mechanism_of(item, prior)
+    mechanism, known = mechanism_of(kernel, prior)
     if known is None:
         raise PriorError(
             "prior of a kernel",

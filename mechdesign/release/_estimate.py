@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from ..errors import (
 )
 from ..labels import Label, shorten
 from ..mechanism import Mechanism, mechanism_of
+from ..notebook import notebook_table
 from ._identifiability import ask, report_weights
 from .codes import check_choice
 from .counts import count_reports
@@ -118,13 +118,13 @@ class Estimate:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        body = "".join(
-            f"<tr><th>{html.escape(shorten(row['label']))}</th><td>{row['estimate']:.5f}</td>"
-            f"<td>{row['error']:.5f}</td><td>[{row['lower']:.5f}, {row['upper']:.5f}]</td></tr>"
-            for row in self.rows()
-        )
-        head = "<tr><th></th><th>estimate</th><th>error</th><th>interval</th></tr>"
-        return f"<table><caption>{self.describe()}</caption>{head}{body}</table>"
+        columns = (self.values, self.errors, self.lower, self.upper)
+        head = ["label", "estimate", "error", "lower", "upper"]
+        rows = [
+            [label, *(f"{values[i]:.5f}" for values in columns)]
+            for i, label in enumerate(self.labels)
+        ]
+        return notebook_table(head, rows, self.describe())
 
 
 def estimate(
@@ -215,8 +215,8 @@ def estimate(
     reference = reference_of(mechanism, found) if method == "inversion" else p
     weights = report_weights(found, question, reference)
     straight, centre = f @ weights, p @ question.weights
-    spread = covariance(found.kernel, p, weights, question.weights, n, target)
-    errors = np.sqrt(np.diagonal(spread))
+    covariances = covariance(found.kernel, p, weights, question.weights, n, target)
+    errors = np.sqrt(np.diagonal(covariances))
     again = None
     if intervals == "bootstrap":
         drawn = sampled_frequencies(found.kernel, p, n, target, resamples, generator)
@@ -234,7 +234,7 @@ def estimate(
         errors,
         lower,
         upper,
-        spread,
+        covariances,
         n,
         method,
         intervals,
@@ -271,9 +271,9 @@ def check_confidence(confidence: Any) -> None:
         )
 
 
-def reference_of(item: Any, mechanism: Mechanism) -> NDArray[np.float64]:
+def reference_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:
     """Where the variance of the inversion is least: the design's prior, else uniform."""
-    prior = getattr(item, "prior", None)
+    prior = getattr(designed, "prior", None)
     if prior is None:
         return np.full(mechanism.shape[0], 1 / mechanism.shape[0])
     return np.asarray(prior.probabilities)
@@ -315,10 +315,10 @@ def fit_of(
     of reports [Agrawal2020], so that few reports of many outcomes raise no false alarm. Neither do
     very many: the gap of ``p`` to the largest likelihood, and rounding, are taken off the distance.
     """
-    seen = f > 0
+    positive = f > 0
     q = p @ kernel
-    distance = float((f[seen] * np.log(f[seen] / q[seen])).sum())
-    t = max(n * (distance - gap - _ROUNDING * (1 + float(seen.sum()))), 0.0)
+    distance = float((f[positive] * np.log(f[positive] / q[positive])).sum())
+    t = max(n * (distance - gap - _ROUNDING * (1 + float(positive.sum()))), 0.0)
     freedom = int(kernel.any(axis=0).sum()) - 1
     if freedom == 0 or t <= freedom:
         return 1.0

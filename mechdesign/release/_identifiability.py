@@ -121,10 +121,16 @@ def identifiability(mechanism: Any) -> Identification:
     """
     found = mechanism_of(mechanism)
     rows = _scaled_rows(found)
-    values = np.linalg.svd(rows, compute_uv=False)
-    rank = int((values > _TOLERANCE).sum())
+    return _identification(found, rows, np.linalg.svd(rows, compute_uv=False))
+
+
+def _identification(
+    mechanism: Mechanism, rows: NDArray[np.float64], values: NDArray[Any]
+) -> Identification:
+    """What reports tell, from the scaled rows of the kernel and their singular values."""
+    rank = _rank(values)
     groups, alone = _components(rows, rank)
-    labels = found.inputs
+    labels = mechanism.inputs
     return Identification(
         labels,
         rank,
@@ -132,6 +138,10 @@ def identifiability(mechanism: Any) -> Identification:
         tuple(tuple(labels[i] for i in group) for group in groups),
         float(values[rank - 1]),
     )
+
+
+def _rank(values: NDArray[Any]) -> int:
+    return int((values > _TOLERANCE).sum())
 
 
 def warn_of_untold(mechanism: Any) -> None:
@@ -207,6 +217,9 @@ def ask(
             got="both",
             remedy="leave one of them out",
         )
+    rows = _scaled_rows(mechanism)
+    # With more symbols than reports, the directions that no report shows are wanted too.
+    left, values, _ = np.linalg.svd(rows, full_matrices=rows.shape[0] > rows.shape[1])
     if feature is not None:
         question = _feature(mechanism, feature)
         if mechanism.shape[0] > 1 and not np.ptp(question.weights, axis=0).any():
@@ -217,7 +230,7 @@ def ask(
                 remedy="give inputs that should be told apart different values",
             )
     elif by == "blocks":
-        found = identifiability(mechanism)
+        found = _identification(mechanism, rows, values)
         _refuse_untold(found)
         blocks = found.blocks
         weights = np.array([[x in block for block in blocks] for x in mechanism.inputs], float)
@@ -225,8 +238,28 @@ def ask(
         question = Question(names, weights)
     else:
         question = Question(mechanism.inputs, np.eye(mechanism.shape[0]))
-    _check_answerable(mechanism, question)
+    untold = _hidden_answers(question, left[:, _rank(values) :])
+    if untold:
+        found = _identification(mechanism, rows, values)
+        _refuse_untold(found)
+        raise DataError(
+            "mechanism",
+            expected=f"one whose reports tell {listing(untold)}",
+            got=f"one where {found}, however many reports there are",
+            remedy=f"estimate by='blocks' (--by blocks) or another feature, or {_REMEDY}",
+        )
     return question
+
+
+def _hidden_answers(question: Question, hidden: NDArray[np.float64]) -> list[Label]:
+    """Answers that depend on directions ``(N, D)`` of the prior which no report shows."""
+    if hidden.shape[1] == 0:
+        return []
+    return [
+        label
+        for label, v in zip(question.labels, question.weights.T, strict=True)
+        if np.abs(hidden.T @ v).max() > 1e-6 * max(np.abs(v).max(), 1)
+    ]
 
 
 def _feature(mechanism: Mechanism, feature: Mapping[Any, Any] | Callable[[Any], Any]) -> Question:
@@ -268,25 +301,3 @@ def report_weights(
     root = np.sqrt(np.where(used, mixed @ kernel, 1.0))
     found = np.linalg.pinv(kernel / root, rcond=_RANK) @ question.weights
     return np.asarray(np.where(used[:, None], found / root[:, None], 0.0))
-
-
-def _check_answerable(mechanism: Mechanism, question: Question) -> None:
-    rows = _scaled_rows(mechanism)
-    left, values, _ = np.linalg.svd(rows, full_matrices=True)
-    rank = int((values > _TOLERANCE).sum())
-    hidden = left[:, rank:]
-    if hidden.shape[1] == 0:
-        return
-    names = [
-        label
-        for label, v in zip(question.labels, question.weights.T, strict=True)
-        if np.abs(hidden.T @ v).max() > 1e-6 * max(np.abs(v).max(), 1)
-    ]
-    if names:
-        _refuse_untold(identifiability(mechanism))
-        raise DataError(
-            "mechanism",
-            expected=f"one whose reports tell {listing(names)}",
-            got=f"one where {identifiability(mechanism)}, however many reports there are",
-            remedy=f"estimate by='blocks' (--by blocks) or another feature, or {_REMEDY}",
-        )

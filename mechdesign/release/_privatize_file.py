@@ -19,8 +19,8 @@ import numpy as np
 
 from ..errors import CountsWarning, DataError, InputError, StorageError, quote, warn
 from ..files import Claim, check_writable, claimed, noticed_interrupts
+from ..input_tables import is_missing
 from ..progress import counter
-from ..tables import is_missing
 from ._identifiability import warn_of_untold
 from .adapters import column_reader, privatize_batch, reported_schema
 from .codes import Policy, distinct_values
@@ -259,16 +259,16 @@ def _survey(source: Path, release: ColumnRelease, person: str | None, key: bytes
     return _Survey(*found, tuple(counts[:-1].tolist()), most)
 
 
-def _warn_of_counts(survey: _Survey, column: str, item: Any) -> None:
+def _warn_of_counts(survey: _Survey, column: str, designed: Any) -> None:
     """Warn of a design that holds the counts of this very column."""
-    prior, total = getattr(item, "prior", None), sum(survey.counts)
+    prior, total = getattr(designed, "prior", None), sum(survey.counts)
     if prior is None or not total or len(set(prior.weights)) == 1:
         return
     # Shares that were written as decimals are off by their rounding.
     most = _ROUNDING * prior.total * total
     pairs = zip(survey.counts, prior.weights, strict=True)
     if all(abs(count * prior.total - weight * total) <= most for count, weight in pairs):
-        fitted = any(notion.uses_prior for notion in item.notions)
+        fitted = any(notion.uses_prior for notion in designed.notions)
         warn(
             f"the design was made from the counts of this very column {column!r}, and "
             "its file holds them exactly, which no notion covers; keep it to yourself, and "
@@ -295,7 +295,7 @@ def _intend(
         who,
         about or source.name,
         release.receipt(rows=False),
-        release.item,
+        release.designed,
         target.name,
         releases_beside(folders, book, who, str(release.column)),
     )

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError, quote
+from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, tidy
-from ..tables import MISSING_TEXT, is_missing
 
 ABSENT = -1
 
@@ -82,10 +82,10 @@ class Codebook:
     def place(self, value: Any) -> int:
         """Position of a value, or :data:`ABSENT`."""
         if self.texts and isinstance(value, str):
-            word = value.strip()
-            found = self._texts.get(value, self._texts.get(word, ABSENT))
+            text = value.strip()
+            found = self._texts.get(value, self._texts.get(text, ABSENT))
             if found == ABSENT:
-                found = self._places.get(_key(parse_labels([word])[0]), ABSENT)
+                found = self._places.get(_key(parse_labels([text])[0]), ABSENT)
             if found == ABSENT and value.startswith("'") and excel_safe_cell(value[1:]) == value:
                 # The file was written for spreadsheets.
                 found = self._texts.get(value[1:], ABSENT)

@@ -28,7 +28,7 @@ class ColumnRelease:
 
     Parameters
     ----------
-    item : Mechanism or Design
+    designed : Mechanism or Design
     column : name of the column
     words : source of random words; one for each row
     policy : what to do with values that are no inputs
@@ -40,13 +40,13 @@ class ColumnRelease:
     ----------
     rows : number of rows so far
     admission : of the identities, ``None`` where there are none or they were checked before
-    seen : words of the only rows that may come, sorted, where the table was seen before
+    admitted : words of the only rows that may come, sorted, where the table was read before
     reports : fingerprint of the reports so far
     """
 
     def __init__(
         self,
-        item: Any,
+        designed: Any,
         column: Any,
         words: Words | None = None,
         policy: Policy | None = None,
@@ -54,15 +54,15 @@ class ColumnRelease:
         texts: bool = False,
         identity: Identity | None = None,
     ) -> None:
-        self.item, self.column, self.identity = item, column, identity
-        self.mechanism = mechanism_of(item)
+        self.designed, self.column, self.identity = designed, column, identity
+        self.mechanism = mechanism_of(designed)
         self.words = words_from(words)
         self.policy = policy or Policy()
         self.encoder = Encoder(column, self.mechanism.inputs, self.policy, texts=texts)
         self.texts = texts
         self.rows = 0
         self.admission = None if identity is None else Admission(identity)
-        self.seen: NDArray[np.uint64] | None = None
+        self.admitted: NDArray[np.uint64] | None = None
         self.reports: Fingerprinter | None = None
 
     @cached_property
@@ -93,13 +93,13 @@ class ColumnRelease:
     def fixed(self, identities: list[bytes], codes: NDArray[np.int64]) -> ColumnRelease:
         """The same release for a table of these rows, in any order and as often as they come."""
         words = self._words_of(identities, codes)
-        return self.with_parts(admission=None, seen=np.sort(words.take(len(codes))))
+        return self.with_parts(admission=None, admitted=np.sort(words.take(len(codes))))
 
     def without_identity(self) -> ColumnRelease:
         """What may be seen: the kernel and policy, no key and no design with its prior."""
         self.table, self._kernel  # noqa: B018 - computed once, for all who get a copy
         words = words_from(None)
-        return self.with_parts(identity=None, admission=None, words=words, item=self.mechanism)
+        return self.with_parts(identity=None, admission=None, words=words, designed=self.mechanism)
 
     # What is released
 
@@ -122,7 +122,7 @@ class ColumnRelease:
     def receipt(self, *, rows: bool = True) -> Receipt:
         """What made the reports so far."""
         found = make_receipt(
-            self.item,
+            self.designed,
             self.column,
             self.identity or self.words,
             missing=self.policy.missing,
@@ -196,8 +196,8 @@ class ColumnRelease:
 
     def _words_of(self, identities: list[bytes], codes: NDArray[np.int64]) -> Words:
         assert self.identity is not None
-        column, seen = str(self.column), self.seen
-        return IdentityWords(self.identity, column, self._kernel, identities, codes, seen)
+        column, admitted = str(self.column), self.admitted
+        return IdentityWords(self.identity, column, self._kernel, identities, codes, admitted)
 
 
 def find_column(names: Sequence[Any], column: Any) -> int:

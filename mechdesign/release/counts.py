@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, RepeatWarning, UnknownNameError, quote, warn
+from ..input_tables import count_values, is_missing
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
-from ..tables import count_values, is_missing
 from ..theory._composition import compose
 from .codes import ABSENT, Codebook, check_choice
 from .receipts import check_receipt, receipts_of
@@ -274,17 +274,17 @@ def _sum(parts: Iterable[dict[Any, int]]) -> dict[Any, int]:
     return total
 
 
-def warn_of_repeats(frame: Any, person: str, item: Any) -> None:
+def warn_of_repeats(frame: Any, person: str, designed: Any) -> None:
     """Warn when a table holds several rows about one person, with what they add up to."""
-    warn_of_rows(most_rows_of_one(frame, person), person, item)
+    warn_of_rows(most_rows_of_one(frame, person), person, designed)
 
 
-def warn_of_rows(most: int, person: str, item: Any) -> None:
+def warn_of_rows(most: int, person: str, designed: Any) -> None:
     """Warn when one person has more than one row."""
     if most > 1:
         warn(
-            f"column {person!r}: one person has {most} rows; {compose(item, times=most)}, where "
-            "each report alone keeps what was asked; report once per person, or design for "
+            f"column {person!r}: one person has {most} rows; {compose(designed, times=most)}, "
+            "where each report alone keeps what was asked; report once per person, or design for "
             "less leakage",
             RepeatWarning,
         )

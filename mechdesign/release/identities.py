@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, ExposureWarning, InputError, StorageError, warn
 from ..files import check_folder, write_text
+from ..input_tables import is_missing
 from ..labels import tidy
-from ..tables import is_missing
 from .codes import ABSENT
 from .sampler import SeededWords, SystemWords, Words, words_from
 
@@ -44,7 +44,7 @@ class ReleaseKey:
     """A secret that reports are a function of, together with the identities of their rows.
 
     It is as secret as the data: whoever knows it can undo every report. It never appears in what
-    is printed, in receipts or in files of reports; its fingerprint does and tells nothing about it.
+    is printed, in receipts or in files of reports; its fingerprint does and says nothing about it.
 
     Parameters
     ----------
@@ -226,8 +226,8 @@ class IdentityWords(Words):
     identity : whose key it is
     column, kernel : name of the column of secrets, fingerprint of the kernel
     identities, codes : of each row, encoded, and the position of its symbol
-    seen : words of the only rows that may come, sorted, where they are known; those of others are
-        an error
+    admitted : words of the only rows that may come, sorted, where they are known; those of others
+        are an error
     """
 
     def __init__(
@@ -237,11 +237,11 @@ class IdentityWords(Words):
         kernel: str,
         identities: Sequence[bytes],
         codes: NDArray[np.int64],
-        seen: NDArray[np.uint64] | None = None,
+        admitted: NDArray[np.uint64] | None = None,
     ) -> None:
         super().__init__()
         self.source, self.for_production = identity.source, identity.for_production
-        self._column, self._seen = identity.column, seen
+        self._column, self._admitted = identity.column, admitted
         name = column.encode("utf-8", "surrogatepass")
         context = len(name).to_bytes(8, "little") + name + bytes.fromhex(kernel)
         self._hash = identity.key.hash(8, context)  # one word of 64 bits
@@ -258,9 +258,9 @@ class IdentityWords(Words):
             found.update(heads[code] + identity)
             digests.append(found.digest())
         words = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
-        if self._seen is not None and number:
-            places = np.minimum(np.searchsorted(self._seen, words), len(self._seen) - 1)
-            others = int((self._seen[places] != words).sum())
+        if self._admitted is not None and number:
+            places = np.minimum(np.searchsorted(self._admitted, words), len(self._admitted) - 1)
+            others = int((self._admitted[places] != words).sum())
             if others:
                 raise _changed(self._column, others)
         return words

@@ -109,7 +109,7 @@ class Ledger:
         about: str,
         name: str,
         receipt: Receipt,
-        item: Any,
+        designed: Any,
         output: str,
         older: Sequence[dict[str, Any]] = (),
     ) -> int:
@@ -125,7 +125,7 @@ class Ledger:
         output : name of the file of reports
         older : releases of a ledger of the first kind, which count as well
         """
-        kernel = mechanism_of(item)
+        kernel = mechanism_of(designed)
         with self._locked():
             lines = self._lines()
             who = self._hidden(about)
@@ -135,7 +135,7 @@ class Ledger:
             # The very reports of an earlier release add nothing to what was said of it then.
             if not any(_is_again(release, receipt, drawn_by) for release in before):
                 same = _same(before, fingerprint, who, receipt.column)
-                _warn_of(_distinct(same), list(older), self, receipt.column, name, item)
+                _warn_of(_distinct(same), list(older), self, receipt.column, name, designed)
             self._keep(kernel, receipt.kernel)
             self._append(
                 lines,
@@ -148,7 +148,7 @@ class Ledger:
                     "secrets": vars(fingerprint),
                     "kernel": receipt.kernel,
                     "design": receipt.design,
-                    "notions": _specs(item),
+                    "notions": _specs(designed),
                     "source": receipt.source,
                     "output": output,
                     **({} if drawn_by is None else {"drawn by": drawn_by}),
@@ -454,7 +454,7 @@ def _warn_of(
     ledger: Ledger,
     column: str,
     name: str,
-    item: Any,
+    designed: Any,
 ) -> None:
     """Warn of earlier releases of the same secrets, with what all add up to."""
     count = len(same) + len(older)
@@ -468,8 +468,8 @@ def _warn_of(
     kept = [part for part in parts if part is not None]
     if len(kept) == len(parts):
         try:
-            kept = [_in_order(part, mechanism_of(item).inputs) for part in kept]
-            total = str(compose(*kept, item, **_asked(item, (*older, *same))))
+            kept = [_in_order(part, mechanism_of(designed).inputs) for part in kept]
+            total = str(compose(*kept, designed, **_asked(designed, (*older, *same))))
         except InputError:
             total = "what they add up to is not known, as the mechanisms have different inputs"
     open_ = sum(not row.get("finished", True) for row in same)
@@ -496,12 +496,12 @@ def _in_order(kernel: Mechanism, inputs: tuple[Any, ...]) -> Mechanism:
     return Mechanism.from_weights(rows, kernel.bits, inputs, kernel.outputs, check=False)
 
 
-def _asked(item: Any, earlier: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _asked(designed: Any, earlier: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The notions that any of the releases was to keep, under the prior that is at hand."""
-    prior = getattr(item, "prior", None)
+    prior = getattr(designed, "prior", None)
     if prior is None:
         return {}
-    notions: list[PrivacyNotion] = list(getattr(item, "notions", ()))
+    notions: list[PrivacyNotion] = list(getattr(designed, "notions", ()))
     for spec in (spec for row in earlier for spec in row.get("notions", ())):
         notion = parse_notion(spec)
         if not any(_kind(notion) == _kind(known) for known in notions):
@@ -513,9 +513,9 @@ def _kind(notion: PrivacyNotion) -> PrivacyNotion:
     return notion.with_levels(*([1.0] * len(notion.levels)))
 
 
-def _specs(item: Any) -> list[str]:
+def _specs(designed: Any) -> list[str]:
     """The notions of a design as they are written on the command line, where they can be."""
-    return [notion.spec for notion in getattr(item, "notions", ()) if _is_readable(notion)]
+    return [notion.spec for notion in getattr(designed, "notions", ()) if _is_readable(notion)]
 
 
 def _is_readable(notion: PrivacyNotion) -> bool:
@@ -566,8 +566,10 @@ def _read_first(path: Path) -> tuple[list[dict[str, Any]], dict[str, Mechanism]]
     """Releases and kernels of a ledger that holds whole designs; raises :class:`StorageError`."""
     try:
         content = read_json(path)
-        made = {key: from_json(item, str(path)) for key, item in content["mechanisms"].items()}
-        kernels = {key: mechanism_of(item) for key, item in made.items()}
+        made = {
+            key: from_json(designed, str(path)) for key, designed in content["mechanisms"].items()
+        }
+        kernels = {key: mechanism_of(designed) for key, designed in made.items()}
         rows = [
             {
                 "kind": "release",

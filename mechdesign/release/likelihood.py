@@ -40,8 +40,8 @@ class Convergence:
         return self.gap <= GAP
 
     def __str__(self) -> str:
-        word = "converged" if self.converged else "NOT converged"
-        return f"{word} in {self.iterations} steps, within {self.gap:.1e} nats per report"
+        state = "converged" if self.converged else "NOT converged"
+        return f"{state} in {self.iterations} steps, within {self.gap:.1e} nats per report"
 
 
 def maximise(
@@ -191,9 +191,9 @@ def _better(
     """The extrapolated point where it is a distribution with a higher likelihood."""
     if (jump <= 0).any():
         return safe / safe.sum()
-    seen = table > 0
+    positive = table > 0
     value = [
-        float((table[seen] * np.log((left.T @ (x / x.sum()) @ right)[seen])).sum())
+        float((table[positive] * np.log((left.T @ (x / x.sum()) @ right)[positive])).sum())
         for x in (jump, safe)
     ]
     chosen = jump if value[0] >= value[1] else safe

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from .. import __version__
 from ..errors import DataError, InputError, StorageError, UnknownNameError, quote
 from ..files import parse_json, read_text, write_text
+from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import parse_labels, tidy
 from ..mechanism import mechanism_of
 from ..published import kernel_fingerprint, public_fingerprint, told_in_public
-from ..tables import MISSING_TEXT, is_missing
 from .codes import distinct_values
 
 KEY = "mechdesign"
@@ -96,12 +96,12 @@ def _fitting(name: str, value: Any) -> Any:
     return value
 
 
-def make_receipt(item: Any, column: str, words: Any, **more: Any) -> Receipt:
+def make_receipt(designed: Any, column: str, words: Any, **more: Any) -> Receipt:
     """The receipt of a column drawn from a design or a mechanism."""
-    mechanism, notions = mechanism_of(item), getattr(item, "notions", ())
+    mechanism, notions = mechanism_of(designed), getattr(designed, "notions", ())
     # In the order of the public form, so that it does not matter which of the two was applied.
     whole, named = told_in_public(notions)
-    stated = (*named, *getattr(item, "stated", ()))
+    stated = (*named, *getattr(designed, "stated", ()))
     return Receipt(
         str(column),
         kernel_fingerprint(mechanism),
@@ -474,8 +474,8 @@ def plain_text(value: Any) -> str:
     """
     value = tidy(value)
     if isinstance(value, str):
-        word = value.strip()
-        value = None if word.lower() in MISSING_TEXT else parse_labels([word])[0]
+        text = value.strip()
+        value = None if text.lower() in MISSING_TEXT else parse_labels([text])[0]
     if is_missing(value):
         return "missing"
     if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -160,7 +160,7 @@ class Words(ABC):
         return self.claim(number)[1]
 
     def claim(self, number: int) -> tuple[int, NDArray[np.uint64]]:
-        """The position of the next word, and so many words from there, which are then spent."""
+        """The position of the next word, and so many words from there, each handed out once."""
         with self.lock:
             start = self.position
             words = self.next_words(number)

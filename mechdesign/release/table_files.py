@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, StorageError
+from ..input_tables import csv_header
 from ..labels import excel_safe_cell
 from ..mechanism import mechanism_of
 from ..progress import counter
-from ..tables import csv_header
 from .adapters import load_arrow
 from .codes import ABSENT, Codebook
 from .column import find_column
@@ -261,12 +261,12 @@ def count_file(
         and for a CSV file that is not the one that its receipt was written for.
     """
     receipts = file_receipts(path, check=True)
-    for column, item in zip(columns, mechanisms, strict=True):
+    for column, designed in zip(columns, mechanisms, strict=True):
         if column in receipts:
-            check_receipt(receipts[column], item)
+            check_receipt(receipts[column], designed)
     books = [
-        Codebook(mechanism_of(item).outputs, "outputs of the mechanism", texts=True)
-        for item in mechanisms
+        Codebook(mechanism_of(designed).outputs, "outputs of the mechanism", texts=True)
+        for designed in mechanisms
     ]
     with (
         open_batches(path, columns) as (_, batches, total),

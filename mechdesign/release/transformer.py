@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, MechdesignError, RepeatWarning, warn
+from ..input_tables import is_missing
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP
 from ..solve._design import design
-from ..tables import is_missing
 from ..theory._composition import largest_ratios
 from ..utility import Hamming
 from .codes import ABSENT, Policy
@@ -125,7 +125,7 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                     got=str(len(given)),
                     remedy="pass a list in the order of the columns",
                 )
-            self.mechanisms_ = [mechanism_of(item) for item in given]
+            self.mechanisms_ = [mechanism_of(designed) for designed in given]
         policy = Policy(self.missing, self.unseen, self.replacement)
         source = self._source()
         self._releases = [

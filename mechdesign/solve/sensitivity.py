@@ -9,7 +9,6 @@ program, whose value is the bound that the certificate states.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,7 @@ from ..certificate.bounds import clamped_prices, price_bound, priced_sums, suppo
 from ..certificate.shape import sides_outside
 from ..errors import InputError, SolverError, quote
 from ..labels import Label, shorten
+from ..notebook import notebook_table
 from ..privacy.notion import PrivacyNotion
 from ..privacy.rows import Multipliers
 from ..privacy.sums import SumConstraint, SumDuals
@@ -148,12 +148,8 @@ class Binding:
 
     def _repr_html_(self) -> str:
         rows = self.rows()[:50]
-        head = "".join(f"<th>{key}</th>" for key in (rows[0] if rows else ()))
-        body = "".join(
-            "<tr>" + "".join(f"<td>{_cell(v)}</td>" for v in row.values()) + "</tr>" for row in rows
-        )
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"<p>{self._summary()}</p>{table if rows else ''}"
+        table = notebook_table(list(rows[0]), (row.values() for row in rows)) if rows else ""
+        return f"<p>{self._summary()}</p>{table}"
 
 
 def binding(design: Design) -> Binding:
@@ -376,7 +372,3 @@ def _column_duals(rows: Any, p: Array, residual: Array) -> Array:
             )
         found[:, y] = np.maximum(answer.duals[:count], 0.0) * scale
     return found
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))

@@ -88,9 +88,11 @@ def write_report(
     write_text(report_page(item, prior, privacy, title), path, overwrite=overwrite)
 
 
-def report_page(item: Any, prior: Any = None, privacy: Any = None, title: str | None = None) -> str:
+def report_page(
+    designed: Any, prior: Any = None, privacy: Any = None, title: str | None = None
+) -> str:
     """The text of the page that :func:`write_report` writes."""
-    design = item if isinstance(item, Design) else None
+    design = designed if isinstance(designed, Design) else None
     if design is not None:
         prior = design.prior if prior is None else prior
         privacy = design.notions if privacy is None else privacy
@@ -103,7 +105,7 @@ def report_page(item: Any, prior: Any = None, privacy: Any = None, title: str | 
             got="none",
             remedy="pass prior=[0.5, 0.3, 0.2], or a design, which brings its own",
         )
-    kernel = item.mechanism if isinstance(item, Design) else item
+    kernel = designed.mechanism if isinstance(designed, Design) else designed
     report = audit(kernel, prior, privacy)
     mechanism, known = report.mechanism, report.prior
     notions = tuple(check.notion for check in report.checks)
@@ -219,7 +221,7 @@ def estimable_lines(mechanism: Mechanism) -> list[str]:
     if size == 1:
         return ["The secret has one possible value, so there is nothing to estimate."]
     if found.is_complete:
-        return [f"Reports tell all {size} values apart: the share of each can be estimated."]
+        return [f"Reports tell the {size} values apart: the share of each can be estimated."]
     return [f"{found.advice[0].upper()}{found.advice[1:]}."]
 
 

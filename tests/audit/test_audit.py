@@ -24,10 +24,10 @@ def naive(kernel, p):
     """Every number of a report, from loops over rows, columns and pairs."""
     n, m = kernel.shape
     q = [sum(p[x] * kernel[x, y] for x in range(n)) for y in range(m)]
-    seen = [x for x in range(n) if p[x] > 0]
+    support = [x for x in range(n) if p[x] > 0]
     found = {key: [] for key in ("pml", "pmc", "lip", "ldp")}
     for y in range(m):
-        lifts = [kernel[x, y] / q[y] for x in seen] if q[y] > 0 else [1.0]
+        lifts = [kernel[x, y] / q[y] for x in support] if q[y] > 0 else [1.0]
         logs = [math.log(v) if v > 0 else -math.inf for v in lifts]
         found["pml"].append(max(logs))
         found["pmc"].append(-min(logs))
@@ -39,13 +39,13 @@ def naive(kernel, p):
                     low = kernel[z, y]
                     ratios.append(math.log(kernel[x, y] / low) if low > 0 else math.inf)
         found["ldp"].append(max(ratios))
-    tops = sum(max(kernel[x, y] for x in seen) for y in range(m))
-    lows = sum(min(kernel[x, y] for x in seen) for y in range(m))
+    tops = sum(max(kernel[x, y] for x in support) for y in range(m))
+    lows = sum(min(kernel[x, y] for x in support) for y in range(m))
     found["maximal_leakage"] = math.log(tops)
     found["maximal_cost_leakage"] = -math.log(lows) if lows > 0 else math.inf
     found["mutual_information"] = sum(
         p[x] * kernel[x, y] * math.log(kernel[x, y] / q[y])
-        for x in seen
+        for x in support
         for y in range(m)
         if kernel[x, y] > 0
     )
@@ -197,7 +197,7 @@ def test_an_outcome_that_rules_a_symbol_out():
     assert "infinite" in report.leakages["ldp"].evidence
 
 
-def test_telling_all():
+def test_full_disclosure():
     report = audit(np.eye(3), [0.5, 0.3, 0.2])
     assert report.pml == close(math.log(5))
     assert report.maximal_leakage == close(math.log(3))
@@ -365,8 +365,8 @@ def test_evidence_names_outcome_and_hypotheses():
     mechanism = Mechanism([[0.75, 0.25], [0.5, 0.5]], ["ill", "well"], ["+", "-"])
     report = audit(mechanism, Prior([0.5, 0.5], ["ill", "well"]), LDP(0.1))
     evidence = report.checks[0].evidence
-    for word in ("'-'", "'well'", "'ill'", "2", "0.6931", "0.1"):
-        assert word in evidence
+    for fragment in ("'-'", "'well'", "'ill'", "2", "0.6931", "0.1"):
+        assert fragment in evidence
     assert report.checks[0].output == "-"
     assert report.checks[0].ratio == 2
 
@@ -397,7 +397,7 @@ def test_kernels_off_by_rounding_are_measured():
 
 
 @pytest.mark.parametrize(
-    ("kernel", "prior", "error", "words"),
+    ("kernel", "prior", "error", "fragments"),
     [
         (np.eye(3), [0.5, 0.5], PriorError, ["3 probabilities", "2"]),
         (np.eye(2), [0.5, 0.3, 0.2], PriorError, ["2 probabilities", "3"]),
@@ -416,15 +416,15 @@ def test_kernels_off_by_rounding_are_measured():
         (None, Prior.uniform(2), KernelError, ["got"]),
     ],
 )
-def test_what_does_not_fit_is_refused(kernel, prior, error, words):
+def test_what_does_not_fit_is_refused(kernel, prior, error, fragments):
     with pytest.raises(InputError) as caught:
         audit(kernel, prior)
     assert type(caught.value) is error
     assert caught.value.expected
     assert caught.value.remedy
     assert "\n" not in str(caught.value)
-    for word in words:
-        assert word in str(caught.value)
+    for fragment in fragments:
+        assert fragment in str(caught.value)
 
 
 @pytest.mark.parametrize("privacy", ["pml:1", PML, [], [PML(1), "ldp:1"], 1.0])

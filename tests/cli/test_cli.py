@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import CertificateError, SolverError
-from mechdesign.tables import read_matrix
+from mechdesign.input_tables import read_matrix
 
 FLIP = "input,no,yes\nno,0.75,0.25\nyes,0.25,0.75\n"
 
@@ -58,7 +58,7 @@ def write(tmp_path):
     return put
 
 
-def refused(found, *words, code=2):
+def refused(found, *fragments, code=2):
     """Exit code, nothing on standard output, one line on standard error."""
     assert found.code == code, found.err
     assert found.out == ""
@@ -66,8 +66,8 @@ def refused(found, *words, code=2):
     assert len(lines) == 1, found.err
     assert lines[0].startswith("error: ")
     assert "Traceback" not in found.err
-    for word in words:
-        assert word in found.err, found.err
+    for fragment in fragments:
+        assert fragment in found.err, found.err
 
 
 def in_process(*arguments, memory=None, timeout=300, **keywords):
@@ -95,7 +95,7 @@ def test_design_titanic_class_save_and_audit_read_back_exactly(run, tmp_path):
     )
     assert designed.code == 0
     assert designed.err == "saved m.json\n"
-    for word in (
+    for fragment in (
         "1st",
         "crew",
         "0.147660",
@@ -105,7 +105,7 @@ def test_design_titanic_class_save_and_audit_read_back_exactly(run, tmp_path):
         "PML(0.5)",
         "yes: exact",
     ):
-        assert word in designed.out, word
+        assert fragment in designed.out, fragment
     for notion in ("pml", "pmc", "lip", "alip", "ldp", "maximal leakage", "mutual information"):
         assert notion in designed.out, notion
     found = md.load(tmp_path / "m.json")
@@ -331,8 +331,8 @@ def test_json_is_alone_on_standard_output(run):
     assert found.json["schema"] == 1
     assert "zero mass" in found.err
     assert "zero mass" not in found.out
-    for words in (("audit", "m.json"), ("show", "m.json"), ("data",)):
-        assert isinstance(run(*words, "--json").json, dict)
+    for arguments in (("audit", "m.json"), ("show", "m.json"), ("data",)):
+        assert isinstance(run(*arguments, "--json").json, dict)
 
 
 def test_a_warning_is_given_once(run, write):
@@ -453,8 +453,8 @@ def test_rows_off_by_more_than_rounding_need_normalise(run, write):
 def test_data_lists_the_tables_with_their_sources(run):
     found = run("data")
     assert found.code == 0
-    for word in ("titanic", "2201", "ucb_admissions", "4526", "hair_eye_colour", "592", "Snee"):
-        assert word in found.out
+    for fragment in ("titanic", "2201", "ucb_admissions", "4526", "hair_eye_colour", "592", "Snee"):
+        assert fragment in found.out
     plain = run("data", "--json").json
     assert plain["titanic"]["people"] == 2201
     assert plain["titanic"]["columns"] == ["class", "sex", "age", "survived"]
@@ -550,8 +550,8 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_line_and_exit_code_2(run, tmp_path, case):
-    arguments, *words = BAD[case]
-    refused(run(*arguments), *words)
+    arguments, *fragments = BAD[case]
+    refused(run(*arguments), *fragments)
     assert not list(tmp_path.iterdir())
 
 
@@ -574,9 +574,9 @@ BAD_TABLES = {
 
 @pytest.mark.parametrize("case", BAD_TABLES)
 def test_bad_tables_are_one_line_and_exit_code_2(run, write, case):
-    text, *words = BAD_TABLES[case]
+    text, *fragments = BAD_TABLES[case]
     write("table.csv", text)
-    refused(run("design", "table.csv", "--column", "x", *PML), "table.csv", *words)
+    refused(run("design", "table.csv", "--column", "x", *PML), "table.csv", *fragments)
 
 
 def test_numbers_of_absurd_length_are_labels_like_others(run, write):
@@ -599,10 +599,10 @@ BAD_MATRICES = {
 
 @pytest.mark.parametrize("case", BAD_MATRICES)
 def test_bad_matrices_as_utility_and_as_kernel(run, write, case):
-    text, *words = BAD_MATRICES[case]
+    text, *fragments = BAD_MATRICES[case]
     write("m.csv", text)
-    refused(run("design", "--prior", "0.5,0.5", *PML, "-u", "m.csv"), *words)
-    refused(run("audit", "m.csv", "--prior", "0.5,0.5"), *words)
+    refused(run("design", "--prior", "0.5,0.5", *PML, "-u", "m.csv"), *fragments)
+    refused(run("audit", "m.csv", "--prior", "0.5,0.5"), *fragments)
 
 
 @pytest.mark.parametrize(
@@ -626,9 +626,9 @@ BAD_KERNELS = {
 
 @pytest.mark.parametrize("case", BAD_KERNELS)
 def test_bad_kernels_are_one_line_and_exit_code_2(run, write, case):
-    text, prior, *words = BAD_KERNELS[case]
+    text, prior, *fragments = BAD_KERNELS[case]
     write("k.csv", text)
-    refused(run("audit", "k.csv", "--prior", prior), *words)
+    refused(run("audit", "k.csv", "--prior", prior), *fragments)
 
 
 def test_a_kernel_that_cannot_be_normalised(run, write):
@@ -799,13 +799,13 @@ PRIORS = st.one_of(
 def too_large(spec):
     """Whether a text asks for a level so large that it has a test of its own."""
 
-    def number(word):
+    def number(level):
         try:
-            return float(word)
+            return float(level)
         except ValueError:
             return 0.0
 
-    return any(1e4 < number(word) < math.inf for word in re.split("[:,]", spec))
+    return any(1e4 < number(level) < math.inf for level in re.split("[:,]", spec))
 
 
 @pytest.mark.slow
@@ -845,12 +845,12 @@ def test_arguments_in_any_order_end_with_a_known_code(capsys, arguments):
 
 
 def test_solver_all_prints_whether_the_methods_agree(run):
-    words = ("design", "titanic", "--column", "class", "-p", "pml:0.5", "--solver", "all")
-    found = run(*words)
+    arguments = ("design", "titanic", "--column", "class", "-p", "pml:0.5", "--solver", "all")
+    found = run(*arguments)
     assert "highs-simplex: value 0.609020032" in found.out
     assert "structured: value 0.60902" in found.out
     assert "all methods agree" in found.out
-    rows = run(*words, "--json").json["agreement"]
+    rows = run(*arguments, "--json").json["agreement"]
     assert {row["method"] for row in rows} >= {"highs-simplex", "structured", "highs-ipm"}
 
 

@@ -91,7 +91,7 @@ def test_convert_with_a_shipped_table(run):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (["convert", "pml", *PRIOR], "pml:0.5"),
         (["convert", "pml:0.1"], "--prior"),
@@ -112,11 +112,11 @@ def test_convert_with_a_shipped_table(run):
         (["theorems", "list", "ID-Cor-3"], "theorems show ID-Cor-3"),
     ],
 )
-def test_mistakes_are_one_line(run, arguments, words):
+def test_mistakes_are_one_line(run, arguments, message):
     code, out, err = run(*arguments)
     assert code == 2
     assert not out
-    assert words in err
+    assert message in err
     assert len(err.strip().splitlines()) == 1
 
 

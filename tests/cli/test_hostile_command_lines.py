@@ -207,8 +207,8 @@ def test_a_thousand_million_reports_are_added_up_at_once(folder, capsys):
 
 def test_more_levels_than_anybody_draws_are_still_levels(folder, capsys):
     levels = ",".join(str(i / 1000) for i in range(1, 4))
-    words = ("compare", "--prior", ".5,.5", "--levels", levels, "-n", "ldp", "--json")
-    assert main(list(words)) == 0
+    arguments = ("compare", "--prior", ".5,.5", "--levels", levels, "-n", "ldp", "--json")
+    assert main(list(arguments)) == 0
     assert json.loads(capsys.readouterr().out)["points"]
 
 

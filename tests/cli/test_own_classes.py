@@ -25,10 +25,10 @@ import numpy as np
 from mechdesign.utility import FInformation, LinearUtility, Utility
 
 class Nearest(LinearUtility):
-    """The larger of two symbols is worth twice as much."""
+    """The larger of two symbols gains twice as much."""
     def gains(self, prior, outputs):
-        worth = np.arange(1, len(prior) + 1)[:, None]
-        return worth * (np.array(prior.labels)[:, None] == np.array(outputs))
+        gain = np.arange(1, len(prior) + 1)[:, None]
+        return gain * (np.array(prior.labels)[:, None] == np.array(outputs))
 
 class Hellinger(FInformation):
     """Squared Hellinger information."""
@@ -241,8 +241,8 @@ def test_a_module_that_is_not_found_for_a_file(folder):
 
 def test_a_missing_function_is_named(folder):
     (folder / "k.csv").write_text("input,a,b\na,.9,.1\nb,.2,.8\n")
-    words = ("plot", "k.csv", "--prior", ".5,.5", "-o", "k.svg", "-k")
-    assert "did you mean 'bars'?" in refused(folder, *words, "mine.pictures:bar")
+    arguments = ("plot", "k.csv", "--prior", ".5,.5", "-o", "k.svg", "-k")
+    assert "did you mean 'bars'?" in refused(folder, *arguments, "mine.pictures:bar")
 
 
 # Nothing but the command line imports what a text names
@@ -259,8 +259,8 @@ def test_a_file_never_causes_an_import(folder):
         {"notions": [{"name": "sly:Notion", "parameters": {"epsilon": 1.0}}]},
     ):
         (folder / "forged.json").write_text(json.dumps(seal({**content, **change})))
-        for words in (("show",), ("audit",), ("compose",), ("plan", "--reports", "100")):
-            found = run(folder, words[0], "forged.json", *words[1:])
+        for arguments in (("show",), ("audit",), ("compose",), ("plan", "--reports", "100")):
+            found = run(folder, arguments[0], "forged.json", *arguments[1:])
             assert found.returncode == 2
             assert "is not known here" in found.stderr
     assert not (folder / "imported").exists()

@@ -303,9 +303,9 @@ def test_a_false_lead_would_show(found):
 
 def test_gaps_are_warned_of_once():
     prior = md.Prior(np.arange(1, 13) / 78)
-    with pytest.warns(md.errors.GapWarning, match="of 2 points") as seen:
+    with pytest.warns(md.errors.GapWarning, match="of 2 points") as warned:
         loose = md.compare(prior, md.utility.Hamming(), [md.LIP], [0.3, 0.9], solver="OSQP")
-    assert len(seen) == 1
+    assert len(warned) == 1
     assert all(p.bound > p.value for p in loose)
 
 
@@ -384,7 +384,7 @@ def test_panels_of_a_plot(pyplot):
     with pytest.raises(InputError, match="2 × 2 axes"):
         md.plot_frontiers(found, ax=grid[0, 0])
     with pytest.raises(InputError, match="value"):
-        md.plot_frontiers(found, quantity="worth")
+        md.plot_frontiers(found, quantity="price")
 
 
 def test_infinite_numbers_are_drawn_at_an_edge(pyplot):
@@ -431,14 +431,14 @@ ASKED = ["compare", "--prior", ".5,.3,.2"]
 
 def test_command_line(capsys, tmp_path):
     plot = tmp_path / "frontiers.png"
-    words = [*ASKED, "--notion", "pml", "--levels", "0.1:1:3", "--json"]
-    assert main([*words, "--output", str(plot)]) == 0
+    arguments = [*ASKED, "--notion", "pml", "--levels", "0.1:1:3", "--json"]
+    assert main([*arguments, "--output", str(plot)]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert [p["epsilon"] for p in printed["points"]] == pytest.approx([0.1, 0.55, 1.0])
     assert printed["match"] == "epsilon"
     assert printed["verdict"]
     assert plot.read_bytes().startswith(b"\x89PNG")
-    assert main([*words, "--output", str(plot)]) == 2
+    assert main([*arguments, "--output", str(plot)]) == 2
     assert main(ASKED) == 0
     printed = capsys.readouterr().out
     assert "epsilon" in printed
@@ -447,25 +447,35 @@ def test_command_line(capsys, tmp_path):
 
 def test_command_line_writes_every_kind_of_file(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    words = [*ASKED, "-n", "pml", "-n", "alip:2e,e", "-u", "hamming", "-u", "mutual-information"]
-    words += ["--levels", ".5,1", "--match", "ldp", "--resume", "kept"]
+    arguments = [
+        *ASKED,
+        "-n",
+        "pml",
+        "-n",
+        "alip:2e,e",
+        "-u",
+        "hamming",
+        "-u",
+        "mutual-information",
+    ]
+    arguments += ["--levels", ".5,1", "--match", "ldp", "--resume", "kept"]
     for ending in ("csv", "svg", "pdf", "html"):
-        words += ["-o", f"found.{ending}"]
-    assert main(words) == 0
-    assert main([*words, "--force"]) == 0
+        arguments += ["-o", f"found.{ending}"]
+    assert main(arguments) == 0
+    assert main([*arguments, "--force"]) == 0
     with open("found.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 8
     assert {row["notion"] for row in rows} == {"PML", "ALIP(2ε, ε)"}
     assert len(list(Path("kept").iterdir())) > 0
     picture = Path("found.svg").read_bytes()
-    assert main([*words, "--force"]) == 0
+    assert main([*arguments, "--force"]) == 0
     assert Path("found.svg").read_bytes() == picture
     assert "saved found.html" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ["--levels", "a,b"],
         ["--levels", "1:2"],
@@ -483,9 +493,9 @@ def test_command_line_writes_every_kind_of_file(capsys, tmp_path, monkeypatch):
         ["--jobs", "0"],
     ],
 )
-def test_command_line_refuses(capsys, monkeypatch, tmp_path, words):
+def test_command_line_refuses(capsys, monkeypatch, tmp_path, arguments):
     monkeypatch.chdir(tmp_path)
-    assert main([*ASKED, *words]) == 2
+    assert main([*ASKED, *arguments]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("error: ")

@@ -72,7 +72,7 @@ def test_notions_keep_their_order_and_colour_where_one_is_missing():
     for panel in md.plot_frontiers(found).ravel():
         for line in panel.get_lines():
             colours.setdefault(line.get_label(), set()).add(line.get_color())
-    assert all(len(seen) == 1 for seen in colours.values())
+    assert all(len(shown) == 1 for shown in colours.values())
     pyplot.close("all")
 
 
@@ -142,8 +142,8 @@ def test_messages_about_losses_speak_of_losses():
 def test_an_interrupted_command_says_where_it_goes_on(tmp_path, monkeypatch, capsys):
     from mechdesign.cli import main
 
-    words = ["compare", "--prior", ".5,.3,.2", "-n", "pml", "--levels", ".1,.5,1"]
-    words += ["--resume", str(tmp_path / "kept"), "-o", str(tmp_path / "found.csv")]
+    arguments = ["compare", "--prior", ".5,.3,.2", "-n", "pml", "--levels", ".1,.5,1"]
+    arguments += ["--resume", str(tmp_path / "kept"), "-o", str(tmp_path / "found.csv")]
     step, made = Walk.step, []
 
     def interrupted(self, problem):
@@ -154,11 +154,11 @@ def test_an_interrupted_command_says_where_it_goes_on(tmp_path, monkeypatch, cap
 
     with monkeypatch.context() as patched:
         patched.setattr(Walk, "step", interrupted)
-        assert main(words) == 130
+        assert main(arguments) == 130
     said = capsys.readouterr().err
     assert f"kept in {tmp_path / 'kept'}; the same command goes on" in said
     assert not (tmp_path / "found.csv").exists()
-    assert main(words) == 0
+    assert main(arguments) == 0
     assert len(made) == 2
     assert len(list((tmp_path / "kept").iterdir())) == 3
 

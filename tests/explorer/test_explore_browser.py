@@ -71,9 +71,9 @@ class Tab:
         )
         self.page.goto(url)
         self.page.wait_for_selector("table.kernel")
-        self.settle()
+        self.wait_until_idle()
 
-    def settle(self):
+    def wait_until_idle(self):
         """Wait for a result newer than the last one waited for, and until the page is complete.
 
         Complete is a page on which nothing is being computed, the frontier included, and which no
@@ -165,7 +165,7 @@ def test_a_visitor_designs_something_else_and_takes_it_away(tab, tmp_path):
         tab.page.mouse.move(box["x"] + box["width"] * part, y)
         tab.page.wait_for_timeout(60)  # as a hand would
     tab.page.mouse.up()
-    tab.settle()
+    tab.wait_until_idle()
     tab.agree("Mass of 1st")
     mass = float(tab.field("Mass of 1st as a number").input_value())
     assert mass == pytest.approx(0.33, abs=0.03)
@@ -181,7 +181,7 @@ def test_a_visitor_designs_something_else_and_takes_it_away(tab, tmp_path):
     playwright.expect(tab.field("Level ε of LDP in nats")).to_have_value(re.compile("^(1|0.9[89])"))
     tab.choose("Utility", "Mutual information")
     playwright.expect(tab.page.get_by_label("Command line")).to_contain_text("mutual-information")
-    tab.settle()
+    tab.wait_until_idle()
     level = float(tab.field("Level ε of LDP in nats").input_value())
     assert level == pytest.approx(1, rel=0.02)
     value, bound = (float(tab.row(name).split()[0]) for name in ("value", "upper bound"))
@@ -209,7 +209,7 @@ def test_a_visitor_designs_something_else_and_takes_it_away(tab, tmp_path):
 
 def test_nothing_is_asked_of_any_other_host(tab, url):
     tab.choose("Utility", "Chi-square")
-    tab.settle()
+    tab.wait_until_idle()
     hosts = {urlsplit(asked).netloc for asked in tab.asked if not asked.startswith("data:")}
     assert hosts == {urlsplit(url).netloc}
     assert any(asked.startswith("ws://") for asked in tab.asked)
@@ -243,14 +243,14 @@ def focused(page):
 
 def test_everything_is_reached_by_the_tab_key(tab):
     tab.page.evaluate("document.activeElement.blur()")
-    seen = []
+    reached = []
     for _ in range(80):
         tab.page.keyboard.press("Tab")
         name, visible = focused(tab.page)
         if name == "BODY":
             break
         assert visible, f"the focus on {name!r} is not to be seen"
-        seen.append(name)
+        reached.append(name)
     for wanted in (
         *("Skip to results", "Name of symbol 1", "Mass of 1st", "Mass of 1st as a number"),
         *("Remove 1st", "Mass of crew", "Uniform", "Zipf", "Add symbol", "Load CSV"),
@@ -259,8 +259,8 @@ def test_everything_is_reached_by_the_tab_key(tab):
         *("Kernel, scrolls sideways", "The numbers as a table", "What these results say"),
         *("Mechanism as JSON", "Kernel as CSV", "Python lines", "Command line"),
     ):
-        assert wanted in seen, wanted
-    assert seen.index("Mass of 1st") < seen.index("Level ε of PML") < seen.index("Utility")
+        assert wanted in reached, wanted
+    assert reached.index("Mass of 1st") < reached.index("Level ε of PML") < reached.index("Utility")
 
 
 def test_a_skip_link_jumps_to_the_results(tab):
@@ -280,7 +280,7 @@ def test_the_arrow_keys_move_a_bar_and_a_screen_reader_hears_it(tab):
     tab.page.keyboard.press("ArrowLeft")
     spoken = bar.get_attribute("aria-valuetext")
     assert spoken == f"{100 * float(bar.input_value()):.3g} percent"
-    tab.settle()
+    tab.wait_until_idle()
     tab.agree("Mass of crew")
     shown = float(tab.field("Mass of crew as a number").input_value())
     assert shown == pytest.approx(float(bar.input_value()), abs=1e-4)
@@ -340,7 +340,7 @@ def test_motion_is_reduced_for_those_who_ask(browser, url):
 def test_bad_input_is_answered_in_words_and_nothing_is_lost(tab):
     kernel = tab.kernel()
     alert = tab.page.get_by_role("alert").filter(has_text="expected")
-    for name, text, word in (
+    for name, text, fragment in (
         ("Level ε of PML in nats", "", "empty text"),
         ("Level ε of PML in nats", "-1", "non-negative"),
         ("Mass of 1st as a number", "much", "a number"),
@@ -348,25 +348,25 @@ def test_bad_input_is_answered_in_words_and_nothing_is_lost(tab):
         ("Name of symbol 1", "", "a name"),
     ):
         tab.write(name, text)
-        playwright.expect(alert).to_contain_text(word)
+        playwright.expect(alert).to_contain_text(fragment)
         assert tab.field(name).input_value() == text
         playwright.expect(tab.page.locator(".q-field--error").first).to_be_visible()
         np.testing.assert_array_equal(tab.kernel(), kernel)
     tab.write("Level ε of PML in nats", "inf")
-    tab.settle()
+    tab.wait_until_idle()
     np.testing.assert_array_equal(tab.kernel(), np.eye(4))
     tab.write("Level ε of PML in nats", "0")
-    tab.settle()
+    tab.wait_until_idle()
     assert np.ptp(tab.kernel(), axis=0).max() == 0
     tab.write("Mass of 1st as a number", "0")
-    tab.settle()
+    tab.wait_until_idle()
     assert "'1st'" in tab.page.locator(".notes").inner_text()
 
 
 def test_a_name_is_never_run(tab):
     evil = "<img src=x onerror='window.hit=1'>"
     tab.write("Name of symbol 4", evil)
-    tab.settle()
+    tab.wait_until_idle()
     playwright.expect(tab.page.locator("table.kernel tbody th").nth(3)).to_have_text(evil)
     tab.page.locator(".chart svg").first.hover()
     tab.page.wait_for_timeout(300)  # for what would be run
@@ -379,7 +379,7 @@ def test_a_file_is_loaded(tab, tmp_path):
         tab.page.get_by_role("button", name="Load CSV").click()
     waiting.value.set_files(tmp_path / "pets.csv")
     playwright.expect(tab.field("Name of symbol 1")).to_have_value("cat")
-    tab.settle()
+    tab.wait_until_idle()
     assert tab.field("Mass of cat as a number").input_value() == "0.6667"
     assert "pets.csv --column pet" in tab.page.get_by_label("Command line").inner_text()
 
@@ -387,7 +387,7 @@ def test_a_file_is_loaded(tab, tmp_path):
 def test_tabs_share_nothing(browser, tab, url):
     other = Tab(browser, url)
     other.write("Level ε of PML in nats", "0.1")
-    other.settle()
+    other.wait_until_idle()
     assert tab.field("Level ε of PML in nats").input_value() == "0.5"
     assert tab.row("PML").endswith("0.5 nats")
     other.close()

@@ -208,7 +208,7 @@ def test_a_search_that_is_cut_short_has_an_honest_gap():
 
 
 @pytest.mark.parametrize(
-    ("settings", "word"),
+    ("settings", "fragment"),
     [
         (ABC.with_utility("absolute"), "numeric labels"),
         (ABC.with_required("pml", False), "at least one notion"),
@@ -220,8 +220,8 @@ def test_a_search_that_is_cut_short_has_an_honest_gap():
         ),
     ],
 )
-def test_what_cannot_be_designed_says_why(settings, word):
-    with pytest.raises(md.MechdesignError, match=word):
+def test_what_cannot_be_designed_says_why(settings, fragment):
+    with pytest.raises(md.MechdesignError, match=fragment):
         compute(settings)
 
 

@@ -252,7 +252,7 @@ def test_masses_are_typed(visiting):
         visit.write("Mass of 1st as a number", "1/2")
         assert visit.settings.shares[0] == pytest.approx(0.5)
         before = visit.settings
-        for text, word in (
+        for text, fragment in (
             ("", "empty text"),
             ("much", "'much'"),
             ("2", "from 0 to 1"),
@@ -260,7 +260,7 @@ def test_masses_are_typed(visiting):
             ("nan", "from 0 to 1"),
         ):
             field = visit.write("Mass of 1st as a number", text)
-            assert word in visit.refusal
+            assert fragment in visit.refusal
             assert field.props["error"] is True
             assert field.value == text  # what was typed is not lost
             assert visit.settings is before

@@ -77,7 +77,7 @@ class Outline(html.parser.HTMLParser):
     @classmethod
     def of(cls, text):
         outline = cls()
-        outline.tags, outline.open, outline.words = [], [], []
+        outline.tags, outline.open, outline.texts = [], [], []
         outline.feed(text)
         outline.close()
         return outline
@@ -91,7 +91,7 @@ class Outline(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.words.append(data)
+        self.texts.append(data)
 
 
 EVIL = "<img src=x onerror=alert(1)>\"'&"
@@ -104,7 +104,7 @@ def test_names_are_never_taken_for_html():
     for text in (markup.kernel_table(found), markup.lifts_table(found)):
         outline = Outline.of(text)
         assert not {"img", "script"} & {tag for tag, _ in outline.tags}
-        assert EVIL in outline.words
+        assert EVIL in outline.texts
     failed = results.Alternative(settings.notions[0], problem=EVIL)
     assert "<img" not in markup.alternative_list([failed], 0.5)
 
@@ -130,13 +130,13 @@ def test_among_many_outputs_those_that_never_occur_are_named_below():
     outline = Outline.of(markup.kernel_table(found))
     assert sum(attrs.get("scope") == "col" for _, attrs in outline.tags) == used + 2
     assert used < 12
-    assert any(word.startswith("Never reported: ") for word in outline.words)
+    assert any(text.startswith("Never reported: ") for text in outline.texts)
 
 
 def test_no_probability_is_shown_as_0_or_1_that_is_neither():
     settings = Settings.of_prior(md.Prior([1 - 1e-9, 1e-9])).with_level("pml", math.inf)
-    words = Outline.of(markup.kernel_table(compute(settings))).words
-    assert {"0", "1", ">0.9999", "1e-09"} <= set(words)
+    texts = Outline.of(markup.kernel_table(compute(settings))).texts
+    assert {"0", "1", ">0.9999", "1e-09"} <= set(texts)
 
 
 def test_shaded_cells_can_be_read():
@@ -187,12 +187,12 @@ def test_lifts_are_drawn_with_their_bounds_and_what_is_ruled_out():
     assert len(options["series"]) == 3
     assert options["tooltip"]["renderMode"] == "richText"
     for row, series in zip(density[:, used], options["series"], strict=True):
-        for value, item in zip(row, series["data"], strict=True):
+        for value, point in zip(row, series["data"], strict=True):
             if np.isneginf(value):
-                assert item["label"]["formatter"] == "▼"
-                assert item["value"] == pytest.approx(options["yAxis"]["min"])
+                assert point["label"]["formatter"] == "▼"
+                assert point["value"] == pytest.approx(options["yAxis"]["min"])
             else:
-                assert item["value"] == pytest.approx(value, abs=1e-6)
+                assert point["value"] == pytest.approx(value, abs=1e-6)
     assert np.isneginf(density[:, used]).any()
     lines = options["series"][0]["markLine"]["data"]
     assert [(line["name"], line["yAxis"]) for line in lines] == [("PML 0.9", 0.9)]

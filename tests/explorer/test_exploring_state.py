@@ -153,8 +153,8 @@ def test_the_newest_of_many_changes_has_the_last_result():
     results = view.of("result")
     assert len(results) < 30
     assert results[-1].settings == view.of("settings")[-1]
-    seen = [a.settings.weights[0] for a in results]
-    assert seen == sorted(seen)
+    shown = [a.settings.weights[0] for a in results]
+    assert shown == sorted(shown)
 
 
 def test_a_frontier_that_is_overtaken_is_never_shown():
@@ -294,13 +294,13 @@ def test_a_notion_that_no_method_designs_for_says_why():
 
 
 @pytest.mark.parametrize(
-    ("failure", "kind", "word"),
+    ("failure", "kind", "fragment"),
     [
         (ZeroDivisionError("oh"), "problem", "internal error: ZeroDivisionError"),
         (SolverError("ended from outside"), "refusal", "ended from outside"),
     ],
 )
-def test_work_that_fails_is_reported(failure, kind, word, caplog):
+def test_work_that_fails_is_reported(failure, kind, fragment, caplog):
     async def play(state, view, runners):
         async def background(work, *arguments):
             raise failure
@@ -310,7 +310,7 @@ def test_work_that_fails_is_reported(failure, kind, word, caplog):
         await until(lambda: view.of(kind))
 
     view = played(play)
-    assert word in view.of(kind)[0]
+    assert fragment in view.of(kind)[0]
     assert ("failed" in caplog.text) == (kind == "problem")
 
 
@@ -521,13 +521,13 @@ def test_foreign_pages_may_link_here_and_no_more(site, dest, good):
 
 
 def test_other_events_pass():
-    seen = []
+    scopes = []
 
     async def app(scope, receive, send):
-        seen.append(scope["type"])
+        scopes.append(scope["type"])
 
     asyncio.run(server.OnlyLocal(app)({"type": "lifespan"}, None, None))
-    assert seen == ["lifespan"]
+    assert scopes == ["lifespan"]
 
 
 @pytest.fixture
@@ -557,7 +557,7 @@ def test_without_nicegui_the_command_says_what_to_install(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "text"),
+    ("arguments", "text"),
     [
         (["--prior", "0.5,0.6"], "sum 1.1"),
         (["titanic"], "--column"),
@@ -566,8 +566,8 @@ def test_without_nicegui_the_command_says_what_to_install(monkeypatch, capsys):
         (["--column", "deck"], "deck"),
     ],
 )
-def test_a_prior_that_cannot_be_used_is_refused_before_anything_is_served(words, text, capsys):
-    assert main(["explore", "--no-browser", *words]) == 2
+def test_a_prior_that_cannot_be_used_is_refused_before_anything_is_served(arguments, text, capsys):
+    assert main(["explore", "--no-browser", *arguments]) == 2
     captured = capsys.readouterr()
     assert text in captured.err
     assert captured.out == ""

@@ -10,7 +10,7 @@ import pytest
 
 from mechdesign import Prior
 from mechdesign.data import EXAMPLES, example_path
-from mechdesign.tables import count_csv, csv_header
+from mechdesign.input_tables import count_csv, csv_header
 
 
 @pytest.mark.parametrize(

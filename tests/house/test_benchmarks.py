@@ -115,9 +115,9 @@ def test_summary_and_table():
 @pytest.mark.slow
 def test_the_command_keeps_rows(tmp_path):
     output = tmp_path / "rows.jsonl"
-    words = ["run", "--group", "peer", "--driver", "ours", "--select", "20 ", "--repeat", "1"]
+    arguments = ["run", "--group", "peer", "--driver", "ours", "--select", "20 ", "--repeat", "1"]
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", *words, "--output", str(output)],
+        [sys.executable, "-m", "benchmarks", *arguments, "--output", str(output)],
         cwd=ROOT,
         capture_output=True,
         text=True,

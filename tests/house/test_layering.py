@@ -18,8 +18,8 @@ PACKAGE = "mechdesign"
 LAYERS = (
     ("_version", "errors", "data"),
     ("exact", "labels", "progress", "registry", "extensions"),
-    ("files",),
-    ("tables",),
+    ("files", "notebook"),
+    ("input_tables",),
     ("prior",),
     ("mechanism",),
     ("privacy", "utility"),
@@ -91,7 +91,7 @@ def test_the_reader_of_imports_sees_imports():
     """A control: without it, a reader that finds nothing would pass every test below."""
     assert ("prior", "Prior") in IMPORTS["mechanism"]
     assert ("privacy.notion", "LikelihoodBound") in IMPORTS["privacy.pointwise"]
-    assert ("tables", "count_csv") in IMPORTS["prior"]  # inside a function
+    assert ("input_tables", "count_csv") in IMPORTS["prior"]  # inside a function
     assert ("solve._design", "design") in IMPORTS["cli.design"]  # inside a function
     assert ("views.text", "print_design") in IMPORTS["cli.design"]
     assert ("", "__version__") in IMPORTS["storage"]

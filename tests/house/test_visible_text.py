@@ -130,7 +130,7 @@ def test_symbols_alike_in_a_file_are_warned_of(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ("show", "d.json"),
         ("audit", "d.json"),
@@ -150,15 +150,15 @@ def test_symbols_alike_in_a_file_are_warned_of(tmp_path):
         ("apply", "d.json", "t.csv", "--column", COLUMN, "-o", "again.csv"),
         ("apply", "d.json", "other.csv", "--column", "x", "-o", "again.csv"),
     ],
-    ids=lambda words: " ".join(words[:1]),
+    ids=lambda arguments: " ".join(arguments[:1]),
 )
-def test_no_command_sends_a_label_raw_to_the_terminal(words, design, table, capsys):
+def test_no_command_sends_a_label_raw_to_the_terminal(arguments, design, table, capsys):
     md.save(design, "d.json")
     md.privatize_file(table, "r.csv", COLUMN, design, rng=1)
     with open("other.csv", "w", encoding="utf-8") as file:
         file.write("x\n\u202eother\n")
     capsys.readouterr()
-    main(list(words))
+    main(list(arguments))
     out, err = capsys.readouterr()
     assert out or err
     assert clean(out)
@@ -261,9 +261,9 @@ def test_reports_for_spreadsheets_are_read_back_as_the_labels_they_were(tmp_path
         csv.writer(file).writerows([["=x", "more"], *[[label, "+y"] for label in labels * 40]])
     mechanism = md.Mechanism(np.full((3, 3), 0.1) + 0.7 * np.eye(3), labels, labels)
     md.save(mechanism, "m.json")
-    words = ["apply", "m.json", "t.csv", "--column", "=x", "--seed", "1"]
-    assert main([*words, "-o", "plain.csv"]) == 0
-    assert main([*words, "-o", "safe.csv", "--excel-safe"]) == 0
+    arguments = ["apply", "m.json", "t.csv", "--column", "=x", "--seed", "1"]
+    assert main([*arguments, "-o", "plain.csv"]) == 0
+    assert main([*arguments, "-o", "safe.csv", "--excel-safe"]) == 0
     plain, safe = (
         list(csv.reader(Path(name).read_text(encoding="utf-8").splitlines()))
         for name in ("plain.csv", "safe.csv")
@@ -289,8 +289,8 @@ def test_kernels_and_comparisons_can_be_written_for_spreadsheets(tmp_path, monke
     found = md.compare({"=p": prior}, md.utility.Hamming(), [md.LDP], [1])
     assert "\n=p," in found.csv_text()
     assert "\n'=p," in found.csv_text(excel_safe=True)
-    words = ["design", "--prior", "=a=0.5,b=0.5", "-p", "ldp:1", "--csv"]
-    assert main([*words, "k.csv", "--excel-safe"]) == 0
+    arguments = ["design", "--prior", "=a=0.5,b=0.5", "-p", "ldp:1", "--csv"]
+    assert main([*arguments, "k.csv", "--excel-safe"]) == 0
     assert "'=a" in (tmp_path / "k.csv").read_text()
 
 

@@ -105,22 +105,24 @@ def test_it_is_drawn_as_those_of_the_package(own, size):
 
 
 def test_it_takes_a_design_a_mechanism_or_an_array(own):
-    kernel = [[0.75, 0.25], [0.25, 0.75]]
-    for item in (kernel, md.Mechanism(kernel)):
-        assert own.plot_guesses(item, [0.5, 0.5]).get_ylim()[1] > 0.75
-        refused(lambda item=item: own.plot_guesses(item), "prior of a kernel", error=PriorError)
+    rows = [[0.75, 0.25], [0.25, 0.75]]
+    for kernel in (rows, md.Mechanism(rows)):
+        assert own.plot_guesses(kernel, [0.5, 0.5]).get_ylim()[1] > 0.75
+        refused(
+            lambda kernel=kernel: own.plot_guesses(kernel), "prior of a kernel", error=PriorError
+        )
     given = pyplot.subplots()[1]
     assert own.plot_guesses(kernel, [0.5, 0.5], ax=given) is given
 
 
 def test_the_command_line_draws_it_by_its_import_path(own, capsys):
     md.save(design_of(3), "m.json")
-    words = ["plot", "m.json", "-k", "own_pictures:plot_guesses", "-o"]
-    assert main([*words, "a.svg"]) == 0
+    arguments = ["plot", "m.json", "-k", "own_pictures:plot_guesses", "-o"]
+    assert main([*arguments, "a.svg"]) == 0
     assert "saved a.svg" in capsys.readouterr().err
     # In a process of its own, which knows of the current folder only.
     script = "import sys; sys.path.pop(0); from mechdesign.cli import main; main(sys.argv[1:])"
-    subprocess.run([sys.executable, "-c", script, *words, "b.svg"], check=True, timeout=300)
+    subprocess.run([sys.executable, "-c", script, *arguments, "b.svg"], check=True, timeout=300)
     assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
     ElementTree.parse("a.svg")
 
@@ -129,15 +131,15 @@ def test_the_function_is_given_the_prior_and_the_notions_that_it_asks_for(own):
     design = design_of(2)
     md.save(design, "m.json")
     drawn = []
-    own.plot_seen = lambda item, prior, privacy, ax=None: (
-        drawn.append((item, prior, privacy)) or own.plot_guesses(item, prior, privacy, ax)
+    own.plot_seen = lambda kernel, prior, privacy, ax=None: (
+        drawn.append((kernel, prior, privacy)) or own.plot_guesses(kernel, prior, privacy, ax)
     )
     assert main(["plot", "m.json", "-k", "own_pictures:plot_seen", "-o", "a.svg"]) == 0
     assert (
         main(["plot", "m.json", "-p", "ldp:1", "-k", "own_pictures:plot_seen", "-o", "b.svg"]) == 0
     )
-    (item, prior, privacy), (_, _, asked) = drawn
-    assert item.mechanism == design.mechanism
+    (kernel, prior, privacy), (_, _, asked) = drawn
+    assert kernel.mechanism == design.mechanism
     assert (prior, privacy, asked) == (design.prior, design.notions, (md.LDP(1),))
     # Pictures of the package are such functions.
     for name in ("plot_kernel", "plot_lifts"):
@@ -148,7 +150,7 @@ def test_the_function_is_given_the_prior_and_the_notions_that_it_asks_for(own):
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "word"),
+    ("name", "code", "fragment"),
     [
         ("plot_nothing", 2, "got None; return what it drew on"),
         ("plot_two", 2, "missing a required argument: 'other'; give defaults"),
@@ -156,10 +158,10 @@ def test_the_function_is_given_the_prior_and_the_notions_that_it_asks_for(own):
         ("plot_refusing", 2, "prior of a kernel: expected a prior"),
     ],
 )
-def test_a_function_that_is_no_picture_is_named(own, name, code, word, capsys):
+def test_a_function_that_is_no_picture_is_named(own, name, code, fragment, capsys):
     md.save(design_of(2), "m.json")
     assert main(["plot", "m.json", "-k", f"own_pictures:{name}", "-o", "a.svg"]) == code
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert line.startswith("error: ")
-    assert word in line
+    assert fragment in line
     assert not Path("a.svg").exists()

@@ -143,11 +143,11 @@ def test_nothing_overlaps_and_nothing_is_cut(name, size):
     ]
     assert texts
     assert not overlaps(texts)
-    for words, extent in texts:
-        assert extent.x0 >= box.x0 - 1, words
-        assert extent.x1 <= box.x1 + 1, words
-        assert extent.y0 >= box.y0 - 1, words
-        assert extent.y1 <= box.y1 + 1, words
+    for label, extent in texts:
+        assert extent.x0 >= box.x0 - 1, label
+        assert extent.x1 <= box.x1 + 1, label
+        assert extent.y0 >= box.y0 - 1, label
+        assert extent.y1 <= box.y1 + 1, label
 
 
 def test_a_picture_that_overlaps_would_be_seen():
@@ -217,8 +217,8 @@ def seen_by(colour, blindness):
 
 @pytest.mark.parametrize("blindness", ["protanopia", "deuteranopia"])
 def test_colours_can_be_told_apart(blindness):
-    seen = [seen_by(colour, blindness) for colour in PALETTE]
-    assert min(np.abs(a - b).max() for a, b in combinations(seen, 2)) > 0.1
+    perceived = [seen_by(colour, blindness) for colour in PALETTE]
+    assert min(np.abs(a - b).max() for a, b in combinations(perceived, 2)) > 0.1
     assert np.abs(seen_by("#ff0000", blindness) - seen_by("#6f6f00", blindness)).max() < 0.5
 
 
@@ -444,7 +444,7 @@ def test_command_line(kind, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ["m.json", "-o", "a.docx"],
         ["m.json", "-o", "nowhere/a.png"],
@@ -455,11 +455,11 @@ def test_command_line(kind, tmp_path, capsys):
         ["m.json", "-o", "m.json"],
     ],
 )
-def test_command_line_refuses(words, tmp_path, monkeypatch, capsys):
+def test_command_line_refuses(arguments, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     md.save(design_of(PRIORS["2"]), "m.json")
     (tmp_path / "k.csv").write_text("input,y,z\na,.9,.1\nb,.2,.8\n")
-    assert main(["plot", *words]) == 2
+    assert main(["plot", *arguments]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("error: ")

@@ -58,9 +58,9 @@ def run(place, capsys):
     return call
 
 
-def start(*words, script=None):
+def start(*arguments, script=None):
     """The command line, or a script, as a process of its own."""
-    what = ["-m", "mechdesign", *map(str, words)] if script is None else ["-c", script]
+    what = ["-m", "mechdesign", *map(str, arguments)] if script is None else ["-c", script]
     return subprocess.Popen(
         [sys.executable, *what],
         stdout=subprocess.PIPE,
@@ -163,8 +163,8 @@ def test_the_same_secrets_are_known_again_wherever_they_lie(run, place):
     assert code == 0
     assert "was released 1 time before" in err
     assert "2 reports together: LDP(2)" in err
-    words = ["apply", "design.json", "other.parquet", "--column", "y", "-o", "o.parquet"]
-    assert "was released 2 times before" in run(*words)[2]
+    arguments = ["apply", "design.json", "other.parquet", "--column", "y", "-o", "o.parquet"]
+    assert "was released 2 times before" in run(*arguments)[2]
     assert "3 times before" in run(*apply("category.parquet", "c.parquet"))[2]
     assert "(its values, in another order)" in run(*apply("shuffled.csv", "s.csv"))[2]
     assert "before" not in run(*apply("fewer.csv", "f.csv"))[2]  # a control
@@ -211,16 +211,16 @@ def keyed(place):
     """A release under a key; a function that releases something else and returns its reports."""
     people = pd.read_csv("people.csv")
 
-    def release(frame=people, ending="csv", column="x", item=FOUND, **words):
+    def release(frame=people, ending="csv", column="x", designed=FOUND, **options):
         number = len(list(place.iterdir()))
         source, target = f"s{number}.{ending}", f"r{number}.{ending}"
         if ending == "csv":
             frame.to_csv(source, index=False)
         else:
             frame.to_parquet(source)
-        if "person" not in words:
-            words = {"row": "id", **words}
-        md.privatize_file(source, target, column, item, **{"key": KEY, **words})
+        if "person" not in options:
+            options = {"row": "id", **options}
+        md.privatize_file(source, target, column, designed, **{"key": KEY, **options})
         made = pd.read_csv(target) if ending == "csv" else pd.read_parquet(target)
         return dict(zip(made["id"].astype(str), made[column].fillna(""), strict=True))
 
@@ -241,25 +241,25 @@ AGAIN = {
 @pytest.mark.parametrize("name", AGAIN)
 def test_the_same_rows_under_the_same_key_are_no_second_release(keyed, name):
     people, release, first = keyed
-    words = dict(AGAIN[name])
-    frame = words.pop("frame", lambda f: f)(people)
+    options = dict(AGAIN[name])
+    frame = options.pop("frame", lambda f: f)(people)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert release(frame, **words) == first
+        assert release(frame, **options) == first
     # A third release, under another key, is the second that tells something.
     with pytest.warns(RepeatWarning, match=r"1 time before.*2 reports together: LDP\(2\)"):
         release(key=bytes(range(1, 33)))
     # What was said of once is not said of again.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert release(frame, **words) == first
+        assert release(frame, **options) == first
 
 
 OTHER = md.design(FOUND.prior, md.utility.Hamming(), md.LDP(2))
 SECOND = {
     "another key": {"key": bytes(range(1, 33))},
     "a fresh key": {"key": None},
-    "another kernel": {"item": OTHER},
+    "another kernel": {"designed": OTHER},
     "another column": {"frame": lambda f: f.rename(columns={"x": "y"}), "column": "y"},
     "permuted identities": {"frame": lambda f: f.assign(id=f["id"].to_numpy()[::-1])},
     "other identities": {"frame": lambda f: f.assign(id=f["id"] + 1000)},
@@ -274,10 +274,10 @@ SECOND = {
 @pytest.mark.parametrize("name", SECOND)
 def test_other_reports_of_the_same_secrets_are_a_second_release(keyed, name):
     people, release, first = keyed
-    words = dict(SECOND[name])
-    frame = words.pop("frame", lambda f: f)(people)
+    options = dict(SECOND[name])
+    frame = options.pop("frame", lambda f: f)(people)
     with pytest.warns(RepeatWarning, match=r"1 time before.*2 reports together"):
-        assert release(frame, **words) != first
+        assert release(frame, **options) != first
 
 
 def test_changed_secrets_of_the_same_people_are_a_second_release(keyed):
@@ -304,11 +304,11 @@ def test_another_policy_for_missing_values_is_a_second_release(keyed, other):
 
 
 def test_the_command_line_knows_the_same_rows_under_the_same_key(run):
-    words = ["--row", "id", "--key", "release.key"]
-    assert "before" not in run(*apply("people.csv", "one.csv", *words))[2]
-    assert "before" not in run(*apply("people.csv", "two.csv", *words))[2]
+    arguments = ["--row", "id", "--key", "release.key"]
+    assert "before" not in run(*apply("people.csv", "one.csv", *arguments))[2]
+    assert "before" not in run(*apply("people.csv", "two.csv", *arguments))[2]
     assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes()
-    other = [*words[:3], "other.key"]
+    other = [*arguments[:3], "other.key"]
     assert "was released 1 time before" in run(*apply("people.csv", "three.csv", *other))[2]
     assert "was released 2 times before" in run(*apply("people.csv", "four.csv"))[2]
 
@@ -317,9 +317,9 @@ def test_errors_of_a_survey_name_the_row(place):
     """A survey reads batch by batch, as the draws do: of a CSV file, four megabytes at once."""
     rows = [f"{i:0100},{'a' if i != 60_000 else 'z'}" for i in range(60_001)]
     Path("long.csv").write_text("id,x\n" + "\n".join(rows) + "\n")
-    for words in ({"row": "id"}, {"person": "id"}):
+    for options in ({"row": "id"}, {"person": "id"}):
         refused(
-            lambda w=words: md.privatize_file("long.csv", "o.csv", "x", FOUND, key=KEY, **w),
+            lambda w=options: md.privatize_file("long.csv", "o.csv", "x", FOUND, key=KEY, **w),
             "first in row 60001",
             error=DataError,
         )
@@ -395,19 +395,19 @@ def test_no_byte_of_a_ledger_can_be_changed(place):
 
 def test_two_who_release_the_same_secrets_at_once_know_of_each_other(place, monkeypatch):
     """The intent is there before the first has drawn anything."""
-    write, seen = Ledger.open, []
+    write, states = Ledger.open, []
 
     def slow(book, *release):
         number = write(book, *release)
         monkeypatch.setattr(Ledger, "open", write)
         with pytest.warns(RepeatWarning, match="1 of them is under way or stopped"):
             md.privatize_file("people.csv", "other.csv", "x", FOUND)
-        seen.append([entry["finished"] for entry in book.releases()])
+        states.append([entry["finished"] for entry in book.releases()])
         return number
 
     monkeypatch.setattr(Ledger, "open", slow)
     md.privatize_file("people.csv", "reports.csv", "x", FOUND)
-    assert seen == [[False, True]]
+    assert states == [[False, True]]
     assert [entry["finished"] for entry in Ledger().releases()] == [True, True]
 
 
@@ -500,10 +500,10 @@ def test_releases_under_other_designs_are_added_up(place):
 # Ledgers of the first kind
 
 
-def first_ledger(path, about, column="x", item=FOUND):
-    receipt = make_receipt(item, column, md.Sampler(item).words).to_json()
+def first_ledger(path, about, column="x", designed=FOUND):
+    receipt = make_receipt(designed, column, md.Sampler(designed).words).to_json()
     entry = {"about": about, "date": "2026-01-02", "output": "old.csv", **receipt}
-    mechanisms = {receipt["kernel"]: to_json(item)}
+    mechanisms = {receipt["kernel"]: to_json(designed)}
     content = {"format": "mechdesign-ledger", "schema": 1}
     path.write_text(
         json.dumps({**content, "releases": [entry], "mechanisms": mechanisms}, indent=1)

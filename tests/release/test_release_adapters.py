@@ -150,8 +150,8 @@ def test_the_transformer_has_a_policy_for_nulls(null):
 
 def test_the_transformer_names_its_own_policies_for_nulls():
     """Those of a prior, which it fits, are others."""
-    words = "1 in 2 rows; fill them in, or choose missing='keep' or 'replace'"
-    refused(lambda: transformer()().fit([["a"], [None]]), words, error=DataError)
+    message = "1 in 2 rows; fill them in, or choose missing='keep' or 'replace'"
+    refused(lambda: transformer()().fit([["a"], [None]]), message, error=DataError)
 
 
 def test_the_transformer_keeps_nan_among_numbers():

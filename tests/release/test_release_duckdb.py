@@ -25,13 +25,13 @@ NAMES = [
 ]  # fmt: skip
 
 
-def rows(table, **words):
-    return md.privatize(table, "x", FOUND, **words).fetchall()
+def rows(table, **options):
+    return md.privatize(table, "x", FOUND, **options).fetchall()
 
 
-def expected(**words):
+def expected(**options):
     table = duckdb.connect().sql(PEOPLE).to_arrow_table()
-    made = md.privatize(table, "x", FOUND, **words)
+    made = md.privatize(table, "x", FOUND, **options)
     return list(zip(made["id"].to_pylist(), made["x"].to_pylist(), strict=True))
 
 
@@ -88,12 +88,12 @@ def test_variables_of_the_caller_are_not_taken_for_the_reports(base):
 
 
 def test_a_random_name_cannot_be_foreseen(base, monkeypatch):
-    seen, usual = [], secrets.token_hex
-    monkeypatch.setattr(secrets, "token_hex", lambda n: seen.append(usual(n)) or seen[-1])
+    taken, usual = [], secrets.token_hex
+    monkeypatch.setattr(secrets, "token_hex", lambda n: taken.append(usual(n)) or taken[-1])
     for _ in range(3):
         rows(base.sql(PEOPLE))
     # Other libraries draw shorter ones.
-    names = [name for name in seen if len(name) == 32]
+    names = [name for name in taken if len(name) == 32]
     assert len(names) == len(set(names)) == 6
 
 

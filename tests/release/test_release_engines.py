@@ -139,9 +139,9 @@ def test_dask_workers_draw_by_identity(cluster, people):
     shuffled = made.shuffle("x").compute().sort_values("id")
     assert shuffled["x"].tolist() == by_identity(people)
     twice = dataframe.concat([made, made])
-    for words in ({"row": "id"}, {"person": "z", "key": KEY}):
+    for options in ({"row": "id"}, {"person": "z", "key": KEY}):
         table = twice.assign(y=twice["x"], z=1)
-        refused(lambda t=table, w=words: md.privatize(t, "y", FOUND, **w), error=DataError)
+        refused(lambda t=table, w=options: md.privatize(t, "y", FOUND, **w), error=DataError)
 
 
 @pytest.mark.slow

@@ -32,8 +32,8 @@ FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
 
 
 def likelihood(kernel, f, p):
-    seen = f > 0
-    return float((f[seen] * np.log((p @ kernel)[seen])).sum())
+    positive = f > 0
+    return float((f[positive] * np.log((p @ kernel)[positive])).sum())
 
 
 def counts_of(f):
@@ -41,6 +41,27 @@ def counts_of(f):
 
 
 # Inversion
+
+
+@pytest.mark.parametrize(
+    ("kernel", "by", "told"),
+    [
+        ([[0.8, 0.2], [0.2, 0.8], [0.2, 0.8]], "symbols", False),
+        ([[0.8, 0.2], [0.2, 0.8], [0.2, 0.8]], "blocks", True),
+        ([[0.8, 0.2], [0.3, 0.7]], "symbols", True),
+    ],
+)
+def test_what_reports_tell_is_decided_by_one_decomposition(kernel, by, told, monkeypatch):
+    shapes, decompose = [], np.linalg.svd
+    monkeypatch.setattr(
+        np.linalg, "svd", lambda rows, **more: shapes.append(rows.shape) or decompose(rows, **more)
+    )
+    mechanism = md.Mechanism(kernel)
+    if told:
+        ask(mechanism, by=by)
+    else:
+        refused(lambda: ask(mechanism, by=by), "by='blocks'", error=DataError)
+    assert shapes == [(len(kernel), 2)]
 
 
 @given(st.data())
@@ -491,7 +512,7 @@ def test_alarms_about_the_mechanism_are_as_rare_as_they_say(n, m, reports):
         assert (values <= level).mean() <= level
 
 
-def test_an_alarm_is_raised_by_reports_of_another_kernel():
+def test_an_alarm_is_given_by_reports_of_another_kernel():
     """A control for the test above."""
     rng = np.random.default_rng(2)
     kernel, other = random_kernel(rng, 3, 8), random_kernel(rng, 3, 8)

@@ -99,13 +99,13 @@ def test_receipts_of_files_name_the_mechanism(people, name):
 def test_counts_of_a_file_are_those_of_labels(tmp_path):
     """Cells of a text file name labels by their text, and blank ones are missing reports."""
     numbers = md.Mechanism(np.eye(3), [1, 2, 3], [1, 2, 3])
-    words = md.Mechanism(np.eye(2), ["none", "b"], ["none", "b"])
+    texts = md.Mechanism(np.eye(2), ["none", "b"], ["none", "b"])
     path = tmp_path / "r.csv"
     path.write_text("n,w\n1,b\n1.0, b\n2,none\nNA,none\n2,\n")
     assert count_file(path, ["n"], [numbers]) == {1: 2, 2: 2, None: 1}
-    assert count_file(path, ["w"], [words]) == {"b": 2, "none": 2, None: 1}
+    assert count_file(path, ["w"], [texts]) == {"b": 2, "none": 2, None: 1}
     pairs = {(1, "b"): 2, (2, "none"): 1, (None, "none"): 1, (2, None): 1}
-    assert count_file(path, ["n", "w"], [numbers, words]) == pairs
+    assert count_file(path, ["n", "w"], [numbers, texts]) == pairs
     path.write_text("n\n1\n4\n5\n")
     found = refused(lambda: count_file(path, ["n"], [numbers]), "2 other values", error=DataError)
     assert "4" not in str(found)
@@ -195,8 +195,8 @@ def test_a_value_that_turns_up_late_leaves_nothing_behind(tmp_path):
     source, target = tmp_path / "a.parquet", tmp_path / "b.parquet"
     values = ["1st"] * 200_000 + ["surprise"]
     pq.write_table(pa.table({"x": values}), source)
-    words = "1 other value in 1 row, first in row 200001"
-    found = refused(lambda: md.privatize_file(source, target, "x", FOUND), words, error=DataError)
+    message = "1 other value in 1 row, first in row 200001"
+    found = refused(lambda: md.privatize_file(source, target, "x", FOUND), message, error=DataError)
     assert "surprise" not in str(found)
     assert folder(tmp_path) == ["a.parquet"]
 
@@ -287,10 +287,10 @@ def test_an_interrupted_release_leaves_nothing_behind(tmp_path):
     md.save(FOUND, tmp_path / "d.json")
     large_file(tmp_path / "a.parquet", 6_000_000)
     before = folder(tmp_path)
-    words = ["apply", "d.json", "a.parquet", "--column", "x", "-o", "b.parquet"]
+    arguments = ["apply", "d.json", "a.parquet", "--column", "x", "-o", "b.parquet"]
     for _ in range(5):
         work = subprocess.Popen(
-            [sys.executable, "-m", "mechdesign", *words],
+            [sys.executable, "-m", "mechdesign", *arguments],
             cwd=tmp_path,
             stderr=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -335,20 +335,20 @@ def test_apply_and_estimate(run, people, tmp_path):
     truth = people["class"].value_counts(normalize=True)
     for label in LABELS:
         assert abs(rows[label]["estimate"] - truth[label]) < 6 * rows[label]["error"]
-    words = ["estimate", "design.json", "r.csv", "--column", "class", "--plot", "e.png"]
-    code, out, err = run(*words)
+    arguments = ["estimate", "design.json", "r.csv", "--column", "class", "--plot", "e.png"]
+    code, out, err = run(*arguments)
     assert code == 0
     assert "saved e.png" in err
     assert (tmp_path / "e.png").read_bytes().startswith(b"\x89PNG")
-    assert run(*words)[0] == 2  # it exists now
-    assert run(*words, "--force")[0] == 0
-    assert run(*words[:-1], "e.txt")[0] == 2
+    assert run(*arguments)[0] == 2  # it exists now
+    assert run(*arguments, "--force")[0] == 0
+    assert run(*arguments[:-1], "e.txt")[0] == 2
     code, out, _ = run("estimate", "design.json", "r.csv", "--column", "class", "--by", "blocks")
     assert code == 0
     assert "unbiased inversion from 3000 reports" in out
     (tmp_path / "f.json").write_text(json.dumps({x: x == "crew" for x in LABELS}))
-    words = ["--feature", "f.json", "--method", "likelihood", "--intervals", "bootstrap"]
-    code, out, _ = run("estimate", "design.json", "r.csv", "--column", "class", *words)
+    arguments = ["--feature", "f.json", "--method", "likelihood", "--intervals", "bootstrap"]
+    code, out, _ = run("estimate", "design.json", "r.csv", "--column", "class", *arguments)
     assert code == 0
     assert "True" in out
     assert "converged" in out
@@ -357,8 +357,8 @@ def test_apply_and_estimate(run, people, tmp_path):
 def test_seeds_are_marked_and_parquet_is_the_same(run, people):
     for name in ("people.csv", "people.parquet"):
         target = "r" + name[6:]
-        words = ["--column", "class", "-o", target, "--seed", 3, "--json", "--about", name]
-        code, out, _ = run("apply", "design.json", name, *words)
+        arguments = ["--column", "class", "-o", target, "--seed", 3, "--json", "--about", name]
+        code, out, _ = run("apply", "design.json", name, *arguments)
         assert code == 0
         assert json.loads(out)["for_production"] is False
         assert "not for production" in json.loads(out)["source"]
@@ -369,15 +369,15 @@ def test_seeds_are_marked_and_parquet_is_the_same(run, people):
 
 
 def test_a_second_release_about_the_same_people_is_warned_of(run, people):
-    words = ["design.json", "people.csv", "--column", "class"]
-    assert "before" not in run("apply", *words, "-o", "one.csv")[2]
-    code, _, err = run("apply", *words, "-o", "two.csv")
+    arguments = ["design.json", "people.csv", "--column", "class"]
+    assert "before" not in run("apply", *arguments, "-o", "one.csv")[2]
+    code, _, err = run("apply", *arguments, "-o", "two.csv")
     assert code == 0
     assert "was released 1 time before" in err
     assert "2 reports together: LDP(3)" in err
-    assert "was released 2 times before" in run("apply", *words, "-o", "three.csv")[2]
+    assert "was released 2 times before" in run("apply", *arguments, "-o", "three.csv")[2]
     assert len(Ledger().releases()) == 3
-    assert "before" not in run("apply", *words, "-o", "five.csv", "--ledger", "new.json")[2]
+    assert "before" not in run("apply", *arguments, "-o", "five.csv", "--ledger", "new.json")[2]
 
 
 def test_plan_and_compose(run):
@@ -400,7 +400,7 @@ def test_plan_and_compose(run):
 def test_mistakes_on_the_command_line(run, people, tmp_path):
     before = folder(tmp_path)
     apply = ["apply", "design.json", "people.csv", "--column"]
-    for words, message in [
+    for arguments, message in [
         ([*apply, "clas", "-o", "x.csv"], "did you mean 'class'?"),
         ([*apply, "id", "-o", "x.csv"], "inputs of the mechanism"),
         ([*apply, "class", "-o", "people.csv"], "exists"),
@@ -417,8 +417,8 @@ def test_mistakes_on_the_command_line(run, people, tmp_path):
         (["plan", "design.json", "--error", "0"], "positive"),
         (["compose", "design.json", "--times", 0], "0 times"),
     ]:
-        code, out, err = run(*words)
-        assert code == 2, words
+        code, out, err = run(*arguments)
+        assert code == 2, arguments
         assert out == ""
         assert message in err, err
     assert folder(tmp_path) == before
@@ -433,9 +433,9 @@ def test_a_tampered_design_is_not_applied(run, people, tmp_path):
 
     (tmp_path / "sealed.json").write_text(json.dumps(seal(content)))
     before = folder(tmp_path)
-    for name, word in (("edited.json", "edited"), ("sealed.json", "altered")):
+    for name, fragment in (("edited.json", "edited"), ("sealed.json", "altered")):
         code, out, err = run("apply", name, "people.csv", "--column", "class", "-o", "x.csv")
         assert code == 2
         assert out == ""
-        assert word in err
+        assert fragment in err
     assert folder(tmp_path) == before

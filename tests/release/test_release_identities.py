@@ -331,14 +331,14 @@ RECORDED = [
 ]
 
 
-@pytest.mark.parametrize(("mechanism", "words", "digest"), RECORDED)
-def test_reports_are_those_that_version_0_1_drew(mechanism, words, digest):
-    made = "".join(md.privatize(SOME, "x", mechanism, **words)["x"])
+@pytest.mark.parametrize(("mechanism", "options", "digest"), RECORDED)
+def test_reports_are_those_that_version_0_1_drew(mechanism, options, digest):
+    made = "".join(md.privatize(SOME, "x", mechanism, **options)["x"])
     assert hashlib.sha256(made.encode()).hexdigest()[:16] == digest
 
 
 @pytest.mark.parametrize(
-    ("words", "digest"),
+    ("options", "digest"),
     [
         ({"row": "id", "key": KEY}, "505d317fea876488"),
         ({"row": "text", "key": KEY}, "384716fb0284dc79"),
@@ -346,9 +346,9 @@ def test_reports_are_those_that_version_0_1_drew(mechanism, words, digest):
         ({"rng": 5}, "e6364f8180e42d01"),
     ],
 )
-def test_reports_of_files_are_those_that_version_0_1_drew(tmp_path, words, digest):
+def test_reports_of_files_are_those_that_version_0_1_drew(tmp_path, options, digest):
     SOME.to_csv(tmp_path / "a.csv", index=False)
-    md.privatize_file(tmp_path / "a.csv", tmp_path / "r.csv", "x", EIGHTHS, **words)
+    md.privatize_file(tmp_path / "a.csv", tmp_path / "r.csv", "x", EIGHTHS, **options)
     made = "".join(pd.read_csv(tmp_path / "r.csv")["x"])
     assert hashlib.sha256(made.encode()).hexdigest()[:16] == digest
 
@@ -527,7 +527,7 @@ def test_null_reports_of_a_person_are_no_second_value():
 
 
 def test_what_does_not_go_together(table):
-    for words, message in [
+    for options, message in [
         ({"key": KEY}, "a key alone"),
         ({"key": KEY, "row": "id", "rng": 1}, "both"),
         ({"row": "x"}, "another column"),
@@ -536,7 +536,7 @@ def test_what_does_not_go_together(table):
         ({"row": "id", "key": "k" * 40}, "got str"),
         ({"row": "id", "rng": SystemWords()}, "SystemWords"),
     ]:
-        refused(lambda w=words: md.privatize(table, "x", FOUND, **w), message)
+        refused(lambda w=options: md.privatize(table, "x", FOUND, **w), message)
     refused(
         lambda: md.privatize(table, "x", FOUND, row="idd"), "did you mean 'id'", error=InputError
     )
@@ -653,8 +653,8 @@ def test_key_files(tmp_path):
 
 
 def test_the_path_of_a_key_file_stands_for_its_key(tmp_path, table, expected):
-    for words in ({}, {"row": "id", "rng": 1}):
-        refused(lambda w=words: md.privatize(table, "x", FOUND, key=tmp_path / "k", **w))
+    for options in ({}, {"row": "id", "rng": 1}):
+        refused(lambda w=options: md.privatize(table, "x", FOUND, key=tmp_path / "k", **w))
         assert os.listdir(tmp_path) == []  # no key is made for a release that is refused
     made = md.privatize(table, "x", FOUND, row="id", key=tmp_path / "k")
     same = md.privatize(table, "x", FOUND, row="id", key=md.release_key(tmp_path / "k"))
@@ -721,27 +721,27 @@ def folder(tmp_path, monkeypatch, table):
     return tmp_path
 
 
-def apply(capsys, *words):
+def apply(capsys, *arguments):
     capsys.readouterr()
-    code = main(["apply", "d.json", *map(str, words)])
+    code = main(["apply", "d.json", *map(str, arguments)])
     out, err = capsys.readouterr()
     assert "Traceback" not in err
     return code, out, err
 
 
 def test_files_are_privatised_by_identity(folder, table, expected, capsys):
-    words = ["--column", "x", "--row", "id", "--key", "release.key"]
-    code, out, _ = apply(capsys, "people.csv", *words, "-o", "r.csv")
+    arguments = ["--column", "x", "--row", "id", "--key", "release.key"]
+    code, out, _ = apply(capsys, "people.csv", *arguments, "-o", "r.csv")
     assert code == 0
     key = md.release_key("release.key")
     assert f"key: fingerprint {key.fingerprint}" in out
     assert stat.S_IMODE(os.stat("release.key").st_mode) == 0o600
-    assert apply(capsys, "people.csv", *words, "-o", "again.csv")[0] == 0
+    assert apply(capsys, "people.csv", *arguments, "-o", "again.csv")[0] == 0
     assert (folder / "r.csv").read_bytes() == (folder / "again.csv").read_bytes()
     # Cells of a CSV file are text.
     as_text = md.privatize(table.astype({"id": str}), "x", FOUND, row="id", key=key)
     assert pd.read_csv("r.csv")["x"].tolist() == as_text["x"].tolist()
-    code, out, _ = apply(capsys, "people.parquet", *words, "-o", "r.parquet", "--json")
+    code, out, _ = apply(capsys, "people.parquet", *arguments, "-o", "r.parquet", "--json")
     assert json.loads(out)["row"] == "id"
     assert json.loads(out)["key"] == key.fingerprint
     made = pd.read_parquet("r.parquet").iloc[::-1]
@@ -768,7 +768,7 @@ def test_files_with_repeated_or_missing_identities_are_refused_before_anything_i
             assert code == 2
             assert message in err
             assert not os.path.exists(f"o.{ending}")
-    for words, message in [
+    for arguments, message in [
         (["--key", "k"], "a key alone"),
         (["--key", "o.csv", "--row", "id"], "another file"),
         (["--key", "l", "--ledger", "l", "--row", "id"], "another file"),
@@ -778,8 +778,8 @@ def test_files_with_repeated_or_missing_identities_are_refused_before_anything_i
         (["--row", "id", "--key", "d.json"], "expected a key"),
         (["--row", "id", "--key", "k", "--seed", "1"], "both"),
     ]:
-        code, _, err = apply(capsys, "people.csv", "--column", "x", "-o", "o.csv", *words)
-        assert code == 2, words
+        code, _, err = apply(capsys, "people.csv", "--column", "x", "-o", "o.csv", *arguments)
+        assert code == 2, arguments
         assert message in err
         assert not os.path.exists("o.csv")
         assert not os.path.exists("k")
@@ -787,8 +787,8 @@ def test_files_with_repeated_or_missing_identities_are_refused_before_anything_i
 
 def test_a_file_may_have_several_rows_of_a_person(folder, table, capsys):
     pd.concat([table, table]).to_csv("twice.csv", index=False)
-    words = ["--column", "x", "--person", "id", "--key", "k", "-o", "o.csv"]
-    code, _, err = apply(capsys, "twice.csv", *words)
+    arguments = ["--column", "x", "--person", "id", "--key", "k", "-o", "o.csv"]
+    code, _, err = apply(capsys, "twice.csv", *arguments)
     assert code == 0
     assert "rows;" not in err
     made = pd.read_csv("o.csv")
@@ -800,13 +800,13 @@ def test_a_file_may_have_several_rows_of_a_person(folder, table, capsys):
 
 @pytest.mark.parametrize("make", [SystemWords, lambda: md.Sampler(FOUND, 1).words])
 def test_threads_never_share_words(make):
-    words, found = make(), []
+    arguments, found = make(), []
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
 
     def draw():
         for _ in range(100):
-            found.append(words.claim(50))
+            found.append(arguments.claim(50))
 
     threads = [threading.Thread(target=draw) for _ in range(8)]
     try:
@@ -819,21 +819,21 @@ def test_threads_never_share_words(make):
     assert sorted(start for start, _ in found) == list(range(0, 40_000, 50))
     assert len(np.unique(np.concatenate([part for _, part in found]))) == 40_000
     ordered = np.concatenate([part for _, part in sorted(found, key=lambda one: one[0])])
-    if isinstance(words, SeededWords):
+    if isinstance(arguments, SeededWords):
         np.testing.assert_array_equal(ordered, SeededWords(1).take(40_000))
 
 
 def test_words_are_locked_while_they_are_taken():
     """What the test above relies on, whatever the threads happen to do."""
-    seen = []
+    locked = []
 
     class Watched(SystemWords):
         def next_words(self, number):
-            seen.append(self.lock.locked())
+            locked.append(self.lock.locked())
             return super().next_words(number)
 
-    words = Watched()
-    words.take(5)
+    arguments = Watched()
+    arguments.take(5)
     copy = pickle.loads(pickle.dumps(SeededWords(3, start=7)))
     np.testing.assert_array_equal(copy.take(5), SeededWords(3, start=7).take(5))
-    assert seen == [True]
+    assert locked == [True]

@@ -62,8 +62,8 @@ def test_designs_of_every_kind_go_all_the_way(run, utility, privacy):
     code, _, err = run("apply", "d.json", "a.csv", "--column", "x", "-o", "c.csv")
     assert code == 0
     assert "2 reports together: " in err
-    words = ["estimate", "d.json", "b.csv", "--column", "x", "--by", "blocks", "--json"]
-    code, out, err = run(*words)
+    arguments = ["estimate", "d.json", "b.csv", "--column", "x", "--by", "blocks", "--json"]
+    code, out, err = run(*arguments)
     if md.identifiability(found).is_one_block:
         assert code == 2
         assert "tells none of" in err or "tell none of" in err
@@ -92,11 +92,11 @@ def test_labels_that_look_like_missing_values_are_counted(run, ending):
     reports = ["none"] * 40 + ["NA"] * 30 + ["EU"] * 20 + ["US"] * 10 + [""] * 5
     frame = pd.DataFrame({"id": range(105), "x": reports})
     frame.to_csv("r.csv", index=False) if ending == "csv" else frame.to_parquet("r.parquet")
-    words = ["estimate", "d.json", f"r.{ending}", "--column", "x", "--by", "blocks", "--json"]
-    code, _, err = run(*words)
+    arguments = ["estimate", "d.json", f"r.{ending}", "--column", "x", "--by", "blocks", "--json"]
+    code, _, err = run(*arguments)
     assert code == 2
     assert "no missing reports, got 5" in err
-    code, out, _ = run(*words, "--missing", "drop")
+    code, out, _ = run(*arguments, "--missing", "drop")
     assert json.loads(out)["reports"] == 100
     expected = md.estimate({"none": 40, "NA": 30, "EU": 20, "US": 10}, found, by="blocks")
     assert [row["estimate"] for row in json.loads(out)["rows"]] == pytest.approx(expected.values)
@@ -139,7 +139,7 @@ def test_joint_estimates_on_the_command_line(run):
     code, out, _ = run(*both, "y", "--given", "x")
     assert code == 0
     assert out.startswith("y given x (rows), from 5000 reports")
-    for words, message in [
+    for arguments, message in [
         ([*both, "x"], "another column"),
         ([*both, "y", "--given", "z"], "'z'"),
         (both[:-1], "--with-column"),
@@ -147,35 +147,35 @@ def test_joint_estimates_on_the_command_line(run):
         ([*both[:2], "a.csv", *both[3:], "q"], "'q'"),
         (["estimate", "2.json", "c.csv", *both[3:5], "--with", "1.json", *both[7:], "y"], "kernel"),
     ]:
-        code, out, err = run(*words)
-        assert (code, out) == (2, ""), words
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, ""), arguments
         assert message in err
 
 
 def test_strangers_in_joint_reports_are_named(run):
     md.save(FLIP, "f.json")
     pd.DataFrame({"x": ["no", "yes"] * 20, "y": ["no", "maybe"] * 20}).to_csv("r.csv", index=False)
-    words = ["r.csv", "--column", "x", "--with", "f.json", "--with-column", "y"]
-    code, _, err = run("estimate", "f.json", *words)
+    arguments = ["r.csv", "--column", "x", "--with", "f.json", "--with-column", "y"]
+    code, _, err = run("estimate", "f.json", *arguments)
     assert code == 2
     assert "column 'y'" in err
     assert "got 1 other value" in err
     assert "'maybe'" not in err
-    assert "'maybe'" in run("estimate", "f.json", *words, "--show-values")[2]
+    assert "'maybe'" in run("estimate", "f.json", *arguments, "--show-values")[2]
 
 
 def test_an_open_quote_does_not_hide_rows(run, tmp_path):
     md.save(FLIP, "f.json")
-    words = ["apply", "f.json", "a.csv", "--column", "x", "-o", "b.csv"]
+    arguments = ["apply", "f.json", "a.csv", "--column", "x", "-o", "b.csv"]
     (tmp_path / "a.csv").write_text('x,y\nno,"1\nyes,2\nno,3\n')
     before = sorted(tmp_path.iterdir())
-    code, _, err = run(*words)
+    code, _, err = run(*arguments)
     assert code == 2
     assert "quotes that are closed" in err
     assert sorted(tmp_path.iterdir()) == before
     for text in ('x,y\nno,"1\nyes,2"\n', 'x,y\nno,"1\nyes,2"', "x,y\nno,1"):
         (tmp_path / "a.csv").write_text(text)
-        assert run(*words, "--force")[0] == 0
+        assert run(*arguments, "--force")[0] == 0
 
 
 # The ledger
@@ -185,9 +185,9 @@ def test_nothing_is_released_that_cannot_be_recorded(run, tmp_path):
     md.save(FLIP, "f.json")
     pd.DataFrame({"x": ["no", "yes"] * 20}).to_csv("a.csv", index=False)
     before = sorted(tmp_path.iterdir())
-    words = ["apply", "f.json", "a.csv", "--column", "x", "-o", "b.csv", "--ledger"]
+    arguments = ["apply", "f.json", "a.csv", "--column", "x", "-o", "b.csv", "--ledger"]
     for ledger in ("no/such/folder.json", "b.csv", "b.csv.receipt.json", "a.csv", "."):
-        assert run(*words, ledger)[0] == 2, ledger
+        assert run(*arguments, ledger)[0] == 2, ledger
         assert sorted(tmp_path.iterdir()) == before
 
 
@@ -239,13 +239,13 @@ def test_large_products_of_average_notions_have_bounds():
 
 
 def test_each_kernel_is_measured_once(monkeypatch):
-    seen = []
+    calls = []
     home = "mechdesign.theory._composition.largest_ratios"
-    monkeypatch.setattr(home, lambda m: seen.append(m) or largest_ratios(m))
+    monkeypatch.setattr(home, lambda m: calls.append(m) or largest_ratios(m))
     found = md.design(md.Prior.uniform(20), HAMMING, md.LDP(1))
     (level,) = md.compose(found, FLIP20, times=1000)
     assert level.levels[0] == pytest.approx(1000 * (1 + math.log(20)), rel=1e-6)
-    assert len(seen) == 2
+    assert len(calls) == 2
 
 
 def test_each_design_is_asked_under_its_own_prior():

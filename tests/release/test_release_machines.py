@@ -200,8 +200,8 @@ def machine(make_engine):
             self.released += 2
             number = self.released + keyed
             rows = [(i, number, SECRETS[i]) for i in ids]
-            words = {"row": "id", "key": KEY} if keyed else {}
-            made = md.privatize(self.engine.make(rows), "x", FOUND, **words)
+            options = {"row": "id", "key": KEY} if keyed else {}
+            made = md.privatize(self.engine.make(rows), "x", FOUND, **options)
             self.tables.append((made, Counter((i, number) for i in ids)))
 
         @precondition(lambda self: self.tables)

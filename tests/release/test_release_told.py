@@ -52,13 +52,13 @@ def test_a_useless_design_is_said_to_be_one_when_it_is_made(run):
 
 
 def test_a_useless_design_is_said_to_be_one_before_it_is_applied(run):
-    words = ["people.csv", "--column", "x", "-o", "reports.csv"]
-    code, _, err = run("apply", "useless.json", *words)
+    arguments = ["people.csv", "--column", "x", "-o", "reports.csv"]
+    code, _, err = run("apply", "useless.json", *arguments)
     assert code == 0
     assert NOTHING in err.split("saved")[0]
     with pytest.warns(UntoldWarning, match=NOTHING):
         md.privatize(pd.DataFrame({"x": LABELS}), "x", USELESS)
-    assert "apart" not in run("apply", "useful.json", *words, "--force")[2]  # a control
+    assert "apart" not in run("apply", "useful.json", *arguments, "--force")[2]  # a control
 
 
 def test_groups_that_reports_tell_apart_are_named_before_a_release(run):
@@ -99,7 +99,7 @@ def test_an_estimate_over_one_block_is_none(run):
     refused(lambda: md.estimate(reports, USELESS, feature=same), "differ", error=DataError)
 
 
-def test_a_plan_for_reports_that_tell_nothing_is_refused(run):
+def test_a_plan_for_uninformative_reports_is_refused(run):
     code, out, err = run("plan", "useless.json", "--error", 0.01, "--by", "blocks")
     assert (code, out) == (2, "")
     assert NOTHING[7:] in err
@@ -116,7 +116,7 @@ def test_the_page_says_what_can_be_estimated():
     assert "Reports tell none of the 3 symbols apart" in page
     assert "these are the counts of the people themselves" in page
     page = report_page(USEFUL)
-    assert "Reports tell all 3 values apart" in page
+    assert "Reports tell the 3 values apart" in page
     assert "counts of the people" not in page
 
 
@@ -189,15 +189,17 @@ def test_reports_without_a_receipt_are_said_to_be(run):
     refused(lambda: md.estimate(lost, other, "x", receipt="receipt.json"), "another")
     assert md.estimate(lost, USEFUL, "x", receipt="receipt.json").note == ""
     lost.to_csv("lost.csv", index=False)
-    words = ["lost.csv", "--column", "x"]
+    arguments = ["lost.csv", "--column", "x"]
     md.save(other, "other.json")
-    code, _, err = run("estimate", "other.json", *words)
+    code, _, err = run("estimate", "other.json", *arguments)
     assert code == 0
     assert "could not be told" in err
-    code, _, err = run("estimate", "other.json", *words, "--receipt", "receipt.json")
+    code, _, err = run("estimate", "other.json", *arguments, "--receipt", "receipt.json")
     assert code == 2
     assert "another" in err
-    code, out, err = run("estimate", "useful.json", *words, "--receipt", "receipt.json", "--json")
+    code, out, err = run(
+        "estimate", "useful.json", *arguments, "--receipt", "receipt.json", "--json"
+    )
     assert (code, err) == (0, "")
     assert json.loads(out)["receipt"]["notions"] == ["LDP(1)"]
 
@@ -273,8 +275,8 @@ def test_the_public_form_holds_no_prior(run, tmp_path):
     assert "LDP(3)" in repr(public)
     md.save(found, "same.json", public=True)
     assert (tmp_path / "same.json").read_text() == text
-    words = ["public.json", "people.csv", "--column", "x", "-o", "reports.csv"]
-    code, out, err = run("apply", *words)
+    arguments = ["public.json", "people.csv", "--column", "x", "-o", "reports.csv"]
+    code, out, err = run("apply", *arguments)
     assert code == 0
     assert "LDP(3)" in out
     code, _, err = run("estimate", "public.json", "reports.csv", "--column", "x")
@@ -323,12 +325,12 @@ def test_a_design_from_the_very_counts_is_warned_of(run):
     counted = md.Prior.from_csv("people.csv", "x")
     found = md.design(counted, md.utility.MutualInformation(), md.LDP(1))
     md.save(found, "d.json")
-    words = ["people.csv", "--column", "x", "-o"]
-    code, _, err = run("apply", "d.json", *words, "r.csv")
+    arguments = ["people.csv", "--column", "x", "-o"]
+    code, _, err = run("apply", "d.json", *arguments, "r.csv")
     assert code == 0
     assert "made from the counts of this very column" in err
     assert "--public" in err
-    assert "counts" not in run("apply", "useful.json", *words, "s.csv")[2]  # a control
+    assert "counts" not in run("apply", "useful.json", *arguments, "s.csv")[2]  # a control
 
 
 def test_shares_of_the_very_counts_are_warned_of(run):
@@ -365,16 +367,16 @@ def test_a_public_form_holds_no_priors_of_its_notions(run, tmp_path):
         for counts in sets
     )
     assert one.mechanism == two.mechanism
-    for item, name in ((one, "1.json"), (two, "2.json")):
+    for designed, name in ((one, "1.json"), (two, "2.json")):
         with pytest.warns(CountsWarning):
-            md.save(item, name, public=True)
+            md.save(designed, name, public=True)
     text = (tmp_path / "1.json").read_text()
     assert text == (tmp_path / "2.json").read_text()
     assert "fraction" not in text
     public = md.load("1.json")
     assert (public.notions, public.stated) == ((md.LDP(2),), ("RobustPML(9)",))
     frame = pd.DataFrame({"x": LABELS * 10})
-    made = [md.privatize(frame, "x", item, rng=1).attrs for item in (one, two, public)]
+    made = [md.privatize(frame, "x", designed, rng=1).attrs for designed in (one, two, public)]
     assert made[0] == made[1] == made[2]
     assert "RobustPML(9)" in str(made[0])
     code, _, err = run("audit", "1.json")
@@ -459,9 +461,9 @@ def test_what_is_wrong_with_a_lazy_table_is_said_before_anything_is_drawn():
 
 def test_values_are_quoted_where_that_is_asked_for(run):
     pd.DataFrame({"x": ["a", "secret"]}).to_csv("odd.csv", index=False)
-    words = ["apply", "useful.json", "odd.csv", "--column", "x", "-o", "r.csv"]
-    code, _, err = run(*words)
+    arguments = ["apply", "useful.json", "odd.csv", "--column", "x", "-o", "r.csv"]
+    code, _, err = run(*arguments)
     assert code == 2
     assert "secret" not in err.replace("the secret", "")
-    assert "'secret'" in run(*words, "--show-values")[2]
-    assert "'secret'" not in run(*words)[2]  # it does not last
+    assert "'secret'" in run(*arguments, "--show-values")[2]
+    assert "'secret'" not in run(*arguments)[2]  # it does not last

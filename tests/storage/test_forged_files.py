@@ -128,7 +128,7 @@ def test_no_forged_claim_is_shown(design, capsys):
                 continue
             loaded += 1
             if "duals" in path:
-                # Other dual numbers may prove the same bound, and then it is proved.
+                # Other dual variables may prove the same bound, and then it is proved.
                 assert design.value <= again.bound <= design.bound + 1e-11
                 continue
             found = shown(again, capsys)
@@ -230,7 +230,7 @@ def test_every_method_names_a_solver_that_files_may_name():
     assert {name for name in named if confirmed_solver(name) != name} == set()
 
 
-def test_dual_numbers_that_fill_the_memory_together_are_not_made():
+def test_dual_variables_that_fill_the_memory_together_are_not_made():
     content = json.loads(json.dumps(to_json(md.design(*CASES["linear"]))))
     matrix = {"shape": [1000, 1000], "rows": [], "columns": [], "values": []}
     for part in ("multipliers", "averages"):

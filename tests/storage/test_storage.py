@@ -23,8 +23,8 @@ import mechdesign as md
 from mechdesign import ALIP, LDP, LIP, PMC, PML, Mechanism, Prior
 from mechdesign.errors import CountsWarning, MechdesignError, StorageError, ZeroMassWarning
 from mechdesign.files import write_text
+from mechdesign.input_tables import read_matrix
 from mechdesign.storage import from_json, to_json, write_csv
-from mechdesign.tables import read_matrix
 from mechdesign.utility import BayesGain, Distance, Hamming, Matrix
 
 ABC = Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
@@ -58,9 +58,9 @@ def digest_of(content):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def as_file(item):
+def as_file(designed):
     """What is in the file, as plain JSON values."""
-    return json.loads(json.dumps(to_json(item)))
+    return json.loads(json.dumps(to_json(designed)))
 
 
 def resealed(content):
@@ -228,10 +228,10 @@ def test_weights_in_the_file_are_the_exact_kernel(found, content):
     assert all(sum(row) == 1 for row in rows)
 
 
-@pytest.mark.parametrize("item", [5, None, [[1.0]], ABC])
-def test_only_designs_and_mechanisms_can_be_saved(item, tmp_path):
+@pytest.mark.parametrize("value", [5, None, [[1.0]], ABC])
+def test_only_designs_and_mechanisms_can_be_saved(value, tmp_path):
     with pytest.raises(StorageError, match="expected a Design or a Mechanism"):
-        md.save(item, tmp_path / "x.json")
+        md.save(value, tmp_path / "x.json")
     assert not list(tmp_path.iterdir())
 
 
@@ -508,11 +508,11 @@ def test_an_existing_file_is_kept_unless_told_otherwise(found, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "word"),
+    ("name", "fragment"),
     [(".", "folder"), ("no/such/x.json", "create it first"), ("x" * 300 + ".json", "output")],
 )
-def test_places_that_cannot_be_written_are_refused(found, tmp_path, name, word):
-    with pytest.raises(StorageError, match=word):
+def test_places_that_cannot_be_written_are_refused(found, tmp_path, name, fragment):
+    with pytest.raises(StorageError, match=fragment):
         md.save(found, tmp_path / name, overwrite=True)
     assert not list(tmp_path.iterdir())
 
@@ -555,16 +555,16 @@ def test_an_interrupt_leaves_nothing_behind(found, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("step", "overwrite"), [("link", False), ("replace", True)])
 def test_the_name_appears_only_when_the_file_is_complete(tmp_path, monkeypatch, step, overwrite):
-    seen = []
+    copies = []
     real = getattr(os, step)
 
     def watch(source, target):
-        seen.append((os.path.exists(target), Path(source).read_text()))
+        copies.append((os.path.exists(target), Path(source).read_text()))
         real(source, target)
 
     monkeypatch.setattr(os, step, watch)
     write_text("whole", tmp_path / "x.txt", overwrite=overwrite)
-    assert seen == [(False, "whole")]
+    assert copies == [(False, "whole")]
     assert (tmp_path / "x.txt").read_text() == "whole"
 
 

@@ -46,7 +46,7 @@ class Reader(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.words, self.links, self.names = [], [], [], []
+        self.open, self.texts, self.links, self.names = [], [], [], []
         self.feed(text)
         self.close()
 
@@ -67,11 +67,11 @@ class Reader(HTMLParser):
 
     def handle_data(self, data):
         if "style" not in self.open[-1:]:
-            self.words.append(data)
+            self.texts.append(data)
 
     @property
     def text(self):
-        return re.sub(r"\s+", " ", " ".join(self.words))
+        return re.sub(r"\s+", " ", " ".join(self.texts))
 
 
 def read(page):
@@ -249,7 +249,7 @@ def test_every_kind_of_design_has_a_page(asked):
     assert ": yes." in text
 
 
-def test_a_bound_without_dual_numbers_has_no_prices_to_show(found):
+def test_a_bound_without_dual_variables_has_no_prices_to_show(found):
     problem = state_problem(found.prior, found.utility, found.notions)
     c = found.certificate
     bare = examine(problem, found.mechanism, Duals(), c.repair, 0.0, c.solver)
@@ -321,14 +321,14 @@ def test_command_line(found, tmp_path, monkeypatch, capsys):
     assert main(["report", "m.json", "-o", "r.html", "--force", "--title", "Ours"]) == 0
     with open("k.csv", "w", encoding="utf-8") as file:
         file.write("input,y,z\na,.9,.1\nb,.2,.8\n")
-    words = ["report", "k.csv", "--prior", "a=.5,b=.5", "-p", "ldp:1", "-o", "k.html"]
-    assert main(words) == 0
+    arguments = ["report", "k.csv", "--prior", "a=.5,b=.5", "-p", "ldp:1", "-o", "k.html"]
+    assert main(arguments) == 0
     with open("k.html", encoding="utf-8") as file:
         assert "LDP(1): no." in read(file.read())
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ["nothing.json", "-o", "r.html"],
         ["k.csv", "-o", "r.html"],
@@ -338,10 +338,10 @@ def test_command_line(found, tmp_path, monkeypatch, capsys):
         ["k.csv", "--prior", ".5,.5", "-p", "pmk:1", "-o", "r.html"],
     ],
 )
-def test_command_line_refuses(words, tmp_path, monkeypatch, capsys):
+def test_command_line_refuses(arguments, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "k.csv").write_text("input,y,z\na,.9,.1\nb,.2,.8\n")
-    assert main(["report", *words]) == 2
+    assert main(["report", *arguments]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("error: ")

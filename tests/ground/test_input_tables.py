@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from mechdesign import Prior
 from mechdesign.errors import DataError, UnknownNameError, ZeroMassWarning
-from mechdesign.tables import count_csv, count_values, csv_header, read_matrix
+from mechdesign.input_tables import count_csv, count_values, csv_header, read_matrix
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

@@ -1,4 +1,4 @@
-"""Counting values in data-frame columns and CSV files; reading matrices from CSV files."""
+"""What does a table that is handed in hold? Counts of a column's values, a header, a matrix."""
 
 from __future__ import annotations
 
