@@ -15,7 +15,7 @@ from mechdesign.errors import DataError, RepeatWarning
 ARCHIVE = Path(__file__).parents[1] / "recorded" / "files.tar.gz"
 with tarfile.open(ARCHIVE) as archive:
     CONTENTS = json.load(archive.extractfile("contents.json"))
-ITEMS = CONTENTS["items"]
+SAVED = CONTENTS["items"]
 
 
 @pytest.fixture
@@ -28,16 +28,16 @@ def place(tmp_path, monkeypatch):
 
 
 def test_there_are_designs_of_every_kind():
-    assert len([name for name in ITEMS if name.startswith("design-")]) == 20
-    kinds = {item["kind"] for item in ITEMS.values()}
+    assert len([name for name in SAVED if name.startswith("design-")]) == 20
+    kinds = {saved["kind"] for saved in SAVED.values()}
     assert kinds == {"Design", "Mechanism", "PublicDesign"}
 
 
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
-@pytest.mark.parametrize("name", ITEMS)
+@pytest.mark.parametrize("name", SAVED)
 def test_what_was_saved_is_loaded(name, place):
     found = shown(md.load(name))
-    saved = dict(ITEMS[name])
+    saved = dict(SAVED[name])
     for number in ("value", "bound", "gap"):
         if number in saved:
             assert found.pop(number) == pytest.approx(saved.pop(number), rel=1e-12, abs=1e-15)
