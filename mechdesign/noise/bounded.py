@@ -387,9 +387,11 @@ class GaussianNoise:
         return _each(points, function)
 
     def _nearest(self, y: float) -> float:
+        # Far from the domain all distances are one float.
+        inside = min(max(y, self.law.low), self.law.high)
         if self.law.values is not None:
-            return float(self.law.values[np.argmin(np.abs(self.law.values - y))])
-        return min(max(y, self.law.low), self.law.high)
+            return float(self.law.values[np.argmin(np.abs(self.law.values - inside))])
+        return inside
 
     def _log_mean(self, y: float) -> float:
         """Log E e^{((y − n)² − (y − X)²)/2σ²} with n the value nearest to y; at most 0."""

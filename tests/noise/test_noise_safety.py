@@ -553,3 +553,8 @@ def test_counts_prior_and_law_agree_for_many_people():
     counts = databases.counts_prior(n, 0.3)
     law = Law.from_prior(counts)
     assert law.mean == pytest.approx(0.3 * n, rel=1e-12)
+
+
+def test_far_from_a_law_of_two_values_the_nearer_one_is_the_nearest():
+    law = Law.finite([0, 1], [1, 1e-300])
+    assert GaussianNoise(law, 1e-9).tail(1e150) == pytest.approx(0.0, abs=1e-290)
