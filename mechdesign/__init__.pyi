@@ -3,6 +3,7 @@
 from . import errors as errors
 from . import noise as noise
 from . import privacy as privacy
+from . import requirement as requirement
 from . import solve as solve
 from . import theory as theory
 from . import utility as utility
@@ -63,6 +64,7 @@ from .release.identities import ReleaseKey as ReleaseKey
 from .release.identities import release_key as release_key
 from .release.receipts import save_receipt as save_receipt
 from .release.sampler import Sampler as Sampler
+from .requirement import require as require
 from .solve._design import Design as Design
 from .solve._design import design as design
 from .solve._design import explain as explain

@@ -8,9 +8,11 @@
     │   ├── KernelError                 a kernel: shape, entries, row sums, labels
     │   ├── LevelError                  a privacy level or a list of notions
     │   ├── UtilityError                a utility: shape, labels, numbers
+    │   ├── RequirementError            a requirement: labels, numbers, what it can be asked with
     │   ├── DataError                   a table, file or column
     │   └── UnknownNameError            a name that is not registered (the nearest one is named)
     ├── NoMethodError                   no method applies; says why each refused
+    ├── InfeasibleError                 no kernel does what is asked; carries the proof
     ├── SolverError                     a solver stopped without a usable answer
     ├── CertificateError                a kernel failed its exact check; carries the evidence
     └── StorageError                    a saved file: unknown schema, damaged or altered
@@ -226,6 +228,10 @@ class UtilityError(InputError):
     """A utility whose shape, labels or numbers do not fit the problem."""
 
 
+class RequirementError(InputError):
+    """A requirement that has no meaning, or does not fit the design it is asked of."""
+
+
 class DataError(InputError):
     """A table, file or column that cannot be read as asked."""
 
@@ -269,6 +275,29 @@ class NoMethodError(MechdesignError):
             names.setdefault(why, []).append(name)
         reasons = "; ".join(f"{', '.join(who)}: {why}" for why, who in names.items())
         super().__init__(f"no method applies to {problem} ({reasons})")
+
+
+class InfeasibleError(MechdesignError):
+    """No kernel satisfies everything that is asked.
+
+    Attributes
+    ----------
+    clash : descriptions of notions and requirements that cannot hold together; without any one of
+        them the others can, as far as that was decided
+    proof : dual variables that prove it, see :class:`mechdesign.certificate.Infeasibility`
+    levels : for each notion of the clash the smallest level, in nats, at which the others are known
+        to be feasible, ``inf`` where there is none
+    """
+
+    def __init__(
+        self,
+        message: str,
+        clash: tuple[str, ...] = (),
+        proof: Any = None,
+        levels: dict[str, float] | None = None,
+    ) -> None:
+        self.clash, self.proof, self.levels = clash, proof, dict(levels or {})
+        super().__init__(message)
 
 
 class SolverError(MechdesignError):

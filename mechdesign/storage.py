@@ -50,13 +50,16 @@ from .prior import Prior
 from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
 from .published import PublicDesign
 from .registry import is_registered
+from .requirement import REQUIREMENTS, Requirement, requirement_fields
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.method import Duals
 from .solve.problem import Problem, state_problem
+from .solve.program import LinearProgram
 from .utility import UTILITIES, Distance, LinearUtility, Matrix, Utility
 
 FORMAT = "mechdesign"
-SCHEMA = 1
+#: Of files without requirements, and of those that have some.
+SCHEMA, REQUIRED_SCHEMA = 1, 2
 # What rounding may change of a value, a bound or a gap, as a share of what can be gained.
 _AGREEMENT = 1e-12
 _LONGEST_NAME = 200
@@ -188,7 +191,8 @@ def to_json(designed: Design | Mechanism) -> dict[str, Any]:
             f"save: expected a Design or a Mechanism, got {type(designed).__name__}; pass the "
             "result of design()."
         )
-    return seal({"format": FORMAT, "schema": SCHEMA, "version": __version__, **body})
+    schema = REQUIRED_SCHEMA if "requirements" in body else SCHEMA
+    return seal({"format": FORMAT, "schema": schema, "version": __version__, **body})
 
 
 def seal(content: dict[str, Any]) -> dict[str, Any]:
@@ -198,9 +202,11 @@ def seal(content: dict[str, Any]) -> dict[str, Any]:
 
 def _design_out(design: Design) -> dict[str, Any]:
     c = design.certificate
+    asked = [requirement_to_json(requirement) for requirement in design.requirements]
     return {
         "kind": "design",
         **asked_to_json(design.prior, design.notions, design.utility, design.mechanism.outputs),
+        **({"requirements": asked} if asked else {}),
         "mechanism": mechanism_to_json(design.mechanism),
         "method": design.method,
         "agreement": [_agreement_out(row) for row in design.agreement],
@@ -341,6 +347,32 @@ def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
     return {"name": type(notion).__name__, "parameters": values}
 
 
+def requirement_to_json(requirement: Requirement) -> dict[str, Any]:
+    """Name and parameters of a requirement as plain values; raises :class:`StorageError`."""
+    if not (is_dataclass(requirement) and is_registered(requirement, REQUIREMENTS)):
+        raise StorageError(
+            f"save: expected a requirement that is a registered dataclass, got "
+            f"{quote(requirement)}; save the mechanism alone, found.mechanism."
+        )
+    values = {name: _field_out(value) for name, value in requirement_fields(requirement).items()}
+    return {"name": type(requirement).__name__, "parameters": values}
+
+
+def _field_out(value: Any) -> Any:
+    """A parameter of a requirement: numbers and tuples of them as they are, labels as labels."""
+    if isinstance(value, tuple):
+        return [_field_out(part) for part in value]
+    return _number_out(value)
+
+
+def requirement_from_json(part: dict[str, Any], name: str = "file") -> Requirement:
+    """The requirement that was written; raises :class:`StorageError` for one that is not known."""
+    cls = REQUIREMENTS.get(str(part["name"]).lower())
+    if cls is None:
+        raise _unknown(name, "requirement", part["name"])
+    return cls(**{key: _number_in(value) for key, value in part["parameters"].items()})
+
+
 def _duals_out(duals: Duals) -> dict[str, Any]:
     """Dual variables as plain values, matrices by their entries other than zero."""
     prices = None if duals.prices is None else duals.prices.tolist()
@@ -350,6 +382,8 @@ def _duals_out(duals: Duals) -> dict[str, Any]:
     found: dict[str, Any] = {"prices": prices, "multipliers": multipliers}
     if duals.sums is not None:
         found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.sums]
+    if duals.limits is not None:
+        found["limits"] = duals.limits.tolist()
     if duals.offset or duals.power:
         found |= {"offset": duals.offset, "power": duals.power}
     return found
@@ -413,9 +447,9 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
             f"{name}: expected a file written by mechdesign, got something else; pass a saved "
             "design or mechanism."
         )
-    if content.get("schema") != SCHEMA:
+    if content.get("schema") not in (SCHEMA, REQUIRED_SCHEMA):
         raise StorageError(
-            f"{name}: expected schema version {SCHEMA}, got {quote(content.get('schema'))} "
+            f"{name}: expected schema version {SCHEMA} or {REQUIRED_SCHEMA}, got {quote(content.get('schema'))} "
             f"(written by mechdesign {quote(content.get('version', 'unknown'), 20)}); upgrade "
             "mechdesign to read it."
         )
@@ -477,7 +511,10 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
     saved = content["certificate"]
     outputs = mechanism.outputs if isinstance(utility, LinearUtility) else None
-    problem = state_problem(prior, utility, notions, outputs)
+    if ("requirements" in content) != (content["schema"] == REQUIRED_SCHEMA):
+        raise ValueError("requirements and schema version do not fit")
+    asked = tuple(requirement_from_json(part, name) for part in content.get("requirements", ()))
+    problem = state_problem(prior, utility, notions, outputs, None, asked)
     repair = _repair_in(saved["repair"], mechanism)
     try:
         certificate = examine(
@@ -496,7 +533,9 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     if not isinstance(content["agreement"], list):
         raise TypeError("the record of other methods is no list")
     method = confirmed_method(problem, _name_in(content["method"]), mechanism)
-    return Design(mechanism, prior, utility, notions, method, certificate)
+    return Design(
+        mechanism, prior, utility, notions, method, certificate, requirements=problem.requirements
+    )
 
 
 def _repair_in(part: dict[str, Any], mechanism: Mechanism) -> Repair:
@@ -674,7 +713,18 @@ def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
         for parts in lists
     )
     offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
-    return Duals(prices, multipliers, sums, offset, power)
+    return Duals(prices, multipliers, sums, offset, power, _limits_in(part, problem))
+
+
+def _limits_in(part: dict[str, Any], problem: Problem) -> NDArray[np.float64] | None:
+    if part.get("limits") is None:
+        return None
+    limits = np.array(part["limits"], dtype=float)
+    program = problem.program
+    count = len(program.limits) if isinstance(program, LinearProgram) else 0
+    if limits.shape != (count,) or not np.isfinite(limits).all():
+        raise ValueError(f"dual variables of shape {limits.shape} for {count} limits")
+    return limits
 
 
 def _entries(part: dict[str, Any]) -> int:

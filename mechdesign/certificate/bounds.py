@@ -10,7 +10,7 @@ with an allowance for their rounding single out; multipliers in floats with such
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -35,12 +35,28 @@ _EXACT_ENTRIES = 40_000
 _SMALLEST = 2.0**-1074
 #: A bound that floats cannot hold: larger than any of them.
 BEYOND = Fraction(2) ** 1100
+# Gains of forbidden entries lie below all others by this many times their range.
+_EXCLUDED = 1024.0
 # Entries per block: what a block needs stays in the processor's cache.
 _BLOCK = 8192
 
 
 def upper_bound(program: LinearProgram, duals: Duals) -> tuple[Fraction, str]:
     """The smallest of the bounds that dual variables give, and which of them gave it."""
+    if not program.limits:
+        return _upper_bound(program, duals)
+    found = [_upper_bound(replace(program, limits=()), replace(duals, limits=None))]
+    if duals.limits is not None:
+        noise = _NOISE * float(np.abs(duals.limits).max(initial=0.0))
+        for floor in (0.0, noise):
+            taken = without_limits(program, np.where(abs(duals.limits) > floor, duals.limits, 0.0))
+            if taken is not None:
+                bound, source = _upper_bound(taken.program, replace(duals, limits=None))
+                found.append((bound + taken.constant, source))
+    return min(found)
+
+
+def _upper_bound(program: LinearProgram, duals: Duals) -> tuple[Fraction, str]:
     found = [(trivial_bound(program), "best output of every symbol")]
     if duals.multipliers is not None:
         found.append((multiplier_bound(program, duals.multipliers), "multipliers"))
@@ -54,6 +70,83 @@ def upper_bound(program: LinearProgram, duals: Duals) -> tuple[Fraction, str]:
     if priced is not None:
         found.append((priced.bound, "multipliers"))
     return min(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """A program whose limits are priced, and what the bound of what is left lacks.
+
+    Attributes
+    ----------
+    program : without limits, with what they price taken off the gains
+    constant : Σ η b of the ends priced, with room for the rounding of the gains
+    """
+
+    program: LinearProgram
+    constant: Fraction
+
+
+def without_limits(program: LinearProgram, duals: Array) -> Priced | None:
+    """The Lagrangian with every limit priced; ``None`` where its gains are beyond floats.
+
+    For any η the value of a feasible kernel is at most Σ_j (η_j⁺ high_j − η_j⁻ low_j) +
+    Σ_xy (p_x u_xy − Σ_j η_j a_j,xy) K_xy. A price of an end that is not asked is left out.
+    """
+    n, m = program.shape
+    p = program.prior.probabilities
+    constant, used = Fraction(0), np.zeros(len(program.limits))
+    for j, (limit, eta) in enumerate(zip(program.limits, duals.tolist(), strict=True)):
+        end = limit.high if eta > 0 else limit.low
+        if end is not None and eta and math.isfinite(eta):
+            used[j] = eta
+            constant += Fraction(eta) * end
+    taken = [limit for limit, eta in zip(program.limits, used, strict=True) if eta]
+    priced = [
+        eta * limit.coefficients for limit, eta in zip(taken, used[used != 0].tolist(), strict=True)
+    ]
+    if not taken:
+        return Priced(replace(program, limits=()), constant)
+    places = np.concatenate([limit.symbols * m + limit.outputs for limit in taken])
+    terms = np.concatenate(priced)
+    total = np.bincount(places, terms, n * m).reshape(n, m)
+    size = np.bincount(places, np.abs(terms), n * m).reshape(n, m)
+    counts = np.bincount(places, minlength=n * m).reshape(n, m)
+    if not p.all():
+        # Symbols without mass have no gains that floats could take a price off.
+        return _with_free_symbols(program, total, size, counts, constant)
+    with np.errstate(over="ignore", invalid="ignore"):
+        gains = program.gains - total / p[:, None]
+        # Rounding of each term, of their sum, of the quotient and of the difference.
+        off = _UNIT * (counts + 6) * (size + p[:, None] * np.abs(program.gains)) + _SMALLEST
+    if not (np.isfinite(gains).all() and np.isfinite(off).all()):
+        return None
+    off = np.where(counts > 0, off, 0.0)
+    lost = Fraction(float(off.max(axis=1).sum())) * (1 + Fraction(_UNIT) * (n + 4))
+    return Priced(replace(program, gains=gains, limits=()), constant + lost)
+
+
+def _with_free_symbols(
+    program: LinearProgram, total: Array, size: Array, counts: Array, constant: Fraction
+) -> Priced | None:
+    """:func:`without_limits` where some symbols have no mass: prices at those are left in a sum of
+    their own, the largest at any output, as such a row is bound to nothing else here.
+    """
+    p = program.prior.probabilities
+    free = p == 0
+    allowed = program.allowed(np.zeros(program.shape))
+    gained = (allowed - total)[free].max(axis=1)
+    if not np.isfinite(gained).all():
+        return None
+    room = _UNIT * float(((counts + 6) * size)[free].max(axis=1).sum()) * (1 + _UNIT * len(p))
+    constant += sum(map(Fraction, gained.tolist())) + Fraction(room)
+    masses = np.where(free, 1.0, p)[:, None]
+    gains = program.gains - np.where(free[:, None], 0.0, total / masses)
+    off = _UNIT * (counts + 6) * (size + masses * np.abs(program.gains)) + _SMALLEST
+    off = np.where((counts > 0) & ~free[:, None], off, 0.0)
+    if not (np.isfinite(gains).all() and np.isfinite(off).all()):
+        return None
+    lost = Fraction(float(off.max(axis=1).sum())) * (1 + Fraction(_UNIT) * (len(p) + 4))
+    return Priced(replace(program, gains=gains, limits=()), constant + lost)
 
 
 def clamped_prices(program: LinearProgram, prices: Array) -> Array:
@@ -70,7 +163,8 @@ def clamped_prices(program: LinearProgram, prices: Array) -> Array:
 
 def trivial_bound(program: LinearProgram) -> Fraction:
     """Σ_x p_x max_y u_xy: what could be had without privacy."""
-    return mean_of(program.prior, program.allowed(program.gains).max(axis=1))
+    best = program.allowed(program.gains).max(axis=1)
+    return mean_of(program.prior, best) if np.isfinite(best).all() else -BEYOND
 
 
 def multiplier_bound(program: LinearProgram, multipliers: tuple[Multipliers, ...]) -> Fraction:
@@ -184,6 +278,8 @@ def rows_bound(program: LinearProgram, columns: Array, size: Array, terms: int) 
     least, above = above_least(program)
     reduced = program.prior.probabilities[:, None] * above - columns
     rows = program.allowed(reduced).max(axis=1)
+    if (rows == -math.inf).any():
+        return -BEYOND  # a symbol without any output: whatever is asked for, no kernel is there
     rounding = _UNIT * terms * float(size.max(axis=1).sum()) + terms * len(rows) * _SMALLEST
     if not (np.isfinite(rows).all() and math.isfinite(rounding)):
         return BEYOND
@@ -198,10 +294,14 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
     The prices are per mass, λ_x = p_x π_x for floats π, so that c_xy − λ_x = p_x (u_xy − π_x)
     without any rounding.
     """
-    p = program.prior.probabilities
+    p, gains = program.prior.probabilities, program.gains
+    if program.forbidden is not None:
+        # A price on entries that are zero costs nothing and keeps them out of the supremum.
+        least = gains.min() - _EXCLUDED * (program.gain_range + abs(gains).max())
+        gains = np.where(program.forbidden, least, gains)
     with np.errstate(over="ignore"):
         per_mass = prices / p
-        high, low = difference(program.gains, per_mass[:, None])
+        high, low = difference(gains, per_mass[:, None])
     if not (np.isfinite(high).all() and np.isfinite(low).all()):
         return BEYOND
     largest = max(float(np.abs(high).max()), _SMALLEST)

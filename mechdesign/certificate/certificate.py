@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -18,12 +19,14 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import Check, notion_fields
 from ..privacy.rows import Multipliers
+from ..requirement.base import Requirement, RequirementCheck, requirement_fields
 from ..solve.method import Candidate, Duals
 from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram, Program, SublinearProgram
 from ..utility.sublinear import ChiSquare
 from .bounds import upper_bound
 from .enclosures import Enclosure
+from .feasible import repair_required
 from .information import sublinear_bound
 from .repair import (
     Repair,
@@ -70,6 +73,7 @@ class Certificate:
     solver : what computed the kernel
     duals : the dual variables that the bound was computed from, so that anybody can do it again
     fingerprint : SHA-256 over prior, kernel, notions and labels
+    kept : exact verdict on each requirement, all of them yes
     rests_on_floats : whether value and bound are those of a function that the user gave, evaluated
         in floats with an allowance for rounding; else they hold for the utility itself
     """
@@ -87,6 +91,7 @@ class Certificate:
     duals: Duals
     fingerprint: str
     rests_on_floats: bool = False
+    kept: tuple[RequirementCheck, ...] = ()
 
     @property
     def is_optimal(self) -> bool:
@@ -135,12 +140,17 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
     """
     program = problem.program
     candidate = _checked(program, candidate)
-    weights, repair = repaired(problem, candidate.kernel)
-    weights, mixed = keep_sums(program, weights)
-    repair = replace(repair, mixed=max(repair.mixed, mixed), constant=repair.constant or mixed == 1)
+    restricted = isinstance(program, LinearProgram) and program.is_restricted
+    if isinstance(program, LinearProgram) and restricted:
+        weights, repair = repair_required(program, candidate.kernel, candidate.inside)
+    else:
+        weights, repair = repaired(problem, candidate.kernel)
+        weights, mixed = keep_sums(program, weights)
+        whole = repair.constant or mixed == 1
+        repair = replace(repair, mixed=max(repair.mixed, mixed), constant=whole)
     mechanism = problem.mechanism(weights)
     value = problem.enclose(mechanism)
-    if value is not None and value.high < program.exact_constant_value:
+    if not restricted and value is not None and value.high < program.exact_constant_value:
         # Noise made it worse than an uninformative kernel, which is always private.
         weights = to_weights(program.constant_kernel)
         mechanism, repair = problem.mechanism(weights), Repair((), 1.0, 1, constant=True)
@@ -183,8 +193,25 @@ def _checked(program: Program, candidate: Candidate) -> Candidate:
         )
     if prices is not None:
         prices = prices.astype(float, copy=False)
-    duals = replace(duals, prices=prices, multipliers=multipliers, sums=sums)
-    return replace(candidate, kernel=kernel.astype(float, copy=False), duals=duals)
+    limits, inside = _of_limits(program, duals.limits), candidate.inside
+    if inside is not None and (np.shape(inside) != shape or not np.isfinite(inside).all()):
+        inside = None  # it is a help, not an answer
+    duals = replace(duals, prices=prices, multipliers=multipliers, sums=sums, limits=limits)
+    return replace(candidate, kernel=kernel.astype(float, copy=False), duals=duals, inside=inside)
+
+
+def _of_limits(program: Program, given: Any) -> NDArray[np.float64] | None:
+    """Dual variables of limits as floats, one for each; raises :class:`CertificateError`."""
+    if given is None:
+        return None
+    found = _array(given)
+    count = len(program.limits) if isinstance(program, LinearProgram) else 0
+    if found.shape != (count,) or not _holds_numbers(found):
+        raise CertificateError(
+            f"the solver returned dual variables of shape {found.shape} for the {count} limits of "
+            f"{program}; leave out what it does not find, as Duals() does"
+        )
+    return found.astype(float, copy=False)
 
 
 def _array(given: Any) -> NDArray[Any]:
@@ -276,6 +303,17 @@ def examine(
             + "; ".join(f"{check.notion} is {check.verdict}, {check.evidence}" for check in failed),
             failed,
         )
+    kept = tuple(r.check(mechanism, problem.prior) for r in problem.requirements)
+    broken = tuple(check for check in kept if check.verdict is not Verdict.YES)
+    if broken:
+        raise CertificateError(
+            "the kernel failed its exact check and is withheld: "
+            + "; ".join(
+                f"{check.requirement} is broken by {check.excess:.3g} at {check.evidence}"
+                for check in broken
+            ),
+            broken,
+        )
     measured = tuple(notion.measure(mechanism, problem.prior) for notion in problem.notions)
     _compare(problem, measured)
     if value is None:
@@ -300,8 +338,9 @@ def examine(
         repair_loss,
         solver,
         duals,
-        fingerprint(problem.prior, mechanism, problem.notions),
+        fingerprint(problem.prior, mechanism, problem.notions, problem.requirements),
         not problem.program.is_exact,
+        kept,
     )
 
 
@@ -367,10 +406,12 @@ def _canonical(value: Any) -> str:
     return repr(value)
 
 
-def fingerprint(prior: Any, mechanism: Mechanism, notions: Any) -> str:
-    """SHA-256 of prior, kernel weights, labels and notions, in a canonical text."""
+def fingerprint(
+    prior: Any, mechanism: Mechanism, notions: Any, requirements: Iterable[Requirement] = ()
+) -> str:
+    """SHA-256 of prior, kernel weights, labels, notions and requirements, in a canonical text."""
     digest = hashlib.sha256()
-    parts = [
+    parts: list[Any] = [
         [write_integer(w) for w in prior.weights],
         [repr(label) for label in prior.labels],
         [repr(label) for label in mechanism.outputs],
@@ -380,6 +421,12 @@ def fingerprint(prior: Any, mechanism: Mechanism, notions: Any) -> str:
         ],
         mechanism.bits,
     ]
+    asked = [
+        [type(r).__name__, *(_canonical(v) for v in sorted(requirement_fields(r).items()))]
+        for r in requirements
+    ]
+    if asked:
+        parts.append(asked)
     digest.update(json.dumps(parts).encode())
     weights = mechanism.weights
     if weights.dtype == object:

@@ -213,6 +213,15 @@ class ConeRows(ABC):
         ``ratios[x][z]`` bounds log K[x,y]/K[z,y] over the outcomes; rounded up.
         """
 
+    @abstractmethod
+    def exclude(self, forbidden: NDArray[np.bool_]) -> None:
+        """Mark, in place, entries ``(n, M)`` that are zero because others are."""
+
+    def _excluded(self, forbidden: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Outcomes that every symbol of a ν is excluded from, and which symbols each μ has."""
+        possible = (self._under.matrix != 0).astype(int) @ (~forbidden).astype(int)
+        return np.asarray(possible == 0), (self._over.matrix != 0).toarray()
+
     def at(self, mechanism: Mechanism) -> Ratios:
         """The likelihoods of the hypotheses under a kernel on the same symbols."""
         kernel = mechanism.kernel
@@ -308,6 +317,11 @@ class AllPairs(ConeRows):
         over[pair.place[0]] += price
         under[pair.place[1]] += pair.factor * price
 
+    def exclude(self, forbidden: NDArray[np.bool_]) -> None:
+        """Every symbol of every μ, at outcomes without one ν."""
+        never, held = self._excluded(forbidden)
+        forbidden |= held.any(axis=0)[:, None] & never.any(axis=0)
+
     def compared(self, mechanism: Mechanism) -> Iterator[Compared]:
         """The largest likelihood of the μ with the smallest of the ν."""
         over = self._over.likelihoods(mechanism).max(axis=0)
@@ -392,6 +406,12 @@ class Matched(ConeRows):
     def add(self, multipliers: Multipliers, pair: PairRow, price: Array) -> None:
         """The price to the pair."""
         multipliers[0][pair.place[0]] += price
+
+    def exclude(self, forbidden: NDArray[np.bool_]) -> None:
+        """The symbols of the μ of a pair, at outcomes without its ν."""
+        never, held = self._excluded(forbidden)
+        finite = np.isfinite(self._factors(Rounding.OUTSIDE))
+        forbidden |= (held & finite[:, None]).T.astype(int) @ never.astype(int) > 0
 
     def compared(self, mechanism: Mechanism) -> Iterator[Compared]:
         """Pair by pair."""
@@ -589,6 +609,16 @@ class AgainstSet(AllPairs):
     def _likelihoods_under(self, mechanism: Mechanism) -> Array:
         unit = self._set.total << mechanism.bits
         return np.array([[int(v) / unit for v in self._set.likelihoods(mechanism)[0]]])
+
+    def exclude(self, forbidden: NDArray[np.bool_]) -> None:
+        """Every symbol of every μ, at outcomes without one of the vertices of the set."""
+        vertices = self._set.vertices()
+        if vertices is None:
+            return  # the check of the kernel sees what follows from zeros all the same
+        possible = np.array([[v > 0 for v in vertex] for vertex in vertices]).astype(int)
+        never = (possible @ (~forbidden).astype(int) == 0).any(axis=0)
+        held = (self._over.matrix != 0).toarray().any(axis=0)
+        forbidden |= held[:, None] & never
 
     def pairs(self, rounding: Rounding) -> Iterator[PairRow]:
         """Every μ with every vertex of the set."""

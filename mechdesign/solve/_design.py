@@ -19,6 +19,7 @@ from ..certificate.certificate import (
     gap_text,
     serves_all,
 )
+from ..certificate.infeasible import check_feasible, check_possible
 from ..errors import (
     CertificateError,
     GapWarning,
@@ -29,6 +30,7 @@ from ..errors import (
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
+from ..requirement.base import Requirement
 from ..utility.base import Utility
 from .choice import (
     COLUMNS,
@@ -89,6 +91,7 @@ class Design:
     certificate : exact checks, bound, gap and repair
     choice : why that method
     agreement : results of every method, with ``solver="all"``
+    requirements : what else was asked
     """
 
     mechanism: Mechanism
@@ -99,6 +102,7 @@ class Design:
     certificate: Certificate
     choice: Choice | None = None
     agreement: tuple[Agreement, ...] = field(default=())
+    requirements: tuple[Requirement, ...] = ()
 
     @property
     def value(self) -> float:
@@ -123,7 +127,7 @@ class Design:
         method = next((m for m in SUBLINEAR_METHODS if m.name == self.method), None)
         if method is None or not method.scope or not self.certificate.is_optimal:
             return ""
-        held = serves_all(self.prior, self.notions, self.mechanism)
+        held = not self.requirements and serves_all(self.prior, self.notions, self.mechanism)
         return method.scope if held else ""
 
     @property
@@ -158,6 +162,7 @@ class Design:
             + ", ".join(f"{level:.10g}" for level in check.achieved)
             for check in c.checks
         ]
+        lines += [f"exact  {kept.requirement}: {kept.verdict}" for kept in c.kept]
         if self.scope:
             lines.append(f"scope  {self.scope}")
         weights = self.mechanism.weights
@@ -194,6 +199,7 @@ def design(
     outputs: Any = None,
     solver: str | Method = "auto",
     time_limit: float | None = None,
+    subject_to: Any = (),
 ) -> Design:
     """The kernel P(Y|X) of highest utility that satisfies every privacy notion, with proof.
 
@@ -225,6 +231,9 @@ def design(
     time_limit : float, optional
         Seconds for methods that search (sub-convex utilities), 60 when left out. At the limit the
         best kernel found is returned, with its honest gap and a :class:`GapWarning`.
+    subject_to : requirement or list of them, optional
+        What else must hold, from ``md.require``: entries that are zero or have floors, costs,
+        marginals that are kept, any linear constraint. Each is checked exactly too.
 
     Returns
     -------
@@ -235,6 +244,8 @@ def design(
     ------
     InputError
         For input that cannot be used.
+    InfeasibleError
+        When no kernel satisfies everything that is asked, with the proof.
     NoMethodError, SolverError, CertificateError
         When no method applies, a solver fails, or a kernel fails its exact check.
 
@@ -246,20 +257,25 @@ def design(
     (0.584847, 'optimal')
     """
     check_solver(solver)
-    problem = state_problem(prior, utility, privacy, outputs, time_limit)
+    problem = state_problem(prior, utility, privacy, outputs, time_limit, subject_to)
     found = _design_all(problem) if solver == "all" else run_solver(problem, solver)[0]
     warn_of_gap(found)
     return found
 
 
 def explain(
-    prior: Prior, utility: Utility, privacy: Any, outputs: Any = None, solver: str | Method = "auto"
+    prior: Prior,
+    utility: Utility,
+    privacy: Any,
+    outputs: Any = None,
+    solver: str | Method = "auto",
+    subject_to: Any = (),
 ) -> Choice:
     """Which method :func:`design` would use for the same arguments, and why, without solving.
 
     Raises what :func:`design` raises for input, and :class:`NoMethodError` with every reason.
     """
-    return choose(state_problem(prior, utility, privacy, outputs), solver)
+    return choose(state_problem(prior, utility, privacy, outputs, None, subject_to), solver)
 
 
 def run_solver(
@@ -270,6 +286,7 @@ def run_solver(
     With ``"auto"`` a method that fails gives way to the next, and a design that is not tight is
     improved with others.
     """
+    check_possible(problem)
     choice = choose(problem, solver)
     warm = start[1] if start is not None and start[0] == choice.method.name else None
     while True:
@@ -277,6 +294,7 @@ def run_solver(
             found, candidate = _run_choice(problem, choice, warm)
             break
         except (SolverError, CertificateError):
+            check_feasible(problem)
             if solver != "auto" or not choice.also:
                 raise
             refused = {**choice.refusals, choice.method.name: "it failed"}
@@ -299,6 +317,7 @@ def _run_choice(
         choice.method.name,
         certificate,
         choice,
+        requirements=problem.requirements,
     )
     return found, candidate
 
@@ -428,6 +447,7 @@ def _together(problem: Problem, first: Design, second: Design) -> Design:
 
 
 def _design_all(problem: Problem) -> Design:
+    check_possible(problem)
     choice = choose(problem, "auto")
     rows: list[Agreement] = []
     found: Design | None = None
@@ -444,6 +464,7 @@ def _design_all(problem: Problem) -> Design:
         rows.append(Agreement(method.name, other.value, other.bound, other.gap))
         found = other if found is None else _together(problem, found, other)
     if found is None:
+        check_feasible(problem)
         raise SolverError(
             f"every method failed on {problem}: " + "; ".join(row.note for row in rows)
         )

@@ -6,17 +6,20 @@ on sums over outcomes bring variables v of their own::
     maximise    Σ_y ⟨c_y, k_y⟩
     subject to  Σ_y k_y = 1,   k ≥ 0,   t ≥ 0
                 A k_y + B t_y ≤ 0                rows of the cone, inside e^ε
-                k_xy = 0                         where that is asked
                 R (K, v) ≤ right,   S (K, v) in cones     epigraphs of the sums
+                low ≤ L K ≤ high                 limits, scaled to a largest coefficient of one
 
-so that the program has O(NM) non-zeros for point masses and the prior, never O(N²M). Compiling and
-:meth:`SparseProgram.invert` are a pair.
+so that the program has O(NM) non-zeros for point masses and the prior, never O(N²M). Variables that
+must be zero, and rows without entries, are left out. Compiling and :meth:`SparseProgram.invert` are
+a pair.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -28,10 +31,14 @@ from .program import LinearProgram
 
 Array = NDArray[np.float64]
 
+# Limits are solved for with this room, as a share of their largest coefficient, for rounding; those
+# that leave less than the other number are solved for as equations.
+_ROOM, _EQUATION = 1e-13, 1e-8
+
 
 @dataclass(frozen=True, eq=False)
 class SparseProgram:
-    """Maximise ``cost · v`` with ``equal @ v = 1``, ``below @ v ≤ right``, cones, and signs.
+    """Maximise ``cost · v`` with ``equal @ v = 1``, ``below @ v ≤ right``, cones, limits, signs.
 
     Attributes
     ----------
@@ -39,10 +46,12 @@ class SparseProgram:
     cost, equal, below, right : over the variables: output by output the n kernel entries and the
         auxiliaries, then those of the sums
     cones : rows that lie in cones
+    limits, low, high : ``low ≤ limits @ v ≤ high``, with infinite ends where nothing is asked
     is_signed : which variables are non-negative
-    is_zero : which variables must be zero
-    block : number of variables of one output
+    variables, rows : which of all variables, and of all rows ``below``, there are
+    block : number of variables of one output, of those there would be
     scale, shift : the objective is that of the program less ``shift`` per row, over ``scale``
+    limit_scales : what the limits were divided by
     """
 
     program: LinearProgram
@@ -51,14 +60,29 @@ class SparseProgram:
     below: Any
     right: Array
     cones: tuple[ConicRows, ...]
+    limits: Any
+    low: Array
+    high: Array
     is_signed: NDArray[np.bool_]
-    is_zero: NDArray[np.bool_]
+    variables: NDArray[np.intp]
+    rows: NDArray[np.intp]
     block: int
     scale: float
     shift: Array
+    limit_scales: Array
+
+    @property
+    def is_equation(self) -> NDArray[np.bool_]:
+        """Which limits leave too little room to be two inequalities."""
+        return np.asarray(self.high - self.low <= _EQUATION)
 
     def invert(
-        self, point: Array, prices: Array, duals: Array, cone_duals: Sequence[Array] = ()
+        self,
+        point: Array,
+        prices: Array,
+        duals: Array,
+        cone_duals: Sequence[Array] = (),
+        limit_duals: Array | None = None,
     ) -> tuple[Array, Duals]:
         """Kernel and dual variables of the program from those of the compiled one.
 
@@ -67,22 +91,79 @@ class SparseProgram:
         point : values of the variables
         prices, duals : dual variables of the equalities and of the inequalities
         cone_duals : for each entry of ``cones`` an array (cones, dimension)
+        limit_duals : of the limits, positive for their upper and negative for their lower ends
         """
         n, m = self.program.shape
-        kernel = point[: m * self.block].reshape(m, self.block)[:, :n].T
-        rows = np.maximum(duals, 0.0) * self.scale
         count = self.program.cone.count
+        kernel = self.kernel(point)
+        heights = [constraint.epigraph(n, m) for constraint in self.program.sums]
+        total = m * count + sum(len(epigraph.right) for epigraph in heights)
+        rows = np.zeros(total)
+        rows[self.rows] = np.maximum(duals[: len(self.rows)], 0.0) * self.scale
         multipliers = self.program.cone.split(rows[: m * count].reshape(m, count).T)
         found: list[SumDuals] = []
         start, first = m * count, 0
-        for constraint in self.program.sums:
-            epigraph = constraint.epigraph(n, m)
+        for constraint, epigraph in zip(self.program.sums, heights, strict=True):
             stop, last = start + len(epigraph.right), first + len(epigraph.cones)
             cones = [z * self.scale for z in cone_duals[first:last]]
             found.append(constraint.duals(rows[start:stop], cones, kernel))
             start, first = stop, last
         sums = tuple(found) if found else None
-        return kernel, Duals(prices * self.scale + self.shift, multipliers, sums)
+        limits = None
+        if limit_duals is not None and len(self.limit_scales):
+            count = len(self.limit_scales)
+            limits = limit_duals[:count] * self.scale / self.limit_scales
+        return kernel, Duals(prices * self.scale + self.shift, multipliers, sums, limits=limits)
+
+    def kernel(self, point: Array) -> Array:
+        """The kernel ``(n, M)`` among the values of the variables, zero where there are none."""
+        n, m = self.program.shape
+        whole = np.zeros(max(m * self.block, int(self.variables.max(initial=-1)) + 1))
+        whole[self.variables] = point[: len(self.variables)]
+        return whole[: m * self.block].reshape(m, self.block)[:, :n].T
+
+    def extended(
+        self,
+        cost: Array,
+        new: int,
+        *,
+        equal: Any = None,
+        below: Any = None,
+        limits: Any = None,
+        rows: tuple[Any, Array] | None = None,
+    ) -> SparseProgram:
+        """The program with further variables v′ ≥ 0, which do not belong to the kernel.
+
+        Parameters
+        ----------
+        cost : of all variables
+        new : how many are new
+        equal, below, limits : their columns in the rows there are, none where left out
+        rows : further rows over all variables and their right-hand sides
+        """
+        from scipy import sparse
+
+        def wide(matrix: Any, columns: Any) -> Any:
+            if columns is None:
+                columns = sparse.csr_array((matrix.shape[0], new))
+            return sparse.hstack([matrix, columns]).tocsr()
+
+        lower, right = wide(self.below, below), self.right
+        if rows is not None:
+            lower = sparse.vstack([lower, rows[0]]).tocsr()
+            right = np.concatenate([right, rows[1]])
+        return replace(
+            self,
+            cost=cost,
+            equal=wide(self.equal, equal),
+            below=lower,
+            right=right,
+            cones=tuple(replace(cone, matrix=wide(cone.matrix, None)) for cone in self.cones),
+            limits=wide(self.limits, limits),
+            is_signed=np.concatenate([self.is_signed, np.ones(new, dtype=bool)]),
+            scale=1.0,
+            shift=np.zeros_like(self.shift),
+        )
 
 
 def compile_program(program: LinearProgram) -> SparseProgram:
@@ -106,32 +187,94 @@ def compile_program(program: LinearProgram) -> SparseProgram:
     right = np.zeros(below.shape[0])
     epigraphs = [constraint.epigraph(n, m) for constraint in program.sums]
     own = sum(epigraph.size for epigraph in epigraphs)
-    zero = np.zeros((m, size), dtype=bool)
-    if program.forbidden is not None:
-        zero[:, :n] = program.forbidden.T
-    is_zero = np.concatenate([zero.ravel(), np.zeros(own, dtype=bool)])
-    if not epigraphs:
-        signed = np.ones(m * size, dtype=bool)
-        return SparseProgram(
-            program, cost.ravel(), equal, below, right, (), signed, is_zero, size, scale, shift
-        )
-    rows, cones = _placed(epigraphs, n, m, size)
-    return SparseProgram(
+    signed = np.ones(m * size, dtype=bool)
+    cones: tuple[ConicRows, ...] = ()
+    flat = cost.ravel()
+    if epigraphs:
+        rows, cones = _placed(epigraphs, n, m, size)
+        wide = sparse.hstack([below, sparse.csr_array((below.shape[0], own))])
+        flat = np.concatenate([flat, np.zeros(own)])
+        equal = sparse.hstack([equal, sparse.csr_array((n, own))]).tocsr()
+        below = sparse.vstack([wide, *rows]).tocsr()
+        right = np.concatenate([right, *(epigraph.right for epigraph in epigraphs)])
+        signed = np.concatenate([signed, *(np.full(e.size, e.is_signed) for e in epigraphs)])
+    limits, low, high, limit_scales = _limits(program, size, m * size + own)
+    found = SparseProgram(
         program,
-        np.concatenate([cost.ravel(), np.zeros(own)]),
-        sparse.hstack([equal, sparse.csr_array((n, own))]).tocsr(),
-        sparse.vstack(
-            [sparse.hstack([below, sparse.csr_array((below.shape[0], own))]), *rows]
-        ).tocsr(),
-        np.concatenate([right, *(epigraph.right for epigraph in epigraphs)]),
+        flat,
+        equal,
+        below,
+        right,
         cones,
-        np.concatenate(
-            [np.ones(m * size, bool), *(np.full(e.size, e.is_signed) for e in epigraphs)]
-        ),
-        is_zero,
+        limits,
+        low,
+        high,
+        signed,
+        np.arange(m * size + own),
+        np.arange(below.shape[0]),
         size,
         scale,
         shift,
+        limit_scales,
+    )
+    return found if program.forbidden is None else _without(found, program.forbidden, own)
+
+
+def _limits(program: LinearProgram, block: int, size: int) -> tuple[Any, Array, Array, Array]:
+    """Rows of the limits over all variables, their ends, and what they were divided by."""
+    from scipy import sparse
+
+    count = len(program.limits)
+    coefficients = [limit.coefficients for limit in program.limits]
+    scales = np.array([np.abs(c).max(initial=0.0) or 1.0 for c in coefficients])
+    low, high = np.full(count, -math.inf), np.full(count, math.inf)
+    for j, limit in enumerate(program.limits):
+        if limit.low is not None:
+            low[j] = float(limit.low / Fraction(float(scales[j])))
+        if limit.high is not None:
+            high[j] = float(limit.high / Fraction(float(scales[j])))
+    room = np.minimum(_ROOM, np.where(np.isfinite(high - low), (high - low) / 4, _ROOM))
+    lengths = [len(c) for c in coefficients]
+    data = [c / s for c, s in zip(coefficients, scales, strict=True)]
+    places = [limit.outputs * block + limit.symbols for limit in program.limits]
+    matrix = sparse.csr_array(
+        (
+            np.concatenate([np.zeros(0), *data]),
+            (
+                np.repeat(np.arange(count), lengths),
+                np.concatenate([np.zeros(0, dtype=np.intp), *places]),
+            ),
+        ),
+        shape=(count, size),
+    )
+    return matrix, low + room, high - room, scales
+
+
+def _without(found: SparseProgram, forbidden: NDArray[np.bool_], own: int) -> SparseProgram:
+    """The program without the variables that must be zero, and the rows that then are empty.
+
+    Outputs that every symbol is forbidden have no auxiliaries either.
+    """
+    n, m = forbidden.shape
+    kept = np.ones((m, found.block), dtype=bool)
+    kept[:, :n] = ~forbidden.T
+    kept[forbidden.all(axis=0)] = False
+    columns = np.flatnonzero(np.concatenate([kept.ravel(), np.ones(own, dtype=bool)]))
+    below = found.below.tocsc()[:, columns].tocsr()
+    filled = np.diff(below.indptr) > 0
+    rows = np.flatnonzero(filled | (found.right < 0))
+    cones = tuple(replace(c, matrix=c.matrix.tocsc()[:, columns].tocsr()) for c in found.cones)
+    return replace(
+        found,
+        cost=found.cost[columns],
+        equal=found.equal.tocsc()[:, columns].tocsr(),
+        below=below[rows],
+        right=found.right[rows],
+        cones=cones,
+        limits=found.limits.tocsc()[:, columns].tocsr(),
+        is_signed=found.is_signed[columns],
+        variables=columns,
+        rows=rows,
     )
 
 

@@ -26,6 +26,7 @@ class Duals:
     prices : ``(n,)`` dual of the row sums: by how much the optimum rises per unit added to row x
     multipliers : dual variables of each part of the cone, in their order
     sums : dual variables of each constraint on a sum over outcomes
+    limits : ``(J,)`` of each limit, positive for its upper and negative for its lower end
     offset, power : the numbers are those of the gains (u − offset) / 2**power
     """
 
@@ -34,6 +35,7 @@ class Duals:
     sums: tuple[SumDuals, ...] | None = None
     offset: float = 0.0
     power: int = 0
+    limits: NDArray[np.float64] | None = None
 
     @property
     def averages(self) -> tuple[SumDuals, ...] | None:
@@ -55,7 +57,8 @@ class Duals:
         prices = self.prices
         if prices is not None:
             prices = masses * self.offset + np.ldexp(prices, self.power)
-        return Duals(prices, scaled(self.multipliers), scaled(self.sums))
+        limits = None if self.limits is None else np.ldexp(self.limits, self.power)
+        return Duals(prices, scaled(self.multipliers), scaled(self.sums), limits=limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +72,7 @@ class Candidate:
     solver : what computed it, for the record
     details : what else is known of the run, such as iterations
     warm_start : where the method may start for nearby levels; means nothing to others
+    inside : ``(n, M)`` a kernel well inside of everything that is asked, for the repair to mix in
     """
 
     kernel: NDArray[np.float64]
@@ -76,6 +80,7 @@ class Candidate:
     solver: str
     details: dict[str, str] = field(default_factory=dict)
     warm_start: object = None
+    inside: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,7 @@ class Handles:
         ``None`` where there may be no sums
     needs_sums : whether there must be some
     forbidden : whether entries may have to be zero
+    limits : whether there may be limits on sums over entries
     most_symbols : largest number of symbols
     """
 
@@ -98,6 +104,7 @@ class Handles:
     sums: frozenset[str] | None = None
     needs_sums: bool = False
     forbidden: bool = False
+    limits: bool = False
     most_symbols: int | None = None
 
     def refusal(self, program: Program) -> str | None:
@@ -111,9 +118,11 @@ class Handles:
             return "it does not solve sub-convex utilities"
         if program.unexpressed:
             return f"{program.unexpressed[0]} is not a bound on likelihood ratios"
-        zeros = isinstance(program, LinearProgram) and program.forbidden is not None
-        if zeros and not self.forbidden:
-            return "some entries are forbidden"
+        if isinstance(program, LinearProgram):
+            if program.forbidden is not None and not self.forbidden:
+                return "some entries are forbidden"
+            if program.limits and not self.limits:
+                return "there are limits on entries or their sums"
         return self._sums_refusal(program) or self._cone_refusal(program)
 
     def _sums_refusal(self, program: Program) -> str | None:
@@ -163,8 +172,8 @@ def handles_linear(*shapes: Shape) -> Handles:
 
 
 def handles_general(**more: Any) -> Handles:
-    """Linear objectives over any cone, with forbidden entries; ``more`` says what else."""
-    return Handles(_LINEAR, forbidden=True, **more)
+    """Linear objectives over any cone, with zeros and limits; ``more`` says what else."""
+    return Handles(_LINEAR, forbidden=True, limits=True, **more)
 
 
 def handles_sublinear(*shapes: Shape) -> Handles:

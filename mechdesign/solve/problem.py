@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certificate.enclosures import Enclosure
-from ..errors import InputError, PriorError, UtilityError, quote
+from ..errors import InputError, PriorError, RequirementError, UtilityError, quote
 from ..exact import DENOMINATOR_BITS
 from ..labels import Label, name_outputs
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
 from ..privacy.notion import PrivacyNotion, as_notions
-from ..privacy.rows import ConeRows
+from ..privacy.rows import ConeRows, cone_rows
 from ..privacy.sums import SumConstraint
+from ..requirement.base import Limit, Requirement, as_requirements
 from ..utility.base import Utility
 from ..utility.linear import LinearUtility, checked_matrix
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
@@ -44,8 +45,10 @@ class Problem:
     utility, notions : what is maximised, what must hold
     outputs : output labels; none for a sub-convex utility, whose outputs the design finds
     program : over the support of the prior, or all its symbols where a notion needs that
-    asked_by : the notion that each part of the cone belongs to
+    asked_by : the notion or requirement that each part of the cone belongs to
     sums_asked_by : the notion that each constraint on a sum belongs to
+    requirements : what else must hold
+    limits_asked_by : the requirement that each limit of the program belongs to
     """
 
     prior: Prior
@@ -53,8 +56,10 @@ class Problem:
     notions: tuple[PrivacyNotion, ...]
     outputs: tuple[Label, ...]
     program: Program
-    asked_by: tuple[PrivacyNotion, ...]
+    asked_by: tuple[PrivacyNotion | Requirement, ...]
     sums_asked_by: tuple[PrivacyNotion, ...]
+    requirements: tuple[Requirement, ...] = ()
+    limits_asked_by: tuple[Requirement, ...] = ()
 
     @property
     def kept(self) -> NDArray[np.intp]:
@@ -114,7 +119,8 @@ class Problem:
         size = f"{len(self.program.prior)} symbols"
         if isinstance(self.program, LinearProgram):
             size += f" × {len(self.outputs)} outputs"
-        return f"{size}, {', '.join(map(str, self.notions))}, {self.utility!r}"
+        asked = ", ".join(map(str, (*self.notions, *self.requirements)))
+        return f"{size}, {asked}, {self.utility!r}"
 
 
 def state_problem(
@@ -123,16 +129,18 @@ def state_problem(
     privacy: Any,
     outputs: Any = None,
     time_limit: float | None = None,
+    subject_to: Any = (),
 ) -> Problem:
     """Coerce and validate everything a design is asked with.
 
     Raises
     ------
-    PriorError, UtilityError, LevelError
+    PriorError, UtilityError, LevelError, RequirementError
         With what was expected, what came, and what to do.
     """
     as_prior(prior)
     notions = as_notions(privacy)
+    requirements = as_requirements(subject_to)
     if not isinstance(utility, Utility):
         got = utility.__name__ + " (the class)" if isinstance(utility, type) else quote(utility)
         raise UtilityError(
@@ -162,7 +170,23 @@ def state_problem(
     _check_size(len(prior), len(prior), "symbols")
     if isinstance(utility, LinearUtility):
         gains, labels = _checked_gains(prior, utility, outputs)
-    whole = not prior.has_full_support and any(n.covers_zero_mass for n in notions)
+    elif far := next((r for r in requirements if not r.is_local), None):
+        raise RequirementError(
+            f"{far} with {quote(utility)}",
+            expected="a linear utility, whose outputs have names, as single entries or their sums "
+            "are asked for",
+            got="a sub-convex one, whose outputs the design finds",
+            remedy="use md.utility.Hamming() or another linear utility, or md.require.every_output",
+        )
+    asked = [
+        (requirement, limit.without_zeros())
+        for requirement in requirements
+        for limit in requirement.limits(prior, labels)
+    ]
+    whole = not prior.has_full_support and (
+        any(n.covers_zero_mass for n in notions)
+        or any((~np.isin(limit.symbols, prior.support)).any() for _, limit in asked)
+    )
     inner = prior if whole else prior.restricted()
     if whole and isinstance(utility, SublinearUtility):
         raise PriorError(
@@ -179,16 +203,17 @@ def state_problem(
             got=f"{inner.pmin:.3g} for {quote(rare)}",
             remedy="give the symbol zero mass, or merge it with another",
         )
-    cone: list[tuple[PrivacyNotion, ConeRows]] = []
+    cone: list[tuple[PrivacyNotion | Requirement, ConeRows]] = []
     sums: list[tuple[PrivacyNotion, SumConstraint]] = []
     unexpressed = []
     for notion in notions:
-        asked = notion.constraints(inner)
-        if asked is None:
+        constraints = notion.constraints(inner)
+        if constraints is None:
             unexpressed.append(str(notion))
         else:
-            cone += [(notion, rows) for rows in asked.cone]
-            sums += [(notion, constraint) for constraint in asked.sums]
+            cone += [(notion, rows) for rows in constraints.cone]
+            sums += [(notion, constraint) for constraint in constraints.sums]
+    cone += [(r, cone_rows(bound)) for r in requirements for bound in r.bounds(inner)]
     common = (
         inner,
         Cone(inner, tuple(rows for _, rows in cone)),
@@ -200,12 +225,18 @@ def state_problem(
     program: Program
     if gains is not None:
         whole = whole or prior.has_full_support
-        program = LinearProgram(*common, gains if whole else gains[prior.support])
+        symbols = np.arange(len(prior)) if whole else prior.support
+        limits = [(asker, limit.on(symbols, len(prior))) for asker, limit in asked]
+        forbidden = _forbidden([limit for _, limit in limits], common[1], len(labels))
+        limits = [(asker, limit) for asker, limit in limits if not limit.forbids]
+        held = tuple(limit for _, limit in limits)
+        program = LinearProgram(*common, gains[symbols], forbidden, held)
     else:
         assert isinstance(utility, SublinearUtility)
         if not isinstance(utility, FInformation):
             check_sublinear(utility, inner)
         program = SublinearProgram(*common, utility)
+        limits = []
     return Problem(
         prior,
         utility,
@@ -214,7 +245,18 @@ def state_problem(
         program,
         tuple(notion for notion, _ in cone),
         tuple(notion for notion, _ in sums),
+        requirements,
+        tuple(asker for asker, _ in limits),
     )
+
+
+def _forbidden(limits: list[Limit], cone: Cone, outputs: int) -> NDArray[np.bool_] | None:
+    """Entries that limits leave no value but zero, and those that follow in the cone."""
+    found = np.zeros((len(cone.prior), outputs), dtype=bool)
+    for limit in limits:
+        if limit.forbids:
+            found[limit.symbols, limit.outputs] = True
+    return cone.closed(found) if found.any() else None
 
 
 def _checked_gains(

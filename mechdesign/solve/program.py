@@ -6,6 +6,7 @@ Over the columns k_y = K[:, y] ≥ 0 of a kernel on n symbols, with M outputs or
     subject to  Σ_y k_y = 1                       rows
                 k_y in a cone, the same for all y     cone: labelled sparse rows, and their shape
                 k_xy = 0 for some entries         restrictions
+                low_j ≤ Σ a_j,xy k_xy ≤ high_j    limits
                 Σ_y φ_j(k_y) ≤ limit_j            sums over outcomes
 
 Solvers work with factors slightly inside e^ε, so that rounding a kernel to integer weights leaves
@@ -33,6 +34,7 @@ from ..prior import Prior
 from ..privacy.constraint import Rounding
 from ..privacy.rows import ConeRows, Multipliers
 from ..privacy.sums import SumConstraint
+from ..requirement.base import Limit
 from ..utility.sublinear import FInformation, SublinearUtility
 
 Array = NDArray[np.float64]
@@ -205,6 +207,17 @@ class Cone:
         rows = (pair.integers() for part in self.parts for pair in part.pairs(rounding))
         return list(dict.fromkeys(rows))
 
+    def closed(self, forbidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Every entry that must be zero when some must, ``(n, M)``.
+
+        Where all symbols of one ν of a pair are excluded from an outcome, those of μ are too.
+        """
+        found, before = forbidden.copy(), -1
+        while before != (before := int(found.sum())):
+            for part in self.parts:
+                part.exclude(found)
+        return found
+
     @property
     def terms(self) -> int:
         """Number of terms in the sums of :meth:`combination`."""
@@ -299,11 +312,21 @@ class LinearProgram(Program):
     Attributes
     ----------
     gains : ``(n, M)``, u
-    forbidden : ``(n, M)``, entries that must be zero; ``None`` for none
+    forbidden : ``(n, M)``, entries that must be zero, with those that follow in the cone; ``None``
+        for none
+    limits : on sums over entries
     """
 
     gains: Array
     forbidden: NDArray[np.bool_] | None = None
+    limits: tuple[Limit, ...] = ()
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether anything is asked of single entries or their sums, so that constant kernels and
+        mixtures with them may not do.
+        """
+        return self.forbidden is not None or bool(self.limits)
 
     @property
     def objective_kind(self) -> Objective:
@@ -328,8 +351,10 @@ class LinearProgram(Program):
 
     @cached_property
     def constant_value(self) -> float:
-        """Value of the best constant output; ``-inf`` where every output is forbidden to some."""
-        return float(self._constant_values.max())
+        """Value of the best constant output; ``-inf`` where every output is forbidden to some, or
+        where there are limits, which it may break.
+        """
+        return -math.inf if self.limits else float(self._constant_values.max())
 
     @cached_property
     def _constant_values(self) -> Array:
@@ -351,10 +376,10 @@ class LinearProgram(Program):
     def constant_kernel(self) -> Array:
         """The kernel that always reports the best single output, ``(n, M)``.
 
-        Raises :class:`SolverError` where every output is forbidden to some symbol.
+        Raises :class:`SolverError` where no output is known to be allowed for every symbol.
         """
         if self.constant_value == -math.inf:
-            raise SolverError(f"{self}: every output is forbidden to some symbol")
+            raise SolverError(f"{self}: no constant kernel is known to satisfy all that is asked")
         kernel = np.zeros(self.shape)
         kernel[:, int(np.argmax(self._constant_values))] = 1.0
         return kernel
@@ -426,7 +451,10 @@ class LinearProgram(Program):
 
     def __str__(self) -> str:
         n, m = self.shape
-        return f"{n} symbols × {m} outputs, {_asked(self)}"
+        zeros = 0 if self.forbidden is None else int(self.forbidden.sum())
+        more = f", {zeros} zeros" if zeros else ""
+        more += f", {len(self.limits)} limits" if self.limits else ""
+        return f"{n} symbols × {m} outputs, {_asked(self)}{more}"
 
 
 @dataclass(frozen=True)

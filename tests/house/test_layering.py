@@ -23,7 +23,7 @@ LAYERS = (
     ("prior",),
     ("mechanism",),
     ("privacy", "utility"),
-    ("published",),
+    ("requirement", "published"),
     ("solve", "certificate"),
     ("theory", "noise", "_audit"),
     ("storage",),

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import SolverError
 from ...privacy.sums import ConicRows
-from ..linear_program import compile_program
+from ..linear_program import SparseProgram, compile_program
 from ..method import EVERY_CONE, Candidate, Handles, Method, handles_general
 from ..program import LinearProgram
+
+Array = NDArray[np.float64]
 
 _USABLE = ("Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations")
 
@@ -28,62 +31,74 @@ class Clarabel(Method):
     tolerance: ClassVar[float] = 1e-9
 
     def solve(self, program: LinearProgram) -> Candidate:
-        """Minimise −cost·v with ``equal @ v = 1``, ``below @ v ≤ right``, cones and signs.
+        """The compiled program, at the tolerance of the method.
 
         Raises :class:`SolverError` when Clarabel stops without a solution.
         """
-        import clarabel
-        from scipy import sparse
-
         compiled = compile_program(program)
-        size, equalities = compiled.cost.size, compiled.equal.shape[0]
-        inequalities = compiled.below.shape[0]
-        # v ≥ 0, and −v ≥ 0 beside it where a variable is zero.
-        identity = sparse.eye_array(size).tocsr()
-        zeros = identity[compiled.is_zero]
-        signs = (
-            sparse.vstack([identity[compiled.is_signed], -zeros])
-            if zeros.shape[0]
-            else (identity[compiled.is_signed])
+        found, details = solve_cones(compiled, self.tolerance)
+        return Candidate(*compiled.invert(*found), "Clarabel", details)
+
+
+def solve_cones(
+    compiled: SparseProgram, tolerance: float
+) -> tuple[tuple[Array, Array, Array, list[Array], Array], dict[str, str]]:
+    """A compiled program on Clarabel: what :meth:`SparseProgram.invert` takes, and details.
+
+    Minimises −cost·v with ``equal @ v = 1``, ``below @ v ≤ right``, cones, limits and signs.
+    Raises :class:`SolverError` when it stops without a solution.
+    """
+    import clarabel
+    from scipy import sparse
+
+    size, equalities = compiled.cost.size, compiled.equal.shape[0]
+    signs = sparse.eye_array(size).tocsr()[compiled.is_signed]
+    same = np.flatnonzero(compiled.is_equation)
+    upper = np.setdiff1d(np.flatnonzero(np.isfinite(compiled.high)), same)
+    lower = np.setdiff1d(np.flatnonzero(np.isfinite(compiled.low)), same)
+    middle = (compiled.low[same] + compiled.high[same]) / 2
+    blocks = [
+        (compiled.equal, np.ones(equalities)),
+        (compiled.limits[same], middle),
+        (compiled.below, compiled.right),
+        (compiled.limits[upper], compiled.high[upper]),
+        (-compiled.limits[lower], -compiled.low[lower]),
+        (-signs, np.zeros(signs.shape[0])),
+        *((-c.matrix, np.zeros(c.matrix.shape[0])) for c in compiled.cones),
+    ]
+    ends = np.cumsum([0, *(len(right) for _, right in blocks)])
+    cones = [
+        clarabel.ZeroConeT(int(ends[2])),
+        clarabel.NonnegativeConeT(int(ends[6] - ends[2])),
+        *(cone for rows in compiled.cones for cone in _cones(rows)),
+    ]
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+    solution = clarabel.DefaultSolver(
+        sparse.csc_matrix((size, size)),
+        -compiled.cost,
+        sparse.csc_matrix(sparse.vstack([matrix for matrix, _ in blocks])),
+        np.concatenate([right for _, right in blocks]),
+        cones,
+        settings,
+    ).solve()
+    status = str(solution.status)
+    if status not in _USABLE:
+        raise SolverError(
+            f"Clarabel stopped with {status} on {compiled.program}; try another solver or other "
+            "levels"
         )
-        matrices = [compiled.equal, compiled.below, -signs, *(-c.matrix for c in compiled.cones)]
-        right = [np.ones(equalities), compiled.right, np.zeros(signs.shape[0])]
-        right += [np.zeros(c.matrix.shape[0]) for c in compiled.cones]
-        cones = [
-            clarabel.ZeroConeT(equalities),
-            clarabel.NonnegativeConeT(inequalities + signs.shape[0]),
-            *(cone for rows in compiled.cones for cone in _cones(rows)),
-        ]
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = self.tolerance
-        solution = clarabel.DefaultSolver(
-            sparse.csc_matrix((size, size)),
-            -compiled.cost,
-            sparse.csc_matrix(sparse.vstack(matrices)),
-            np.concatenate(right),
-            cones,
-            settings,
-        ).solve()
-        status = str(solution.status)
-        if status not in _USABLE:
-            raise SolverError(
-                f"Clarabel stopped with {status} on {program}; try another solver or other levels"
-            )
-        z = np.array(solution.z)
-        cone_duals, start = [], equalities + inequalities + signs.shape[0]
-        for rows in compiled.cones:
-            stop = start + rows.matrix.shape[0]
-            cone_duals.append(z[start:stop].reshape(-1, rows.dimension))
-            start = stop
-        kernel, duals = compiled.invert(
-            np.array(solution.x),
-            z[:equalities],
-            z[equalities : equalities + inequalities],
-            cone_duals,
-        )
-        details = {"iterations": str(solution.iterations), "status": status}
-        return Candidate(kernel, duals, "Clarabel", details)
+    z = np.split(np.array(solution.z), ends[1:-1])
+    limit_duals = np.zeros(len(compiled.low))
+    limit_duals[same] = z[1]
+    limit_duals[upper] += np.maximum(z[3], 0.0)
+    limit_duals[lower] -= np.maximum(z[4], 0.0)
+    cone_duals = [
+        part.reshape(-1, rows.dimension) for part, rows in zip(z[6:], compiled.cones, strict=True)
+    ]
+    details = {"iterations": str(solution.iterations), "status": status}
+    return (np.array(solution.x), z[0], z[2], cone_duals, limit_duals), details
 
 
 def _cones(rows: ConicRows) -> list[Any]:

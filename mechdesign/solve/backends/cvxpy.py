@@ -37,8 +37,22 @@ class Cvxpy(Method):
         if compiled.below.shape[0]:
             below = compiled.below @ point <= compiled.right
             constraints.append(below)
-        if compiled.is_zero.any():
-            constraints.append(point[np.flatnonzero(compiled.is_zero)] == 0)
+        ends = {
+            "same": compiled.is_equation,
+            "upper": np.isfinite(compiled.high) & ~compiled.is_equation,
+            "lower": np.isfinite(compiled.low) & ~compiled.is_equation,
+        }
+        asked = {}
+        for side, chosen in ends.items():
+            if chosen.any():
+                values = compiled.limits[chosen] @ point
+                low, high = compiled.low[chosen], compiled.high[chosen]
+                asked[side] = {
+                    "same": values == (low + high) / 2,
+                    "upper": values <= high,
+                    "lower": values >= low,
+                }[side]
+        constraints += asked.values()
         task = cvxpy.Problem(cvxpy.Maximize(compiled.cost @ point), constraints)
         try:
             with warnings.catch_warnings():
@@ -54,7 +68,13 @@ class Cvxpy(Method):
                 f"{self.solver} stopped with status {quote(task.status)}; try another solver"
             )
         rows = np.zeros(0) if below is None else np.asarray(below.dual_value)
-        kernel, duals = compiled.invert(np.asarray(point.value), np.asarray(equal.dual_value), rows)
+        limits = np.zeros(len(compiled.low))
+        for side, constraint in asked.items():
+            sign = -1.0 if side == "lower" else 1.0
+            limits[ends[side]] += sign * np.asarray(constraint.dual_value)
+        kernel, duals = compiled.invert(
+            np.asarray(point.value), np.asarray(equal.dual_value), rows, (), limits
+        )
         return Candidate(kernel, duals, f"cvxpy {self.solver}", {"status": str(task.status)})
 
 

@@ -150,25 +150,63 @@ def _lp(
 
 
 def highs_model(program: SparseProgram) -> Any:
-    """A compiled program as a HiGHS model: the equalities first, then the inequalities."""
-    return _lp(program.cost, *_rows(program), _least(program), _most(program))
+    """A compiled program as a HiGHS model: equalities, inequalities, limits."""
+    return _lp(program.cost, *_rows(program), _least(program), None)
 
 
 def _least(program: SparseProgram) -> Array | None:
     return None if program.is_signed.all() else np.where(program.is_signed, 0.0, -np.inf)
 
 
-def _most(program: SparseProgram) -> Array | None:
-    return np.where(program.is_zero, 0.0, np.inf) if program.is_zero.any() else None
-
-
 def _rows(program: SparseProgram) -> tuple[Any, Array, Array]:
     from scipy import sparse
 
     equalities, inequalities = program.equal.shape[0], program.below.shape[0]
-    lower = np.concatenate([np.ones(equalities), np.full(inequalities, -np.inf)])
-    upper = np.concatenate([np.ones(equalities), program.right])
-    return sparse.vstack([program.equal, program.below]).tocsc(), lower, upper
+    same = program.is_equation
+    middle = (program.low[same] + program.high[same]) / 2
+    low, high = program.low.copy(), program.high.copy()
+    low[same] = high[same] = middle
+    lower = np.concatenate([np.ones(equalities), np.full(inequalities, -np.inf), low])
+    upper = np.concatenate([np.ones(equalities), program.right, high])
+    return sparse.vstack([program.equal, program.below, program.limits]).tocsc(), lower, upper
+
+
+def solve_rows(
+    program: SparseProgram, order: Sequence[str] = ("simplex", "ipm")
+) -> tuple[tuple[Array, Array, Array, tuple[Array, ...], Array], str, dict[str, str]]:
+    """A compiled program without cones: what :meth:`SparseProgram.invert` takes, the algorithm
+    that found it, and details. At tolerance 1e-10, then at 1e-7.
+
+    Raises :class:`SolverError` when HiGHS stops without an optimum.
+    """
+    if program.cones:
+        raise SolverError(
+            f"HiGHS has no {program.cones[0].kind} cones for {program.program}; name them in the "
+            "attribute cones of the constraint on a sum that brings them"
+        )
+    rows, tried = _rows(program), []
+    for solver in order:
+        for tolerance in _TOLERANCES:
+            model = Model(tolerance)
+            model.load(program.cost, *rows, least=_least(program))
+            found = model.run(solver)
+            tried.append(f"{solver} at {tolerance:g}: {found.status}")
+            if found.point is None or found.duals is None:
+                continue
+            n = program.equal.shape[0]
+            ends = [n, n + program.below.shape[0]]
+            prices, duals, limits = np.split(found.duals, ends)
+            details = {"iterations": str(found.iterations), "tolerance": f"{tolerance:g}"}
+            return (found.point, prices, duals, (), limits), solver, details
+    why = (
+        "what is asked may be impossible, or its numbers"
+        if program.program.is_restricted
+        else "every such program has one, so its numbers"
+    )
+    raise SolverError(
+        f"HiGHS found no optimum for {program.program} ({'; '.join(tried)}); {why} are too extreme "
+        "for this solver: try another one with solver="
+    )
 
 
 class _Highs(Method):
@@ -179,33 +217,10 @@ class _Highs(Method):
     order: Sequence[str]
 
     def solve(self, program: LinearProgram) -> Candidate:
-        """At tolerance 1e-10, then at 1e-7.
-
-        Raises :class:`SolverError` when HiGHS stops without an optimum.
-        """
+        """The compiled program; raises :class:`SolverError` where HiGHS finds no optimum."""
         compiled = compile_program(program)
-        if compiled.cones:
-            raise SolverError(
-                f"HiGHS has no {compiled.cones[0].kind} cones for {program}; name them in the "
-                "attribute cones of the constraint on a sum that brings them"
-            )
-        rows, tried = _rows(compiled), []
-        for solver in self.order:
-            for tolerance in _TOLERANCES:
-                model = Model(tolerance)
-                model.load(compiled.cost, *rows, least=_least(compiled), most=_most(compiled))
-                found = model.run(solver)
-                tried.append(f"{solver} at {tolerance:g}: {found.status}")
-                if found.point is None or found.duals is None:
-                    continue
-                n = compiled.equal.shape[0]
-                kernel, duals = compiled.invert(found.point, found.duals[:n], found.duals[n:])
-                details = {"iterations": str(found.iterations), "tolerance": f"{tolerance:g}"}
-                return Candidate(kernel, duals, f"HiGHS {solver}", details)
-        raise SolverError(
-            f"HiGHS found no optimum for {program} ({'; '.join(tried)}); every such program has "
-            "one, so its numbers are too extreme for this solver: try another one with solver="
-        )
+        found, solver, details = solve_rows(compiled, self.order)
+        return Candidate(*compiled.invert(*found), f"HiGHS {solver}", details)
 
 
 class HighsSimplex(_Highs):

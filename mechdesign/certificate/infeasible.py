@@ -1,0 +1,247 @@
+"""Impossible, because: the proof that no kernel does what is asked, and what clashes.
+
+A program is asked with a zero objective and slack in its rows and limits, at the least total slack.
+Where that is positive the dual variables bound the zero objective below zero, by the same weak
+duality as any optimum (Farkas): no kernel can satisfy what is asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..errors import CertificateError, InfeasibleError, InputError, SolverError
+from ..exact import LARGEST_LEVEL
+from ..privacy.notion import PrivacyNotion
+from ..privacy.pointwise import LDP
+from ..requirement.base import Requirement
+from ..solve.linear_program import compile_program
+from ..solve.method import Duals
+from ..solve.problem import Problem, state_problem
+from ..solve.program import LinearProgram
+from ..utility.linear import Matrix
+from .bounds import upper_bound
+from .feasible import repair_required, solved
+
+Part = PrivacyNotion | Requirement
+
+# Slack below this proves nothing.
+_NOISE = 1e-9
+# Smallest levels are narrowed to this share of themselves, in fewer steps where kernels are large.
+_NARROW, _STEPS, _FEW_STEPS, _LARGE = 1e-7, 60, 10, 4000
+# Parts that are tried one by one for being superfluous.
+_MOST_PARTS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Infeasibility:
+    """The proof that no kernel satisfies what is asked.
+
+    Attributes
+    ----------
+    problem : what is asked, with a utility that is zero
+    duals : dual variables; with them no kernel has a utility above ``bound``
+    bound : below zero, where every kernel has the utility zero
+    """
+
+    problem: Problem
+    duals: Duals
+    bound: Fraction
+
+
+def check_possible(problem: Problem) -> None:
+    """Raise :class:`InfeasibleError` where zeros leave a symbol no output."""
+    program = problem.program
+    if isinstance(program, LinearProgram) and program.forbidden is not None:
+        if program.forbidden.all(axis=1).any():
+            check_feasible(problem)
+
+
+def check_feasible(problem: Problem) -> None:
+    """Raise :class:`InfeasibleError` where it can be proved that no kernel does what is asked."""
+    program = problem.program
+    if not isinstance(program, LinearProgram) or not problem.requirements:
+        return
+    proof = prove_infeasible(problem)
+    if proof is None:
+        return
+    clash = _clash(problem)
+    levels = _levels(problem, [part for part in clash if isinstance(part, PrivacyNotion)])
+    proof = prove_infeasible(_restated(problem, clash)) or proof
+    names = tuple(str(part) for part in clash)
+    parts = [f"no kernel satisfies {' and '.join(names)} together"]
+    for notion, level in levels.items():
+        if level < math.inf:
+            parts.append(f"in place of {notion} a level of {level:.9g} is the smallest that does")
+        else:
+            parts.append(f"in place of {notion} no finite level does")
+    raise InfeasibleError(
+        "; ".join(parts) + f" (proved: a utility of zero is at most {float(proof.bound):.3g})",
+        names,
+        proof,
+        levels,
+    )
+
+
+def prove_infeasible(problem: Problem) -> Infeasibility | None:
+    """The proof that no kernel does what is asked; ``None`` where none is found."""
+    problem = _zero(problem)
+    program = problem.program
+    assert isinstance(program, LinearProgram)
+    if program.unexpressed:
+        return None
+    duals = Duals()
+    if program.forbidden is None or not program.forbidden.all(axis=1).any():
+        found = _least_slack(program)
+        if found is None:
+            return None
+        duals = found
+    bound, _ = upper_bound(program, duals)
+    return Infeasibility(problem, duals, bound) if bound < 0 else None
+
+
+def _zero(problem: Problem) -> Problem:
+    """The problem with a utility of zero."""
+    program = problem.program
+    assert isinstance(program, LinearProgram)
+    n, m = len(problem.prior), len(problem.outputs)
+    bare = replace(program, gains=np.zeros(program.shape))
+    return replace(problem, utility=Matrix(np.zeros((n, m)), problem.outputs), program=bare)
+
+
+def _least_slack(program: LinearProgram) -> Duals | None:
+    """Dual variables of the least total slack; ``None`` where there is hardly any, or no answer."""
+    from scipy import sparse
+
+    compiled = compile_program(program)
+    n, limits, size = compiled.equal.shape[0], len(compiled.low), compiled.cost.size
+    upper = sparse.hstack([-sparse.eye_array(limits), sparse.eye_array(limits)])
+    new = n + 2 * limits
+    asked = compiled.extended(
+        np.concatenate([np.zeros(size), -np.ones(new)]),
+        new,
+        equal=sparse.hstack([sparse.eye_array(n), sparse.csr_array((n, 2 * limits))]),
+        limits=sparse.hstack([sparse.csr_array((limits, n)), upper]),
+    )
+    try:
+        point, *rest = solved(asked)
+    except SolverError:
+        return None  # nothing is proved
+    if float(np.maximum(point[size:], 0).sum()) <= _NOISE:
+        return None
+    return asked.invert(point, *rest)[1]
+
+
+def _restated(problem: Problem, parts: Sequence[Part]) -> Problem:
+    """The problem with some of what is asked alone."""
+    notions = [part for part in parts if isinstance(part, PrivacyNotion)]
+    requirements = [part for part in parts if isinstance(part, Requirement)]
+    utility = Matrix(np.zeros((len(problem.prior), len(problem.outputs))), problem.outputs)
+    return state_problem(
+        problem.prior, utility, notions or LDP(math.inf), problem.outputs, None, requirements
+    )
+
+
+def _is_impossible(problem: Problem, parts: Sequence[Part]) -> bool:
+    return prove_infeasible(_restated(problem, parts)) is not None
+
+
+def _clash(problem: Problem) -> list[Part]:
+    """Parts that cannot hold together, none of which can be left out as far as can be proved."""
+    kept: list[Part] = [*problem.notions, *problem.requirements]
+    if len(kept) > _MOST_PARTS:
+        kept = _halved(problem, kept)
+    for part in list(kept):
+        fewer = [other for other in kept if other is not part]
+        if _is_impossible(problem, fewer):
+            kept = fewer
+    return kept
+
+
+def _halved(problem: Problem, parts: list[Part]) -> list[Part]:
+    """Fewer parts that still clash: chunks are left out as long as that is possible."""
+    size = len(parts) // 2
+    while size > 1:
+        for start in range(0, len(parts), size):
+            fewer = parts[:start] + parts[start + size :]
+            if len(fewer) < len(parts) and _is_impossible(problem, fewer):
+                parts = fewer
+                break
+        else:
+            size //= 2
+    return parts
+
+
+def _levels(problem: Problem, notions: Sequence[PrivacyNotion]) -> dict[str, float]:
+    """For each notion with one level the smallest at which everything else is possible."""
+    found = {}
+    for notion in notions:
+        if len(notion.level_fields) == 1:
+            level = _smallest_level(problem, notion)
+            if level is not None:
+                found[str(notion)] = level
+    return found
+
+
+def _smallest_level(problem: Problem, notion: PrivacyNotion) -> float | None:
+    """The smallest level of a notion at which the rest is possible, ``inf`` for none.
+
+    Proved impossible just below, and possible at it by a kernel that passed every exact check.
+    ``None`` where that is not decided.
+    """
+    others = [p for p in (*problem.notions, *problem.requirements) if p is not notion]
+    field = notion.level_fields[0]
+
+    def at(level: float) -> Problem | None:
+        try:
+            changed = replace(notion, **{field: level})  # type: ignore[type-var]
+            return _restated(problem, [changed, *others])
+        except InputError:
+            return None
+
+    low, high = notion.levels[0], max(2 * notion.levels[0], 0.5)
+    while True:
+        asked = at(min(high, float(LARGEST_LEVEL)))
+        if asked is None:
+            return None
+        if prove_infeasible(asked) is None:
+            break
+        if high >= LARGEST_LEVEL:
+            return math.inf
+        low, high = high, 2 * high
+    high = min(high, float(LARGEST_LEVEL))
+    assert isinstance(problem.program, LinearProgram)
+    large = math.prod(problem.program.shape) > _LARGE
+    for _ in range(_FEW_STEPS if large else _STEPS):
+        if high - low <= _NARROW * high:
+            break
+        middle = (low + high) / 2
+        asked = at(middle)
+        if asked is None:
+            return None
+        if prove_infeasible(asked) is None:
+            high = middle
+        else:
+            low = middle
+    for _ in range(8):
+        asked = at(high)
+        if asked is not None and _is_possible(asked):
+            return high
+        high += 4 * max(high - low, _NARROW * high)
+    return None
+
+
+def _is_possible(problem: Problem) -> bool:
+    """Whether a kernel was found that satisfies everything exactly."""
+    program: Any = problem.program
+    try:
+        point = solved(compile_program(program))[0]
+        repair_required(program, compile_program(program).kernel(point))
+    except (SolverError, CertificateError):
+        return False
+    return True

@@ -1,0 +1,41 @@
+"""What else must hold? Requirements on the kernel beside privacy: zeros, floors, costs, marginals.
+
+In: a prior and the labels of the outputs.
+Out: forbidden entries and linear limits on the kernel for the program, and an exact check of a
+kernel that shares nothing with them.
+"""
+
+from .averages import Cost, EqualError, Invariant, OutputShare, Unbiased
+from .base import (
+    REQUIREMENTS,
+    Limit,
+    Requirement,
+    RequirementCheck,
+    as_requirements,
+    requirement_fields,
+)
+from .entries import Diagonal, Entry, Pattern, Within
+from .order import Monotone, Symmetric
+from .own import EveryOutput, Rows
+
+__all__ = [
+    "REQUIREMENTS",
+    "Cost",
+    "Diagonal",
+    "Entry",
+    "EqualError",
+    "EveryOutput",
+    "Invariant",
+    "Limit",
+    "Monotone",
+    "OutputShare",
+    "Pattern",
+    "Requirement",
+    "RequirementCheck",
+    "Rows",
+    "Symmetric",
+    "Unbiased",
+    "Within",
+    "as_requirements",
+    "requirement_fields",
+]

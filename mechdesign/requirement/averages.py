@@ -1,0 +1,313 @@
+"""Requirements on averages: costs, marginals, shares of outputs, errors of groups, unbiasedness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ..errors import RequirementError, quote
+from ..labels import Label
+from ..mechanism import Mechanism
+from ..prior import Prior
+from .base import (
+    TOLERANCE,
+    Limit,
+    Requirement,
+    checked_tolerance,
+    finite,
+    fitting,
+    largest,
+    place_of,
+    rows_of_numbers,
+    share,
+)
+
+
+def _masses(prior: Prior) -> tuple[Fraction, ...]:
+    return tuple(prior.mass(x) for x in range(len(prior)))
+
+
+@dataclass(frozen=True)
+class Cost(Requirement):
+    """E[c(X, Y)] ≤ limit, or E[c(x, Y) | x] ≤ limit for every symbol x."""
+
+    costs: tuple[tuple[float, ...], ...]
+    limit: float
+    each: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", rows_of_numbers(self.costs, "cost"))
+        object.__setattr__(self, "limit", finite(self.limit, "limit of a cost"))
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One, or one for each symbol."""
+        costs, most = fitting(self.costs, prior, outputs, "cost"), Fraction(self.limit)
+        n, m = costs.shape
+        if self.each:
+            columns = np.arange(m)
+            for x, row in enumerate(costs):
+                label = f"cost of {prior.labels[x]} at most {self.limit:.12g}"
+                yield Limit(np.full(m, x), columns, row, None, most, label)
+            return
+        x, y = np.divmod(np.arange(n * m), m)
+        label = f"expected cost at most {self.limit:.12g}"
+        yield Limit(x, y, costs.ravel(), None, most, label, _masses(prior))
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """Of the expected cost, or of the symbol that costs most."""
+        found = [
+            sum(
+                (int(w) * Fraction(c) for w, c in zip(row, costs, strict=True) if w),
+                Fraction(0),
+            )
+            / (1 << mechanism.bits)
+            for row, costs in zip(mechanism.weights, self.costs, strict=True)
+        ]
+        most = Fraction(self.limit)
+        if self.each:
+            names = (f"cost of {label}" for label in mechanism.inputs)
+            return largest((c - most, name) for c, name in zip(found, names, strict=True))
+        mean = sum((prior.mass(x) * c for x, c in enumerate(found)), Fraction(0))
+        return mean - most, "expected cost"
+
+    @property
+    def description(self) -> str:
+        """The limit."""
+        kind = "the expected cost of every symbol" if self.each else "the expected cost"
+        return f"{kind} is at most {self.limit:.12g}"
+
+
+@dataclass(frozen=True)
+class Invariant(Requirement):
+    """pᵀK = p: every output is as frequent as the symbol of its label, within a tolerance."""
+
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        checked_tolerance(self.tolerance, "tolerance of invariance")
+
+    @property
+    def _room(self) -> Fraction:
+        return Fraction(TOLERANCE if self.tolerance is None else self.tolerance)
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One for each output; those without a symbol never occur."""
+        mass = dict(zip(prior.labels, _masses(prior), strict=True))
+        if not set(outputs) >= {label for label, share in mass.items() if share}:
+            raise RequirementError(
+                "invariant marginals",
+                expected="an output for every symbol",
+                got=f"outputs {quote(list(outputs))}",
+                remedy="leave outputs= out, or add the labels that lack",
+            )
+        n = len(prior)
+        for y, label in enumerate(outputs):
+            share = mass.get(label, Fraction(0))
+            low, high = share - self._room, share + self._room
+            if not share:
+                low, high = Fraction(0), Fraction(0)
+            name = f"P(Y = {label}) equal to P(X = {label})"
+            ones = np.ones(n)
+            yield Limit(np.arange(n), np.full(n, y), ones, low, high, name, _masses(prior))
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """Of the output whose frequency is off most."""
+        total = prior.total << mechanism.bits
+        found = []
+        for y, label in enumerate(mechanism.outputs):
+            got = sum(
+                int(w) * mass
+                for w, mass in zip(mechanism.weights[:, y], prior.weights, strict=True)
+            )
+            asked = prior.mass(prior.index(label)) if label in prior.labels else Fraction(0)
+            room = self._room if asked else 0
+            found.append((abs(Fraction(got, total) - asked) - room, f"P(Y = {label})"))
+        return largest(found)
+
+    @property
+    def description(self) -> str:
+        """With the tolerance."""
+        return f"the marginal is kept: pᵀK = p within {float(self._room):g}"
+
+
+@dataclass(frozen=True)
+class OutputShare(Requirement):
+    """low ≤ P(Y = y) ≤ high."""
+
+    y: Label
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        finite(self.low, "share of an output", 0.0, 1.0)
+        finite(self.high, "share of an output", 0.0, 1.0)
+        if self.low > self.high:
+            raise RequirementError(
+                "share of an output",
+                expected="low no larger than high",
+                got=f"{self.low:g} and {self.high:g}",
+                remedy="swap them",
+            )
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One."""
+        n, y = len(prior), place_of(self.y, outputs, str(self), "an output")
+        low = Fraction(self.low) if self.low > 0 else None
+        high = Fraction(self.high) if self.high < 1 else None
+        columns = np.full(n, y)
+        label = self.description
+        yield Limit(np.arange(n), columns, np.ones(n), low, high, label, _masses(prior))
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """Of the share."""
+        y = place_of(self.y, mechanism.outputs, str(self), "an output")
+        found = sum(
+            (prior.mass(x) * share(w, mechanism) for x, w in enumerate(mechanism.weights[:, y])),
+            Fraction(0),
+        )
+        return max(Fraction(self.low) - found, found - Fraction(self.high)), f"P(Y = {self.y})"
+
+    @property
+    def description(self) -> str:
+        """The output and the ends."""
+        return f"{self.low:.12g} ≤ P(Y = {quote(self.y)}) ≤ {self.high:.12g}"
+
+
+@dataclass(frozen=True)
+class EqualError(Requirement):
+    """|P(Y ≠ X | group) − P(Y ≠ X | other group)| ≤ tolerance for every pair of groups.
+
+    With ``costs`` the mean cost takes the place of the error.
+    """
+
+    groups: tuple[tuple[Label, ...], ...]
+    tolerance: float
+    costs: tuple[tuple[float, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        finite(self.tolerance, "tolerance between groups", 0.0)
+        checked_tolerance(self.tolerance, "tolerance between groups")
+        if len(self.groups) < 2 or not all(self.groups):
+            raise RequirementError(
+                "groups",
+                expected="at least two groups of symbols, none of them empty",
+                got=quote(self.groups),
+                remedy="list the symbols of each group, as in [['a', 'b'], ['c']]",
+            )
+        if self.costs is not None:
+            object.__setattr__(self, "costs", rows_of_numbers(self.costs, "cost"))
+
+    def _weights(self, prior: Prior) -> list[dict[int, Fraction]]:
+        found = []
+        for group in self.groups:
+            places = {place_of(x, prior.labels, "groups", "an input symbol") for x in group}
+            total = sum((prior.mass(x) for x in places), Fraction(0))
+            if not total:
+                raise RequirementError(
+                    "groups",
+                    expected="groups of positive mass",
+                    got=f"zero for {quote(list(group))}",
+                    remedy="leave the group out",
+                )
+            found.append({x: prior.mass(x) / total for x in places})
+        return found
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One for each pair of groups."""
+        n, m = len(prior), len(outputs)
+        if self.costs is not None:
+            costs = fitting(self.costs, prior, outputs, "cost")
+        else:
+            costs = np.array([[float(x != y) for y in outputs] for x in prior.labels])
+        weights, room = self._weights(prior), Fraction(self.tolerance)
+        x, y = np.divmod(np.arange(n * m), m)
+        for i, first in enumerate(weights):
+            for j in range(i):
+                second = weights[j]
+                scales = tuple(first.get(k, Fraction(0)) - second.get(k, 0) for k in range(n))
+                label = f"error of group {i + 1} as that of group {j + 1}"
+                yield Limit(x, y, costs.ravel(), -room, room, label, scales).without_zeros()
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """Of the two groups that differ most."""
+        errors = []
+        for group in self._weights(prior):
+            error = Fraction(0)
+            for x, mass in group.items():
+                for y, label in enumerate(mechanism.outputs):
+                    given = self.costs[x][y] if self.costs is not None else None
+                    cost = Fraction(label != prior.labels[x]) if given is None else Fraction(given)
+                    error += mass * cost * share(mechanism.weights[x, y], mechanism)
+            errors.append(error)
+        most, least = errors.index(max(errors)), errors.index(min(errors))
+        where = f"groups {most + 1} and {least + 1}"
+        return errors[most] - errors[least] - Fraction(self.tolerance), where
+
+    @property
+    def description(self) -> str:
+        """The number of groups and the tolerance."""
+        kind = "errors" if self.costs is None else "mean costs"
+        return f"the {kind} of {len(self.groups)} groups differ by at most {self.tolerance:g}"
+
+
+@dataclass(frozen=True)
+class Unbiased(Requirement):
+    """E[value(Y) | x] = value(x) for every symbol, within a tolerance.
+
+    ``values`` holds (label, value) of every symbol and output.
+    """
+
+    values: tuple[tuple[Label, float], ...]
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        checked_tolerance(self.tolerance, "tolerance of unbiasedness")
+        for part in self.values:
+            finite(part[1], f"value of {quote(part[0])}")
+
+    @property
+    def _room(self) -> Fraction:
+        if self.tolerance is not None:
+            return Fraction(self.tolerance)
+        return Fraction(TOLERANCE * max(1.0, *(abs(value) for _, value in self.values)))
+
+    def _value(self, label: Label) -> float:
+        known = dict(self.values)
+        if label not in known:
+            raise RequirementError(
+                "unbiased",
+                expected="a value for every symbol and output",
+                got=f"none for {quote(label)}",
+                remedy="pass a dict of labels to values",
+            )
+        return known[label]
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One for each symbol."""
+        values, m = np.array([self._value(y) for y in outputs]), len(outputs)
+        for x, label in enumerate(prior.labels):
+            goal = Fraction(self._value(label))
+            name = f"mean report of {label} equal to {float(goal):.12g}"
+            low, high = goal - self._room, goal + self._room
+            yield Limit(np.full(m, x), np.arange(m), values, low, high, name)
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """Of the symbol whose mean report is off most."""
+        known = {label: Fraction(value) for label, value in self.values}
+        found = []
+        for label, row in zip(mechanism.inputs, mechanism.weights, strict=True):
+            mean = sum(
+                (int(w) * known[y] for w, y in zip(row, mechanism.outputs, strict=True)),
+                Fraction(0),
+            )
+            off = abs(mean / (1 << mechanism.bits) - known[label])
+            found.append((off - self._room, f"mean report of {label}"))
+        return largest(found)
+
+    @property
+    def description(self) -> str:
+        """With the tolerance."""
+        return f"E[value(Y) | x] = value(x) for every symbol, within {float(self._room):g}"

@@ -1,0 +1,328 @@
+"""What every requirement has: limits for the program, an exact check, a description; the registry.
+
+A limit is low ≤ Σ_x s_x Σ_y a_xy K_xy ≤ high over the entries of a kernel K, with floats a and
+rational s, so that it is evaluated exactly on the integer weights that the sampler uses.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RequirementError, quote
+from ..exact import Verdict, float_at_least
+from ..labels import Label
+from ..mechanism import Mechanism
+from ..prior import Prior
+from ..privacy.constraint import Bound
+from ..registry import register as register_class
+
+Array = NDArray[np.float64]
+
+REQUIREMENTS: dict[str, type[Requirement]] = {}
+#: How far an equation may be off where nothing is said, as a share of its largest coefficient:
+#: weights over 2**53 hold few equations exactly.
+TOLERANCE = 1e-12
+#: The least tolerance that rounding to weights over 2**53 can keep.
+LEAST_TOLERANCE = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """low ≤ Σ_i s_i a_i K[x_i, y_i] ≤ high.
+
+    Attributes
+    ----------
+    symbols, outputs : ``(E,)`` positions x_i and y_i of its entries
+    values : ``(E,)`` floats a_i
+    low, high : exact ends; ``None`` asks nothing
+    label : what it stands for
+    scales : s of every symbol of the prior, one where left out
+    """
+
+    symbols: NDArray[np.intp]
+    outputs: NDArray[np.intp]
+    values: Array
+    low: Fraction | None
+    high: Fraction | None
+    label: str
+    scales: tuple[Fraction, ...] | None = None
+
+    @property
+    def coefficients(self) -> Array:
+        """s_i a_i in floats, ``(E,)``."""
+        if self.scales is None:
+            return self.values
+        scales = np.array([float(s) for s in self.scales])
+        found: Array = scales[self.symbols] * self.values
+        return found
+
+    def exactly(self, weights: NDArray[Any], bits: int) -> Fraction:
+        """Σ_i s_i a_i K_i for integer weights over ``2**bits``, exactly."""
+        totals: dict[int, Fraction | int] = {}
+        taken = weights[self.symbols, self.outputs].tolist()
+        for x, value, weight in zip(
+            self.symbols.tolist(), self.values.tolist(), taken, strict=True
+        ):
+            if weight:
+                totals[x] = totals.get(x, 0) + int(weight) * Fraction(value)
+        if self.scales is not None:
+            totals = {x: self.scales[x] * total for x, total in totals.items()}
+        return sum(totals.values(), Fraction(0)) / (1 << bits)
+
+    def is_kept(self, weights: NDArray[Any], bits: int) -> bool:
+        """Whether integer weights over ``2**bits`` satisfy it, exactly."""
+        value = self.exactly(weights, bits)
+        return not (
+            (self.low is not None and value < self.low)
+            or (self.high is not None and value > self.high)
+        )
+
+    @property
+    def forbids(self) -> bool:
+        """Whether it leaves its entries no value but zero."""
+        negative = self.scales is not None and any(s < 0 for s in self.scales)
+        if negative or not len(self.values):
+            return False
+        if self.high == 0 and bool((self.values >= 0).all()):
+            return True
+        return self.low == 0 and bool((self.values <= 0).all())
+
+    def without_zeros(self) -> Limit:
+        """The limit without the entries whose coefficient is zero."""
+        kept = self.values != 0
+        if self.scales is not None:
+            kept &= np.array([s != 0 for s in self.scales])[self.symbols]
+        if kept.all():
+            return self
+        where = np.flatnonzero(kept)
+        return Limit(
+            self.symbols[where],
+            self.outputs[where],
+            self.values[where],
+            self.low,
+            self.high,
+            self.label,
+            self.scales,
+        )
+
+    def on(self, symbols: NDArray[np.intp], size: int) -> Limit:
+        """The limit over some of the symbols, which hold all its entries."""
+        place = np.full(size, -1)
+        place[symbols] = np.arange(len(symbols))
+        scales = None if self.scales is None else tuple(self.scales[x] for x in symbols)
+        return Limit(
+            place[self.symbols], self.outputs, self.values, self.low, self.high, self.label, scales
+        )
+
+
+@dataclass(frozen=True)
+class RequirementCheck:
+    """The exact verdict on one requirement.
+
+    Attributes
+    ----------
+    requirement : what was checked
+    verdict : yes or no
+    excess : by how much the kernel breaks it where it does so most, at most 0 where it does not;
+        in the units of the requirement, rounded up
+    evidence : where that is
+    """
+
+    requirement: Requirement
+    verdict: Verdict
+    excess: float
+    evidence: str
+
+
+class Requirement(ABC):
+    """Something a kernel must satisfy beside privacy.
+
+    Subclasses are frozen dataclasses of numbers, labels, text and tuples of these, which stand in
+    files as they are. They give :meth:`limits` for the program and :meth:`excess` for the check,
+    written so that they share nothing. Subclassing registers the requirement under its class name,
+    so that files can name it; pass ``register=False`` as a class keyword to keep a class out.
+    """
+
+    #: Whether it is asked of every outcome alike, through :meth:`bounds`, so that the outputs need
+    #: no names: sub-convex utilities can be designed with such a requirement.
+    is_local: ClassVar[bool] = False
+
+    def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if register:
+            register_class(cls, REQUIREMENTS, "requirement", RequirementError)
+
+    @abstractmethod
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterable[Limit]:
+        """Limits on the entries of a kernel from the prior's symbols to the outputs.
+
+        Raises :class:`RequirementError` where it does not fit them.
+        """
+
+    @abstractmethod
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """By how much a kernel breaks it at most, exactly, and where; at most 0 where it holds."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """What it asks, in one line of words."""
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """What it asks of the column of every outcome, for those that are asked alike."""
+        return []
+
+    def check(self, mechanism: Mechanism, prior: Prior) -> RequirementCheck:
+        """The exact verdict on a kernel."""
+        excess, where = self.excess(mechanism, prior)
+        verdict = Verdict.YES if excess <= 0 else Verdict.NO
+        return RequirementCheck(self, verdict, float_at_least(excess), where)
+
+    def __str__(self) -> str:
+        return self.description
+
+
+def requirement_fields(requirement: Requirement) -> dict[str, Any]:
+    """The dataclass fields of a requirement, by name; none for a class that is no dataclass."""
+    if not is_dataclass(requirement):
+        return {}
+    return {f.name: getattr(requirement, f.name) for f in fields(requirement) if f.init}
+
+
+def as_requirements(given: Any) -> tuple[Requirement, ...]:
+    """One requirement or a list of them, as a tuple without repetitions.
+
+    Raises :class:`RequirementError` for anything else.
+    """
+    if given is None:
+        return ()
+    if isinstance(given, Requirement):
+        return (given,)
+    found = [given] if isinstance(given, (str, bytes, type)) else given
+    try:
+        found = list(found)
+    except TypeError:
+        found = [given]
+    for part in found:
+        if not isinstance(part, Requirement):
+            got = f"the class {part.__name__}" if isinstance(part, type) else quote(part)
+            raise RequirementError(
+                "subject_to",
+                expected="requirements such as md.require.zero('a', 'b')",
+                got=got,
+                remedy="see md.require; md.require.rows takes any linear constraint",
+            )
+    return tuple(dict.fromkeys(found))
+
+
+# What subclasses check their parameters with.
+
+
+def finite(value: Any, subject: str, least: float = -math.inf, most: float = math.inf) -> float:
+    """A finite float from ``least`` to ``most``; raises :class:`RequirementError`."""
+    try:
+        number = math.nan if isinstance(value, (bool, str)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not (math.isfinite(number) and least <= number <= most):
+        ends = f"from {least:g} to {most:g}" if math.isfinite(least + most) else "that is finite"
+        if math.isfinite(least) and not math.isfinite(most):
+            ends = f"of at least {least:g}"
+        raise RequirementError(
+            subject, expected=f"a number {ends}", got=quote(value), remedy="correct the number"
+        )
+    return number
+
+
+def checked_tolerance(value: Any, subject: str) -> float | None:
+    """A tolerance that weights over 2**53 can keep, or ``None``."""
+    if value is None:
+        return None
+    number = finite(value, subject, 0.0)
+    if number < LEAST_TOLERANCE:
+        raise RequirementError(
+            subject,
+            expected=f"at least {LEAST_TOLERANCE:g}, as weights over 2**53 hold few equations "
+            "exactly",
+            got=quote(value),
+            remedy=f"leave it out for {TOLERANCE:g}",
+        )
+    return number
+
+
+def rows_of_numbers(value: Any, subject: str) -> tuple[tuple[float, ...], ...]:
+    """A matrix as a tuple of rows of finite floats."""
+    try:
+        if np.iscomplexobj(value):
+            raise TypeError
+        matrix = np.array(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        matrix = np.zeros(0)
+    if matrix.ndim != 2 or 0 in matrix.shape or not np.isfinite(matrix).all():
+        raise RequirementError(
+            subject,
+            expected="a matrix of finite numbers, one row for each symbol",
+            got=quote(value),
+            remedy="give rows of equal length that hold numbers only",
+        )
+    return tuple(map(tuple, matrix.tolist()))
+
+
+def fitting(
+    matrix: tuple[tuple[float, ...], ...], prior: Prior, outputs: Sequence[Label], subject: str
+) -> Array:
+    """A matrix as an array, of the shape of a kernel."""
+    found = np.array(matrix)
+    if found.shape != (len(prior), len(outputs)):
+        raise RequirementError(
+            subject,
+            expected=f"shape {(len(prior), len(outputs))} (inputs × outputs)",
+            got=f"{found.shape}",
+            remedy="one row per input symbol, one column per output",
+        )
+    return found
+
+
+def place_of(label: Label, labels: Sequence[Label], subject: str, kind: str) -> int:
+    """The position of a label."""
+    for i, known in enumerate(labels):
+        if known == label and isinstance(known, bool) == isinstance(label, bool):
+            return i
+    raise RequirementError(
+        subject,
+        expected=f"{kind} of the design, such as {quote(labels[0])}",
+        got=quote(label),
+        remedy="write the label as it stands in the prior (text and numbers differ)",
+    )
+
+
+def same_places(prior: Prior, outputs: Sequence[Label]) -> list[tuple[int, int]]:
+    """Positions (x, y) of the symbols and outputs that bear the same label."""
+    place = {label: y for y, label in enumerate(outputs)}
+    return [(x, place[label]) for x, label in enumerate(prior.labels) if label in place]
+
+
+def entries(
+    places: Sequence[tuple[int, int]], values: Sequence[float]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    """Positions and values as the arrays of a :class:`Limit`."""
+    where = np.array(places, dtype=np.intp).reshape(-1, 2)
+    return where[:, 0], where[:, 1], np.asarray(values, dtype=float)
+
+
+def share(count: Any, mechanism: Mechanism) -> Fraction:
+    """An integer weight of a mechanism as a probability."""
+    return Fraction(int(count), 1 << mechanism.bits)
+
+
+def largest(found: Iterable[tuple[Fraction, str]]) -> tuple[Fraction, str]:
+    """The largest excess and where it is; no excess where nothing is asked."""
+    return max(found, key=lambda pair: pair[0], default=(Fraction(0), "nothing is asked"))

@@ -1,0 +1,274 @@
+"""Requirements on single entries: zeros, floors and ceilings, diagonals, patterns, distances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ..errors import RequirementError, quote
+from ..labels import Label
+from ..mechanism import Mechanism
+from ..prior import Prior
+from .base import (
+    Limit,
+    Requirement,
+    entries,
+    finite,
+    fitting,
+    largest,
+    place_of,
+    rows_of_numbers,
+    same_places,
+    share,
+)
+
+# Marks, where a label may stand, every symbol or output; no label is an empty tuple.
+EVERY: tuple[()] = ()
+
+
+def _ends(low: float | None, high: float | None, subject: str) -> None:
+    for value in (low, high):
+        if value is not None:
+            finite(value, subject, 0.0, 1.0)
+    if low is None and high is None:
+        raise RequirementError(
+            subject, expected="at_least, at_most or both", got="neither", remedy="give one"
+        )
+    if low is not None and high is not None and low > high:
+        raise RequirementError(
+            subject,
+            expected="at_least no larger than at_most",
+            got=f"{low:g} and {high:g}",
+            remedy="swap them",
+        )
+
+
+def _between(low: float | None, high: float | None) -> str:
+    if low == high:
+        return f"equal to {low:.12g}"
+    parts = [f"at least {low:.12g}"] if low is not None else []
+    if high is not None:
+        parts.append(f"at most {high:.12g}")
+    return " and ".join(parts)
+
+
+def _outside(value: Fraction, low: float | None, high: float | None) -> Fraction:
+    """How far a value lies outside two ends; at most 0 where it does not."""
+    found = [Fraction(low) - value] if low is not None else []
+    if high is not None:
+        found.append(value - Fraction(high))
+    return max(found)
+
+
+def _rational(value: float | None) -> Fraction | None:
+    return None if value is None else Fraction(value)
+
+
+@dataclass(frozen=True)
+class Entry(Requirement):
+    """low ≤ P(y | x) ≤ high for a symbol and an output, or for every one of either."""
+
+    x: Label
+    y: Label
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        _ends(self.low, self.high, "limits of an entry")
+
+    def _places(self, inputs: Sequence[Label], outputs: Sequence[Label]) -> list[tuple[int, int]]:
+        subject = str(self)
+        rows = (
+            range(len(inputs))
+            if self.x == EVERY
+            else [place_of(self.x, inputs, subject, "an input symbol")]
+        )
+        columns = (
+            range(len(outputs))
+            if self.y == EVERY
+            else [place_of(self.y, outputs, subject, "an output")]
+        )
+        return [(x, y) for x in rows for y in columns]
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One for each entry."""
+        low = _rational(self.low or None)
+        for x, y in self._places(prior.labels, outputs):
+            label = f"P({outputs[y]} | {prior.labels[x]}) {_between(self.low, self.high)}"
+            yield Limit(*entries([(x, y)], [1.0]), low, _rational(self.high), label)
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """Of the entry that breaks it most."""
+        return largest(
+            (
+                _outside(share(mechanism.weights[x, y], mechanism), self.low, self.high),
+                f"P({mechanism.outputs[y]} | {mechanism.inputs[x]})",
+            )
+            for x, y in self._places(mechanism.inputs, mechanism.outputs)
+        )
+
+    @property
+    def description(self) -> str:
+        """The entry and its ends."""
+        x = "every symbol" if self.x == EVERY else quote(self.x)
+        y = "every output" if self.y == EVERY else quote(self.y)
+        if self.high == 0:
+            return f"{x} is never reported as {y}"
+        return f"P({y} | {x}) {_between(self.low, self.high)}"
+
+
+@dataclass(frozen=True)
+class Diagonal(Requirement):
+    """low_x ≤ P(x | x) ≤ high_x: how often the symbols are reported as they are.
+
+    ``limits_of`` holds (symbol, low, high); the symbol :data:`EVERY` stands for all of them.
+    """
+
+    limits_of: tuple[tuple[Label, float | None, float | None], ...]
+
+    def __post_init__(self) -> None:
+        for part in self.limits_of:
+            _ends(part[1], part[2], "limits of the diagonal")
+
+    def _places(
+        self, inputs: Sequence[Label], outputs: Sequence[Label]
+    ) -> Iterator[tuple[int, int, float | None, float | None]]:
+        place = {label: y for y, label in enumerate(outputs)}
+        for label, low, high in self.limits_of:
+            if label == EVERY:
+                yield from (
+                    (x, place[known], low, high) for x, known in enumerate(inputs) if known in place
+                )
+            else:
+                x = place_of(label, inputs, str(self), "an input symbol")
+                yield x, place_of(label, outputs, str(self), "an output"), low, high
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One for each symbol."""
+        if not same_places(prior, outputs):
+            raise RequirementError(
+                "diagonal",
+                expected="outputs that bear the labels of symbols",
+                got="none that do",
+                remedy="use md.require.at_least(x, y, value) for single entries",
+            )
+        for x, y, low, high in self._places(prior.labels, outputs):
+            label = f"P({outputs[y]} | {prior.labels[x]}) {_between(low, high)}"
+            yield Limit(*entries([(x, y)], [1.0]), _rational(low or None), _rational(high), label)
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """Of the symbol that breaks it most."""
+        return largest(
+            (
+                _outside(share(mechanism.weights[x, y], mechanism), low, high),
+                f"P({mechanism.outputs[y]} | {mechanism.inputs[x]})",
+            )
+            for x, y, low, high in self._places(mechanism.inputs, mechanism.outputs)
+        )
+
+    @property
+    def description(self) -> str:
+        """Ends of the first few symbols."""
+        parts = [
+            f"{'every symbol' if label == EVERY else quote(label)} is reported as itself with "
+            f"probability {_between(low, high)}"
+            for label, low, high in self.limits_of[:3]
+        ]
+        more = len(self.limits_of) - 3
+        return "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
+
+
+@dataclass(frozen=True)
+class Pattern(Requirement):
+    """P(y | x) = 0 wherever a matrix is zero."""
+
+    allowed: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "allowed", rows_of_numbers(self.allowed, "pattern"))
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One over all the forbidden entries."""
+        forbidden = np.argwhere(fitting(self.allowed, prior, outputs, "pattern") == 0)
+        if len(forbidden):
+            places = [(int(x), int(y)) for x, y in forbidden]
+            label = "entries that the pattern forbids"
+            yield Limit(*entries(places, [1.0] * len(places)), None, Fraction(0), label)
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """The largest entry where the matrix is zero."""
+        return largest(
+            (share(weight, mechanism), f"P({y} | {x})")
+            for x, kept, row in zip(mechanism.inputs, self.allowed, mechanism.weights, strict=True)
+            for y, keep, weight in zip(mechanism.outputs, kept, row, strict=True)
+            if not keep
+        )
+
+    @property
+    def description(self) -> str:
+        """How many entries it forbids."""
+        count = sum(not v for row in self.allowed for v in row)
+        return f"{count} entries are zero, by a pattern of {len(self.allowed)} rows"
+
+
+@dataclass(frozen=True)
+class Within(Requirement):
+    """P(y | x) = 0 wherever y is farther from x than a limit.
+
+    The distance is a matrix, or |x − y| of labels that are numbers, or else of their positions.
+    """
+
+    limit: float
+    distance: tuple[tuple[float, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limit", finite(self.limit, "largest distance", 0.0))
+        if self.distance is not None:
+            object.__setattr__(self, "distance", rows_of_numbers(self.distance, "distance"))
+
+    def _places(self, prior: Prior, outputs: Sequence[Label]) -> list[tuple[int, int]]:
+        if self.distance is not None:
+            found = fitting(self.distance, prior, outputs, "distance")
+            return [(int(x), int(y)) for x, y in np.argwhere(found > self.limit)]
+        every = [*prior.labels, *outputs]
+        if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in every):
+            ours, theirs = (list(map(Fraction, labels)) for labels in (prior.labels, outputs))  # type: ignore[arg-type]
+        elif tuple(outputs) == tuple(prior.labels):
+            ours = theirs = [Fraction(i) for i in range(len(prior))]
+        else:
+            raise RequirementError(
+                "largest distance",
+                expected="labels that are numbers, or outputs that are the symbols",
+                got=f"outputs {quote(list(outputs))}",
+                remedy="pass distance= as a matrix, one row for each symbol",
+            )
+        most = Fraction(self.limit)
+        return [
+            (x, y) for x, a in enumerate(ours) for y, b in enumerate(theirs) if abs(a - b) > most
+        ]
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One over all the entries that are too far."""
+        places = self._places(prior, outputs)
+        if places:
+            label = f"entries farther than {self.limit:g}"
+            yield Limit(*entries(places, [1.0] * len(places)), None, Fraction(0), label)
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """The largest entry that is too far."""
+        return largest(
+            (
+                share(mechanism.weights[x, y], mechanism),
+                f"P({mechanism.outputs[y]} | {mechanism.inputs[x]})",
+            )
+            for x, y in self._places(prior, mechanism.outputs)
+        )
+
+    @property
+    def description(self) -> str:
+        """The largest distance."""
+        given = "" if self.distance is None else " by the distance given"
+        return f"nothing moves farther than {self.limit:g}{given}"

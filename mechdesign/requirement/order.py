@@ -1,0 +1,90 @@
+"""Requirements on the order of the symbols: monotone and symmetric kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ..errors import RequirementError, quote
+from ..labels import Label
+from ..mechanism import Mechanism
+from ..prior import Prior
+from .base import TOLERANCE, Limit, Requirement, checked_tolerance, entries, largest, share
+
+
+@dataclass(frozen=True)
+class Monotone(Requirement):
+    """P(Y ≥ y | x) does not fall in x: a larger symbol is reported as stochastically larger.
+
+    Symbols and outputs stand in the order of their labels in the design.
+    """
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One for each two neighbouring symbols and each output but the first."""
+        m = len(outputs)
+        for x in range(len(prior) - 1):
+            for y in range(1, m):
+                tail = np.arange(y, m)
+                places = np.concatenate([np.full(m - y, x), np.full(m - y, x + 1)])
+                values = np.concatenate([np.ones(m - y), -np.ones(m - y)])
+                label = f"P(Y ≥ {outputs[y]}) of {prior.labels[x]} at most of {prior.labels[x + 1]}"
+                yield Limit(places, np.tile(tail, 2), values, None, Fraction(0), label)
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """Of the two neighbours whose tails are most out of order."""
+        weights = [[int(w) for w in row] for row in mechanism.weights]
+        tails = [[sum(row[y:]) for y in range(1, len(row))] for row in weights]
+        return largest(
+            (share(a - b, mechanism), f"P(Y ≥ {mechanism.outputs[y + 1]}) of {mechanism.inputs[x]}")
+            for x, (first, second) in enumerate(zip(tails, tails[1:], strict=False))
+            for y, (a, b) in enumerate(zip(first, second, strict=True))
+        )
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return "larger symbols are reported as stochastically larger, in the order of the labels"
+
+
+@dataclass(frozen=True)
+class Symmetric(Requirement):
+    """P(z | x) = P(x | z) for all symbols, within a tolerance."""
+
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        checked_tolerance(self.tolerance, "tolerance of symmetry")
+
+    @property
+    def _room(self) -> Fraction:
+        return Fraction(TOLERANCE if self.tolerance is None else self.tolerance)
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One for each pair of symbols."""
+        if tuple(outputs) != tuple(prior.labels):
+            raise RequirementError(
+                "symmetric kernel",
+                expected="outputs that are the symbols, in their order",
+                got=f"outputs {quote(list(outputs))}",
+                remedy="leave outputs= out",
+            )
+        for x, first in enumerate(prior.labels):
+            for z in range(x):
+                label = f"P({prior.labels[z]} | {first}) equal to P({first} | {prior.labels[z]})"
+                places = entries([(x, z), (z, x)], [1.0, -1.0])
+                yield Limit(*places, -self._room, self._room, label)
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """Of the two entries that differ most."""
+        off = np.abs(mechanism.weights - mechanism.weights.T)
+        x, z = np.unravel_index(int(np.argmax(off)), off.shape)
+        where = f"P({mechanism.outputs[z]} | {mechanism.inputs[x]})"
+        return share(off[x, z], mechanism) - self._room, where
+
+    @property
+    def description(self) -> str:
+        """With the tolerance."""
+        return f"the kernel is symmetric within {float(self._room):g}"

@@ -1,0 +1,177 @@
+"""Requirements of one's own: any linear constraint, on the kernel or on every outcome alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ..errors import RequirementError, quote
+from ..exact import log_bounds
+from ..labels import Label
+from ..mechanism import Mechanism
+from ..prior import Prior
+from ..privacy.constraint import Bound, Hypotheses
+from .base import (
+    TOLERANCE,
+    Limit,
+    Requirement,
+    checked_tolerance,
+    finite,
+    fitting,
+    largest,
+    rows_of_numbers,
+)
+
+SENSES = ("<=", ">=", "==")
+
+
+@dataclass(frozen=True)
+class Rows(Requirement):
+    """Σ_xy A_xy K_xy ≤, ≥ or = b for each of several matrices A, equations within a tolerance."""
+
+    matrices: tuple[tuple[tuple[float, ...], ...], ...]
+    sense: str
+    right: tuple[float, ...]
+    tolerance: float | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        subject = "rows of a linear constraint"
+        matrices = tuple(rows_of_numbers(matrix, subject) for matrix in self.matrices)
+        object.__setattr__(self, "matrices", matrices)
+        right = tuple(finite(b, "right-hand side") for b in self.right)
+        object.__setattr__(self, "right", right)
+        checked_tolerance(self.tolerance, "tolerance of a linear constraint")
+        if self.sense not in SENSES:
+            raise RequirementError(
+                subject,
+                expected="the sense '<=', '>=' or '=='",
+                got=quote(self.sense),
+                remedy="write one of the three",
+            )
+        if len(matrices) != len(right) or not matrices:
+            raise RequirementError(
+                subject,
+                expected="as many matrices as numbers on the right-hand side, at least one",
+                got=f"{len(matrices)} and {len(right)}",
+                remedy="give one number for each matrix",
+            )
+
+    def _room(self, matrix: tuple[tuple[float, ...], ...]) -> Fraction:
+        if self.tolerance is not None:
+            return Fraction(self.tolerance)
+        return Fraction(TOLERANCE * (max(abs(v) for row in matrix for v in row) or 1.0))
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One for each matrix."""
+        for i, (matrix, right) in enumerate(zip(self.matrices, self.right, strict=True)):
+            values, b = fitting(matrix, prior, outputs, "linear constraint"), Fraction(right)
+            n, m = values.shape
+            x, y = np.divmod(np.arange(n * m), m)
+            room = self._room(matrix) if self.sense == "==" else Fraction(0)
+            low = None if self.sense == "<=" else b - room
+            high = None if self.sense == ">=" else b + room
+            label = f"row {i + 1} of {self.name or 'the linear constraint'}"
+            yield Limit(x, y, values.ravel(), low, high, label).without_zeros()
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """Of the row that is broken most."""
+        found = []
+        for i, (matrix, right) in enumerate(zip(self.matrices, self.right, strict=True)):
+            total = sum(
+                (
+                    int(weight) * Fraction(value)
+                    for weights, values in zip(mechanism.weights, matrix, strict=True)
+                    for weight, value in zip(weights, values, strict=True)
+                    if value and weight
+                ),
+                Fraction(0),
+            )
+            off = total / (1 << mechanism.bits) - Fraction(right)
+            if self.sense == "==":
+                off = abs(off) - self._room(matrix)
+            found.append((-off if self.sense == ">=" else off, f"row {i + 1}"))
+        return largest(found)
+
+    @property
+    def description(self) -> str:
+        """The name, or how many rows there are."""
+        count = len(self.matrices)
+        if self.name:
+            return self.name
+        if count == 1:
+            return f"one linear constraint {self.sense} {self.right[0]:.12g}"
+        return f"{count} linear constraints {self.sense}"
+
+
+@dataclass(frozen=True)
+class EveryOutput(Requirement):
+    """Σ_x a_x P(y | x) ≤ 0 at every outcome y, whatever outcomes there are."""
+
+    coefficients: tuple[tuple[Label, float], ...]
+    is_local = True
+
+    def __post_init__(self) -> None:
+        values = [finite(a, f"coefficient of {quote(x)}") for x, a in self.coefficients]
+        positive = sum((Fraction(a) for a in values if a > 0), Fraction(0))
+        negative = -sum((Fraction(a) for a in values if a < 0), Fraction(0))
+        if not 0 < positive <= negative:
+            raise RequirementError(
+                "coefficients of a constraint on every outcome",
+                expected="positive and negative ones whose sum is at most zero, as the "
+                "probabilities of the outcomes add up to one",
+                got=f"positive ones of sum {float(positive):g}, negative ones of sum "
+                f"{-float(negative):g}",
+                remedy="check the signs",
+            )
+
+    def _by_place(self, prior: Prior) -> list[Fraction]:
+        found = [Fraction(0)] * len(prior)
+        for label, value in self.coefficients:
+            if label not in prior.labels:
+                raise RequirementError(
+                    "coefficients of a constraint on every outcome",
+                    expected="labels of symbols",
+                    got=quote(label),
+                    remedy="write the label as it stands in the prior",
+                )
+            found[prior.index(label)] += Fraction(value)
+        return found
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """None: it is part of the cone, see :meth:`bounds`."""
+        return iter(())
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """(a⁺ᵀk)/|a⁺| ≤ e^ε (a⁻ᵀk)/|a⁻| with e^ε at most |a⁻|/|a⁺|, rounded down."""
+        found = self._by_place(prior)
+        over, under = [max(a, Fraction(0)) for a in found], [max(-a, Fraction(0)) for a in found]
+        level = math.nextafter(float(log_bounds(sum(under) / sum(over))[0]), -math.inf)
+        sides = [
+            Hypotheses.mixtures([[a / sum(side) for a in side]], [name])
+            for side, name in ((over, "positive coefficients"), (under, "negative coefficients"))
+        ]
+        return [Bound(sides[0], sides[1], max(level, 0.0))]
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """Of the outcome that breaks it most."""
+        found = self._by_place(prior)
+        return largest(
+            (
+                sum((a * int(w) for a, w in zip(found, column, strict=True)), Fraction(0))
+                / (1 << mechanism.bits),
+                f"outcome {label}",
+            )
+            for label, column in zip(mechanism.outputs, mechanism.weights.T, strict=True)
+        )
+
+    @property
+    def description(self) -> str:
+        """The sum, cut."""
+        parts = [f"{value:+g}·P(y | {label})" for label, value in self.coefficients[:4]]
+        more = " + …" if len(self.coefficients) > 4 else ""
+        return f"{' '.join(parts)}{more} ≤ 0 at every outcome y"

@@ -1,0 +1,201 @@
+"""``md.require``: what else must hold of a kernel, for ``subject_to=`` of :func:`~mechdesign.design`.
+
+>>> import mechdesign as md
+>>> prior = md.Prior([.5, .3, .2], labels=["a", "b", "c"])
+>>> found = md.design(prior, md.utility.Hamming(), md.PML(.5), subject_to=md.require.invariant())
+>>> bool(abs(found.mechanism.output_distribution(prior) - prior.probabilities).max() < 1e-12)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import RequirementError, quote
+from .averages import Cost, EqualError, Invariant, OutputShare, Unbiased
+from .base import as_requirements
+from .entries import EVERY, Diagonal, Entry, Pattern, Within
+from .order import Monotone, Symmetric
+from .own import EveryOutput, Rows
+
+__all__ = [
+    "as_requirements",
+    "at_least",
+    "at_most",
+    "cost",
+    "diagonal",
+    "equal_error",
+    "every_output",
+    "invariant",
+    "monotone",
+    "output",
+    "rows",
+    "symmetric",
+    "unbiased",
+    "zero",
+]
+
+
+def zero(
+    x: Any = None,
+    y: Any = None,
+    *,
+    pattern: Any = None,
+    farther_than: float | None = None,
+    distance: Any = None,
+) -> Entry | Pattern | Within:
+    """Entries that are zero: P(y | x) = 0.
+
+    Parameters
+    ----------
+    x, y : labels of a symbol and an output; ``None`` for every one
+    pattern : (N, M) matrix; P(y | x) = 0 wherever it is zero
+    farther_than : P(y | x) = 0 wherever y is farther from x than this: by ``distance``, an (N, M)
+        matrix, or |x − y| of labels that are numbers, or else of their positions
+
+    An entry that is zero may force others: under LDP an outcome that one symbol never causes is
+    one that none may cause.
+    """
+    given = [pattern is not None, farther_than is not None, not (x is None and y is None)]
+    if sum(given) != 1:
+        raise RequirementError(
+            "zero",
+            expected="labels x and y, or pattern=, or farther_than=",
+            got="none of them" if not any(given) else "several of them",
+            remedy="give one; a list may hold several requirements",
+        )
+    if distance is not None and farther_than is None:
+        raise RequirementError(
+            "zero", expected="farther_than= with distance=", got="none", remedy="add the limit"
+        )
+    if pattern is not None:
+        return Pattern(pattern)
+    if farther_than is not None:
+        return Within(farther_than, distance)
+    return Entry(_label(x), _label(y), None, 0.0)
+
+
+def at_least(x: Any, y: Any, value: float) -> Entry:
+    """P(y | x) ≥ value for a symbol and an output; ``None`` stands for every one."""
+    return Entry(_label(x), _label(y), value, None)
+
+
+def at_most(x: Any, y: Any, value: float) -> Entry:
+    """P(y | x) ≤ value for a symbol and an output; ``None`` stands for every one."""
+    return Entry(_label(x), _label(y), None, value)
+
+
+def diagonal(
+    at_least: float | Mapping[Any, float] | None = None,
+    at_most: float | Mapping[Any, float] | None = None,
+) -> Diagonal:
+    """P(x | x) between two ends, for every symbol or, with dicts, for those that are named."""
+    low, high = ({EVERY: v} if not isinstance(v, Mapping) else dict(v) for v in (at_least, at_most))
+    return Diagonal(
+        tuple(
+            (label, low.get(label), high.get(label))
+            for label in dict.fromkeys([*low, *high])
+            if low.get(label) is not None or high.get(label) is not None
+        )
+        or ((EVERY, None, None),)
+    )
+
+
+def cost(matrix: Any, limit: float, *, each: bool = False) -> Cost:
+    """Σ p_x c_xy K_xy ≤ limit for an (N, M) matrix c; with ``each``, Σ_y c_xy K_xy for every x."""
+    return Cost(matrix, limit, bool(each))
+
+
+def invariant(tolerance: float | None = None) -> Invariant:
+    """The marginal is kept, pᵀK = p: each output is as frequent as the symbol of its name.
+
+    Within ``tolerance``, 1e-12 when left out, as weights over 2**53 cannot hold it exactly.
+    """
+    return Invariant(tolerance)
+
+
+def output(y: Any, low: float = 0.0, high: float = 1.0) -> OutputShare:
+    """The share of an output lies between two ends: low ≤ P(Y = y) ≤ high."""
+    return OutputShare(_label(y), low, high)
+
+
+def equal_error(
+    groups: Iterable[Iterable[Any]], tolerance: float, *, costs: Any = None
+) -> EqualError:
+    """No group is served worse: P(Y ≠ X | group) of all groups within ``tolerance`` of each other.
+
+    With an (N, M) matrix ``costs`` the mean cost of each group takes the place of its error.
+    """
+    if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
+        raise RequirementError(
+            "groups",
+            expected="lists of symbols",
+            got=quote(groups),
+            remedy="list the symbols of each group, as in [['a', 'b'], ['c']]",
+        )
+    return EqualError(tuple(tuple(map(_label, group)) for group in groups), tolerance, costs)
+
+
+def unbiased(values: Mapping[Any, float], tolerance: float | None = None) -> Unbiased:
+    """E[value(Y) | x] = value(x) for every symbol, for values by label.
+
+    Within ``tolerance``, 1e-12 of the largest value when left out.
+    """
+    if not isinstance(values, Mapping):
+        raise RequirementError(
+            "unbiased",
+            expected="a dict of labels to values",
+            got=quote(values),
+            remedy="give the value of every symbol and output",
+        )
+    return Unbiased(tuple((_label(k), v) for k, v in values.items()), tolerance)
+
+
+def monotone() -> Monotone:
+    """P(Y ≥ y | x) does not fall in x, in the order of the labels."""
+    return Monotone()
+
+
+def symmetric(tolerance: float | None = None) -> Symmetric:
+    """P(z | x) = P(x | z) for all symbols, within ``tolerance``, 1e-12 when left out."""
+    return Symmetric(tolerance)
+
+
+def rows(a: Any, sense: str, b: Any, *, tolerance: float | None = None, name: str = "") -> Rows:
+    """Any linear constraint: Σ_xy A_xy K_xy ≤, ≥ or = b.
+
+    Parameters
+    ----------
+    a : (N, M) matrix with a number b, or (R, N, M) array with R numbers
+    sense : ``"<="``, ``">="`` or ``"=="``
+    tolerance : of equations; 1e-12 of the largest entry of A when left out
+    name : how it is called in messages
+    """
+    matrices = a.tolist() if isinstance(a, np.ndarray) else a
+    if np.ndim(b) == 0:
+        matrices, b = [matrices], [b]
+    return Rows(tuple(matrices), sense, tuple(b), tolerance, name)
+
+
+def every_output(coefficients: Mapping[Any, float]) -> EveryOutput:
+    """Σ_x a_x P(y | x) ≤ 0 at every outcome y, for coefficients a by symbol.
+
+    As it is asked of all outcomes alike, sub-convex utilities can be designed with it too.
+    """
+    if not isinstance(coefficients, Mapping):
+        raise RequirementError(
+            "every_output",
+            expected="a dict of symbols to coefficients",
+            got=quote(coefficients),
+            remedy="such as {'a': 1, 'b': -2}",
+        )
+    return EveryOutput(tuple((_label(k), v) for k, v in coefficients.items()))
+
+
+def _label(label: Any) -> Any:
+    if label is None:
+        return EVERY
+    return label.item() if isinstance(label, np.generic) else label
