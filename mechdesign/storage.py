@@ -449,9 +449,9 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
         )
     if content.get("schema") not in (SCHEMA, REQUIRED_SCHEMA):
         raise StorageError(
-            f"{name}: expected schema version {SCHEMA} or {REQUIRED_SCHEMA}, got {quote(content.get('schema'))} "
-            f"(written by mechdesign {quote(content.get('version', 'unknown'), 20)}); upgrade "
-            "mechdesign to read it."
+            f"{name}: expected schema version {SCHEMA} or {REQUIRED_SCHEMA}, got "
+            f"{quote(content.get('schema'))} (written by mechdesign "
+            f"{quote(content.get('version', 'unknown'), 20)}); upgrade mechdesign to read it."
         )
     try:
         digest = _digest(content)

@@ -17,8 +17,8 @@ import numpy as np
 
 from ..errors import CertificateError, InfeasibleError, InputError, SolverError
 from ..exact import LARGEST_LEVEL
+from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
-from ..privacy.pointwise import LDP
 from ..requirement.base import Requirement
 from ..solve.linear_program import compile_program
 from ..solve.method import Duals
@@ -57,9 +57,9 @@ class Infeasibility:
 def check_possible(problem: Problem) -> None:
     """Raise :class:`InfeasibleError` where zeros leave a symbol no output."""
     program = problem.program
-    if isinstance(program, LinearProgram) and program.forbidden is not None:
-        if program.forbidden.all(axis=1).any():
-            check_feasible(problem)
+    zeros = program.forbidden if isinstance(program, LinearProgram) else None
+    if zeros is not None and zeros.all(axis=1).any():
+        check_feasible(problem)
 
 
 def check_feasible(problem: Problem) -> None:

@@ -5,6 +5,7 @@ Out: forbidden entries and linear limits on the kernel for the program, and an e
 kernel that shares nothing with them.
 """
 
+from . import require
 from .averages import Cost, EqualError, Invariant, OutputShare, Unbiased
 from .base import (
     REQUIREMENTS,
@@ -37,5 +38,6 @@ __all__ = [
     "Unbiased",
     "Within",
     "as_requirements",
+    "require",
     "requirement_fields",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class Monotone(Requirement):
         tails = [[sum(row[y:]) for y in range(1, len(row))] for row in weights]
         return largest(
             (share(a - b, mechanism), f"P(Y ≥ {mechanism.outputs[y + 1]}) of {mechanism.inputs[x]}")
-            for x, (first, second) in enumerate(zip(tails, tails[1:], strict=False))
+            for x, (first, second) in enumerate(pairwise(tails))
             for y, (a, b) in enumerate(zip(first, second, strict=True))
         )
 

@@ -1,4 +1,4 @@
-"""``md.require``: what else must hold of a kernel, for ``subject_to=`` of :func:`~mechdesign.design`.
+"""``md.require``: what else must hold of a kernel, for ``subject_to=`` of a design.
 
 >>> import mechdesign as md
 >>> prior = md.Prior([.5, .3, .2], labels=["a", "b", "c"])
