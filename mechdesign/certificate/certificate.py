@@ -20,6 +20,7 @@ from ..prior import Prior
 from ..privacy.notion import Check, notion_fields
 from ..privacy.rows import Multipliers
 from ..requirement.base import Requirement, RequirementCheck, requirement_fields
+from ..solve.least_program import LeastProgram
 from ..solve.method import Candidate, Duals
 from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram, Program, SublinearProgram
@@ -28,6 +29,7 @@ from .bounds import upper_bound
 from .enclosures import Enclosure
 from .feasible import repair_required
 from .information import sublinear_bound
+from .mixture import least_bound
 from .repair import (
     Repair,
     check_forbidden,
@@ -193,22 +195,30 @@ def _checked(program: Program, candidate: Candidate) -> Candidate:
         )
     if prices is not None:
         prices = prices.astype(float, copy=False)
-    limits, inside = _of_limits(program, duals.limits), candidate.inside
+    count = len(program.limits) if isinstance(program, LinearProgram) else 0
+    limits = _numbers(program, duals.limits, count, "limits")
+    count = len(program.alternatives) if isinstance(program, LeastProgram) else 0
+    shares = _numbers(program, duals.mixture, count, "utilities")
+    inside = candidate.inside
     if inside is not None and (np.shape(inside) != shape or not np.isfinite(inside).all()):
         inside = None  # it is a help, not an answer
-    duals = replace(duals, prices=prices, multipliers=multipliers, sums=sums, limits=limits)
+    duals = replace(
+        duals, prices=prices, multipliers=multipliers, sums=sums, limits=limits, mixture=shares
+    )
     return replace(candidate, kernel=kernel.astype(float, copy=False), duals=duals, inside=inside)
 
 
-def _of_limits(program: Program, given: Any) -> NDArray[np.float64] | None:
-    """Dual variables of limits as floats, one for each; raises :class:`CertificateError`."""
+def _numbers(program: Program, given: Any, count: int, what: str) -> NDArray[np.float64] | None:
+    """Dual variables of limits or utilities as floats, one for each.
+
+    Raises :class:`CertificateError` for others.
+    """
     if given is None:
         return None
     found = _array(given)
-    count = len(program.limits) if isinstance(program, LinearProgram) else 0
     if found.shape != (count,) or not _holds_numbers(found):
         raise CertificateError(
-            f"the solver returned dual variables of shape {found.shape} for the {count} limits of "
+            f"the solver returned dual variables of shape {found.shape} for the {count} {what} of "
             f"{program}; leave out what it does not find, as Duals() does"
         )
     return found.astype(float, copy=False)
@@ -379,6 +389,8 @@ def _bound(problem: Problem, duals: Duals, value: float) -> tuple[Fraction | Non
     if isinstance(program, SublinearProgram):
         return sublinear_bound(program, duals, value) or (None, "nothing finite")
     assert isinstance(program, LinearProgram)
+    if isinstance(program, LeastProgram):
+        return least_bound(program, duals)
     shifted = program.shifted(duals.offset, duals.power)
     bound, source = upper_bound(shifted.program, duals)
     return shifted.bound(bound), source

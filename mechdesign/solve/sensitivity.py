@@ -26,6 +26,7 @@ from ..privacy.notion import PrivacyNotion
 from ..privacy.rows import Multipliers
 from ..privacy.sums import SumConstraint, SumDuals
 from ..utility.linear import LinearUtility
+from ..utility.worst_case import WorstCase
 from ._design import Design
 from .backends.highs import Model
 from .problem import Problem, state_problem
@@ -264,7 +265,9 @@ def _problem_of(design: Any) -> tuple[Problem, LinearProgram]:
         raise InputError(
             f"binding constraints for {quote(design.utility)}",
             expected="a design for a linear utility, whose optimum has a price per constraint",
-            got="a sub-convex utility, whose optimum is a maximum of many linear programs",
+            got="the least of several utilities, which has a price for each of them"
+            if isinstance(design.utility, WorstCase)
+            else "a sub-convex utility, whose optimum is a maximum of many linear programs",
             remedy="use a linear utility such as md.utility.Hamming() or md.utility.Matrix(u)",
         )
     problem = state_problem(design.prior, design.utility, design.notions, design.mechanism.outputs)
