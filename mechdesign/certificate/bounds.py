@@ -108,9 +108,10 @@ def without_limits(program: LinearProgram, duals: Array) -> Priced | None:
         return Priced(replace(program, limits=()), constant)
     places = np.concatenate([limit.symbols * m + limit.outputs for limit in taken])
     terms = np.concatenate(priced)
-    total = np.bincount(places, terms, n * m).reshape(n, m)
-    size = np.bincount(places, np.abs(terms), n * m).reshape(n, m)
-    counts = np.bincount(places, minlength=n * m).reshape(n, m)
+    total, size, counts = (
+        np.bincount(places, values, n * m).reshape(n, m).astype(float)
+        for values in (terms, np.abs(terms), None)
+    )
     if not p.all():
         # Symbols without mass have no gains that floats could take a price off.
         return _with_free_symbols(program, total, size, counts, constant)

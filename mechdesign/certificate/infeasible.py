@@ -194,13 +194,14 @@ def _smallest_level(problem: Problem, notion: PrivacyNotion) -> float | None:
     Proved impossible just below, and possible at it by a kernel that passed every exact check.
     ``None`` where that is not decided.
     """
-    others = [p for p in (*problem.notions, *problem.requirements) if p is not notion]
+    asked_for: list[Part] = [*problem.notions, *problem.requirements]
+    others = [part for part in asked_for if part is not notion]
     field = notion.level_fields[0]
 
     def at(level: float) -> Problem | None:
         try:
-            changed = replace(notion, **{field: level})  # type: ignore[type-var]
-            return _restated(problem, [changed, *others])
+            changed: Part = replace(notion, **{field: level})  # type: ignore[type-var]
+            return _restated(problem, [*others, changed])
         except InputError:
             return None
 

@@ -48,9 +48,9 @@ class Cost(Requirement):
         n, m = costs.shape
         if self.each:
             columns = np.arange(m)
-            for x, row in enumerate(costs):
-                label = f"cost of {prior.labels[x]} at most {self.limit:.12g}"
-                yield Limit(np.full(m, x), columns, row, None, most, label)
+            for place, row in enumerate(costs):
+                label = f"cost of {prior.labels[place]} at most {self.limit:.12g}"
+                yield Limit(np.full(m, place), columns, row, None, most, label)
             return
         x, y = np.divmod(np.arange(n * m), m)
         label = f"expected cost at most {self.limit:.12g}"

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import RequirementError, quote
+from ..errors import RequirementError, is_iterable, quote
 from ..exact import Verdict, float_at_least
 from ..labels import Label
 from ..mechanism import Mechanism
@@ -66,13 +66,13 @@ class Limit:
 
     def exactly(self, weights: NDArray[Any], bits: int) -> Fraction:
         """Σ_i s_i a_i K_i for integer weights over ``2**bits``, exactly."""
-        totals: dict[int, Fraction | int] = {}
+        totals: dict[int, Fraction] = {}
         taken = weights[self.symbols, self.outputs].tolist()
         for x, value, weight in zip(
             self.symbols.tolist(), self.values.tolist(), taken, strict=True
         ):
             if weight:
-                totals[x] = totals.get(x, 0) + int(weight) * Fraction(value)
+                totals[x] = totals.get(x, Fraction(0)) + int(weight) * Fraction(value)
         if self.scales is not None:
             totals = {x: self.scales[x] * total for x, total in totals.items()}
         return sum(totals.values(), Fraction(0)) / (1 << bits)
@@ -206,11 +206,8 @@ def as_requirements(given: Any) -> tuple[Requirement, ...]:
         return ()
     if isinstance(given, Requirement):
         return (given,)
-    found = [given] if isinstance(given, (str, bytes, type)) else given
-    try:
-        found = list(found)
-    except TypeError:
-        found = [given]
+    text = isinstance(given, (str, bytes, type)) or not is_iterable(given)
+    found: list[Any] = [given] if text else list(given)
     for part in found:
         if not isinstance(part, Requirement):
             got = f"the class {part.__name__}" if isinstance(part, type) else quote(part)

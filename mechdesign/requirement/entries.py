@@ -235,7 +235,7 @@ class Within(Requirement):
             return [(int(x), int(y)) for x, y in np.argwhere(found > self.limit)]
         every = [*prior.labels, *outputs]
         if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in every):
-            ours, theirs = (list(map(Fraction, labels)) for labels in (prior.labels, outputs))  # type: ignore[arg-type]
+            ours, theirs = (list(map(Fraction, labels)) for labels in (prior.labels, outputs))
         elif tuple(outputs) == tuple(prior.labels):
             ours = theirs = [Fraction(i) for i in range(len(prior))]
         else:

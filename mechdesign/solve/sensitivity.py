@@ -207,6 +207,8 @@ def binding(design: Design) -> Binding:
     tight = 0
     parts = zip(problem.asked_by, program.cone.parts, solution.weights, strict=True)
     for notion, part, (a, b) in parts:
+        if not isinstance(notion, PrivacyNotion):
+            continue
         ratios, level = part.at(mechanism), notion.level_fields[part.parameter]
         tight += ratios.count_tight(used, TIGHT)
         for y in used.tolist():
@@ -267,7 +269,10 @@ def _problem_of(design: Any) -> tuple[Problem, LinearProgram]:
             got="a sub-convex utility, whose optimum is a maximum of many linear programs",
             remedy="use a linear utility such as md.utility.Hamming() or md.utility.Matrix(u)",
         )
-    problem = state_problem(design.prior, design.utility, design.notions, design.mechanism.outputs)
+    labels = design.mechanism.outputs
+    problem = state_problem(
+        design.prior, design.utility, design.notions, labels, None, design.requirements
+    )
     assert isinstance(problem.program, LinearProgram)
     return problem, problem.program
 
