@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CertificateError, InfeasibleError, InputError, SolverError
+from ..errors import CertificateError, InfeasibleError, InputError, SolverError, quote
 from ..exact import LARGEST_LEVEL
+from ..labels import Label
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
@@ -53,13 +54,28 @@ class Infeasibility:
     duals: Duals
     bound: Fraction
 
+    @property
+    def reason(self) -> str:
+        """The proof in words."""
+        zeros = _without_output(self.problem)
+        if zeros is None:
+            return f"a utility of zero is at most {float(self.bound):.3g}"
+        return f"zeros, and those that follow from them, leave {quote(zeros)} no output"
+
 
 def check_possible(problem: Problem) -> None:
     """Raise :class:`InfeasibleError` where zeros leave a symbol no output."""
+    if _without_output(problem) is not None:
+        check_feasible(problem)
+
+
+def _without_output(problem: Problem) -> Label | None:
+    """A symbol that zeros leave no output; ``None`` where there is none."""
     program = problem.program
     zeros = program.forbidden if isinstance(program, LinearProgram) else None
-    if zeros is not None and zeros.all(axis=1).any():
-        check_feasible(problem)
+    if zeros is None or not zeros.all(axis=1).any():
+        return None
+    return program.prior.labels[int(np.argmax(zeros.all(axis=1)))]
 
 
 def check_feasible(problem: Problem) -> None:
@@ -81,7 +97,7 @@ def check_feasible(problem: Problem) -> None:
         else:
             parts.append(f"in place of {notion} no finite level does")
     raise InfeasibleError(
-        "; ".join(parts) + f" (proved: a utility of zero is at most {float(proof.bound):.3g})",
+        "; ".join(parts) + f" (proved: {proof.reason})",
         names,
         proof,
         levels,
@@ -95,12 +111,12 @@ def prove_infeasible(problem: Problem) -> Infeasibility | None:
     assert isinstance(program, LinearProgram)
     if program.unexpressed:
         return None
-    duals = Duals()
-    if program.forbidden is None or not program.forbidden.all(axis=1).any():
-        found = _least_slack(program)
-        if found is None:
-            return None
-        duals = found
+    if _without_output(problem) is not None:
+        # The row of that symbol, priced at one, is a bound of minus one.
+        return Infeasibility(problem, Duals(), Fraction(-1))
+    duals = _least_slack(program)
+    if duals is None:
+        return None
     bound, _ = upper_bound(program, duals)
     return Infeasibility(problem, duals, bound) if bound < 0 else None
 
