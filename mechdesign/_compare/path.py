@@ -17,7 +17,7 @@ from ..errors import LevelError, StorageError, quote
 from ..prior import Prior
 from ..privacy.average import MIPrivacy
 from ..privacy.differential import LDP
-from ..privacy.families import Family
+from ..privacy.free_level import Family
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion
 from ..privacy.pointwise import PML
 from ..solve._design import Design

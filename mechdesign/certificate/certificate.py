@@ -350,9 +350,9 @@ def _compare(problem: Problem, measured: tuple[tuple[float, ...], ...]) -> None:
         for asked, found in zip(notion.levels, levels, strict=True):
             if not found <= asked + _MEASURED_TOLERANCE * max(1.0, asked):
                 raise CertificateError(
-                    f"{notion}: the kernel passed the check of its pairs of hypotheses, but its "
-                    f"own measurement gives {found:.12g} nats; bounds() and leakage() of this "
-                    "notion do not say the same, so the kernel is withheld"
+                    f"{notion}: the kernel passed the exact check of this notion, but its own "
+                    f"measurement gives {found:.12g} nats; {'() and '.join(notion.said_by)}() "
+                    "of this notion do not say the same, so the kernel is withheld"
                 )
 
 

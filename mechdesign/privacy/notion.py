@@ -119,6 +119,8 @@ class PrivacyNotion(ABC):
     by_default: ClassVar[bool] = True
     #: Whether it takes the prior to check a kernel; else the verdict is one for all full priors.
     uses_prior: ClassVar[bool] = True
+    #: The two methods that say what it asks, apart from each other: one exactly, one measured.
+    said_by: ClassVar[tuple[str, str]] = ("check", "leakage")
 
     def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -219,6 +221,8 @@ class LikelihoodBound(PrivacyNotion):
     certificates.
     """
 
+    said_by = ("bounds", "leakage")
+
     @abstractmethod
     def bounds(self, prior: Prior) -> list[Bound]:
         """The pairs of hypotheses and their levels, for a prior over the kernel's inputs."""
@@ -298,6 +302,7 @@ class AverageNotion(PrivacyNotion, register=False):
     """
 
     by_default: ClassVar[bool] = False
+    said_by = ("sums", "measure")
     #: Whether it is at most the sum of those of the single reports.
     adds_up: ClassVar[bool] = False
     #: Whether it is at most the logarithm of the largest likelihood ratio of two symbols.
