@@ -276,7 +276,7 @@ def examine(
             + "; ".join(f"{check.notion} is {check.verdict}, {check.evidence}" for check in failed),
             failed,
         )
-    measured = tuple(notion.measure(mechanism, problem.prior) for notion in problem.notions)
+    measured = tuple(notion.checked_measure(mechanism, problem.prior) for notion in problem.notions)
     _compare(problem, measured)
     if value is None:
         value = problem.enclose(mechanism)
