@@ -18,6 +18,8 @@ from .rules import QUANTITIES, RULES, Level, Levels, Refused, Rule, Setting, lev
 from .tight import tight_conversion
 
 _GIVEN = "given"
+# The published conversions settle within a few rounds; two that contradict each other never do.
+_MOST_ROUNDS = 20
 
 
 @dataclass(frozen=True)
@@ -282,8 +284,7 @@ def _chain(
     That a rule cannot start from what holds for every mechanism is not reported as a reason.
     """
     refusals: dict[str, list[str]] = {}
-    improved = True
-    while improved:
+    for _ in range(_MOST_ROUNDS):
         improved = False
         refusals.clear()
         for rule in RULES.values():
@@ -300,7 +301,14 @@ def _chain(
             if any(level is not None for level in levels):
                 entry = _Derived(rule.conclusion, levels, rule.id, rule.source, premises)
                 improved |= _learn(derived, entry)
-    return refusals
+        if not improved:
+            return refusals
+    raise LevelError(
+        "conversions",
+        expected="levels that settle",
+        got=f"smaller ones in each of {_MOST_ROUNDS} rounds",
+        remedy="one of your own gives less than it may; test it: mechdesign theorems check",
+    )
 
 
 def _learn(derived: dict[str, _Derived], entry: _Derived) -> bool:
