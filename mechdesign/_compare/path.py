@@ -17,7 +17,7 @@ from ..errors import LevelError, StorageError, quote
 from ..prior import Prior
 from ..privacy.average import MIPrivacy
 from ..privacy.differential import LDP
-from ..privacy.families import Family
+from ..privacy.free_level import Family
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion
 from ..privacy.pointwise import PML
 from ..solve._design import Design
@@ -26,7 +26,7 @@ from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram
 from ..storage import asked_to_json, label_to_json, load, problem_to_json, save
 from ..theory.conversions import implications
-from ..theory.rules import QUANTITIES
+from ..theory.rules import PUBLISHED_QUANTITIES
 from ..theory.tight import tight_conversion
 from ..utility.base import Utility
 from .comparison import FrontierPoint, Missing
@@ -174,7 +174,7 @@ def implied_levels(
     """
     found = {entry.name: entry.levels for entry in implications(notions, prior).found}
     names = {type(notion).__name__.lower() for notion in notions}
-    if not names & set(QUANTITIES) and all(isinstance(n, LikelihoodBound) for n in notions):
+    if not names & PUBLISHED_QUANTITIES and all(isinstance(n, LikelihoodBound) for n in notions):
         found["LDP"] = tight_conversion(notions, NOTIONS["ldp"], prior).target.levels
     return found
 

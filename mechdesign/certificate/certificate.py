@@ -314,7 +314,7 @@ def examine(
             ),
             broken,
         )
-    measured = tuple(notion.measure(mechanism, problem.prior) for notion in problem.notions)
+    measured = tuple(notion.checked_measure(mechanism, problem.prior) for notion in problem.notions)
     _compare(problem, measured)
     if value is None:
         value = problem.enclose(mechanism)
@@ -389,9 +389,9 @@ def _compare(problem: Problem, measured: tuple[tuple[float, ...], ...]) -> None:
         for asked, found in zip(notion.levels, levels, strict=True):
             if not found <= asked + _MEASURED_TOLERANCE * max(1.0, asked):
                 raise CertificateError(
-                    f"{notion}: the kernel passed the check of its pairs of hypotheses, but its "
-                    f"own measurement gives {found:.12g} nats; bounds() and leakage() of this "
-                    "notion do not say the same, so the kernel is withheld"
+                    f"{notion}: the kernel passed the exact check of this notion, but its own "
+                    f"measurement gives {found:.12g} nats; {'() and '.join(notion.said_by)}() "
+                    "of this notion do not say the same, so the kernel is withheld"
                 )
 
 

@@ -5,7 +5,7 @@ Out: what Python gives for them, shown by ``views`` on standard output; everythi
 standard error. Exit codes: 0 done; 1 an audited kernel does not (provably) meet an asked level, or
 a checked result fails; 2 the input cannot be used; 3 a solver or an exact check failed.
 
-No input makes :func:`main` raise, unless code of one's own that an argument names does.
+No input makes :func:`main` raise; where code of one's own does, the message names its method.
 """
 
 from __future__ import annotations

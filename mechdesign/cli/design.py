@@ -22,6 +22,7 @@ from .options import (
     print_json,
     read_goal,
     read_notion,
+    read_solver,
     say,
     say_advice,
 )
@@ -43,7 +44,10 @@ def design(
     outputs: Outputs = None,
     solver: Annotated[
         str,
-        typer.Option(help="auto, all (every method that applies), a method, or a cvxpy solver."),
+        typer.Option(
+            help="auto, all (every method that applies), a method, a cvxpy solver, or a method of "
+            "your own: package.module:Name."
+        ),
     ] = "auto",
     explain: Annotated[
         bool, typer.Option("--explain", help="Say which method would be used and why; no solving.")
@@ -81,6 +85,7 @@ def design(
     notions = [read_notion(text) for text in privacy]
     known = source.read_prior()
     goal = read_goal(utility, known)
+    method = read_solver(solver)
     labels = read_outputs(outputs)
     if explain and any(path is not None for path in (output, csv, public)):
         raise InputError(
@@ -90,7 +95,7 @@ def design(
             remedy="leave out --explain to design and save",
         )
     if explain:
-        choice = run_explain(known, goal, notions, labels, solver)
+        choice = run_explain(known, goal, notions, labels, method)
         if as_json:
             print_json(choice_json(choice))
         else:
@@ -101,7 +106,7 @@ def design(
         check_writable(path, overwrite=force)
     if len(set(named)) < len(named):
         raise StorageError(f"output {output}: expected different names, got the same one twice.")
-    found = run_design(known, goal, notions, labels, solver, time_limit)
+    found = run_design(known, goal, notions, labels, method, time_limit)
     report = run_audit(found.mechanism, known, notions)
     if output is not None:
         save(found, output, overwrite=force)

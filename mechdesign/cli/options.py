@@ -17,7 +17,7 @@ import typer
 
 from ..arguments import align_prior, is_file, read_prior, read_utility
 from ..errors import InputError, LevelError, visible, visible_lines
-from ..extensions import find, is_import_path, make
+from ..extensions import find, is_import_path, make, naming_own_code
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..privacy.notion import PrivacyNotion
     from ..release._identifiability import Identification
     from ..solve._design import Design
+    from ..solve.method import Method
     from ..utility import Utility
 
 OK, NOT_MET, BAD_INPUT, FAILED = 0, 1, 2, 3
@@ -170,6 +171,16 @@ def read_goal(text: str, prior: Prior) -> Utility:
         made: Utility = make(text, Utility, "utility")
         return made
     return read_utility(text, prior)
+
+
+def read_solver(text: str) -> str | Method:
+    """The name of a method, or one of one's own by its import path."""
+    from ..solve.method import Method
+
+    if not is_import_path(text):
+        return text
+    made: Method = make(text, Method, "solver")
+    return made
 
 
 def read_notion(text: str) -> PrivacyNotion:
@@ -356,7 +367,8 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     def run(**given: Any) -> None:
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        command(**given)
+        with naming_own_code():
+            command(**given)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature([p.replace(kind=keyword) for p in spelled])  # type: ignore[attr-defined]

@@ -262,7 +262,7 @@ def _forbidden(limits: list[Limit], cone: Cone, outputs: int) -> NDArray[np.bool
 def _checked_gains(
     prior: Prior, utility: LinearUtility, outputs: Any
 ) -> tuple[NDArray[np.float64], tuple[Label, ...]]:
-    labels = utility.labels_for(prior, outputs)
+    labels = utility.checked_labels(prior, outputs)
     _check_size(len(prior), len(labels), "outputs")
     gains = checked_matrix(
         utility.gains(prior, labels), (len(prior), len(labels)), f"gains of {utility!r}"

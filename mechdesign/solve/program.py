@@ -11,7 +11,7 @@ Over the columns k_y = K[:, y] ≥ 0 of a kernel on n symbols, with M outputs or
 
 Solvers work with factors slightly inside e^ε, so that rounding a kernel to integer weights leaves
 it private; bounds use factors at or above e^ε, so that they hold for the true level
-(:class:`.Rounding`).
+(:class:`mechdesign.privacy.constraint.Rounding`).
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ def _problem_of(design: Any) -> tuple[Problem, LinearProgram]:
 
 @dataclass(frozen=True, eq=False)
 class _DualSolution:
-    """Weights of each part of the cone as :meth:`.ConeRows.feasible` gives them, and prices."""
+    """Prices, and weights of each part of the cone (:meth:`.ConeRows.feasible`)."""
 
     weights: list[tuple[Array, Array]]
     prices: Array
