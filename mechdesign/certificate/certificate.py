@@ -163,7 +163,8 @@ def certify_given(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Ce
     if repair.mixed > FAR:
         far = repair_far(candidate.kernel, program.cone)
         values = [problem.enclose(problem.mechanism(w)) for w in (weights, far[0])]
-        if None not in values and values[1].low > values[0].low:  # type: ignore[union-attr]
+        # A constant kernel says nothing of what was given, whatever its value.
+        if repair.constant or (not far[1].constant and _is_above(values[1], values[0])):
             weights, repair = far
     weights, mixed = keep_sums(program, weights)
     constant = repair.constant or mixed == 1
@@ -171,6 +172,10 @@ def certify_given(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Ce
     mechanism = problem.mechanism(weights)
     value = problem.enclose(mechanism)
     return mechanism, _examined(problem, candidate, mechanism, repair, value)
+
+
+def _is_above(first: Enclosure | None, second: Enclosure | None) -> bool:
+    return first is not None and second is not None and first.low > second.low
 
 
 def _examined(

@@ -237,7 +237,7 @@ def _with_own_rows(problem: Problem, mechanism: Mechanism, rows: Array) -> Mecha
     place = {label: y for y, label in enumerate(problem.outputs)}
     if not len(left_out) or not set(mechanism.outputs) <= set(place):
         return None
-    own = rows[np.ix_(left_out, [place[label] for label in mechanism.outputs])]
+    own = rows[left_out][:, [place[label] for label in mechanism.outputs]]
     if not (own.sum(axis=1) >= 1 - SOLVER_ERROR).all():
         return None  # they report what nobody else does
     weights = mechanism.weights.copy()
