@@ -160,7 +160,7 @@ def certify_given(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Ce
     program = problem.program
     candidate = _checked(program, candidate)
     weights, repair = repaired(problem, candidate.kernel)
-    if repair.mixed > FAR:
+    if repair.mixed > FAR or repair.merged:
         far = repair_far(candidate.kernel, program.cone)
         values = [problem.enclose(problem.mechanism(w)) for w in (weights, far[0])]
         # A constant kernel says nothing of what was given, whatever its value.

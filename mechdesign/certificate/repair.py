@@ -54,7 +54,8 @@ class Repair:
             return "replaced by a constant kernel"
         parts = []
         if self.merged:
-            parts.append(f"{len(self.merged)} negligible outcomes merged")
+            count = len(self.merged)
+            parts.append("1 outcome merged" if count == 1 else f"{count} outcomes merged")
         if self.mixed:
             parts.append(f"{self.mixed:.2g} of constant mass mixed in")
         return ", ".join(parts) or "rounding alone"

@@ -42,10 +42,10 @@ def certify(
 ) -> Design:
     """A kernel from anywhere: made exactly private, checked exactly, and bounded.
 
-    The kernel is rounded to integer weights, and constant columns are added by the least amount
-    that satisfies every notion; one that is private already stays as it is. Its value is exact, and
-    the bound holds for every kernel that satisfies the notions, so that the gap says how much a
-    better kernel could gain.
+    The kernel is rounded to integer weights, and constant columns are added until every notion
+    holds, or outcomes merged where that costs less; one that is private already stays as it is. Its
+    value is exact, and the bound holds for every kernel that satisfies the notions, so that the gap
+    says how much a better kernel could gain.
 
     Parameters
     ----------
@@ -61,7 +61,8 @@ def certify(
         What the bound is computed from, of any quality: row prices λ, by how much the optimum rises
         per unit added to the sum of a row (0 for symbols of zero mass), or what
         ``found.certificate.duals`` holds. Left out, :func:`design` is run for them. ``Duals()``
-        leaves the bound that needs none.
+        leaves the bound that needs none. Row prices say nothing of limits on sums over outcomes:
+        with :class:`MaximalLeakage` and the like their bound is that of the other notions.
     outputs : M labels, optional
         Those of the kernel, or the utility's own, when left out.
     time_limit : float, optional

@@ -79,7 +79,7 @@ def test_other_utilities(run, utility, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "code", "fragment"),
     [
         (("k.csv", *PRIOR), 2, "--privacy"),
         (("k.csv", "-p", "ldp:1"), 2, "prior"),
@@ -91,13 +91,13 @@ def test_other_utilities(run, utility, tmp_path):
         (("absent.csv", *PRIOR, "-p", "ldp:1"), 2, "absent.csv"),
     ],
 )
-def test_what_cannot_be_certified_is_one_line(run, arguments, code, words, tmp_path):
+def test_what_cannot_be_certified_is_one_line(run, arguments, code, fragment, tmp_path):
     (tmp_path / "bad.csv").write_text("input,a,b\na,0.5,0.1\nb,0.2,0.8\nc,1,0\n")
     found, out, err = run("certify", *arguments)
     assert (found, out) == (code, "")
     assert err.startswith("error: ")
     assert len(err.splitlines()) == 1
-    assert words in err, err
+    assert fragment in err, err
 
 
 def test_rounded_numbers_need_a_word(run, tmp_path):

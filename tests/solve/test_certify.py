@@ -66,6 +66,15 @@ def test_an_infinitely_leaking_kernel_loses_no_more_than_it_must():
         assert told.certificate.repair_loss == pytest.approx(1 - told.value, abs=1e-12)
 
 
+def test_a_rare_outcome_that_discloses_is_merged_where_that_costs_less():
+    kernel = np.array([[0.5, 0.499, 0.001], [0.499, 0.501, 0.0], [0.499, 0.501, 0.0]])
+    gains = md.utility.Matrix([[1, 0, 0], [0, 1, 0], [0, 1, 0]])
+    told = md.certify(kernel, PRIOR, gains, md.LDP(0.01))
+    assert told.certificate.repair.merged == (2,)
+    assert str(told.certificate.repair).startswith("1 outcome merged")
+    assert told.certificate.repair_loss < 1e-3
+
+
 def test_at_level_zero_nothing_but_a_constant_kernel_is_private():
     told = md.certify(IDENTITY, PRIOR, HAMMING, md.LDP(0))
     assert told.certificate.repair.constant
