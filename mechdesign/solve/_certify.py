@@ -91,7 +91,7 @@ def certify(
     >>> told = md.certify([[.58, .21, .21], [.21, .58, .21], [.21, .21, .58]], prior,
     ...     md.utility.Hamming(), md.LDP(1))
     >>> told.method, str(told.certificate.repair), round(told.value, 6), round(told.bound, 6)
-    ('given', '0.01 of constant mass mixed in', 0.576117, 0.584847)
+    ('given', '0.016 of constant mass mixed in', 0.576117, 0.584847)
     """
     as_prior(prior)
     rows, labels = _read(kernel, prior)
