@@ -23,6 +23,7 @@ from ..errors import InputError, MechdesignError, NoMethodError, StorageError, v
 from ..extensions import load_module
 from .apply import apply
 from .audit import audit
+from .certify import certify
 from .compare import compare
 from .compose import compose
 from .convert import convert
@@ -76,6 +77,7 @@ def _root(
 for command in (
     design,
     audit,
+    certify,
     compare,
     explore,
     report,

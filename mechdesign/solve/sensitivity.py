@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..certificate.bounds import clamped_prices, price_bound, priced_sums, supports
 from ..certificate.shape import sides_outside
-from ..errors import InputError, SolverError, quote
+from ..errors import InputError, quote
 from ..labels import Label, shorten
 from ..notebook import notebook_table
 from ..privacy.notion import PrivacyNotion
@@ -27,7 +27,7 @@ from ..privacy.rows import Multipliers
 from ..privacy.sums import SumConstraint, SumDuals
 from ..utility.linear import LinearUtility
 from ._design import Design
-from .backends.highs import Model
+from .columns import column_duals
 from .problem import Problem, state_problem
 from .program import LinearProgram
 
@@ -344,36 +344,5 @@ def _recovered(program: LinearProgram, prices: Array, outputs: NDArray[np.intp])
     duals = np.zeros((rows.shape[0], program.shape[1]))
     if rows.shape[0]:
         residual = (program.objective - best[:, None])[:, outputs]
-        duals[:, outputs] = _column_duals(rows, p, residual)
+        duals[:, outputs] = column_duals(rows, p, residual)
     return _DualSolution(_feasible(program, program.cone.split(duals)), best)
-
-
-def _column_duals(rows: Any, p: Array, residual: Array) -> Array:
-    """Dual variables of the rows at the best column for each residual, ``(rows, M)``."""
-    from scipy import sparse
-
-    count, size = rows.shape
-    mass = np.zeros((1, size))
-    mass[0, : len(p)] = p
-    model = Model()
-    model.load(
-        np.zeros(size),
-        sparse.vstack([rows, sparse.csr_array(mass)]),
-        np.append(np.full(count, -np.inf), 1.0),
-        np.append(np.zeros(count), 1.0),
-    )
-    found = np.zeros((count, residual.shape[1]))
-    for y, values in enumerate(residual.T):
-        scale = float(np.abs(values).max()) or 1.0
-        cost = np.zeros(size)
-        cost[: len(p)] = values / scale
-        model.set_cost(cost)
-        answer = model.run()
-        if answer.duals is None:
-            raise SolverError(
-                f"the program of one column was not solved (HiGHS: {answer.status}), so the prices "
-                "of its constraints are not known; design again with solver='highs-simplex', which "
-                "finds them itself"
-            )
-        found[:, y] = np.maximum(answer.duals[:count], 0.0) * scale
-    return found
