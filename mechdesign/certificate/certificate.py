@@ -72,6 +72,8 @@ class Certificate:
     fingerprint : SHA-256 over prior, kernel, notions and labels
     rests_on_floats : whether value and bound are those of a function that the user gave, evaluated
         in floats with an allowance for rounding; else they hold for the utility itself
+    value_exact : the expected utility as a rational; ``None`` where it is not known to be one
+    bound_exact : the bound before it was rounded up; ``None`` where it is beyond floats
     """
 
     checks: tuple[Check, ...]
@@ -87,6 +89,8 @@ class Certificate:
     duals: Duals
     fingerprint: str
     rests_on_floats: bool = False
+    value_exact: Fraction | None = None
+    bound_exact: Fraction | None = None
 
     @property
     def is_optimal(self) -> bool:
@@ -288,11 +292,12 @@ def examine(
             "satisfies every notion, so one of them is wrong and the design is withheld"
         )
     gap, gain_gap = _gaps(problem, value, bound)
+    rounded = math.inf if bound is None else float_at_least(bound)
     return Certificate(
         checks,
         measured,
         near,
-        math.inf if bound is None else max(float_at_least(bound), near),
+        max(rounded, near),
         source,
         gap,
         gain_gap,
@@ -302,6 +307,8 @@ def examine(
         duals,
         fingerprint(problem.prior, mechanism, problem.notions),
         not problem.program.is_exact,
+        value.low if value is not None and value.low == value.high else None,
+        bound if rounded < math.inf else None,
     )
 
 

@@ -428,7 +428,8 @@ def _parts(name: str, given: dict[str, Any], prior: _Prior) -> list[_Part]:
     if name.startswith("Maximal"):
         return [_Part(live, live, level, kind="maxima" if name == "MaximalLeakage" else "minima")]
     if name.startswith("MI"):
-        return [_Part(live, live, level, kind="information")]
+        count = len(rest[0]) * len(rest[1] or [None]) if rest else 1
+        return [_Part(live, live, level, kind="information")] * count
     pairs = [(x, z) for x in n for z in n if x != z] or [(0, 0)]
     part = _Part(_points(x for x, _ in pairs), _points(z for _, z in pairs), level)
     if name == "ApproximatePufferfish":
@@ -568,7 +569,6 @@ def _secrets(level: float, secrets: Any, pairs: Any, priors: Any, prior: _Prior)
     """(P(X|s), P(X|s')) and back, for every prior and every pair of secrets with mass under it."""
     chances = {name: {x: _fraction(c) for x, c in content} for name, content in secrets}
     for content in chances.values():
-        _need(set(content) <= set(prior.labels), "a secret of symbols that the prior has not")
         _need(all(0 <= c <= 1 for c in content.values()), "chances of a secret")
     rows = []
     for masses in _masses_over(priors, prior):
@@ -693,6 +693,8 @@ def _check_notion(
     if name not in FIELDS:
         report.add(f"privacy: {name}({shown})", None, "a notion that is not defined here")
         return
+    named = {_label(x) for _, content in given.get("secrets", ()) for x, _ in content}
+    _need(named <= set(prior.labels), "a secret of symbols that the prior has not")
     parts = _parts(name, given, prior)
     measured = [(p, m) for p in parts if (m := _measure(p, kernel))]
     if len(measured) < len(parts):
@@ -908,8 +910,7 @@ def _bound(objective: _Objective, asked: list[_Part] | None, duals: Any) -> Frac
         for part, given in zip(cone, duals["multipliers"], strict=True):
             _price_ratio(part, given, shape, taken)
         found.append(objective.without(taken))
-    if sums and duals.get("averages") is not None:
-        _need(len(duals["averages"]) == len(sums), "dual variables of other sums")
+    if sums and len(duals.get("averages") or ()) == len(sums):
         given = [
             (p, _matrix(numbers[0], len(p.over.rows), shape[1]))
             for p, numbers in zip(sums, duals["averages"], strict=True)
@@ -1016,7 +1017,8 @@ def _check_claims(
     report.add("gap", _every([fits, proved, gap >= share(own) or None]), "of the range of gains")
     if is_exact:
         constants = [Fraction(sum(column), plain.unit) for column in zip(*plain.rows, strict=True)]
-        best = [bound - c for c in constants if max(constants) - c <= width / 10**9]
+        room = width / 10**9 + Fraction(1, 1 << 1060)  # which output is best was seen in floats
+        best = [bound - c for c in constants if max(constants) - c <= room]
         some = [width > 0 and gain > NOTHING * width for gain in best]
         shares = [_float_up(max(bound - value, _ZERO) / g) if s else None for g, s in zip(best, some, strict=True)]
         report.add("gain_gap", saved["gain_gap"] in shares, "of what can be gained")
