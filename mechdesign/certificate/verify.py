@@ -175,6 +175,17 @@ def _level(value: Any, most: float = math.inf) -> float:
     return float(value)
 
 
+def _real(value: Any) -> Fraction:
+    """A number of JSON, as a float."""
+    _need(isinstance(value, (int, float)) and not isinstance(value, bool), "no number")
+    return Fraction(float(value))
+
+
+def _flag(value: Any) -> bool:
+    _need(isinstance(value, bool), "neither true nor false")
+    return bool(value)
+
+
 @dataclass(frozen=True)
 class _Prior:
     """Labels and integer weights over their sum."""
@@ -211,7 +222,8 @@ def _read_prior(part: Any, report: Report) -> _Prior:
     _need(min(weights) >= 0 and any(weights), "weights of a prior that are no masses")
     prior = _Prior(names, tuple(w // math.gcd(*weights) for w in weights))
     nearest = [w / prior.total for w in prior.weights]
-    report.add("probabilities", part["probabilities"] == nearest, "nearest to the exact masses")
+    same = json.dumps(part["probabilities"]) == json.dumps(nearest)
+    report.add("probabilities", same, "nearest to the exact masses")
     return prior
 
 
@@ -424,7 +436,7 @@ def _parts(name: str, given: dict[str, Any], prior: _Prior) -> list[_Part]:
     if name == "RobustPML":
         return [_robust(level, *rest[0], prior)]
     if name == "Pufferfish":
-        return [_secrets(level, *rest, prior)]
+        return [_secrets(level, rest, prior)]
     if name.startswith("Maximal"):
         return [_Part(live, live, level, kind="maxima" if name == "MaximalLeakage" else "minima")]
     if name.startswith("MI"):
@@ -433,7 +445,7 @@ def _parts(name: str, given: dict[str, Any], prior: _Prior) -> list[_Part]:
     pairs = [(x, z) for x in n for z in n if x != z] or [(0, 0)]
     part = _Part(_points(x for x, _ in pairs), _points(z for _, z in pairs), level)
     if name == "ApproximatePufferfish":
-        part = _secrets(level, *rest[1:], prior)
+        part = _secrets(level, rest[1:], prior)
     delta = Fraction(_level(rest[0], 1))
     return [_Part(part.over, part.under, level, kind="excess", delta=delta)]
 
@@ -518,24 +530,34 @@ def _table(kind: str, content: Any, labels: tuple[Any, ...]) -> list[list[float]
         return [[float(_apart(a, b)) for b in rows] for a in rows]
     _need(kind == "euclidean", "a metric that is not known")
     places = [[float(v) for v in _values(row)] for row in rows]
-    return [[math.sqrt(sum((a - b) ** 2 for a, b in zip(u, v))) for v in places] for u in places]
+    return [
+        [math.sqrt(sum((a - b) ** 2 for a, b in zip(u, v, strict=True))) for v in places]
+        for u in places
+    ]
 
 
 def _entries(level: float, given: list[Any], prior: _Prior) -> _Part:
-    """P(T | entry is d) against P(T): j other entries at high, the rest at low, d the less likely."""
-    size, low, high = given[0], _fraction(given[1]), _fraction(given[2])
-    _need(type(size) is int and prior.labels == tuple(range(size + 1)), "symbols are not 0 … n")
+    """P(T | entry is d) against P(T): j other entries at high, the rest at low."""
+    size, low, high = given[0], *map(_fraction, given[1:])
+    _need(prior.labels == tuple(range(len(prior.labels))), "symbols that are not 0 … n")
+    _need(type(size) is int and size == len(prior.labels) - 1, "another number of entries")
     _need(size > 0 and 0 <= low <= high <= 1, "chances of an entry")
     over, under = [], []
     for j in range(size if low < high else 1):
         law = [_ONE]
         for chance in [high] * j + [low] * (size - 1 - j):
-            law = [(1 - chance) * a + chance * b for a, b in zip([*law, 0], [0, *law], strict=True)]
-        entry = [*law, _ZERO], [_ZERO, *law]
+            law = _thrown(chance, law)
+        # The entry's own chance is where d is least likely.
         for d, p in ((0, high),) * (low < 1) + ((1, low),) * (high > 0):
-            over.append(entry[d])
-            under.append([(1 - p) * a + p * b for a, b in zip(*entry, strict=True)])
+            over.append([_ZERO, *law] if d else [*law, _ZERO])
+            under.append(_thrown(p, law))
     return _Part(_mixtures(over), _mixtures(under), level, [_ONE] * len(over))
+
+
+def _thrown(chance: Fraction, law: list[Fraction]) -> list[Fraction]:
+    """The law of a count and one more entry."""
+    ends = zip([*law, _ZERO], [_ZERO, *law], strict=True)
+    return [(1 - chance) * a + chance * b for a, b in ends]
 
 
 def _joint(table: Any, prior: _Prior) -> list[list[Fraction]]:
@@ -565,8 +587,9 @@ def _masses_over(priors: Any, prior: _Prior) -> list[list[Fraction]]:
     return [prior.masses] if priors is None else found
 
 
-def _secrets(level: float, secrets: Any, pairs: Any, priors: Any, prior: _Prior) -> _Part:
+def _secrets(level: float, given: list[Any], prior: _Prior) -> _Part:
     """(P(X|s), P(X|s')) and back, for every prior and every pair of secrets with mass under it."""
+    secrets, pairs, priors = given
     chances = {name: {x: _fraction(c) for x, c in content} for name, content in secrets}
     for content in chances.values():
         _need(all(0 <= c <= 1 for c in content.values()), "chances of a secret")
@@ -686,20 +709,20 @@ def _largest(pairs: Iterable[tuple[Any, Any]], over: int, under: int) -> Fractio
 
 def _check_notion(
     part: dict[str, Any], prior: _Prior, kernel: _Kernel, said: Any, report: Report
-) -> None:
-    """One notion of a file: whether the kernel has it, and the levels that it is said to have."""
+) -> bool | None:
+    """Whether the kernel has one notion of a file; in the report, also the levels it is said to."""
     name, given = part["name"], part["parameters"]
     shown = ", ".join(str(v) for v in given.values() if isinstance(v, (int, float, str)))
     if name not in FIELDS:
         report.add(f"privacy: {name}({shown})", None, "a notion that is not defined here")
-        return
+        return None
     named = {_label(x) for _, content in given.get("secrets", ()) for x, _ in content}
     _need(named <= set(prior.labels), "a secret of symbols that the prior has not")
     parts = _parts(name, given, prior)
     measured = [(p, m) for p in parts if (m := _measure(p, kernel))]
     if len(measured) < len(parts):
         report.add(f"privacy: {name}({shown})", None, "a sum of logarithms is not rational")
-        return
+        return None
     holds = _every(m.holds(p.level) for p, m in measured)
     report.add(f"privacy: {name}({shown})", holds, "for every outcome" if holds else "not so")
     levels = [_level(_number(v)) for v in said or ()]
@@ -713,6 +736,7 @@ def _check_notion(
         )
         is_least = level == 0 or (None if more is None else not more)
         report.add(f"achieved: {name} {level!r}", _every([enough, is_least]), "rounded up")
+    return holds
 
 
 # Value and bound
@@ -828,7 +852,7 @@ def _matrix(part: Any, *shape: int) -> _Matrix:
     fits = all(0 <= i < shape[0] and 0 <= y < shape[1] for i, y in places)
     _need(fits and len(set(places)) == len(places), "places outside a matrix, or twice")
     values = zip(places, part["values"], strict=True)
-    return {place: _fraction(v) for place, v in values if _fraction(v) > 0}
+    return {place: _real(v) for place, v in values if _real(v) > 0}
 
 
 def _add(taken: _Matrix, family: _Family, i: int, y: int, weight: Fraction) -> None:
@@ -871,12 +895,12 @@ def _price_ratio(part: _Part, given: Any, shape: tuple[int, int], taken: _Matrix
 
 def _price_sum(part: _Part, s: _Matrix, outputs: int, shrink: bool, taken: _Matrix) -> Fraction:
     """Add to w minorants of one sum: Σ ⟨w_y, k_y⟩ is at most the limit that is returned."""
-    factor, tops = _factor(part.level), {}
+    factor, tops = _factor(part.level), dict[int, Fraction]()
     if factor is None:
         return _ZERO
     if part.kind == "excess":
         # As s was found inside e^level, with the smaller share what it takes off the ν is kept.
-        share = min(_inside(part.level), 10**7) / factor if shrink else _ONE
+        share = min(_inside(part.level), Fraction(10**7)) / factor if shrink else _ONE
         for (i, y), v in s.items():
             tops[i] = max(tops.get(i, _ZERO), v * share)
             _add(taken, part.over, i, y, v * share)
@@ -886,7 +910,9 @@ def _price_sum(part: _Part, s: _Matrix, outputs: int, shrink: bool, taken: _Matr
     sums = [sum((v for (_, z), v in s.items() if z == y), _ZERO) for y in range(outputs)]
     for (i, y), v in s.items():
         _add(taken, part.over, i, y, sign * v)
-    return max(sums) * min(factor, len(part.over.rows)) if sign > 0 else -min(sums) / factor
+    return (
+        max(sums) * min(factor, Fraction(len(part.over.rows))) if sign > 0 else -min(sums) / factor
+    )
 
 
 def _inside(level: float) -> Fraction:
@@ -927,7 +953,7 @@ def _bound(objective: _Objective, asked: list[_Part] | None, duals: Any) -> Frac
     if duals["prices"] is not None and all(objective.prior.weights):
         _need(len(duals["prices"]) == shape[0], "prices of another number than symbols")
         sides = _Sides.of(cone, objective.prior)
-        prices = [float(_fraction(v)) for v in duals["prices"]]
+        prices = [float(_real(v)) for v in duals["prices"]]
         for tried in (prices, _clamped(prices, objective)):
             rates = [v / float(p) for v, p in zip(tried, objective.prior.masses, strict=True)]
             if all(map(math.isfinite, rates)):
@@ -950,31 +976,32 @@ def _clamped(prices: list[float], objective: _Objective) -> list[float]:
 def _check_design(content: dict[str, Any], report: Report) -> None:
     prior = _read_prior(content["prior"], report)
     kernel = _read_kernel(content["mechanism"], report)
-    saved, notions, repair = content["certificate"], content["notions"], content["certificate"]["repair"]
+    saved, notions = content["certificate"], content["notions"]
     _need(kernel.inputs == prior.labels, "a kernel with other inputs than the prior has")
     _need(notions and isinstance(content["agreement"], list), "no notions, or no list of methods")
-    report.add("verdicts", saved["verdicts"] == ["yes"] * len(notions), "yes to every notion")
-    for part, said in zip(notions, saved["achieved"], strict=True):
-        _check_notion(part, prior, kernel, said, report)
-    _need(isinstance(repair["constant"], bool), "a record of the repair")
-    if repair["constant"]:
+    pairs = zip(notions, saved["achieved"], strict=True)
+    found = [_check_notion(part, prior, kernel, said, report) for part, said in pairs]
+    yes = saved["verdicts"] == ["yes"] * len(notions)
+    report.add("verdicts", _every([yes, *found]), "yes to every notion")
+    if _flag(saved["repair"]["constant"]):
         report.add("constant", all(row == kernel.rows[0] for row in kernel.rows), "equal rows")
     report.add("fingerprint", saved["fingerprint"] == _fingerprint(content, prior, kernel))
-    gap = math.inf if saved["gap"] == "unknown" else _level(saved["gap"])
-    report.add("optimal", saved["optimal"] is (gap <= GAP_TOLERANCE), "just for gaps up to 1e-6")
+    gap, is_known = math.inf if saved["gap"] == "unknown" else _level(saved["gap"]), None
     if "gains" in content["utility"]:
-        _check_claims(content, gap, prior, kernel, report)
-        return
-    for claim in ("value", "bound", "gap"):
-        report.add(claim, None, "of a sub-convex utility, which is not rational or was searched for")
+        is_known = _check_claims(content, gap, prior, kernel, report)
+    else:
+        for claim in ("value", "bound", "gap"):
+            report.add(claim, None, "of a sub-convex utility: not rational, or searched for")
+    fits = _flag(saved["optimal"]) is (gap <= GAP_TOLERANCE)
+    report.add("optimal", _every([fits, is_known]), "a gap up to 1e-6")
 
 
 def _check_claims(
     content: dict[str, Any], gap: float, prior: _Prior, kernel: _Kernel, report: Report
-) -> None:
-    """Value, bound and gaps of a linear utility."""
+) -> bool | None:
+    """Value, bound and gaps of a linear utility; whether the gap is proved."""
     saved, notions = content["certificate"], content["notions"]
-    gains = [[_fraction(u) for u in row] for row in content["utility"]["gains"]]
+    gains = [[_real(u) for u in row] for row in content["utility"]["gains"]]
     _need(len(gains) == len(kernel.inputs), "gains of another number of symbols")
     _need(all(len(row) == len(kernel.outputs) for row in gains), "gains of other outputs")
     _need(all(abs(u) <= LARGEST_GAIN for row in gains for u in row), "gains that are too large")
@@ -984,7 +1011,7 @@ def _check_claims(
     prior = _Prior(tuple(prior.labels[x] for x in kept), tuple(prior.weights[x] for x in kept))
     plain = _Objective(prior, [gains[x] for x in kept])
     value, width = plain.value([kernel.rows[x] for x in kept], kernel.bits), plain.width
-    offset, power = _fraction(saved["duals"].get("offset", 0)), saved["duals"].get("power", 0)
+    offset, power = _real(saved["duals"].get("offset", 0)), saved["duals"].get("power", 0)
     _need(type(power) is int and -1100 <= power <= 0, "a power that is out of range")
     unit = Fraction(1, 1 << -power)
     shifted = _Objective(prior, [[(u - offset) / unit for u in row] for row in plain.gains])
@@ -994,17 +1021,17 @@ def _check_claims(
         asked = [p for p in parts if p.level < math.inf]
     own = offset + unit * _bound(shifted, asked, saved["duals"])
 
-    is_exact, said = saved.get("bound_exact") is not None, _number(saved["value"])
+    is_exact, said = saved.get("bound_exact") is not None, _real(saved["value"])
     # Files without exact numbers are of a version that computed value and gap in floats.
-    size = 0 if is_exact else max(1, width, abs(value)) / 10**12
-    near = said == _nearest(value) or (said < math.inf and abs(Fraction(said) - value) <= size)
+    size = 0 if is_exact else max(_ONE, width, abs(value)) / 10**12
+    near = said == _nearest(value) or abs(said - value) <= size
     report.add("value", near, f"{_nearest(value)!r}")
     if saved.get("value_exact") is not None:
         report.add("value_exact", _fraction(saved["value_exact"]) == value)
-    said = _number(saved["bound"])
-    bound = said if said == math.inf else _fraction(saved["bound_exact"] if is_exact else said)
+    bound: Any = math.inf if saved["bound"] == "inf" else _real(saved["bound"])
     if is_exact:
-        report.add("bound, rounded", said == max(_float_up(bound), _nearest(value)), "up")
+        rounded, bound = bound, _fraction(saved["bound_exact"])
+        report.add("bound, rounded", rounded == max(_float_up(bound), _nearest(value)), "up")
     proved = False if bound < value else True if own <= bound else None
     report.add("bound", proved, f"the dual variables prove {_float_up(own)!r}")
 
@@ -1014,14 +1041,20 @@ def _check_claims(
         return _float_up((top - value) / width) if width and top < math.inf else math.inf
 
     fits = gap == share(bound) if is_exact else gap <= share(bound + size)
-    report.add("gap", _every([fits, proved, gap >= share(own) or None]), "of the range of gains")
+    fits = _every([fits, proved, gap >= share(own) or None])
+    report.add("gap", fits, "of the range of gains")
     if is_exact:
         constants = [Fraction(sum(column), plain.unit) for column in zip(*plain.rows, strict=True)]
         room = width / 10**9 + Fraction(1, 1 << 1060)  # which output is best was seen in floats
         best = [bound - c for c in constants if max(constants) - c <= room]
         some = [width > 0 and gain > NOTHING * width for gain in best]
-        shares = [_float_up(max(bound - value, _ZERO) / g) if s else None for g, s in zip(best, some, strict=True)]
-        report.add("gain_gap", saved["gain_gap"] in shares, "of what can be gained")
+        shares = [
+            _float_up(max(bound - value, _ZERO) / g) if s else None
+            for g, s in zip(best, some, strict=True)
+        ]
+        said = saved["gain_gap"] if saved["gain_gap"] is None else _level(saved["gain_gap"])
+        report.add("gain_gap", said in shares, "of what can be gained")
+    return fits
 
 
 def _ties(name: str, given: dict[str, Any]) -> bool:
@@ -1033,7 +1066,10 @@ def _ties(name: str, given: dict[str, Any]) -> bool:
 def _fingerprint(content: dict[str, Any], prior: _Prior, kernel: _Kernel) -> str:
     """SHA-256 of prior, labels, notions and weights of a design."""
     notions = [
-        [part["name"], *(_canonical((k, _number(v))) for k, v in sorted(part["parameters"].items()))]
+        [
+            part["name"],
+            *(_canonical((k, _number(v))) for k, v in sorted(part["parameters"].items())),
+        ]
         for part in content["notions"]
     ]
     names = [[repr(v) for v in prior.labels], [repr(v) for v in kernel.outputs]]
@@ -1113,18 +1149,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not files:
         print("usage: python verify.py [--json] FILE...", file=sys.stderr)
         return CODES[UNREADABLE]
-    results = []
+    results: list[dict[str, Any]] = []
     for name in files:
         try:
             with open(name, "rb") as file:
                 report = check(file.read(LARGEST_FILE + 1))
-            state, facts = report.state, report.facts
-        except (OSError, UnreadableError) as wrong:
-            state, facts = (
-                UNREADABLE,
-                [{"claim": "file", "state": UNREADABLE, "detail": str(wrong)}],
-            )
-        results.append({"file": name, "state": state, "facts": facts})
+        except (OSError, ValueError, UnreadableError) as wrong:
+            report = Report([{"claim": "file", "state": UNREADABLE, "detail": str(wrong)}])
+        results.append({"file": name, "state": report.state, "facts": report.facts})
     if "--json" in given:
         print(json.dumps(results, indent=1))
     else:
