@@ -25,7 +25,7 @@ from itertools import pairwise
 from typing import Any
 
 LARGEST_FILE, DEEPEST, LONGEST_NUMBER, MOST_DIGITS = 1 << 28, 64, 3600, 400_000
-MOST_BITS, LARGEST_GAIN, LARGEST_LEVEL = 1 << 20, 1e150, 2000
+MOST_BITS, LARGEST_GAIN, LARGEST_LEVEL, LONGEST_NAME = 1 << 20, 1e150, 2000, 200
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
 CODES = {PROVED: 0, REFUTED: 1, UNREADABLE: 2, OPEN: 3}
@@ -983,7 +983,7 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     found = [_check_notion(part, prior, kernel, said, report) for part, said in pairs]
     yes = saved["verdicts"] == ["yes"] * len(notions)
     report.add("verdicts", _every([yes, *found]), "yes to every notion")
-    if _flag(saved["repair"]["constant"]):
+    if _is_constant(content["method"], saved["solver"], saved["repair"]):
         report.add("constant", all(row == kernel.rows[0] for row in kernel.rows), "equal rows")
     report.add("fingerprint", saved["fingerprint"] == _fingerprint(content, prior, kernel))
     gap, is_known = math.inf if saved["gap"] == "unknown" else _level(saved["gap"]), None
@@ -994,6 +994,18 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
             report.add(claim, None, "of a sub-convex utility: not rational, or searched for")
     fits = _flag(saved["optimal"]) is (gap <= GAP_TOLERANCE)
     report.add("optimal", _every([fits, is_known]), "a gap up to 1e-6")
+
+
+def _is_constant(method: Any, solver: Any, repair: Any) -> bool:
+    """What is said of how the kernel was made, which proves nothing: whether all rows are equal."""
+    for name in (method, solver):
+        good = isinstance(name, str) and len(name) <= LONGEST_NAME and name.isprintable()
+        _need(good, "a name that is no short line")
+    counts = [*repair["merged"], repair["rounds"]]
+    _need(all(type(v) is int and v >= 0 for v in counts), "a record that is no count")
+    loss = 0 if repair["loss"] == "unknown" else _level(repair["loss"])
+    _need(loss < math.inf and _level(repair["mixed"], 1) <= 1, "a record that is no share")
+    return _flag(repair["constant"])
 
 
 def _check_claims(
@@ -1057,6 +1069,7 @@ def _check_claims(
     fits = share_of_gain in gained(bound)
     if not is_exact and share_of_gain is not None:
         fits = any(v is None or share_of_gain <= v for v in gained(bound + size))
+        proved = (proved and any(v is None or share_of_gain >= v for v in gained(own))) or None
     report.add("gain_gap", _every([fits, proved]), "of what can be gained")
     return is_known
 
