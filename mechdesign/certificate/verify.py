@@ -163,8 +163,13 @@ def _label(value: Any) -> Any:
     return value
 
 
+def _list(value: Any) -> list[Any]:
+    _need(isinstance(value, list), "no list")
+    return list(value)
+
+
 def _labels(values: Any) -> tuple[Any, ...]:
-    found = tuple(map(_label, values))
+    found = tuple(map(_label, _list(values)))
     _need(found and len(set(found)) == len(found), "labels that are not distinct")
     return found
 
@@ -217,7 +222,7 @@ class _Kernel:
 
 
 def _read_prior(part: Any, report: Report) -> _Prior:
-    names, weights = _labels(part["labels"]), [_integer(w) for w in part["weights"]]
+    names, weights = _labels(part["labels"]), [_integer(w) for w in _list(part["weights"])]
     _need(len(weights) == len(names), "weights of another number than labels")
     _need(min(weights) >= 0 and any(weights), "weights of a prior that are no masses")
     prior = _Prior(names, tuple(w // math.gcd(*weights) for w in weights))
@@ -229,10 +234,10 @@ def _read_prior(part: Any, report: Report) -> _Prior:
 
 def _read_kernel(part: Any, report: Report, room: Fraction = _ZERO) -> _Kernel:
     """The kernel of a file; rows that are off by up to ``room`` are neither right nor wrong."""
-    bits, rows = _integer(part["denominator_bits"]), part["weights"]
+    bits, rows = _integer(part["denominator_bits"]), _list(part["weights"])
     _need(0 <= bits <= MOST_BITS, "denominator_bits out of range")
     inputs, outputs = _labels(part["inputs"]), _labels(part["outputs"])
-    kernel = _Kernel(inputs, outputs, bits, [[_integer(w) for w in row] for row in rows])
+    kernel = _Kernel(inputs, outputs, bits, [[_integer(w) for w in _list(row)] for row in rows])
     _need(len(rows) == len(inputs), "rows of another number than inputs")
     _need(all(len(row) == len(outputs) for row in rows), "a row of another length than outputs")
     report.add("weights", min(map(min, kernel.rows)) >= 0, "are not negative")
@@ -725,7 +730,7 @@ def _check_notion(
         return None
     holds = _every(m.holds(p.level) for p, m in measured)
     report.add(f"privacy: {name}({shown})", holds, "for every outcome" if holds else "not so")
-    levels = [_level(_number(v)) for v in said or ()]
+    levels = [] if said is None else [_level(_number(v)) for v in said]
     _need(said is None or len(levels) == 1 + max(p.parameter for p in parts), "achieved levels")
     for k, level in enumerate(levels):
         least = level
@@ -847,11 +852,11 @@ class _Sides:
 def _matrix(part: Any, *shape: int) -> _Matrix:
     """Positive entries of a matrix of dual variables; others ask nothing."""
     _need(part["shape"] == list(shape), f"dual variables of another shape than {shape}")
-    places = list(zip(part["rows"], part["columns"], strict=True))
+    places = list(zip(_list(part["rows"]), _list(part["columns"]), strict=True))
     _need(all(type(v) is int for place in places for v in place), "a place that is no number")
     fits = all(0 <= i < shape[0] and 0 <= y < shape[1] for i, y in places)
     _need(fits and len(set(places)) == len(places), "places outside a matrix, or twice")
-    values = zip(places, part["values"], strict=True)
+    values = zip(places, _list(part["values"]), strict=True)
     return {place: _real(v) for place, v in values if _real(v) > 0}
 
 
@@ -933,10 +938,10 @@ def _bound(objective: _Objective, asked: list[_Part] | None, duals: Any) -> Frac
     sums = [p for p in asked or () if p.kind != "ratio"]
     if asked is not None and duals["multipliers"] is not None:
         _need(len(duals["multipliers"]) == len(cone), "dual variables of other bounds")
-        for part, given in zip(cone, duals["multipliers"], strict=True):
-            _price_ratio(part, given, shape, taken)
+        for part, given in zip(cone, _list(duals["multipliers"]), strict=True):
+            _price_ratio(part, _list(given), shape, taken)
         found.append(objective.without(taken))
-    if sums and len(duals.get("averages") or ()) == len(sums):
+    if sums and len(_list(duals.get("averages") or [])) == len(sums):
         given = [
             (p, _matrix(numbers[0], len(p.over.rows), shape[1]))
             for p, numbers in zip(sums, duals["averages"], strict=True)
@@ -953,7 +958,7 @@ def _bound(objective: _Objective, asked: list[_Part] | None, duals: Any) -> Frac
     if duals["prices"] is not None and all(objective.prior.weights):
         _need(len(duals["prices"]) == shape[0], "prices of another number than symbols")
         sides = _Sides.of(cone, objective.prior)
-        prices = [float(_real(v)) for v in duals["prices"]]
+        prices = [float(_real(v)) for v in _list(duals["prices"])]
         for tried in (prices, _clamped(prices, objective)):
             rates = [v / float(p) for v, p in zip(tried, objective.prior.masses, strict=True)]
             if all(map(math.isfinite, rates)):
@@ -976,11 +981,11 @@ def _clamped(prices: list[float], objective: _Objective) -> list[float]:
 def _check_design(content: dict[str, Any], report: Report) -> None:
     prior = _read_prior(content["prior"], report)
     kernel = _read_kernel(content["mechanism"], report)
-    saved, notions = content["certificate"], content["notions"]
+    saved, notions = content["certificate"], _list(content["notions"])
     _need(kernel.inputs == prior.labels, "a kernel with other inputs than the prior has")
     _need(notions and isinstance(content["agreement"], list), "no notions, or no list of methods")
-    pairs = zip(notions, saved["achieved"], strict=True)
-    found = [_check_notion(part, prior, kernel, said, report) for part, said in pairs]
+    pairs = zip(notions, _list(saved["achieved"]), strict=True)
+    found = [_check_notion(part, prior, kernel, _list(said), report) for part, said in pairs]
     yes = saved["verdicts"] == ["yes"] * len(notions)
     report.add("verdicts", _every([yes, *found]), "yes to every notion")
     if _is_constant(content["method"], saved["solver"], saved["repair"]):
@@ -1001,7 +1006,7 @@ def _is_constant(method: Any, solver: Any, repair: Any) -> bool:
     for name in (method, solver):
         good = isinstance(name, str) and len(name) <= LONGEST_NAME and name.isprintable()
         _need(good, "a name that is no short line")
-    counts = [*repair["merged"], repair["rounds"]]
+    counts = [*_list(repair["merged"]), repair["rounds"]]
     _need(all(type(v) is int and v >= 0 for v in counts), "a record that is no count")
     loss = 0 if repair["loss"] == "unknown" else _level(repair["loss"])
     _need(loss < math.inf and _level(repair["mixed"], 1) <= 1, "a record that is no share")
@@ -1013,7 +1018,7 @@ def _check_claims(
 ) -> bool | None:
     """Value, bound and gaps of a linear utility; whether the gap is proved."""
     saved, notions = content["certificate"], content["notions"]
-    gains = [[_real(u) for u in row] for row in content["utility"]["gains"]]
+    gains = [[_real(u) for u in _list(row)] for row in _list(content["utility"]["gains"])]
     _need(len(gains) == len(kernel.inputs), "gains of another number of symbols")
     _need(all(len(row) == len(kernel.outputs) for row in gains), "gains of other outputs")
     _need(all(abs(u) <= LARGEST_GAIN for row in gains for u in row), "gains that are too large")
@@ -1057,7 +1062,8 @@ def _check_claims(
     report.add("gap", is_known, "of the range of gains")
     # Which constant output is the best was seen in floats.
     constants = [Fraction(sum(column), plain.unit) for column in zip(*plain.rows, strict=True)]
-    room = width / 10**9 + Fraction(1, 1 << 1060)
+    largest = max(abs(u) for row in plain.gains for u in row)
+    room = width / 10**9 + largest * len(gains) / (1 << 48) + Fraction(1, 1 << 1060)
 
     def gained(top: Any) -> list[float | None]:
         gains = [top - c for c in constants if max(constants) - c <= room]
@@ -1127,12 +1133,13 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
     """A design without its prior: what needs none is proved."""
     kernel = _read_kernel(content["mechanism"], report)
     anything = _Prior(kernel.inputs, (1,) * len(kernel.inputs))
-    for part in content["notions"]:
+    for part in _list(content["notions"]):
         if part["name"] in WITHOUT_PRIOR:
             _check_notion(part, anything, kernel, None, report)
         else:
             report.add(f"privacy: {part['name']}", None, "of a prior that the file does not hold")
-    for text in content.get("stated", []):
+    for text in _list(content.get("stated", [])):
+        _need(isinstance(text, str), "a notion that is no text")
         report.add(f"privacy: {text}", None, "stated by its maker, without its parameters")
     report.add("fingerprint", content["fingerprint"] == _public_fingerprint(content, kernel))
 
