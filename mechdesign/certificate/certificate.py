@@ -80,6 +80,8 @@ class Certificate:
     kept : exact verdict on each requirement, all of them yes
     rests_on_floats : whether value and bound are those of a function that the user gave, evaluated
         in floats with an allowance for rounding; else they hold for the utility itself
+    value_exact : the expected utility as a rational; ``None`` where it is not known to be one
+    bound_exact : the bound before it was rounded up; ``None`` where it is beyond floats
     """
 
     checks: tuple[Check, ...]
@@ -96,6 +98,8 @@ class Certificate:
     fingerprint: str
     rests_on_floats: bool = False
     kept: tuple[RequirementCheck, ...] = ()
+    value_exact: Fraction | None = None
+    bound_exact: Fraction | None = None
 
     @property
     def is_optimal(self) -> bool:
@@ -363,11 +367,12 @@ def examine(
             "satisfies every notion, so one of them is wrong and the design is withheld"
         )
     gap, gain_gap = _gaps(problem, value, bound)
+    rounded = math.inf if bound is None else float_at_least(bound)
     return Certificate(
         checks,
         measured,
         near,
-        math.inf if bound is None else max(float_at_least(bound), near),
+        max(rounded, near),
         source,
         gap,
         gain_gap,
@@ -378,6 +383,8 @@ def examine(
         fingerprint(problem.prior, mechanism, problem.notions, problem.requirements),
         not problem.program.is_exact,
         kept,
+        value.low if value is not None and value.low == value.high else None,
+        bound if rounded < math.inf else None,
     )
 
 

@@ -3,7 +3,8 @@
 In: arguments, which ``arguments`` and ``options`` read.
 Out: what Python gives for them, shown by ``views`` on standard output; everything else goes to
 standard error. Exit codes: 0 done; 1 an audited kernel does not (provably) meet an asked level, or
-a checked result fails; 2 the input cannot be used; 3 a solver or an exact check failed.
+a checked result fails; 2 the input cannot be used; 3 a solver or an exact check failed. Those of
+``verify`` are its own.
 
 No input makes :func:`main` raise; where code of one's own does, the message names its method.
 """
@@ -37,6 +38,7 @@ from .plot import plot
 from .report import report
 from .show import show
 from .theorems import theorems
+from .verify import verify
 
 app = typer.Typer(
     add_completion=False,
@@ -85,6 +87,7 @@ for command in (
     convert,
     theorems,
     show,
+    verify,
     data,
     apply,
     estimate,
