@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CertificateError, InfeasibleError, InputError, SolverError
-from ..exact import LARGEST_LEVEL
+from ..exact import LARGEST_LEVEL, nearest_float
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
@@ -25,7 +25,7 @@ from ..solve.method import Duals
 from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram
 from ..utility.linear import Matrix
-from .bounds import upper_bound
+from .bounds import BEYOND, upper_bound
 from .feasible import repair_required, solved
 
 Part = PrivacyNotion | Requirement
@@ -81,11 +81,18 @@ def check_feasible(problem: Problem) -> None:
         else:
             parts.append(f"in place of {notion} no finite level does")
     raise InfeasibleError(
-        "; ".join(parts) + f" (proved: a utility of zero is at most {float(proof.bound):.3g})",
+        f"{'; '.join(parts)} (proved: {_why(proof)})",
         names,
         proof,
         levels,
     )
+
+
+def _why(proof: Infeasibility) -> str:
+    """What was proved, in words."""
+    if proof.bound <= -BEYOND:
+        return "its zeros leave a symbol no output"
+    return f"a utility of zero is at most {nearest_float(proof.bound):.3g}"
 
 
 def prove_infeasible(problem: Problem) -> Infeasibility | None:
