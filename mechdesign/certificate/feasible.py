@@ -8,6 +8,7 @@ passes the exact check. Equations hold within their tolerance throughout.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -56,24 +57,39 @@ def repair_required(
         return weights, Repair((), 0.0, 1)
     rounds = 1
     for inner in _inner_kernels(program, inside):
-        share, found = _LEAST_SHARE, None
-        while share < 1 and found is None:
-            found = _mixed(program, start, inner, share)
-            rounds += 1
-            share *= _GROWTH
-        if found is None:
-            share, found = _GROWTH, _mixed(program, start, inner, 1.0)
-        if found is not None:
+        for kept, other in _without_traces(program, start, inner):
+            share, found = _LEAST_SHARE, None
+            while share < 1 and found is None:
+                found = _mixed(program, kept, other, share)
+                rounds += 1
+                share *= _GROWTH
+            if found is None:
+                share, found = _GROWTH, _mixed(program, kept, other, 1.0)
+            if found is None:
+                continue
             low, high = share / _GROWTH**2, min(share / _GROWTH, 1.0)
             for _ in range(_NARROWINGS):
                 middle = float(np.sqrt(low * high))
-                tried = _mixed(program, start, inner, middle)
+                tried = _mixed(program, kept, other, middle)
                 low, high, found = (middle, high, found) if tried is None else (low, middle, tried)
             return found, Repair((), high, rounds + _NARROWINGS)
     raise CertificateError(
         f"no weights over 2**53 were found that satisfy all that is asked of {program}: it leaves "
         "too little room for rounding; allow a larger tolerance or a slightly larger level"
     )
+
+
+def _without_traces(
+    program: LinearProgram, kernel: Array, inner: Array
+) -> Iterator[tuple[Array, Array]]:
+    """Both kernels as they are, then without entries that have no room: what is asked together may
+    leave them no value but zero, where a solver leaves traces.
+    """
+    yield kernel, inner
+    traces = (inner > 0) & (inner <= _NOISE)
+    if traces.any():
+        without = (clean_kernel(np.where(traces, 0.0, k)) for k in (kernel, inner))
+        yield tuple(moved(program, k) for k in without)  # type: ignore[misc]
 
 
 def _inner_kernels(program: LinearProgram, inside: Array | None) -> Any:

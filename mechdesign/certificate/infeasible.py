@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CertificateError, InfeasibleError, InputError, SolverError, quote
-from ..exact import LARGEST_LEVEL
+from ..exact import LARGEST_LEVEL, nearest_float
 from ..labels import Label
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
@@ -59,7 +59,7 @@ class Infeasibility:
         """The proof in words."""
         zeros = _without_output(self.problem)
         if zeros is None:
-            return f"a utility of zero is at most {float(self.bound):.3g}"
+            return f"a utility of zero is at most {nearest_float(self.bound):.3g}"
         return f"zeros, and those that follow from them, leave {quote(zeros)} no output"
 
 
