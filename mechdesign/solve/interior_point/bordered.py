@@ -33,6 +33,8 @@ Places = NDArray[np.intp]
 # Solutions of a direction with iterative refinement, at most; it ends at this share of what rows
 # and limits lack by now, or at the other number.
 _SOLUTIONS, _REFINED, _EXACT = 5, 1e-3, 1e-12
+# Steps to the central path that a point inside may take, and what it may lack of rows and limits.
+_CENTRINGS, _FEASIBLE = 10, 1e-9
 # Coefficients from this share of all places on are multiplied as a dense matrix.
 _DENSE = 0.1
 
@@ -66,7 +68,8 @@ class Entries:
 
     def by_symbol(self, values: Array) -> Array:
         """Sums over each symbol, ``(n,)``."""
-        return np.bincount(self.symbols, values, self.shape[0])
+        found: Array = np.bincount(self.symbols, values, self.shape[0]).astype(float)
+        return found
 
     def dense(self, values: Array) -> Array:
         """Values as ``(m, n)``, zero elsewhere."""
@@ -136,8 +139,8 @@ class Rows:
         """Σ a_j w over each output ``(J, m)`` and over each symbol ``(J, n)``."""
         n, m = self.entries.shape
         terms = self._data * weights[self._column]
-        by_output = np.bincount(self._by_output, terms, self.count * m)
-        by_symbol = np.bincount(self._by_symbol, terms, self.count * n)
+        by_output = np.bincount(self._by_output, terms, self.count * m).astype(float)
+        by_symbol = np.bincount(self._by_symbol, terms, self.count * n).astype(float)
         return by_output.reshape(self.count, m), by_symbol.reshape(self.count, n)
 
     def gram(self, weights: Array) -> Array:
@@ -198,7 +201,7 @@ class Bordered:
         self._start(targets)
         self.best: tuple[Array, Array, Array, Array] | None = None
         self.least = np.inf
-        self.inside: Array | None = None
+        self._early: tuple[Any, ...] | None = None
         self._measure()
 
     def _start(self, targets: Array) -> None:
@@ -275,21 +278,49 @@ class Bordered:
         self.gap = float(sum(np.vdot(part.s, part.z) for part in self.slacks))
 
     def error(self) -> float:
-        """Gap and residuals; keeps the best point, and the first that is inside of everything."""
+        """Gap and residuals; keeps the best point, and the first whose gap is small."""
         found = max(self.gap, self.dual, self.primal)
         if found < self.least:
             self.least = found
             self.best = self.k, self.prices, self.eta, self.single.z.copy()
-        if self.inside is None and self.primal <= 1e-9 and self.gap <= self.options.warm_gap:
-            self.inside = self.k
+        if self._early is None and self.gap <= self.options.warm_gap:
+            self._early = self._state()
         return found
 
-    def step(self) -> float:
-        """One predictor-corrector step; returns the shorter of the two step lengths."""
+    def _state(self) -> tuple[Any, ...]:
+        """What a step changes; steps make new arrays."""
+        slacks = tuple((part.s, part.z) for part in self.slacks)
+        return slacks, self.t, self.prices, self.link, self.free
+
+    def inside(self) -> Array | None:
+        """A point inside of everything, ``None`` where none was passed; iterations end with it.
+
+        The first whose gap was small, brought closer to the central path and on rows and limits.
+        """
+        if self._early is None:
+            return None
+        slacks, self.t, self.prices, self.link, self.free = self._early
+        for part, (s, z) in zip(self.slacks, slacks, strict=True):
+            part.s, part.z = s, z
+        self._measure()
+        for _ in range(_CENTRINGS):
+            if self.primal <= _FEASIBLE:
+                return self.k
+            try:
+                self.step(centring=1.0)
+            except np.linalg.LinAlgError:
+                break
+        return self.k if self.primal <= _FEASIBLE else None
+
+    def step(self, centring: float | None = None) -> float:
+        """One predictor-corrector step; returns the shorter of the two step lengths.
+
+        ``centring`` takes the place of the centring parameter.
+        """
         mu = self.gap / sum(part.s.size for part in self.slacks)
         self._factorise()
         self._direction(False)
-        self._corrected_targets(mu)
+        self._corrected_targets(mu, centring)
         self._direction(True)
         primal, dual = self._longest()
         share = self.options.step_share
@@ -326,9 +357,9 @@ class Bordered:
         self.beta, self.kappa = np.ones(m), np.zeros(m)
         if cone.linked:
             share = self.v * self.px
-            pivot = entries.dense(share).argmax(axis=1)
-            pivot = self._positions()[places, pivot]
-            most = share[pivot]
+            most = np.maximum.reduceat(share, entries.starts)
+            largest = np.flatnonzero(share == most[y])
+            pivot = largest[np.searchsorted(y[largest], places)]
             share[pivot] = 0.0
             rest = entries.by_output(share)
             self.pivot, self.beta = pivot, rest + most
@@ -364,13 +395,6 @@ class Bordered:
             corner.flat[:: rows.count + 1] += self.give
             system[n:, :n], system[n:, n:] = across, corner
         self.factor = cholesky(system, self.options.regularisation)
-
-    def _positions(self) -> Places:
-        if not hasattr(self, "_found"):
-            n, m = self.entries.shape
-            self._found = np.zeros((m, n), dtype=np.intp)
-            self._found.ravel()[self.entries.places] = np.arange(len(self.entries.places))
-        return self._found
 
     def _direction(self, corrected: bool) -> None:
         """The affine direction, or the one towards the targets in ``e``."""
@@ -436,7 +460,7 @@ class Bordered:
         x += self.v * ((self.kappa * dt - unlinked) / self.beta)[y]
         return x, dt, dlink
 
-    def _corrected_targets(self, mu: float) -> None:
+    def _corrected_targets(self, mu: float, centring: float | None) -> None:
         """Corrected targets over the slacks, (σμ + second order)/s, in ``e``."""
         primal, dual = np.inf, np.inf
         affine = linear = square = gap = 0.0
@@ -452,7 +476,7 @@ class Bordered:
         primal, dual = min(1.0, primal), min(1.0, dual)
         # The affine step of z is −z(1 + q).
         affine = gap + primal * linear - dual * (gap + linear) - primal * dual * (linear + square)
-        sigma = centring_parameter(affine, gap)
+        sigma = centring_parameter(affine, gap) if centring is None else centring
         for part in self.slacks:
             target = mu * part.target
             cap = self.options.clip * target

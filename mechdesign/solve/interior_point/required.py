@@ -84,13 +84,13 @@ def solve_required(
             p, asked.c, cone, asked.entries, asked.singles, asked.rows, targets, options
         )
         iterations, converged = follow(path, options)
+        inside = path.inside()
     if path.best is None or not path.least <= _ACCEPTED:
         raise SolverError(
             f"the structured method came no closer than {path.least:.2g} to an optimum of "
             f"{program}; what is asked may be impossible: try solver='highs-ipm'"
         )
     k, prices, eta, multipliers = path.best
-    inside = None if path.inside is None else asked.kernel(path.inside)
     return Candidate(
         asked.kernel(k),
         Duals(prices, limits=asked.duals(eta, multipliers)),
@@ -100,7 +100,7 @@ def solve_required(
             "eliminations": str(iterations * asked.entries.shape[1]),
             "converged": str(converged),
         },
-        inside=inside,
+        inside=None if inside is None else asked.kernel(inside),
     )
 
 
