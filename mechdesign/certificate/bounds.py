@@ -31,6 +31,8 @@ _UNIT = 2.0**-52
 _NOISE = 1e-9
 # Entries that are evaluated in rationals; beyond, the allowance for rounding stays in the bound.
 _EXACT_ENTRIES = 40_000
+# Entries up to which limits are priced a second time, without the noise in their duals.
+_SECOND_ENTRIES = 10_000
 # A sum or product of floats that underflows is off by less than this.
 _SMALLEST = 2.0**-1074
 #: A bound that floats cannot hold: larger than any of them.
@@ -48,7 +50,9 @@ def upper_bound(program: LinearProgram, duals: Duals) -> tuple[Fraction, str]:
     found = [_upper_bound(replace(program, limits=()), replace(duals, limits=None))]
     if duals.limits is not None:
         noise = _NOISE * float(np.abs(duals.limits).max(initial=0.0))
-        for floor in (0.0, noise):
+        # Where bounds take long, what noise costs is not worth another one.
+        floors = (0.0, noise) if program.gains.size <= _SECOND_ENTRIES else (0.0,)
+        for floor in floors:
             taken = without_limits(program, np.where(abs(duals.limits) > floor, duals.limits, 0.0))
             if taken is not None:
                 bound, source = _upper_bound(taken.program, replace(duals, limits=None))
