@@ -8,7 +8,7 @@ duality as any optimum (Farkas): no kernel can satisfy what is asked.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import CertificateError, InfeasibleError, InputError, SolverError
-from ..exact import LARGEST_LEVEL
+from ..exact import LARGEST_LEVEL, nearest_float
+from ..labels import Label
+from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
@@ -25,7 +27,7 @@ from ..solve.method import Duals
 from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram
 from ..utility.linear import Matrix
-from .bounds import upper_bound
+from .bounds import BEYOND, upper_bound
 from .feasible import repair_required, solved
 
 Part = PrivacyNotion | Requirement
@@ -52,6 +54,52 @@ class Infeasibility:
     problem: Problem
     duals: Duals
     bound: Fraction
+
+    @property
+    def clash(self) -> tuple[str, ...]:
+        """Descriptions of the notions and requirements that cannot hold together."""
+        notions = [n for n in self.problem.notions if min(n.levels) < math.inf]
+        return tuple(map(str, (*notions, *self.problem.requirements)))
+
+    @property
+    def reason(self) -> str:
+        """What the numbers prove, in words."""
+        if self.bound <= -BEYOND:
+            return "some symbol has no output left"
+        return f"a utility of zero is at most {nearest_float(self.bound):.3g}"
+
+    def __repr__(self) -> str:
+        n, m = len(self.problem.prior), len(self.problem.outputs)
+        lines = [f"No kernel of {n} inputs × {m} outputs satisfies all of"]
+        lines += [f"  {part}" for part in self.clash]
+        return "\n".join([*lines, f"proof  {self.reason}"])
+
+
+def stated_proof(
+    prior: Prior,
+    notions: Sequence[PrivacyNotion],
+    requirements: Sequence[Requirement],
+    outputs: Sequence[Label],
+    duals: Callable[[Problem], Duals],
+) -> Infeasibility | None:
+    """The proof that dual variables from anywhere give for what is asked; ``None`` for none.
+
+    Parameters
+    ----------
+    duals : from the problem as it is stated to the numbers, which are trusted in nothing
+    """
+    utility = Matrix(np.zeros((len(prior), len(outputs))), outputs)
+    problem = state_problem(prior, utility, notions, list(outputs), None, requirements)
+    assert isinstance(problem.program, LinearProgram)
+    if problem.program.unexpressed:
+        return None
+    return _proved(problem, duals(problem))
+
+
+def _proved(problem: Problem, duals: Duals) -> Infeasibility | None:
+    assert isinstance(problem.program, LinearProgram)
+    bound, _ = upper_bound(problem.program, duals)
+    return Infeasibility(problem, duals, bound) if bound < 0 else None
 
 
 def check_possible(problem: Problem) -> None:
@@ -81,7 +129,7 @@ def check_feasible(problem: Problem) -> None:
         else:
             parts.append(f"in place of {notion} no finite level does")
     raise InfeasibleError(
-        "; ".join(parts) + f" (proved: a utility of zero is at most {float(proof.bound):.3g})",
+        "; ".join(parts) + f" (proved: {proof.reason})",
         names,
         proof,
         levels,
@@ -101,8 +149,7 @@ def prove_infeasible(problem: Problem) -> Infeasibility | None:
         if found is None:
             return None
         duals = found
-    bound, _ = upper_bound(program, duals)
-    return Infeasibility(problem, duals, bound) if bound < 0 else None
+    return _proved(problem, duals)
 
 
 def _zero(problem: Problem) -> Problem:
