@@ -49,6 +49,7 @@ class Problem:
     sums_asked_by : the notion that each constraint on a sum belongs to
     requirements : what else must hold
     limits_asked_by : the requirement that each limit of the program belongs to
+    zeros : the requirement that asks for entries that are zero, and positions of these, ``(E, 2)``
     """
 
     prior: Prior
@@ -60,6 +61,7 @@ class Problem:
     sums_asked_by: tuple[PrivacyNotion, ...]
     requirements: tuple[Requirement, ...] = ()
     limits_asked_by: tuple[Requirement, ...] = ()
+    zeros: tuple[tuple[Requirement, NDArray[np.intp]], ...] = ()
 
     @property
     def kept(self) -> NDArray[np.intp]:
@@ -228,6 +230,11 @@ def state_problem(
         symbols = np.arange(len(prior)) if whole else prior.support
         limits = [(asker, limit.on(symbols, len(prior))) for asker, limit in asked]
         forbidden = _forbidden([limit for _, limit in limits], common[1], len(labels))
+        zeros = tuple(
+            (asker, np.column_stack([limit.symbols, limit.outputs]))
+            for asker, limit in limits
+            if limit.forbids
+        )
         limits = [(asker, limit) for asker, limit in limits if not limit.forbids]
         held = tuple(limit for _, limit in limits)
         program = LinearProgram(*common, gains[symbols], forbidden, held)
@@ -236,7 +243,7 @@ def state_problem(
         if not isinstance(utility, FInformation):
             check_sublinear(utility, inner)
         program = SublinearProgram(*common, utility)
-        limits = []
+        limits, zeros = [], ()
     return Problem(
         prior,
         utility,
@@ -247,6 +254,7 @@ def state_problem(
         tuple(notion for notion, _ in sums),
         requirements,
         tuple(asker for asker, _ in limits),
+        zeros,
     )
 
 
