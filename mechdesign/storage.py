@@ -23,6 +23,7 @@ import math
 import warnings
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 
 from . import __version__
 from .certificate.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
+from .certificate.infeasible import Infeasibility, stated_proof
 from .certificate.repair import Repair
 from .errors import (
     CertificateError,
@@ -41,7 +43,7 @@ from .errors import (
     visible,
     warn,
 )
-from .exact import read_fraction, read_integer, write_fraction, write_integer
+from .exact import nearest_float, read_fraction, read_integer, write_fraction, write_integer
 from .files import parse_json, read_json, read_text, write_text
 from .input_tables import read_matrix
 from .labels import Label, excel_safe_cell, tidy
@@ -72,9 +74,13 @@ _LONGEST_LABEL = 10_000
 
 
 def save(
-    item: Design | Mechanism, path: str | Path, *, overwrite: bool = False, public: bool = False
+    item: Design | Mechanism | Infeasibility,
+    path: str | Path,
+    *,
+    overwrite: bool = False,
+    public: bool = False,
 ) -> None:
-    """Write a design or a mechanism to a JSON file.
+    """Write a design, a mechanism, or the proof that nothing does what is asked, to a JSON file.
 
     The file appears under its name only when it is complete. The file of a design holds its prior
     exactly, which may be the counts of people, so that only its owner may read it; with ``public``
@@ -97,7 +103,8 @@ def save(
         _warn_of_fitted(item)
         item = PublicDesign.of(item.mechanism, item.notions)
     text = json.dumps(to_json(item), indent=1) + "\n"
-    write_text(text, path, overwrite=overwrite, private=isinstance(item, Design))
+    private = isinstance(item, (Design, Infeasibility))
+    write_text(text, path, overwrite=overwrite, private=private)
 
 
 def _warn_of_fitted(design: Design) -> None:
@@ -113,14 +120,15 @@ def _warn_of_fitted(design: Design) -> None:
         )
 
 
-def load(path: str | Path) -> Design | Mechanism:
-    """Read what :func:`save` wrote: a :class:`Design`, a :class:`Mechanism`, or a
-    :class:`PublicDesign`, which is one with a guarantee.
+def load(path: str | Path) -> Design | Mechanism | Infeasibility:
+    """Read what :func:`save` wrote: a :class:`Design`, a :class:`Mechanism`, a
+    :class:`PublicDesign`, which is one with a guarantee, or the proof that nothing does what is
+    asked, with its bound computed again.
 
     Raises :class:`StorageError` for an unknown schema version, a damaged file, or one whose
     contents do not bear out what it says.
     """
-    return from_json(read_json(path), str(path))
+    return _content_in(read_json(path), str(path))
 
 
 def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechanism:
@@ -172,7 +180,7 @@ def kernel_csv(mechanism: Mechanism, *, excel_safe: bool = False) -> str:
 # To JSON: whole files
 
 
-def to_json(designed: Design | Mechanism) -> dict[str, Any]:
+def to_json(designed: Design | Mechanism | Infeasibility) -> dict[str, Any]:
     """What :func:`save` writes, as plain values."""
     if isinstance(designed, PublicDesign):
         body: dict[str, Any] = {
@@ -186,6 +194,8 @@ def to_json(designed: Design | Mechanism) -> dict[str, Any]:
         body = {"kind": "mechanism", "mechanism": mechanism_to_json(designed)}
     elif isinstance(designed, Design):
         body = _design_out(designed)
+    elif isinstance(designed, Infeasibility):
+        body = _proof_out(designed)
     else:
         raise StorageError(
             f"save: expected a Design or a Mechanism, got {type(designed).__name__}; pass the "
@@ -236,6 +246,19 @@ def _design_out(design: Design) -> dict[str, Any]:
     }
 
 
+def _proof_out(proof: Infeasibility) -> dict[str, Any]:
+    problem = proof.problem
+    return {
+        "kind": "infeasible",
+        "prior": prior_to_json(problem.prior),
+        "notions": [_notion_out(notion) for notion in problem.notions],
+        "requirements": [requirement_to_json(r) for r in problem.requirements],
+        "outputs": [label_to_json(label) for label in problem.outputs],
+        "below_zero": _number_out(-nearest_float(proof.bound)),
+        "duals": _duals_out(proof.duals),
+    }
+
+
 def _agreement_out(row: Agreement) -> dict[str, Any]:
     return {
         **vars(row),
@@ -264,9 +287,11 @@ def _digest(content: dict[str, Any]) -> str:
 def problem_to_json(problem: Problem) -> dict[str, Any]:
     """What a design is asked for, as plain values; raises :class:`StorageError` as :func:`save`."""
     outputs = problem.outputs
+    asked = [requirement_to_json(requirement) for requirement in problem.requirements]
     return {
         **asked_to_json(problem.prior, problem.notions, problem.utility, outputs),
         "outputs": [label_to_json(label) for label in outputs],
+        **({"requirements": asked} if asked else {}),
     }
 
 
@@ -449,7 +474,17 @@ def label_to_json(label: Label) -> Any:
 
 
 def from_json(content: Any, name: str = "file") -> Design | Mechanism:
-    """The inverse of :func:`to_json`, with every claim checked again."""
+    """The inverse of :func:`to_json`, with every claim checked again, for what holds a kernel."""
+    found = _content_in(content, name)
+    if isinstance(found, Infeasibility):
+        raise StorageError(
+            f"{name}: expected a kernel, got the proof that none satisfies "
+            f"{' and '.join(found.clash)}; mechdesign show prints it; what is asked has to change."
+        )
+    return found
+
+
+def _content_in(content: Any, name: str) -> Design | Mechanism | Infeasibility:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise StorageError(
             f"{name}: expected a file written by mechdesign, got something else; pass a saved "
@@ -477,6 +512,8 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
             return _design_in(content, name)
         if content["kind"] == "public":
             return _public_in(content, name)
+        if content["kind"] == "infeasible":
+            return _proof_in(content, name)
         raise StorageError(
             f"{name}: expected a design or a mechanism, got {quote(content['kind'])}; upgrade "
             "mechdesign to read it."
@@ -510,6 +547,26 @@ def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     if made.fingerprint != content["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another design; get it again.")
     return made
+
+
+def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
+    prior = _prior_in(content["prior"])
+    notions = tuple(_notion_in(part, name) for part in content["notions"])
+    asked = tuple(requirement_from_json(part, name) for part in content["requirements"])
+    outputs = tuple(_label_in(label) for label in content["outputs"])
+    proof = stated_proof(prior, notions, asked, outputs, partial(_duals_in, content["duals"]))
+    if proof is None:
+        raise StorageError(
+            f"{name}: the dual variables do not prove that no kernel satisfies what is asked, so "
+            "the file was altered; design again."
+        )
+    claimed, found = float(_number_in(content["below_zero"])), -nearest_float(proof.bound)
+    if not _near(claimed, found, _AGREEMENT * max(1.0, found)):
+        raise StorageError(
+            f"{name}: the file claims a bound of {quote(-claimed)}, its numbers give "
+            f"{quote(-found)}; design again."
+        )
+    return proof
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:

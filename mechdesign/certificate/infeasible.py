@@ -8,7 +8,7 @@ duality as any optimum (Farkas): no kernel can satisfy what is asked.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import CertificateError, InfeasibleError, InputError, SolverError, quote
 from ..exact import LARGEST_LEVEL, nearest_float
 from ..labels import Label
+from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
@@ -55,12 +56,54 @@ class Infeasibility:
     bound: Fraction
 
     @property
+    def clash(self) -> tuple[str, ...]:
+        """Descriptions of the notions and requirements that cannot hold together."""
+        notions = [n for n in self.problem.notions if min(n.levels) < math.inf]
+        return tuple(map(str, (*notions, *self.problem.requirements)))
+
+    @property
     def reason(self) -> str:
-        """The proof in words."""
+        """What the numbers prove, in words."""
         zeros = _without_output(self.problem)
         if zeros is None:
             return f"a utility of zero is at most {nearest_float(self.bound):.3g}"
         return f"zeros, and those that follow from them, leave {quote(zeros)} no output"
+
+    def __repr__(self) -> str:
+        n, m = len(self.problem.prior), len(self.problem.outputs)
+        lines = [f"No kernel of {n} inputs × {m} outputs satisfies all of"]
+        lines += [f"  {part}" for part in self.clash]
+        return "\n".join([*lines, f"proof  {self.reason}"])
+
+
+def stated_proof(
+    prior: Prior,
+    notions: Sequence[PrivacyNotion],
+    requirements: Sequence[Requirement],
+    outputs: Sequence[Label],
+    duals: Callable[[Problem], Duals],
+) -> Infeasibility | None:
+    """The proof that dual variables from anywhere give for what is asked; ``None`` for none.
+
+    Parameters
+    ----------
+    duals : from the problem as it is stated to the numbers, which are trusted in nothing
+    """
+    utility = Matrix(np.zeros((len(prior), len(outputs))), outputs)
+    problem = state_problem(prior, utility, notions, list(outputs), None, requirements)
+    assert isinstance(problem.program, LinearProgram)
+    if problem.program.unexpressed:
+        return None
+    return _proved(problem, duals(problem))
+
+
+def _proved(problem: Problem, duals: Duals) -> Infeasibility | None:
+    assert isinstance(problem.program, LinearProgram)
+    if _without_output(problem) is not None:
+        # The row of that symbol, priced at one, is a bound of minus one.
+        return Infeasibility(problem, duals, Fraction(-1))
+    bound, _ = upper_bound(problem.program, duals)
+    return Infeasibility(problem, duals, bound) if bound < 0 else None
 
 
 def check_possible(problem: Problem) -> None:
@@ -112,13 +155,9 @@ def prove_infeasible(problem: Problem) -> Infeasibility | None:
     if program.unexpressed:
         return None
     if _without_output(problem) is not None:
-        # The row of that symbol, priced at one, is a bound of minus one.
-        return Infeasibility(problem, Duals(), Fraction(-1))
+        return _proved(problem, Duals())
     duals = _least_slack(program)
-    if duals is None:
-        return None
-    bound, _ = upper_bound(program, duals)
-    return Infeasibility(problem, duals, bound) if bound < 0 else None
+    return None if duals is None else _proved(problem, duals)
 
 
 def _zero(problem: Problem) -> Problem:

@@ -161,6 +161,13 @@ class RequirementCheck:
     excess: float
     evidence: str
 
+    @property
+    def shown(self) -> str:
+        """Where the kernel breaks it and by how much, or where it is nearest to that."""
+        if self.verdict is Verdict.NO:
+            return f"broken by {self.excess:.3g} at {self.evidence}"
+        return f"room of {abs(min(self.excess, 0.0)):.3g} at {self.evidence}"
+
 
 class Requirement(ABC):
     """Something a kernel must satisfy beside privacy.

@@ -13,19 +13,28 @@ from .backends.highs import Model
 Array = NDArray[np.float64]
 
 
-def column_duals(rows: Any, p: Array, residual: Array) -> Array:
-    """Dual variables of the rows at the best column for each residual, ``(rows, M)``."""
+def column_duals(
+    rows: Any, p: Array, residual: Array, zeros: NDArray[np.bool_] | None = None
+) -> Array:
+    """Dual variables of the rows at the best column for each residual, ``(rows, M)``.
+
+    Entries of the columns are zero where ``zeros``, ``(n,)``, says so.
+    """
     from scipy import sparse
 
     count, size = rows.shape
     mass = np.zeros((1, size))
     mass[0, : len(p)] = p
+    most = np.full(size, np.inf)
+    if zeros is not None:
+        most[: len(p)][zeros] = 0.0
     model = Model()
     model.load(
         np.zeros(size),
         sparse.vstack([rows, sparse.csr_array(mass)]),
         np.append(np.full(count, -np.inf), 1.0),
         np.append(np.zeros(count), 1.0),
+        most=most,
     )
     found = np.zeros((count, residual.shape[1]))
     for y, values in enumerate(residual.T):

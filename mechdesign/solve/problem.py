@@ -51,6 +51,7 @@ class Problem:
     sums_asked_by : the notion that each constraint on a sum belongs to
     requirements : what else must hold
     limits_asked_by : the requirement that each limit of the program belongs to
+    zeros : the requirement that asks for entries that are zero, and positions of these, ``(E, 2)``
     """
 
     prior: Prior
@@ -62,6 +63,7 @@ class Problem:
     sums_asked_by: tuple[PrivacyNotion, ...]
     requirements: tuple[Requirement, ...] = ()
     limits_asked_by: tuple[Requirement, ...] = ()
+    zeros: tuple[tuple[Requirement, NDArray[np.intp]], ...] = ()
 
     @property
     def kept(self) -> NDArray[np.intp]:
@@ -224,6 +226,11 @@ def state_problem(
         symbols = np.arange(len(prior)) if whole else prior.support
         limits = [(asker, limit.on(symbols, len(prior))) for asker, limit in asked]
         forbidden = _forbidden([limit for _, limit in limits], common[1], len(labels))
+        zeros = tuple(
+            (asker, np.column_stack([limit.symbols, limit.outputs]))
+            for asker, limit in limits
+            if limit.forbids
+        )
         limits = [(asker, limit) for asker, limit in limits if not limit.forbids]
         held = tuple(limit for _, limit in limits)
         program = LinearProgram(*common, gains[symbols], forbidden, held)
@@ -232,7 +239,7 @@ def state_problem(
         if not isinstance(utility, FInformation):
             check_sublinear(utility, inner)
         program = SublinearProgram(*common, utility)
-        limits = []
+        limits, zeros = [], ()
     return Problem(
         prior,
         utility,
@@ -243,6 +250,7 @@ def state_problem(
         tuple(notion for notion, _ in wished.sums),
         requirements,
         tuple(asker for asker, _ in limits),
+        zeros,
     )
 
 
