@@ -6,6 +6,7 @@ import csv
 import difflib
 import inspect
 import math
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -34,14 +35,24 @@ from .utility import (
     ChiSquare,
     Distance,
     Hamming,
+    LinearUtility,
     Matrix,
     MutualInformation,
     TotalVariation,
     Utility,
+    WorstCase,
 )
 
 #: Levels of one comparison: each is a design.
 MOST_LEVELS = 10_000
+#: How the least of several utilities begins.
+WORST = ("worst:", "worst-symbol:", "worst-refined:", "worst-symbol-refined:")
+# Their parts.
+_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_PART = re.compile(
+    rf"(?:(?P<weight>{_NUMBER})\s*\*)?(?P<utility>[^@]+?)(?:@(?P<prior>.+?))?"
+    rf"(?:>=\s*(?P<goal>{_NUMBER}))?"
+)
 #: Sub-convex utilities by name.
 _INFORMATIONS: dict[str, type[Utility]] = {
     "mutual-information": MutualInformation,
@@ -148,16 +159,17 @@ def _parse_prior(text: str) -> Prior:
 def read_utility(text: str, prior: Prior) -> Utility:
     """A utility by name, or from a CSV matrix whose rows are labelled with the symbols."""
     name = text.strip().lower()
+    if name.startswith(WORST):
+        return read_worst_case(text, prior, read_utility)
     if name in _INFORMATIONS:
         return _INFORMATIONS[name]()
     if name == "hamming":
         return Hamming()
-    if name in ("absolute", "abs", "squared"):
-        return Distance(name)
+    if name.removeprefix("distance:") in ("absolute", "abs", "squared", "discrete"):
+        return Distance(name.removeprefix("distance:"))
     if not is_file(text):
-        raise UnknownNameError(
-            "utility (or file of gains)", text, ["hamming", "absolute", "squared", *_INFORMATIONS]
-        )
+        known = ["hamming", "absolute", "squared", *_INFORMATIONS, "worst:…", "worst-symbol:…"]
+        raise UnknownNameError("utility (or file of gains)", text, known)
     matrix, rows, columns = read_matrix(text)
     place = {label: i for i, label in enumerate(rows)}
     absent = [label for label in prior.labels if label not in place]
@@ -171,6 +183,56 @@ def read_utility(text: str, prior: Prior) -> Utility:
             + (f" ({cause})" if cause else ""),
         )
     return Matrix(matrix[[place[label] for label in prior.labels]], columns)
+
+
+def read_worst_case(text: str, prior: Prior, read: Callable[[str, Prior], Utility]) -> WorstCase:
+    """The least of several utilities: ``worst:`` and parts joined with ``+``, each of the form
+    ``weight*utility@prior>=goal``, of which the utility alone is needed; or ``worst-symbol:`` and
+    a utility. With ``-refined`` before the colon the others are raised as well.
+
+    ``read`` reads the utility of each part.
+
+    >>> hamming = read_worst_case("worst:hamming+0.1*absolute>=-2", Prior([.5, .5]), read_utility)
+    >>> hamming.spec
+    'worst:hamming+0.1*distance:absolute>=-2'
+    """
+    kind, _, rest = text.strip().partition(":")
+    each, refine = kind.lower().startswith("worst-symbol"), kind.lower().endswith("-refined")
+    found, weights, goals = [], [], []
+    for part in [rest] if each else re.split(r"\+(?=\s*[0-9a-zA-Z./_])", rest):
+        match = _PART.fullmatch(part.strip())
+        if match is None:
+            raise InputError(
+                f"utility {text}",
+                expected="parts joined with +, such as 0.1*absolute or hamming@0.5,0.5>=0.3",
+                got=quote(part),
+                remedy="write for example worst:hamming+0.1*absolute, or worst-symbol:hamming",
+            )
+        utility = read(match["utility"].strip(), prior)
+        if not isinstance(utility, LinearUtility):
+            raise InputError(
+                f"utility {text}",
+                expected="linear utilities, such as hamming, absolute or a matrix of gains",
+                got=quote(match["utility"]),
+                remedy="leave it out",
+            )
+        use = None
+        if match["prior"] is not None:
+            use = read_prior(None, None, None, "error", match["prior"].strip())
+            use = align_prior(use, prior.labels, named="=" in match["prior"])
+        found.append((utility, use))
+        weights.append(float(match["weight"] or 1))
+        goals.append(None if match["goal"] is None else float(match["goal"]))
+    if each:
+        if found[0][1] is not None or weights != [1.0] or goals != [None]:
+            raise InputError(
+                f"utility {text}",
+                expected="worst-symbol: and a utility, without weight, prior and goal",
+                got=quote(rest),
+                remedy="symbols have no prior of use; ask for goals with worst:",
+            )
+        return WorstCase.symbols(found[0][0], refine=refine)
+    return WorstCase(found, weights=weights, goals=goals, refine=refine)
 
 
 def is_file(path: str) -> bool:

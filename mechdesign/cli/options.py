@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from ..arguments import align_prior, is_file, read_prior, read_requirements, read_utility
+from ..arguments import (
+    WORST,
+    align_prior,
+    is_file,
+    read_prior,
+    read_requirements,
+    read_utility,
+    read_worst_case,
+)
 from ..errors import InputError, LevelError, visible, visible_lines
 from ..extensions import find, is_import_path, make, naming_own_code
 
@@ -180,6 +188,8 @@ def read_goal(text: str, prior: Prior) -> Utility:
     """A utility by its name, from a matrix of gains, or of one's own by its import path."""
     from ..utility import Utility
 
+    if text.strip().lower().startswith(WORST) and not is_file(text):
+        return read_worst_case(text, prior, read_goal)
     if is_import_path(text) and not is_file(text):
         made: Utility = make(text, Utility, "utility")
         return made

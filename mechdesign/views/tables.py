@@ -23,6 +23,7 @@ from ..data import EXAMPLES
 from ..labels import Label, listing, short_names, shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
+from ..utility.worst_case import WorstCase
 
 if TYPE_CHECKING:
     from .._audit import AuditReport
@@ -294,6 +295,8 @@ def certificate_table(found: Design) -> Table:
         ("value", number(c.value, 12)),
         ("upper bound", Cell(c.bound, "level", 12, after=source)),
     ]
+    if isinstance(found.utility, WorstCase):
+        rows.append(("values", found.utility.served_text(found.mechanism, found.prior)))
     if c.rests_on_floats:
         rows.append(("rests on", "the function that was given, evaluated in floats"))
     rows.append(("gap", f"{gap_out_of(c.gap, unit)}{gain}"))
