@@ -19,6 +19,7 @@ from .notebook import notebook_table
 from .prior import Prior
 from .privacy.average import MaximalCostLeakage, MaximalLeakage, MIPrivacy
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, Worst, as_notions
+from .requirement.base import Requirement, RequirementCheck, as_requirements
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,7 @@ class AuditReport:
     mutual_information : I(X;Y)
     prior_vulnerability, posterior_vulnerability : probability of guessing the secret right without
         and with the output
+    kept : exact verdict on each requirement asked, with its excess
     """
 
     mechanism: Mechanism
@@ -74,6 +76,7 @@ class AuditReport:
     mutual_information: float
     prior_vulnerability: float
     posterior_vulnerability: float
+    kept: tuple[RequirementCheck, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
         leakages = self.__dict__.get("leakages", {})
@@ -84,10 +87,12 @@ class AuditReport:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Yes when every notion asked holds, no when one does not; ``None`` if none was asked."""
-        if not self.checks:
+        """Yes when every notion and requirement asked holds, no when one does not; ``None`` if
+        none was asked.
+        """
+        found = {check.verdict for check in self.checks} | {c.verdict for c in self.kept}
+        if not found:
             return None
-        found = {check.verdict for check in self.checks}
         return next(v for v in (Verdict.NO, Verdict.UNDECIDED, Verdict.YES) if v in found)
 
     def entries(self) -> Iterator[tuple[str, Leakage, str, Worst]]:
@@ -146,6 +151,7 @@ class AuditReport:
             f"{self.posterior_vulnerability:.4f} after"
         )
         lines += [f"  {check.notion}: {check.verdict}; {check.evidence}" for check in self.checks]
+        lines += [f"  {kept.requirement}: {kept.verdict}; {kept.shown}" for kept in self.kept]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -158,6 +164,7 @@ def audit(
     mechanism: Mechanism | ArrayLike,
     prior: Prior | Iterable[Any],
     privacy: Any = None,
+    requirements: Any = None,
 ) -> AuditReport:
     """What a kernel leaks under every registered notion, and whether it meets asked levels.
 
@@ -169,10 +176,12 @@ def audit(
     privacy : notion or list of notions, optional
         Levels to decide on, in exact arithmetic. The verdict on each is yes, no, or undecided when
         the rounding of the kernel's own rows does not decide it.
+    requirements : requirement or list of them, optional
+        From ``md.require``: each gets an exact verdict, and by how much the kernel breaks it.
 
     Raises
     ------
-    KernelError, PriorError, LevelError
+    KernelError, PriorError, LevelError, RequirementError
 
     Examples
     --------
@@ -183,6 +192,8 @@ def audit(
     """
     mechanism, known = matched(mechanism, prior)
     asked = () if privacy is None else as_notions(privacy)
+    required = as_requirements(requirements)
+    check_fitting(required, mechanism, known)
     leakages = {}
     for name, cls in NOTIONS.items():
         if cls.by_default and not cls.needs:
@@ -203,7 +214,16 @@ def audit(
         MIPrivacy.at(math.inf).measure(mechanism, known)[0],
         float(p.max()),
         math.fsum((p[:, None] * mechanism.kernel[known.support]).max(axis=0)),
+        tuple(requirement.check(mechanism, known) for requirement in required),
     )
+
+
+def check_fitting(requirements: Iterable[Requirement], mechanism: Mechanism, prior: Prior) -> None:
+    """Raise :class:`RequirementError` for requirements of other labels or shapes than a kernel."""
+    for requirement in requirements:
+        for _ in requirement.limits(prior, mechanism.outputs):
+            pass
+        requirement.bounds(prior)
 
 
 def matched(
@@ -228,7 +248,7 @@ def matched(
 
 def _leakage(unlimited: PrivacyNotion, mechanism: Mechanism, prior: Prior) -> Leakage:
     check = unlimited.check(mechanism, prior)
-    per_outcome = np.atleast_2d(unlimited.leakage(mechanism.kernel, prior))
+    per_outcome = unlimited.checked_leakage(mechanism, prior)
     return Leakage(
         unlimited.with_levels(*check.achieved),
         check.achieved,

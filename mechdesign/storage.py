@@ -23,6 +23,7 @@ import math
 import warnings
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 
 from . import __version__
 from .certificate.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
+from .certificate.infeasible import Infeasibility, stated_proof
 from .certificate.repair import Repair
 from .errors import (
     CertificateError,
@@ -41,7 +43,7 @@ from .errors import (
     visible,
     warn,
 )
-from .exact import read_fraction, read_integer, write_fraction, write_integer
+from .exact import nearest_float, read_fraction, read_integer, write_fraction, write_integer
 from .files import parse_json, read_json, read_text, write_text
 from .input_tables import read_matrix
 from .labels import Label, excel_safe_cell, tidy
@@ -81,9 +83,13 @@ _LONGEST_LABEL = 10_000
 
 
 def save(
-    item: Design | Mechanism, path: str | Path, *, overwrite: bool = False, public: bool = False
+    item: Design | Mechanism | Infeasibility,
+    path: str | Path,
+    *,
+    overwrite: bool = False,
+    public: bool = False,
 ) -> None:
-    """Write a design or a mechanism to a JSON file.
+    """Write a design, a mechanism, or the proof that nothing does what is asked, to a JSON file.
 
     The file appears under its name only when it is complete. The file of a design holds its prior
     exactly, which may be the counts of people, so that only its owner may read it; with ``public``
@@ -106,7 +112,8 @@ def save(
         _warn_of_fitted(item)
         item = PublicDesign.of(item.mechanism, item.notions)
     text = json.dumps(to_json(item), indent=1) + "\n"
-    write_text(text, path, overwrite=overwrite, private=isinstance(item, Design))
+    private = isinstance(item, (Design, Infeasibility))
+    write_text(text, path, overwrite=overwrite, private=private)
 
 
 def _warn_of_fitted(design: Design) -> None:
@@ -122,14 +129,15 @@ def _warn_of_fitted(design: Design) -> None:
         )
 
 
-def load(path: str | Path) -> Design | Mechanism:
-    """Read what :func:`save` wrote: a :class:`Design`, a :class:`Mechanism`, or a
-    :class:`PublicDesign`, which is one with a guarantee.
+def load(path: str | Path) -> Design | Mechanism | Infeasibility:
+    """Read what :func:`save` wrote: a :class:`Design`, a :class:`Mechanism`, a
+    :class:`PublicDesign`, which is one with a guarantee, or the proof that nothing does what is
+    asked, with its bound computed again.
 
     Raises :class:`StorageError` for an unknown schema version, a damaged file, or one whose
     contents do not bear out what it says.
     """
-    return from_json(read_json(path), str(path))
+    return _content_in(read_json(path), str(path))
 
 
 def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechanism:
@@ -181,7 +189,7 @@ def kernel_csv(mechanism: Mechanism, *, excel_safe: bool = False) -> str:
 # To JSON: whole files
 
 
-def to_json(designed: Design | Mechanism) -> dict[str, Any]:
+def to_json(designed: Design | Mechanism | Infeasibility) -> dict[str, Any]:
     """What :func:`save` writes, as plain values."""
     if isinstance(designed, PublicDesign):
         body: dict[str, Any] = {
@@ -195,6 +203,8 @@ def to_json(designed: Design | Mechanism) -> dict[str, Any]:
         body = {"kind": "mechanism", "mechanism": mechanism_to_json(designed)}
     elif isinstance(designed, Design):
         body = _design_out(designed)
+    elif isinstance(designed, Infeasibility):
+        body = _proof_out(designed)
     else:
         raise StorageError(
             f"save: expected a Design or a Mechanism, got {type(designed).__name__}; pass the "
@@ -223,7 +233,9 @@ def _design_out(design: Design) -> dict[str, Any]:
             "verdicts": [str(check.verdict) for check in c.checks],
             "achieved": [list(map(_number_out, check.achieved)) for check in c.checks],
             "value": _number_out(c.value),
+            "value_exact": _exact_out(c.value_exact),
             "bound": _number_out(c.bound),
+            "bound_exact": _exact_out(c.bound_exact),
             "bound_source": c.bound_source,
             "gap": _gap_out(c.gap),
             "gain_gap": c.gain_gap,
@@ -243,12 +255,29 @@ def _design_out(design: Design) -> dict[str, Any]:
     }
 
 
+def _proof_out(proof: Infeasibility) -> dict[str, Any]:
+    problem = proof.problem
+    return {
+        "kind": "infeasible",
+        "prior": prior_to_json(problem.prior),
+        "notions": [_notion_out(notion) for notion in problem.notions],
+        "requirements": [requirement_to_json(r) for r in problem.requirements],
+        "outputs": [label_to_json(label) for label in problem.outputs],
+        "below_zero": _number_out(-nearest_float(proof.bound)),
+        "duals": _duals_out(proof.duals),
+    }
+
+
 def _agreement_out(row: Agreement) -> dict[str, Any]:
     return {
         **vars(row),
         "bound": _number_out(row.bound),
         "gap": None if row.gap is None else _gap_out(row.gap),
     }
+
+
+def _exact_out(value: Fraction | None) -> str | None:
+    return None if value is None else write_fraction(value)
 
 
 def _gap_out(gap: float) -> float | str:
@@ -267,9 +296,11 @@ def _digest(content: dict[str, Any]) -> str:
 def problem_to_json(problem: Problem) -> dict[str, Any]:
     """What a design is asked for, as plain values; raises :class:`StorageError` as :func:`save`."""
     outputs = problem.outputs
+    asked = [requirement_to_json(requirement) for requirement in problem.requirements]
     return {
         **asked_to_json(problem.prior, problem.notions, problem.utility, outputs),
         "outputs": [label_to_json(label) for label in outputs],
+        **({"requirements": asked} if asked else {}),
     }
 
 
@@ -399,7 +430,9 @@ def requirement_from_json(part: dict[str, Any], name: str = "file") -> Requireme
 
 def _duals_out(duals: Duals) -> dict[str, Any]:
     """Dual variables as plain values, matrices by their entries other than zero."""
-    prices = None if duals.prices is None else duals.prices.tolist()
+    # JSON has no other numbers than finite ones, and no bound makes use of others.
+    no_prices = duals.prices is None or not np.isfinite(duals.prices).all()
+    prices = None if no_prices or duals.prices is None else duals.prices.tolist()
     multipliers = None
     if duals.multipliers is not None:
         multipliers = [[_sparse_out(part) for part in parts] for parts in duals.multipliers]
@@ -416,7 +449,7 @@ def _duals_out(duals: Duals) -> dict[str, Any]:
 
 
 def _sparse_out(matrix: NDArray[np.float64]) -> dict[str, Any]:
-    rows, columns = np.nonzero(matrix)
+    rows, columns = np.nonzero(np.where(np.isfinite(matrix), matrix, 0.0))
     return {
         "shape": list(matrix.shape),
         "rows": rows.tolist(),
@@ -467,7 +500,17 @@ def label_to_json(label: Label) -> Any:
 
 
 def from_json(content: Any, name: str = "file") -> Design | Mechanism:
-    """The inverse of :func:`to_json`, with every claim checked again."""
+    """The inverse of :func:`to_json`, with every claim checked again, for what holds a kernel."""
+    found = _content_in(content, name)
+    if isinstance(found, Infeasibility):
+        raise StorageError(
+            f"{name}: expected a kernel, got the proof that none satisfies "
+            f"{' and '.join(found.clash)}; mechdesign show prints it; what is asked has to change."
+        )
+    return found
+
+
+def _content_in(content: Any, name: str) -> Design | Mechanism | Infeasibility:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise StorageError(
             f"{name}: expected a file written by mechdesign, got something else; pass a saved "
@@ -495,6 +538,8 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
             return _design_in(content, name)
         if content["kind"] == "public":
             return _public_in(content, name)
+        if content["kind"] == "infeasible":
+            return _proof_in(content, name)
         raise StorageError(
             f"{name}: expected a design or a mechanism, got {quote(content['kind'])}; upgrade "
             "mechdesign to read it."
@@ -528,6 +573,26 @@ def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     if made.fingerprint != content["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another design; get it again.")
     return made
+
+
+def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
+    prior = _prior_in(content["prior"])
+    notions = tuple(_notion_in(part, name) for part in content["notions"])
+    asked = tuple(requirement_from_json(part, name) for part in content["requirements"])
+    outputs = tuple(_label_in(label) for label in content["outputs"])
+    proof = stated_proof(prior, notions, asked, outputs, partial(_duals_in, content["duals"]))
+    if proof is None:
+        raise StorageError(
+            f"{name}: the dual variables do not prove that no kernel satisfies what is asked, so "
+            "the file was altered; design again."
+        )
+    claimed, found = float(_number_in(content["below_zero"])), -nearest_float(proof.bound)
+    if not _near(claimed, found, _AGREEMENT * max(1.0, found)):
+        raise StorageError(
+            f"{name}: the file claims a bound of {quote(-claimed)}, its numbers give "
+            f"{quote(-found)}; design again."
+        )
+    return proof
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:
@@ -626,6 +691,16 @@ def _compare_claims(
             saved["optimal"] == optimal or (earlier and (optimal or gap_margin > GAP_TOLERANCE)),
         ),
     ]
+    for claim, found, room in (
+        ("value_exact", certificate.value_exact, 0),
+        ("bound_exact", certificate.bound_exact, margin),
+    ):
+        said = saved.get(claim)
+        near = (said is None) == (found is None)
+        if said is not None and found is not None:
+            near = abs(read_fraction(said) - found) <= Fraction(room)
+        if claim in saved:
+            claims.append((claim, said, found, near))
     exact: list[tuple[str, Any, Any]] = [
         ("verdicts", saved["verdicts"], [str(c.verdict) for c in certificate.checks]),
         ("achieved", [_number_in(v) for row in saved["achieved"] for v in row], achieved),

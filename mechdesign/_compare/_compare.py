@@ -12,10 +12,11 @@ import numpy as np
 from ..certificate.certificate import gap_out_of
 from ..errors import GapWarning, InputError, LevelError, StorageError, is_iterable, quote, warn
 from ..prior import Prior, as_prior
-from ..privacy.families import as_families
+from ..privacy.free_level import as_families
 from ..privacy.notion import check_level
 from ..privacy.pointwise import PML
 from ..progress import counter
+from ..requirement.base import as_requirements
 from ..solve._sweep import check_jobs
 from ..solve.choice import choose
 from ..solve.problem import Problem, state_problem
@@ -43,6 +44,7 @@ def compare(
     jobs: int = 1,
     resume: str | Path | None = None,
     progress: bool = False,
+    subject_to: Any = (),
 ) -> Comparison:
     """The best utility that each notion allows, at levels that are matched.
 
@@ -68,6 +70,10 @@ def compare(
     resume : folder that designs are kept in
         A comparison that was stopped goes on where it was; every design read back is proved again.
     progress : show a progress bar on standard error
+    subject_to : requirement or list of them, optional
+        As in :func:`design`, the same for every point. Targets at which no kernel satisfies them
+        are listed in ``missing``, with the reason. Losses and shares of what can be gained are
+        those without them, so that comparisons with and without requirements can be compared.
 
     Returns
     -------
@@ -99,6 +105,7 @@ def compare(
     targets = None if levels is None else _checked_levels(levels, match)
     check_jobs(jobs)
     folder = None if resume is None else folder_name(resume)
+    requirements = as_requirements(subject_to)
     tasks: list[Task] = []
     for prior_name, known in priors.items():
         for utility_name, goal in utilities.items():
@@ -115,13 +122,14 @@ def compare(
                     outputs,
                     solver,
                     folder,
+                    requirements,
                 )
                 for family in families
             ]
     for task in tasks:  # what cannot be designed is refused before anything is
         for level in {task.targets[len(task.targets) // 2], task.targets[-1]}:
             notions = task.family.at(level)
-            problem = state_problem(task.prior, task.utility, notions, outputs)
+            problem = state_problem(task.prior, task.utility, notions, outputs, None, requirements)
             if match != "ldp":  # where what implies no LDP is left out, not designed
                 choose(problem, solver)
             if resume is not None:
@@ -133,7 +141,7 @@ def compare(
     _warn_of_gaps(points)
     missing = tuple(entry for entry in found if isinstance(entry, Missing))
     names = tuple(family.name for family in families)
-    return Comparison(priors, utilities, names, match, points, missing)
+    return Comparison(priors, utilities, names, match, points, missing, requirements)
 
 
 def _check_storable(problem: Problem) -> None:

@@ -18,6 +18,7 @@ from ..files import write_text
 from ..labels import excel_safe_cell
 from ..notebook import notebook_table
 from ..prior import Prior
+from ..requirement.base import Requirement
 from ..solve._design import Design
 from ..utility.base import Utility
 from ..utility.sublinear import MutualInformation
@@ -154,6 +155,7 @@ class Comparison:
     points : one :class:`FrontierPoint` per prior, utility, notion and target, each with its design
         and certificate
     missing : the targets that a notion cannot meet, with the reason
+    requirements : what else every kernel satisfies
     """
 
     priors: dict[str, Prior]
@@ -162,6 +164,7 @@ class Comparison:
     match: str
     points: tuple[FrontierPoint, ...]
     missing: tuple[Missing, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
 
     def __iter__(self) -> Iterator[FrontierPoint]:
         return iter(self.points)
@@ -261,7 +264,8 @@ class Comparison:
     @cached_property
     def verdict(self) -> tuple[str, ...]:
         """What the comparison proves, in sentences."""
-        return tuple(_verdict(self.points, self.missing, self.rankings, self.match))
+        said = _verdict(self.points, self.missing, self.rankings, self.match)
+        return (*(f"Required throughout: {r}." for r in self.requirements), *said)
 
     @property
     def worst_gap(self) -> float:

@@ -10,23 +10,32 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..errors import LevelError, StorageError, quote
+from ..errors import CertificateError, InfeasibleError, LevelError, StorageError, quote
 from ..prior import Prior
 from ..privacy.average import MIPrivacy
 from ..privacy.differential import LDP
-from ..privacy.families import Family
+from ..privacy.free_level import Family
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion
 from ..privacy.pointwise import PML
+from ..requirement.base import Requirement
 from ..solve._design import Design
 from ..solve._sweep import Walk
 from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram
-from ..storage import asked_to_json, label_to_json, load, problem_to_json, save
+from ..storage import (
+    asked_to_json,
+    label_to_json,
+    load,
+    problem_to_json,
+    requirement_to_json,
+    save,
+)
 from ..theory.conversions import implications
-from ..theory.rules import QUANTITIES
+from ..theory.rules import PUBLISHED_QUANTITIES
 from ..theory.tight import tight_conversion
 from ..utility.base import Utility
 from .comparison import FrontierPoint, Missing
@@ -61,6 +70,7 @@ class Task:
     outputs: Any
     solver: str
     folder: str | None
+    requirements: tuple[Requirement, ...] = ()
 
     def run(self) -> list[FrontierPoint | Missing]:
         """The points of the stretch."""
@@ -71,6 +81,8 @@ class Task:
         path = _Path(self)
         for target in self.targets:
             level, reason = MATCHES[self.match](path, target)
+            if not reason:
+                reason = path.obstacle(level)
             if reason:
                 yield Missing(self.prior_name, self.utility_name, self.family.name, target, reason)
                 continue
@@ -88,6 +100,28 @@ class _Path:
         self.designs: dict[float, tuple[Problem, Design]] = {}
         self.implied_levels: dict[float, dict[str, tuple[float, ...]]] = {}
         self.leaked: dict[float, float] = {}
+        self.impossible: tuple[float, str] | None = None
+        self.obstacles: dict[float, str] = {}
+
+    def obstacle(self, level: float) -> str:
+        """Why no kernel has what is asked at a level; nothing where one does.
+
+        What is impossible at a level is so at every lower one.
+        """
+        if not self.task.requirements:
+            return ""
+        if self.impossible is not None and level <= self.impossible[0]:
+            return self.impossible[1]
+        if level not in self.obstacles:
+            self.obstacles[level] = ""
+            try:
+                self.design(level)
+            except InfeasibleError as proof:
+                self.impossible = level, _reason(proof)
+                return self.impossible[1]
+            except CertificateError as failure:  # too little room for rounding, perhaps none
+                self.obstacles[level] = str(failure)
+        return self.obstacles[level]
 
     def design(self, level: float) -> tuple[Problem, Design]:
         if level not in self.designs:
@@ -97,7 +131,9 @@ class _Path:
     def _designed(self, level: float) -> tuple[Problem, Design]:
         task = self.task
         notions = task.family.at(level)
-        problem = state_problem(task.prior, task.utility, notions, task.outputs)
+        problem = state_problem(
+            task.prior, task.utility, notions, task.outputs, None, task.requirements
+        )
         mine, its = problem.program, None if self.first is None else self.first.program
         if isinstance(mine, LinearProgram) and isinstance(its, LinearProgram):
             # One array of gains serves all.
@@ -119,19 +155,29 @@ class _Path:
         return self.implied(level)["LDP"][0]
 
     def achieved_pml(self, level: float) -> float:
+        if self.obstacle(level):
+            return math.inf
         if level not in self.leaked:
             self.leaked[level] = _achieved(PML, self.design(level)[1])
         return self.leaked[level]
 
     def loss(self, level: float) -> float:
-        problem, found = self.design(level)
-        return max(problem.program.revealed_value - found.value, 0.0)
+        if self.obstacle(level):
+            return math.inf
+        return max(self.ends[1] - self.design(level)[1].value, 0.0)
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """Values of the best uninformative kernel and of full disclosure, whatever is required."""
+        task = self.task
+        problem = state_problem(task.prior, task.utility, PML(0.0), task.outputs)
+        return problem.program.constant_value, problem.program.revealed_value
 
     def point(self, target: float, level: float) -> FrontierPoint:
-        problem, found = self.design(level)
+        found = self.design(level)[1]
         task = self.task
-        least = problem.program.constant_value
-        possible = problem.program.revealed_value - least
+        least = self.ends[0]
+        possible = self.ends[1] - least
         attained = {
             "epsilon": lambda: level,
             "ldp": lambda: self.implied_ldp(level),
@@ -160,6 +206,17 @@ class _Path:
         )
 
 
+def _reason(proof: InfeasibleError) -> str:
+    """Why a target has no point: what clashes with the notion, and its smallest level."""
+    clash = [text for text in proof.clash if text not in proof.levels]
+    if not proof.levels:
+        return f"no kernel satisfies {' and '.join(clash)}"
+    smallest = " or ".join(
+        f"{level:.4g}" if level < math.inf else "infinite" for level in proof.levels.values()
+    )
+    return f"no kernel satisfies {' and '.join(clash)} below its level of {smallest}"
+
+
 def _achieved(cls: type[PrivacyNotion], found: Design) -> float:
     """The level of a notion that a design's kernel has, exact and rounded up."""
     return cls.at(math.inf).check(found.mechanism, found.prior).achieved[0]
@@ -174,7 +231,7 @@ def implied_levels(
     """
     found = {entry.name: entry.levels for entry in implications(notions, prior).found}
     names = {type(notion).__name__.lower() for notion in notions}
-    if not names & set(QUANTITIES) and all(isinstance(n, LikelihoodBound) for n in notions):
+    if not names & PUBLISHED_QUANTITIES and all(isinstance(n, LikelihoodBound) for n in notions):
         found["LDP"] = tight_conversion(notions, NOTIONS["ldp"], prior).target.levels
     return found
 
@@ -210,6 +267,8 @@ def _by_pml(path: _Path, target: float) -> tuple[float, str]:
     def beyond(level: float) -> float:
         return path.achieved_pml(level) - target
 
+    if reason := path.obstacle(math.inf):
+        return 0.0, reason
     if beyond(math.inf) <= 0:
         return math.inf, ""
     known = max((level for level in (0.0, *_LOOKS, target) if beyond(level) <= 0), default=None)
@@ -221,8 +280,9 @@ def _by_pml(path: _Path, target: float) -> tuple[float, str]:
 
 
 def _by_loss(path: _Path, target: float) -> tuple[float, str]:
-    problem, _ = path.design(0.0)
-    width = problem.program.revealed_value - problem.program.constant_value
+    if reason := path.obstacle(math.inf):
+        return 0.0, reason
+    width = path.ends[1] - path.ends[0]
 
     def short(level: float) -> float:
         # What meets the target to rounding meets it.
@@ -400,9 +460,11 @@ def folder_name(folder: Any) -> str:
 
 def _answers(found: Design, problem: Problem) -> bool:
     outputs = found.mechanism.outputs if problem.outputs else ()
+    required = [requirement_to_json(requirement) for requirement in found.requirements]
     asked = {
         **asked_to_json(found.prior, found.notions, found.utility, outputs),
         "outputs": [label_to_json(label) for label in outputs],
+        **({"requirements": required} if required else {}),
     }
     given, wanted = _by_gains(asked), _by_gains(problem_to_json(problem))
     if "gains" in wanted["utility"]:

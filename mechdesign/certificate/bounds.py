@@ -10,6 +10,7 @@ with an allowance for their rounding single out; multipliers in floats with such
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -31,6 +32,8 @@ _UNIT = 2.0**-52
 _NOISE = 1e-9
 # Entries that are evaluated in rationals; beyond, the allowance for rounding stays in the bound.
 _EXACT_ENTRIES = 40_000
+# Entries up to which limits are priced a second time, without the noise in their duals.
+_SECOND_ENTRIES = 10_000
 # A sum or product of floats that underflows is off by less than this.
 _SMALLEST = 2.0**-1074
 #: A bound that floats cannot hold: larger than any of them.
@@ -45,15 +48,32 @@ def upper_bound(program: LinearProgram, duals: Duals) -> tuple[Fraction, str]:
     """The smallest of the bounds that dual variables give, and which of them gave it."""
     if not program.limits:
         return _upper_bound(program, duals)
-    found = [_upper_bound(replace(program, limits=()), replace(duals, limits=None))]
-    if duals.limits is not None:
-        noise = _NOISE * float(np.abs(duals.limits).max(initial=0.0))
-        for floor in (0.0, noise):
-            taken = without_limits(program, np.where(abs(duals.limits) > floor, duals.limits, 0.0))
-            if taken is not None:
-                bound, source = _upper_bound(taken.program, replace(duals, limits=None))
-                found.append((bound + taken.constant, source))
-    return min(found)
+    return min((bound, source) for bound, source, _ in _by_limits(program, duals))
+
+
+def limit_prices(program: LinearProgram, duals: Duals) -> Array:
+    """The dual variables of limits that give the smallest bound: those given, as far as they are
+    no noise, or none.
+    """
+    if not program.limits:
+        return np.zeros(0)
+    return min(_by_limits(program, duals), key=lambda found: found[0])[2]
+
+
+def _by_limits(program: LinearProgram, duals: Duals) -> Iterator[tuple[Fraction, str, Array]]:
+    """Bounds by the dual variables of limits: none, those given, and those that are no noise."""
+    nothing = np.zeros(len(program.limits))
+    given = nothing if duals.limits is None else duals.limits
+    noise = _NOISE * float(np.abs(given).max(initial=0.0))
+    tried = [nothing] if duals.limits is None else [nothing, given]
+    # Where bounds take long, what noise costs is not worth another one.
+    if noise and program.gains.size <= _SECOND_ENTRIES:
+        tried.append(np.where(abs(given) > noise, given, 0.0))
+    for prices in tried:
+        taken = without_limits(program, prices)
+        if taken is not None:
+            bound, source = _upper_bound(taken.program, replace(duals, limits=None))
+            yield bound + taken.constant, source, prices
 
 
 def _upper_bound(program: LinearProgram, duals: Duals) -> tuple[Fraction, str]:
@@ -108,9 +128,10 @@ def without_limits(program: LinearProgram, duals: Array) -> Priced | None:
         return Priced(replace(program, limits=()), constant)
     places = np.concatenate([limit.symbols * m + limit.outputs for limit in taken])
     terms = np.concatenate(priced)
-    total = np.bincount(places, terms, n * m).reshape(n, m)
-    size = np.bincount(places, np.abs(terms), n * m).reshape(n, m)
-    counts = np.bincount(places, minlength=n * m).reshape(n, m)
+    total, size, counts = (
+        np.bincount(places, values, n * m).reshape(n, m).astype(float)
+        for values in (terms, np.abs(terms), None)
+    )
     if not p.all():
         # Symbols without mass have no gains that floats could take a price off.
         return _with_free_symbols(program, total, size, counts, constant)
@@ -295,10 +316,7 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
     without any rounding.
     """
     p, gains = program.prior.probabilities, program.gains
-    if program.forbidden is not None:
-        # A price on entries that are zero costs nothing and keeps them out of the supremum.
-        least = gains.min() - _EXCLUDED * (program.gain_range + abs(gains).max())
-        gains = np.where(program.forbidden, least, gains)
+    gains = excluded(gains, program.forbidden)
     with np.errstate(over="ignore"):
         per_mass = prices / p
         high, low = difference(gains, per_mass[:, None])
@@ -318,6 +336,17 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
     return base + max(
         column_supremum(program.prior, high[:, y], low[:, y], *limits) for y in best.tolist()
     )
+
+
+def excluded(values: Array, forbidden: NDArray[np.bool_] | None) -> Array:
+    """Values ``(n, M)`` with far lower ones at entries that are zero.
+
+    A price on these costs nothing and keeps them out of every supremum.
+    """
+    if forbidden is None:
+        return values
+    least = values.min() - _EXCLUDED * (np.ptp(values) + abs(values).max())
+    return np.where(forbidden, least, values)
 
 
 def supports(w: Array, p: Array, sides: TwoSided) -> Array:

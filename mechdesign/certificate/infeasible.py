@@ -8,15 +8,17 @@ duality as any optimum (Farkas): no kernel can satisfy what is asked.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ..errors import CertificateError, InfeasibleError, InputError, SolverError
-from ..exact import LARGEST_LEVEL
+from ..errors import CertificateError, InfeasibleError, InputError, SolverError, quote
+from ..exact import LARGEST_LEVEL, nearest_float
+from ..labels import Label
+from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
@@ -53,13 +55,70 @@ class Infeasibility:
     duals: Duals
     bound: Fraction
 
+    @property
+    def clash(self) -> tuple[str, ...]:
+        """Descriptions of the notions and requirements that cannot hold together."""
+        notions = [n for n in self.problem.notions if min(n.levels) < math.inf]
+        return tuple(map(str, (*notions, *self.problem.requirements)))
+
+    @property
+    def reason(self) -> str:
+        """What the numbers prove, in words."""
+        zeros = _without_output(self.problem)
+        if zeros is None:
+            return f"a utility of zero is at most {nearest_float(self.bound):.3g}"
+        return f"zeros, and those that follow from them, leave {quote(zeros)} no output"
+
+    def __repr__(self) -> str:
+        n, m = len(self.problem.prior), len(self.problem.outputs)
+        lines = [f"No kernel of {n} inputs × {m} outputs satisfies all of"]
+        lines += [f"  {part}" for part in self.clash]
+        return "\n".join([*lines, f"proof  {self.reason}"])
+
+
+def stated_proof(
+    prior: Prior,
+    notions: Sequence[PrivacyNotion],
+    requirements: Sequence[Requirement],
+    outputs: Sequence[Label],
+    duals: Callable[[Problem], Duals],
+) -> Infeasibility | None:
+    """The proof that dual variables from anywhere give for what is asked; ``None`` for none.
+
+    Parameters
+    ----------
+    duals : from the problem as it is stated to the numbers, which are trusted in nothing
+    """
+    utility = Matrix(np.zeros((len(prior), len(outputs))), outputs)
+    problem = state_problem(prior, utility, notions, list(outputs), None, requirements)
+    assert isinstance(problem.program, LinearProgram)
+    if problem.program.unexpressed:
+        return None
+    return _proved(problem, duals(problem))
+
+
+def _proved(problem: Problem, duals: Duals) -> Infeasibility | None:
+    assert isinstance(problem.program, LinearProgram)
+    if _without_output(problem) is not None:
+        # The row of that symbol, priced at one, is a bound of minus one.
+        return Infeasibility(problem, duals, Fraction(-1))
+    bound, _ = upper_bound(problem.program, duals)
+    return Infeasibility(problem, duals, bound) if bound < 0 else None
+
 
 def check_possible(problem: Problem) -> None:
     """Raise :class:`InfeasibleError` where zeros leave a symbol no output."""
+    if _without_output(problem) is not None:
+        check_feasible(problem)
+
+
+def _without_output(problem: Problem) -> Label | None:
+    """A symbol that zeros leave no output; ``None`` where there is none."""
     program = problem.program
     zeros = program.forbidden if isinstance(program, LinearProgram) else None
-    if zeros is not None and zeros.all(axis=1).any():
-        check_feasible(problem)
+    if zeros is None or not zeros.all(axis=1).any():
+        return None
+    return program.prior.labels[int(np.argmax(zeros.all(axis=1)))]
 
 
 def check_feasible(problem: Problem) -> None:
@@ -81,7 +140,7 @@ def check_feasible(problem: Problem) -> None:
         else:
             parts.append(f"in place of {notion} no finite level does")
     raise InfeasibleError(
-        "; ".join(parts) + f" (proved: a utility of zero is at most {float(proof.bound):.3g})",
+        "; ".join(parts) + f" (proved: {proof.reason})",
         names,
         proof,
         levels,
@@ -95,14 +154,10 @@ def prove_infeasible(problem: Problem) -> Infeasibility | None:
     assert isinstance(program, LinearProgram)
     if program.unexpressed:
         return None
-    duals = Duals()
-    if program.forbidden is None or not program.forbidden.all(axis=1).any():
-        found = _least_slack(program)
-        if found is None:
-            return None
-        duals = found
-    bound, _ = upper_bound(program, duals)
-    return Infeasibility(problem, duals, bound) if bound < 0 else None
+    if _without_output(problem) is not None:
+        return _proved(problem, Duals())
+    duals = _least_slack(program)
+    return None if duals is None else _proved(problem, duals)
 
 
 def _zero(problem: Problem) -> Problem:
@@ -194,13 +249,14 @@ def _smallest_level(problem: Problem, notion: PrivacyNotion) -> float | None:
     Proved impossible just below, and possible at it by a kernel that passed every exact check.
     ``None`` where that is not decided.
     """
-    others = [p for p in (*problem.notions, *problem.requirements) if p is not notion]
+    asked_for: list[Part] = [*problem.notions, *problem.requirements]
+    others = [part for part in asked_for if part is not notion]
     field = notion.level_fields[0]
 
     def at(level: float) -> Problem | None:
         try:
-            changed = replace(notion, **{field: level})  # type: ignore[type-var]
-            return _restated(problem, [changed, *others])
+            changed: Part = replace(notion, **{field: level})  # type: ignore[type-var]
+            return _restated(problem, [*others, changed])
         except InputError:
             return None
 

@@ -3,9 +3,10 @@
 In: arguments, which ``arguments`` and ``options`` read.
 Out: what Python gives for them, shown by ``views`` on standard output; everything else goes to
 standard error. Exit codes: 0 done; 1 an audited kernel does not (provably) meet an asked level, or
-a checked result fails; 2 the input cannot be used; 3 a solver or an exact check failed.
+a checked result fails; 2 the input cannot be used; 3 a solver or an exact check failed; 4 no kernel
+does what is asked, which is proved. Those of ``verify`` are its own.
 
-No input makes :func:`main` raise, unless code of one's own that an argument names does.
+No input makes :func:`main` raise; where code of one's own does, the message names its method.
 """
 
 from __future__ import annotations
@@ -19,10 +20,18 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
-from ..errors import InputError, MechdesignError, NoMethodError, StorageError, visible
+from ..errors import (
+    InfeasibleError,
+    InputError,
+    MechdesignError,
+    NoMethodError,
+    StorageError,
+    visible,
+)
 from ..extensions import load_module
 from .apply import apply
 from .audit import audit
+from .certify import certify
 from .compare import compare
 from .compose import compose
 from .convert import convert
@@ -30,12 +39,13 @@ from .data import data
 from .design import design
 from .estimate import estimate
 from .explore import explore
-from .options import BAD_INPUT, FAILED, OK, spelled_out
+from .options import BAD_INPUT, FAILED, INFEASIBLE, OK, spelled_out
 from .plan import plan
 from .plot import plot
 from .report import report
 from .show import show
 from .theorems import theorems
+from .verify import verify
 
 app = typer.Typer(
     add_completion=False,
@@ -44,7 +54,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Design, certify and audit optimal privacy mechanisms for finite secrets. "
     "Levels are in nats. Exit codes: 0 done, 1 an audited kernel misses an asked level "
-    "or a checked result fails, 2 bad input, 3 a solver or an exact check failed.",
+    "or a checked result fails, 2 bad input, 3 a solver or an exact check failed, 4 no kernel does "
+    "what is asked (proved).",
 )
 
 
@@ -76,6 +87,7 @@ def _root(
 for command in (
     design,
     audit,
+    certify,
     compare,
     explore,
     report,
@@ -83,6 +95,7 @@ for command in (
     convert,
     theorems,
     show,
+    verify,
     data,
     apply,
     estimate,
@@ -112,6 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _fail(str(problem), BAD_INPUT)
         except NoMethodError as problem:
             return _fail(f"{problem}; ask for other notions or another solver.", BAD_INPUT)
+        except InfeasibleError as problem:
+            return _fail(str(problem), INFEASIBLE)
         except MechdesignError as problem:
             return _fail(str(problem), FAILED)
         except (BrokenPipeError, SystemExit):

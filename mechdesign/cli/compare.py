@@ -18,11 +18,13 @@ from .options import (
     Force,
     Outputs,
     PriorSource,
+    Require,
     draw_nowhere,
     name_notions,
     note,
     print_json,
     read_goal,
+    read_required,
 )
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ def compare(
             "--utility", "-u", help="As for 'mechdesign design'. Repeat it. Default: hamming."
         ),
     ] = None,
+    require: Require = None,
     outputs: Outputs = None,
     output: Annotated[
         list[Path] | None,
@@ -90,6 +93,8 @@ def compare(
 
     known = source.read_prior()
     goals = {text: read_goal(text, known) for text in utility or ["hamming"]}
+    labels = read_outputs(outputs)
+    required = read_required(require, known, goals.values(), labels)
     writers = {path: _writer(path, force, excel_safe=excel_safe) for path in output or []}
     for path in writers:
         check_writable(path, overwrite=force)
@@ -99,11 +104,12 @@ def compare(
             goals,
             [name_notions(text) for text in notion or ["pml", "pmc", "lip", "ldp"]],
             None if levels is None else read_levels(levels),
-            read_outputs(outputs),
+            labels,
             match=match,
             jobs=jobs,
             resume=resume,
             progress=sys.stderr.isatty(),
+            subject_to=required,
         )
     except KeyboardInterrupt:
         if resume is not None:

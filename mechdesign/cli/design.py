@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..arguments import read_outputs
-from ..errors import InputError, StorageError, UntoldWarning, warn
+from ..errors import InfeasibleError, InputError, StorageError, UntoldWarning, warn
 from .options import (
     AsJson,
     ExcelSafe,
@@ -17,11 +17,14 @@ from .options import (
     PriorSource,
     Privacy,
     Public,
+    Require,
     note,
     plain,
     print_json,
     read_goal,
     read_notion,
+    read_required,
+    read_solver,
     say,
     say_advice,
 )
@@ -42,10 +45,14 @@ def design(
             "such as worst:hamming+0.1*absolute.",
         ),
     ] = "hamming",
+    require: Require = None,
     outputs: Outputs = None,
     solver: Annotated[
         str,
-        typer.Option(help="auto, all (every method that applies), a method, or a cvxpy solver."),
+        typer.Option(
+            help="auto, all (every method that applies), a method, a cvxpy solver, or a method of "
+            "your own: package.module:Name."
+        ),
     ] = "auto",
     explain: Annotated[
         bool, typer.Option("--explain", help="Say which method would be used and why; no solving.")
@@ -83,7 +90,9 @@ def design(
     notions = [read_notion(text) for text in privacy]
     known = source.read_prior()
     goal = read_goal(utility, known)
+    method = read_solver(solver)
     labels = read_outputs(outputs)
+    required = read_required(require, known, [goal], labels)
     if explain and any(path is not None for path in (output, csv, public)):
         raise InputError(
             "--explain",
@@ -92,7 +101,7 @@ def design(
             remedy="leave out --explain to design and save",
         )
     if explain:
-        choice = run_explain(known, goal, notions, labels, solver)
+        choice = run_explain(known, goal, notions, labels, method, required)
         if as_json:
             print_json(choice_json(choice))
         else:
@@ -103,8 +112,12 @@ def design(
         check_writable(path, overwrite=force)
     if len(set(named)) < len(named):
         raise StorageError(f"output {output}: expected different names, got the same one twice.")
-    found = run_design(known, goal, notions, labels, solver, time_limit)
-    report = run_audit(found.mechanism, known, notions)
+    try:
+        found = run_design(known, goal, notions, labels, method, time_limit, required)
+    except InfeasibleError as impossible:
+        _tell_impossible(impossible, output, force=force, as_json=as_json)
+        raise
+    report = run_audit(found.mechanism, known, notions, required)
     if output is not None:
         save(found, output, overwrite=force)
     if csv is not None:
@@ -121,3 +134,22 @@ def design(
     say_advice(identified)
     for path in named:
         note(f"saved {path}")
+
+
+def _tell_impossible(
+    impossible: InfeasibleError, output: Path | None, *, force: bool, as_json: bool
+) -> None:
+    """Keep the proof where the design was to be saved, and print it where JSON was asked for."""
+    from ..storage import save, seal, to_json
+
+    if output is not None:
+        save(impossible.proof, output, overwrite=force)
+    if as_json:
+        said = {
+            "message": str(impossible),
+            "clash": list(impossible.clash),
+            "smallest_levels": plain(impossible.levels),
+        }
+        print_json(seal({**to_json(impossible.proof), **said}))
+    if output is not None:
+        note(f"saved the proof that there is no such kernel as {output}")

@@ -8,7 +8,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -20,21 +20,24 @@ from ..arguments import (
     align_prior,
     is_file,
     read_prior,
+    read_requirements,
     read_utility,
     read_worst_case,
 )
 from ..errors import InputError, LevelError, visible, visible_lines
-from ..extensions import find, is_import_path, make
+from ..extensions import find, is_import_path, make, naming_own_code
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
     from ..prior import Prior
     from ..privacy.notion import PrivacyNotion
     from ..release._identifiability import Identification
+    from ..requirement import Requirement
     from ..solve._design import Design
+    from ..solve.method import Method
     from ..utility import Utility
 
-OK, NOT_MET, BAD_INPUT, FAILED = 0, 1, 2, 3
+OK, NOT_MET, BAD_INPUT, FAILED, INFEASIBLE = 0, 1, 2, 3, 4
 
 Privacy = Annotated[
     list[str] | None,
@@ -46,6 +49,18 @@ Privacy = Annotated[
         "(lower, upper); also dp:1,adjacent, metricprivacy:1,absolute, approximateldp:1,1e-5 and "
         "entrypml:0.1,100,0.3 (entries, least chance); one of your own is written "
         "package.module:Name:0.5. Repeat it: all must hold.",
+    ),
+]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--require",
+        metavar="TEXT",
+        help="What else must hold: zero:a,b (never a as b; * for every one), zero:farther=2, "
+        "at-least:a,a,0.5, at-most:a,b,0.1, diagonal:0.6, cost:hamming,0.3 or cost:FILE.csv,0.3 "
+        "(with ,each for every symbol), invariant, output:a,0.1,0.3, equal-error:a+b|c,0.01, "
+        "unbiased:a=0,b=1, monotone, symmetric, pattern:FILE.csv, rows:FILE.csv,<=,1.5, "
+        "every-output:a=1,b=-2, or one of your own, package.module:Name:0.5. Repeat it.",
     ),
 ]
 Table = Annotated[
@@ -181,6 +196,28 @@ def read_goal(text: str, prior: Prior) -> Utility:
     return read_utility(text, prior)
 
 
+def read_solver(text: str) -> str | Method:
+    """The name of a method, or one of one's own by its import path."""
+    from ..solve.method import Method
+
+    if not is_import_path(text):
+        return text
+    made: Method = make(text, Method, "solver")
+    return made
+
+
+def read_required(
+    texts: list[str] | None, prior: Prior, goals: Iterable[Utility], outputs: Any = None
+) -> list[Requirement]:
+    """What must hold beside privacy, with labels of the outputs that the utilities have."""
+    from ..utility import LinearUtility
+
+    if not texts:
+        return []
+    labels = [g.labels_for(prior, outputs) for g in goals if isinstance(g, LinearUtility)]
+    return read_requirements(texts, prior, list(dict.fromkeys(v for some in labels for v in some)))
+
+
 def read_notion(text: str) -> PrivacyNotion:
     """A notion with its levels, as in ``pml:0.5``, or of one's own by its import path.
 
@@ -277,6 +314,14 @@ class Asked:
     prior: Prior
     notions: tuple[PrivacyNotion, ...]
 
+    def read_required(self, texts: list[str] | None) -> tuple[Requirement, ...]:
+        """Requirements that texts name for the kernel, else those of the design it comes from."""
+        from ..solve._design import Design
+
+        if texts:
+            return tuple(read_requirements(texts, self.prior, self.mechanism.outputs))
+        return self.designed.requirements if isinstance(self.designed, Design) else ()
+
 
 @dataclass(frozen=True, kw_only=True)
 class KernelSource(PriorOption):
@@ -365,7 +410,8 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     def run(**given: Any) -> None:
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        command(**given)
+        with naming_own_code():
+            command(**given)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature([p.replace(kind=keyword) for p in spelled])  # type: ignore[attr-defined]

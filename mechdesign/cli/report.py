@@ -11,6 +11,7 @@ from ..errors import StorageError
 from .options import (
     Force,
     KernelSource,
+    Require,
     draw_nowhere,
     note,
 )
@@ -21,13 +22,14 @@ def report(
         Path, typer.Option("--output", "-o", help="The page to write; its name ends in .html.")
     ],
     source: KernelSource,
+    require: Require = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     force: Force = False,
 ) -> None:
     """Write a page about a design or a kernel for its reviewer, all in one HTML file.
 
-    A saved design brings its own prior and notions, and its proof; a kernel of any tool needs a
-    prior, and is audited against the notions asked.
+    A saved design brings its own prior, notions and requirements, and its proof; a kernel of any
+    tool needs a prior, and is audited against what is asked.
     """
     from ..views.pages import check_pages, write_report
 
@@ -44,6 +46,7 @@ def report(
         output,
         prior=asked.prior,
         privacy=list(asked.notions) or None,
+        requirements=asked.read_required(require),
         title=title,
         overwrite=force,
     )

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import StorageError
 from .options import AsJson, Force, Public, note, print_json, say, say_advice
 
 
@@ -17,19 +18,34 @@ def show(
 ) -> None:
     """Check a saved design again and print it."""
     from .._audit import audit as run_audit
+    from ..certificate.infeasible import Infeasibility
     from ..release._identifiability import identifiability
     from ..solve._design import Design
     from ..storage import load, save, to_json
     from ..views.text import print_design
 
     loaded = load(file)
+    if isinstance(loaded, Infeasibility):
+        if public is not None:
+            raise StorageError(
+                f"file {file}: expected a design for --public, got the proof that there is none; "
+                "leave out --public."
+            )
+        if as_json:
+            print_json(to_json(loaded))
+        else:
+            say(repr(loaded))
+        return
     if public is not None:
         save(loaded, public, overwrite=force, public=True)
         note(f"saved {public}")
     if as_json:
         print_json(to_json(loaded))
     elif isinstance(loaded, Design):
-        print_design(loaded, run_audit(loaded.mechanism, loaded.prior, list(loaded.notions)))
+        report = run_audit(
+            loaded.mechanism, loaded.prior, list(loaded.notions), loaded.requirements
+        )
+        print_design(loaded, report)
         say_advice(identifiability(loaded.mechanism))
     else:
         say(repr(loaded))

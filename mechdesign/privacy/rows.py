@@ -137,7 +137,7 @@ class ConeRows(ABC):
         return max(len(self._over), len(self._under))
 
     def kind(self, prior: Prior) -> tuple[str | None, str | None]:
-        """What stands on either side where all are compared with all, see :meth:`Hypotheses.kind`;
+        """What stands on either side where all are compared with all, see :meth:`.Hypotheses.kind`;
         ``None`` for other things.
         """
         return self._over.kind(prior), self._under.kind(prior)
@@ -220,7 +220,8 @@ class ConeRows(ABC):
     def _excluded(self, forbidden: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Outcomes that every symbol of a ν is excluded from, and which symbols each μ has."""
         possible = (self._under.matrix != 0).astype(int) @ (~forbidden).astype(int)
-        return np.asarray(possible == 0), (self._over.matrix != 0).toarray()
+        never: NDArray[Any] = np.asarray(possible) == 0
+        return never, (self._over.matrix != 0).toarray()
 
     def at(self, mechanism: Mechanism) -> Ratios:
         """The likelihoods of the hypotheses under a kernel on the same symbols."""
@@ -320,7 +321,7 @@ class AllPairs(ConeRows):
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
         """Every symbol of every μ, at outcomes without one ν."""
         never, held = self._excluded(forbidden)
-        forbidden |= held.any(axis=0)[:, None] & never.any(axis=0)
+        forbidden |= np.outer(held.any(axis=0), never.any(axis=0))
 
     def compared(self, mechanism: Mechanism) -> Iterator[Compared]:
         """The largest likelihood of the μ with the smallest of the ν."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, LevelError, is_iterable, quote
+from ..errors import InfeasibleError, InputError, LevelError, is_iterable, quote
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
+from ..requirement.base import as_requirements
 from ..utility.base import Utility
 from ._design import Design, run_solver, warn_of_gap
 from .choice import check_solver
@@ -31,7 +32,8 @@ def sweep(
     solver: str | Method = "auto",
     jobs: int = 1,
     progress: bool = False,
-) -> list[Design]:
+    subject_to: Any = (),
+) -> list[Any]:
     """One design for each of a path of privacy demands, in the order given.
 
     Points next to each other should have nearby levels: the search for a design starts from a
@@ -48,6 +50,13 @@ def sweep(
         takes a second or two, so this is for paths that take longer.
     progress : bool
         Show a progress bar on standard error.
+    subject_to : requirement or list of them, optional
+        As in :func:`design`, the same for every point. Where no kernel does what is asked, the
+        list holds the :class:`InfeasibleError` that says so, with its proof, in place of a design.
+
+    Returns
+    -------
+    list of Design, or of InfeasibleError where requirements leave no kernel
 
     Raises
     ------
@@ -79,8 +88,9 @@ def sweep(
             remedy="pass one notion for each point",
         )
     problems: list[Problem] = []
+    requirements = as_requirements(subject_to)
     for privacy in privacies:
-        problem = state_problem(prior, utility, privacy, outputs)
+        problem = state_problem(prior, utility, privacy, outputs, None, requirements)
         first = problems[0] if problems else problem
         mine, its = problem.program, first.program
         if isinstance(mine, LinearProgram) and isinstance(its, LinearProgram):
@@ -97,8 +107,9 @@ def sweep(
             delayed(_run_piece)(piece, solver, False) for piece in pieces
         )
         found = [design for result in results for design in result]
-    for design in found:
-        warn_of_gap(design)
+    for entry in found:
+        if isinstance(entry, Design):
+            warn_of_gap(entry)
     return found
 
 
@@ -123,11 +134,19 @@ def _pieces(problems: list[Problem], jobs: int) -> list[list[Problem]]:
     return [[problems[i] for i in cut] for cut in cuts]
 
 
-def _run_piece(problems: list[Problem], solver: str | Method, progress: bool) -> list[Design]:
+def _run_piece(
+    problems: list[Problem], solver: str | Method, progress: bool
+) -> list[Design | InfeasibleError]:
     from ..progress import track
 
     walk = Walk(solver)
-    return [walk.step(problem) for problem in track(problems, "designing", show=progress)]
+    found: list[Design | InfeasibleError] = []
+    for problem in track(problems, "designing", show=progress):
+        try:
+            found.append(walk.step(problem))
+        except InfeasibleError as proof:
+            found.append(proof)
+    return found
 
 
 class Walk:

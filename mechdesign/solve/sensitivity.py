@@ -9,6 +9,8 @@ program, whose value is the bound that the certificate states.
 
 from __future__ import annotations
 
+import html
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,18 +19,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certificate.bounds import clamped_prices, price_bound, priced_sums, supports
+from ..certificate.bounds import (
+    clamped_prices,
+    excluded,
+    limit_prices,
+    price_bound,
+    priced_sums,
+    supports,
+    without_limits,
+)
 from ..certificate.shape import sides_outside
 from ..errors import InputError, SolverError, quote
 from ..labels import Label, shorten
+from ..mechanism import Mechanism
 from ..notebook import notebook_table
 from ..privacy.notion import PrivacyNotion
-from ..privacy.rows import Multipliers
+from ..privacy.rows import Multipliers, Ratios
 from ..privacy.sums import SumConstraint, SumDuals
+from ..requirement.base import Requirement
 from ..utility.linear import LinearUtility
 from ..utility.worst_case import WorstCase
 from ._design import Design
 from .backends.highs import Model
+from .columns import column_duals
 from .problem import Problem, state_problem
 from .program import LinearProgram
 
@@ -80,6 +93,32 @@ def name_level(notion: PrivacyNotion, field: str) -> str:
     return str(notion) if len(notion.level_fields) == 1 else f"{notion} {field}"
 
 
+@dataclass(frozen=True, slots=True)
+class PricedLimit:
+    """One limit of a requirement that holds the utility back.
+
+    Attributes
+    ----------
+    requirement : which asks it
+    about : what it stands for
+    end : ``"upper"`` or ``"lower"``, or ``"zero"`` for an entry that must be zero
+    slack : how far the kernel is from that end, in the units of the limit
+    price : by how much the optimum rises per unit that this end alone is moved outwards, in units
+        of the utility per unit of the limit, see :func:`binding`
+    """
+
+    requirement: Requirement
+    about: str
+    end: str
+    slack: float
+    price: float
+
+    @property
+    def slope(self) -> float:
+        """The derivative of the optimum in the right-hand side: negative for a lower end."""
+        return -self.price if self.end == "lower" else self.price
+
+
 @dataclass(frozen=True, eq=False)
 class Binding:
     """The constraints of a design that carry a price, the dearest per nat first.
@@ -91,12 +130,14 @@ class Binding:
     row_prices : ``(N,)`` by how much the optimum rises per unit added to the sum of a row; 0 for
         symbols of zero mass that the design leaves out
     tight : number of pairs and outcomes that meet their bound within 1e-6 nats, price or not
+    limits : the limits of requirements with a price above that noise, the dearest first
     """
 
     design: Design
     constraints: tuple[PricedConstraint, ...]
     row_prices: Array
     tight: int
+    limits: tuple[PricedLimit, ...] = ()
 
     def __iter__(self) -> Iterator[PricedConstraint]:
         return iter(self.constraints)
@@ -131,6 +172,20 @@ class Binding:
             for constraint in self.constraints
         ]
 
+    def limit_rows(self) -> list[dict[str, Any]]:
+        """One dictionary per limit of a requirement, for a data frame."""
+        return [
+            {
+                "requirement": str(limit.requirement),
+                "about": limit.about,
+                "end": limit.end,
+                "slack": limit.slack,
+                "price": limit.price,
+                "slope": limit.slope,
+            }
+            for limit in self.limits
+        ]
+
     def __repr__(self) -> str:
         lines = [self._summary()]
         lines += [f"  {text}: value rises by {v:.6g} per nat" for text, v in self.slopes.items()]
@@ -142,15 +197,27 @@ class Binding:
             lines.append(f"  {prices} {constraint.slack:<10.2g} {place}: {constraint.about}")
         if len(self) > _LINES:
             lines.append(f"  and {len(self) - _LINES} more")
+        if self.limits:
+            lines.append("  price       slack      limit of a requirement")
+        for limit in self.limits[:_LINES]:
+            lines.append(f"  {limit.price:<11.5g} {limit.slack:<10.2g} {limit.about} ({limit.end})")
+        if len(self.limits) > _LINES:
+            lines.append(f"  and {len(self.limits) - _LINES} more")
         return "\n".join(lines)
 
     def _summary(self) -> str:
-        return f"{len(self)} constraints carry a price, {self.tight} are tight"
+        text = f"{len(self)} constraints carry a price, {self.tight} are tight"
+        if self.design.requirements:
+            text += f"; {len(self.limits)} limits of requirements carry one"
+        return text
 
     def _repr_html_(self) -> str:
-        rows = self.rows()[:50]
-        table = notebook_table(list(rows[0]), (row.values() for row in rows)) if rows else ""
-        return f"<p>{self._summary()}</p>{table}"
+        tables = "".join(
+            notebook_table(list(rows[0]), (row.values() for row in rows[:50]))
+            for rows in (self.rows(), self.limit_rows())
+            if rows
+        )
+        return f"<p>{html.escape(self._summary())}</p>{tables}"
 
 
 def binding(design: Design) -> Binding:
@@ -169,7 +236,13 @@ def binding(design: Design) -> Binding:
         price_per_nat = z · (μᵀK)(y),   dV/dε = Σ price_per_nat over all constraints of the level
 
     (times the distance, where a notion multiplies its level by one). The row prices add up to the
-    bound of the certificate, less z times the limit for each constraint on a sum over outcomes.
+    bound of the certificate, less z times the limit for each constraint on a sum over outcomes,
+    and η times the end for each limit of a requirement.
+
+    A limit low ≤ Σ a K ≤ high of a requirement has a dual η as well: the optimum rises by η per
+    unit added to ``high``, or taken off ``low``. The price of an entry that must be zero is what
+    the optimum gains per unit of probability that it may have, where all entries of its output that
+    must be zero may have as much.
 
     Parameters
     ----------
@@ -206,8 +279,13 @@ def binding(design: Design) -> Binding:
     solution = _dual_solution(design, program, used)
     found: list[PricedConstraint] = []
     tight = 0
+    limits = [*_limit_prices(problem, program, design, solution)]
+    limits += _zero_prices(problem, program, solution)
     parts = zip(problem.asked_by, program.cone.parts, solution.weights, strict=True)
     for notion, part, (a, b) in parts:
+        if not isinstance(notion, PrivacyNotion):
+            limits += _local_prices(notion, part.at(mechanism), used, mechanism, a, b)
+            continue
         ratios, level = part.at(mechanism), notion.level_fields[part.parameter]
         tight += ratios.count_tight(used, TIGHT)
         for y in used.tolist():
@@ -231,7 +309,92 @@ def binding(design: Design) -> Binding:
     rows = np.zeros(len(design.prior))
     rows[problem.kept] = solution.prices
     rows.setflags(write=False)
-    return Binding(design, tuple(kept), rows, tight)
+    limits.sort(key=lambda limit: -limit.price)
+    return Binding(design, tuple(kept), rows, tight, tuple(limits))
+
+
+def _limit_prices(
+    problem: Problem, program: LinearProgram, design: Design, solution: _DualSolution
+) -> Iterator[PricedLimit]:
+    """The prices of limits that are more than noise, as :func:`_binds` has it."""
+    weights, width = problem.kept_weights(design.mechanism), program.gain_range
+    asked = zip(problem.limits_asked_by, program.limits, solution.limits.tolist(), strict=True)
+    for requirement, limit, price in asked:
+        end = limit.high if price > 0 else limit.low
+        if price == 0 or end is None:
+            continue
+        slack = max(float(abs(end - limit.exactly(weights, design.mechanism.bits))), 0.0)
+        size = float(np.abs(limit.coefficients).max())
+        if slack > TIGHT * size and abs(price) * size <= width * slack / size:
+            continue
+        if abs(price) * size > _NOISE * width:
+            side = "upper" if price > 0 else "lower"
+            yield PricedLimit(requirement, limit.label, side, slack, abs(price))
+
+
+def _local_prices(
+    requirement: Requirement,
+    ratios: Ratios,
+    used: NDArray[np.intp],
+    mechanism: Mechanism,
+    a: Array,
+    b: Array,
+) -> Iterator[PricedLimit]:
+    """Prices of what a requirement asks of every outcome alike, per unit of likelihood."""
+    for y in used.tolist():
+        for found in ratios.prices(y, a[:, y], b[:, y]):
+            if found.slack <= TIGHT and found.price > 0:
+                about = f"{requirement} (outcome {mechanism.outputs[y]})"
+                slack = found.per_nat / found.price * math.expm1(found.slack)
+                yield PricedLimit(requirement, about, "upper", slack, found.price)
+
+
+def _zero_prices(
+    problem: Problem, program: LinearProgram, solution: _DualSolution
+) -> Iterator[PricedLimit]:
+    """Reduced prices of the entries that must be zero.
+
+    For an output with the residual gains r of its column, the dual of max ⟨r, k⟩ over the cone
+    with k at most one at these entries.
+    """
+    from scipy import sparse
+
+    askers: dict[tuple[int, int], Requirement] = {}
+    for requirement, places in problem.zeros:
+        for x, y in places.tolist():
+            askers.setdefault((x, y), requirement)
+    by_output: dict[int, list[int]] = {}
+    for x, y in askers:
+        by_output.setdefault(y, []).append(x)
+    rows, p = program.cone.matrix(), program.prior.probabilities
+    count, size = rows.shape
+    for y, symbols in by_output.items():
+        residual = solution.residual[:, y]
+        scale = float(np.abs(residual).max()) or 1.0
+        ends = sparse.csr_array(
+            (np.ones(len(symbols)), (np.arange(len(symbols)), symbols)), shape=(len(symbols), size)
+        )
+        cost = np.zeros(size)
+        # A little below, so that noise leaves nothing to gain without these entries.
+        cost[: len(p)] = residual / scale - _NOISE * p
+        model = Model()
+        model.load(
+            cost,
+            sparse.vstack([rows, ends]).tocsr(),
+            np.full(count + len(symbols), -np.inf),
+            np.append(np.zeros(count), np.ones(len(symbols))),
+        )
+        answer = model.run()
+        if answer.duals is None:
+            raise SolverError(
+                f"the program of one column was not solved (HiGHS: {answer.status}), so the prices "
+                "of entries that must be zero are not known; design again with "
+                "solver='highs-simplex'"
+            )
+        for x, price in zip(symbols, (answer.duals[count:] * scale).tolist(), strict=True):
+            if price > 10 * _NOISE * scale:
+                about = f"P({problem.outputs[y]} | {program.prior.labels[x]}) equal to 0"
+                yield PricedLimit(askers[x, y], about, "zero", 0.0, price)
 
 
 def has_prices(design: Design) -> bool:
@@ -270,17 +433,25 @@ def _problem_of(design: Any) -> tuple[Problem, LinearProgram]:
             else "a sub-convex utility, whose optimum is a maximum of many linear programs",
             remedy="use a linear utility such as md.utility.Hamming() or md.utility.Matrix(u)",
         )
-    problem = state_problem(design.prior, design.utility, design.notions, design.mechanism.outputs)
+    labels = design.mechanism.outputs
+    problem = state_problem(
+        design.prior, design.utility, design.notions, labels, None, design.requirements
+    )
     assert isinstance(problem.program, LinearProgram)
     return problem, problem.program
 
 
 @dataclass(frozen=True, eq=False)
 class _DualSolution:
-    """Weights of each part of the cone as :meth:`.ConeRows.feasible` gives them, and prices."""
+    """Prices, and weights of each part of the cone (:meth:`.ConeRows.feasible`).
+
+    ``residual`` is what prices, limits and sums leave of the objective, ``(n, M)``.
+    """
 
     weights: list[tuple[Array, Array]]
     prices: Array
+    residual: Array
+    limits: Array
     sums: tuple[SumDuals, ...] = ()
 
     def sums_of(self, problem: Problem) -> Iterator[tuple[PrivacyNotion, SumConstraint, SumDuals]]:
@@ -292,19 +463,29 @@ class _DualSolution:
 def _dual_solution(design: Design, program: LinearProgram, used: NDArray[np.intp]) -> _DualSolution:
     certificate = design.certificate
     duals = certificate.duals.in_units_of_gains(program.prior.probabilities)
+    limits = limit_prices(program, duals)
+    taken = without_limits(program, limits)
+    assert taken is not None
+    program = taken.program
     if certificate.bound_source == "prices":
         assert duals.prices is not None
-        return _recovered(program, duals.prices, used)
+        return _recovered(program, duals.prices, used, limits)
     if certificate.bound_source == "multipliers":
         priced = priced_sums(program, duals)
-        columns = np.zeros(program.shape) if priced is None else priced.columns
+        left = program.objective
+        if priced is not None:
+            left = left - priced.columns
         multipliers = duals.multipliers
         if multipliers is None:
             multipliers = program.cone.no_duals(program.shape[1])
-        columns = columns + program.cone.combination(multipliers, program.shape[1])[0]
-        prices = (program.objective - columns).max(axis=1)
+        columns = program.cone.combination(multipliers, program.shape[1])[0]
+        prices = program.allowed(left - columns).max(axis=1)
         return _DualSolution(
-            _feasible(program, multipliers), prices, () if priced is None else priced.duals
+            _feasible(program, multipliers),
+            prices,
+            left - prices[:, None],
+            limits,
+            () if priced is None else priced.duals,
         )
     if not has_prices(design):
         raise InputError(
@@ -316,7 +497,10 @@ def _dual_solution(design: Design, program: LinearProgram, used: NDArray[np.intp
         )
     # Nothing is lost to privacy, so nothing is gained by relaxing it.
     none = program.cone.no_duals(program.shape[1])
-    return _DualSolution(_feasible(program, none), program.objective.max(axis=1))
+    prices = program.allowed(program.objective).max(axis=1)
+    return _DualSolution(
+        _feasible(program, none), prices, program.objective - prices[:, None], limits
+    )
 
 
 def _feasible(
@@ -326,7 +510,9 @@ def _feasible(
     return [part.feasible(given) for part, given in pairs]
 
 
-def _recovered(program: LinearProgram, prices: Array, outputs: NDArray[np.intp]) -> _DualSolution:
+def _recovered(
+    program: LinearProgram, prices: Array, outputs: NDArray[np.intp], limits: Array
+) -> _DualSolution:
     """Multipliers at some outputs from prices alone, and the prices that leave nothing to gain.
 
     Raises :class:`SolverError` when a column's program is not solved.
@@ -337,41 +523,18 @@ def _recovered(program: LinearProgram, prices: Array, outputs: NDArray[np.intp])
     best = min(tried, key=lambda some: price_bound(program, some, sides))
     p = program.prior.probabilities
     # Moved along p until nothing is gained.
-    best = best + p * float(supports(program.objective - best[:, None], p, sides).max())
+    left = program.objective - best[:, None]
+    kept = excluded(left, program.forbidden)
+    best = best + p * float(supports(kept, p, sides).max())
     rows = program.cone.matrix()
     duals = np.zeros((rows.shape[0], program.shape[1]))
     if rows.shape[0]:
         residual = (program.objective - best[:, None])[:, outputs]
-        duals[:, outputs] = _column_duals(rows, p, residual)
-    return _DualSolution(_feasible(program, program.cone.split(duals)), best)
-
-
-def _column_duals(rows: Any, p: Array, residual: Array) -> Array:
-    """Dual variables of the rows at the best column for each residual, ``(rows, M)``."""
-    from scipy import sparse
-
-    count, size = rows.shape
-    mass = np.zeros((1, size))
-    mass[0, : len(p)] = p
-    model = Model()
-    model.load(
-        np.zeros(size),
-        sparse.vstack([rows, sparse.csr_array(mass)]),
-        np.append(np.full(count, -np.inf), 1.0),
-        np.append(np.zeros(count), 1.0),
-    )
-    found = np.zeros((count, residual.shape[1]))
-    for y, values in enumerate(residual.T):
-        scale = float(np.abs(values).max()) or 1.0
-        cost = np.zeros(size)
-        cost[: len(p)] = values / scale
-        model.set_cost(cost)
-        answer = model.run()
-        if answer.duals is None:
-            raise SolverError(
-                f"the program of one column was not solved (HiGHS: {answer.status}), so the prices "
-                "of its constraints are not known; design again with solver='highs-simplex', which "
-                "finds them itself"
-            )
-        found[:, y] = np.maximum(answer.duals[:count], 0.0) * scale
-    return found
+        zeros = np.zeros(residual.shape, dtype=bool)
+        if program.forbidden is not None:
+            zeros = program.forbidden[:, outputs]
+        for pattern in np.unique(zeros, axis=1).T:
+            same = (zeros == pattern[:, None]).all(axis=0)
+            duals[:, outputs[same]] = column_duals(rows, p, residual[:, same], pattern)
+    left = program.objective - best[:, None]
+    return _DualSolution(_feasible(program, program.cone.split(duals)), best, left, limits)

@@ -50,6 +50,13 @@ class OutputUtility(Utility, register=False):
             )
         return check_labels(labels, len(labels), "outputs", UtilityError)
 
+    def checked_labels(self, prior: Prior, outputs: Any) -> tuple[Label, ...]:
+        """:meth:`labels_for`, or a :class:`UtilityError` where it does not give distinct labels."""
+        found = self.labels_for(prior, outputs)
+        subject, expected = f"labels_for of {type(self).__name__}", "a tuple of labels"
+        labels = listed(found, subject, expected, UtilityError, "return one label for each output")
+        return check_labels(labels, len(labels), subject, UtilityError)
+
 
 class LinearUtility(OutputUtility):
     """E[u(X, Y)] for a gain matrix u: linear in the kernel."""

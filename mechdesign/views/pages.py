@@ -27,11 +27,12 @@ from ..privacy.differential import LDP
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from ..privacy.pointwise import ALIP, LIP, PMC, PML
 from ..release._identifiability import identifiability
+from ..requirement.base import as_requirements
 from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import Binding, binding, has_prices
 from ..theory.conversions import implications
 from ..theory.disclosure import compatible_symbols
-from ..theory.rules import STATEMENTS
+from ..theory.rules import RULES
 from ..theory.tight import tight_conversion
 from . import tables
 from .html import Html, html_table, number, upward
@@ -56,6 +57,7 @@ def write_report(
     *,
     prior: Any = None,
     privacy: Any = None,
+    requirements: Any = None,
     title: str | None = None,
     overwrite: bool = False,
 ) -> None:
@@ -70,7 +72,7 @@ def write_report(
     item : Design, Mechanism or (N, M) array
         A kernel without a design needs a prior.
     path : file to write
-    prior, privacy : as in :func:`mechdesign.audit`; a design brings its own
+    prior, privacy, requirements : as in :func:`mechdesign.audit`; a design brings its own
     title : heading of the page
     overwrite : replace a file that exists
 
@@ -78,26 +80,33 @@ def write_report(
     ------
     StorageError
         When the file exists or cannot be written.
-    PriorError, KernelError, LevelError
+    PriorError, KernelError, LevelError, RequirementError
         As :func:`mechdesign.audit` does.
     MechdesignError
         When matplotlib or jinja2 are not installed.
     """
     check_writable(path, overwrite=overwrite)
     check_pages()
-    write_text(report_page(item, prior, privacy, title), path, overwrite=overwrite)
+    text = report_page(item, prior, privacy, title, requirements)
+    write_text(text, path, overwrite=overwrite)
 
 
 def report_page(
-    designed: Any, prior: Any = None, privacy: Any = None, title: str | None = None
+    designed: Any,
+    prior: Any = None,
+    privacy: Any = None,
+    title: str | None = None,
+    requirements: Any = None,
 ) -> str:
     """The text of the page that :func:`write_report` writes."""
     design = designed if isinstance(designed, Design) else None
     if design is not None:
         prior = design.prior if prior is None else prior
         privacy = design.notions if privacy is None else privacy
-        if prior != design.prior or as_notions(privacy) != design.notions:
-            design = None  # the certificate speaks of another prior or other notions
+        requirements = design.requirements if requirements is None else requirements
+        asked = as_notions(privacy), as_requirements(requirements)
+        if prior != design.prior or asked != (design.notions, design.requirements):
+            design = None  # the certificate speaks of another prior or of other things asked
     if prior is None:
         raise PriorError(
             "prior of a report",
@@ -106,7 +115,7 @@ def report_page(
             remedy="pass prior=[0.5, 0.3, 0.2], or a design, which brings its own",
         )
     kernel = designed.mechanism if isinstance(designed, Design) else designed
-    report = audit(kernel, prior, privacy)
+    report = audit(kernel, prior, privacy, requirements)
     mechanism, known = report.mechanism, report.prior
     notions = tuple(check.notion for check in report.checks)
     held = tuple(c.notion for c in report.checks if c.verdict is Verdict.YES)
@@ -123,7 +132,9 @@ def report_page(
         beliefs=html_table(tables.belief_table(mechanism, known, _SYMBOLS)),
         kernel=html_table(tables.kernel_table(mechanism, known)) if few else "",
         leakage=html_table(tables.leakage_table(report)),
-        checks=html_table(tables.check_table(report.checks)) if report.checks else "",
+        checks=html_table(tables.check_table(report.checks, report.kept))
+        if report.checks or report.kept
+        else "",
         certificate="" if design is None else html_table(tables.certificate_table(design)),
         versions=html_table(tables.version_table()),
         disclosed=disclosure_lines(mechanism, known),
@@ -238,7 +249,7 @@ def implied_of(
     found = implications(list(notions), prior).found
     used = {step.id: step.source for entry in found for step in entry.derivation}
     cited = [
-        (name, STATEMENTS[name], source or "derived in this project")
+        (name, RULES[name].statement, source or "derived in this project")
         for name, source in used.items()
     ]
     return tables.implied_table(found, 6, _smallest(notions, prior)), cited
@@ -288,6 +299,7 @@ def _commands(design: Design | None, prior: Prior, notions: tuple[PrivacyNotion,
     lines = ["mechdesign audit design.json      # proves privacy, value and bound again"]
     simple = all(len(n.needs) == len(n.written) and _is_ours(n) for n in notions)
     known = design is not None and design.utility.spec in ("hamming",)
+    known = known and design is not None and not design.requirements
     masses = ",".join(
         f"{label}={float(p)!r}" for label, p in zip(prior.labels, prior.probabilities, strict=True)
     )

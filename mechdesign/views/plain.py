@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..release._estimate import Estimate
     from ..release._estimate_joint import JointEstimate, TableEstimate
     from ..release._plan import Plan
+    from ..requirement.base import RequirementCheck
     from ..solve.choice import Choice
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
     from ..theory._composition import Composition
@@ -54,6 +55,17 @@ def audit_json(report: AuditReport) -> dict[str, Any]:
             }
             for check in report.checks
         ],
+        "requirements": [requirement_check_json(check) for check in report.kept],
+    }
+
+
+def requirement_check_json(check: RequirementCheck) -> dict[str, Any]:
+    """The exact verdict on a requirement, by how much it is broken, and where."""
+    return {
+        "requirement": str(check.requirement),
+        "verdict": str(check.verdict),
+        "excess": check.excess,
+        "evidence": check.evidence,
     }
 
 
@@ -74,6 +86,7 @@ def comparison_json(found: Comparison, prior: Prior) -> dict[str, Any]:
         "schema": SCHEMA,
         "prior": prior_to_json(prior),
         "match": found.match,
+        "requirements": [str(requirement) for requirement in found.requirements],
         "points": found.rows(),
         "missing": [vars(entry) for entry in found.missing],
         "rankings": [vars(entry) for entry in found.rankings],

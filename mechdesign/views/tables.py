@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .._compare.comparison import Comparison
     from ..privacy.notion import Check
     from ..release._estimate import Estimate
+    from ..requirement.base import RequirementCheck
     from ..solve._design import Design
     from ..theory import Erratum, Implication, Outcome, Theorem, TightConversion
 
@@ -303,6 +304,9 @@ def certificate_table(found: Design) -> Table:
         levels = ", ".join(f"{level:.12g}" for level in check.achieved)
         said = f": exact check, achieved {levels} nats"
         rows.append((str(check.notion), Cell(check.verdict, "verdict", after=said)))
+    for kept in c.kept:
+        said = f": exact check, {kept.shown}"
+        rows.append((str(kept.requirement), Cell(kept.verdict, "verdict", after=said)))
     rows.append(("method", f"{found.method} ({c.solver})"))
     rows.append(("repair", f"{c.repair}; utility lost {lost}"))
     if found.scope:
@@ -311,12 +315,13 @@ def certificate_table(found: Design) -> Table:
     return _pairs("Certificate", rows)
 
 
-def check_table(checks: Iterable[Check]) -> Table:
-    """The exact verdict on each notion asked, with the outcome and hypotheses that decide it."""
-    return _pairs(
-        "Exact checks",
-        ((c.notion, Cell(c.verdict, "verdict", after=f": {c.evidence}")) for c in checks),
-    )
+def check_table(checks: Iterable[Check], kept: Iterable[RequirementCheck] = ()) -> Table:
+    """The exact verdict on each notion asked, with the outcome and hypotheses that decide it, and
+    on each requirement, with its excess.
+    """
+    rows = [(c.notion, Cell(c.verdict, "verdict", after=f": {c.evidence}")) for c in checks]
+    more = [(c.requirement, Cell(c.verdict, "verdict", after=f": {c.shown}")) for c in kept]
+    return _pairs("Exact checks", [*rows, *more])
 
 
 def version_table() -> Table:

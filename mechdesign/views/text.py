@@ -144,6 +144,9 @@ def print_audit(report: AuditReport) -> None:
     for check in report.checks:
         style = f"bold {_style(check.verdict)}"
         out.line(f"{check.notion}: {check.verdict}", style, after=f"  ({check.evidence})")
+    for kept in report.kept:
+        style = f"bold {_style(kept.verdict)}"
+        out.line(f"{kept.requirement}: {kept.verdict}", style, after=f"  ({kept.shown})")
 
 
 def print_comparison(found: Comparison) -> None:
