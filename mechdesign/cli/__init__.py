@@ -44,6 +44,7 @@ from .plan import plan
 from .plot import plot
 from .report import report
 from .show import show
+from .smallest import smallest
 from .theorems import theorems
 from .verify import verify
 
@@ -86,6 +87,7 @@ def _root(
 
 for command in (
     design,
+    smallest,
     audit,
     certify,
     compare,

@@ -210,11 +210,11 @@ def read_required(
     texts: list[str] | None, prior: Prior, goals: Iterable[Utility], outputs: Any = None
 ) -> list[Requirement]:
     """What must hold beside privacy, with labels of the outputs that the utilities have."""
-    from ..utility import LinearUtility
+    from ..utility import OutputUtility
 
     if not texts:
         return []
-    labels = [g.labels_for(prior, outputs) for g in goals if isinstance(g, LinearUtility)]
+    labels = [g.labels_for(prior, outputs) for g in goals if isinstance(g, OutputUtility)]
     return read_requirements(texts, prior, list(dict.fromkeys(v for some in labels for v in some)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..prior import Prior
-from ..storage import SCHEMA, label_to_json, mechanism_to_json, prior_to_json
+from ..storage import SCHEMA, label_to_json, mechanism_to_json, prior_to_json, to_json
 from .tables import estimate_table, outcome_table
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..release._estimate_joint import JointEstimate, TableEstimate
     from ..release._plan import Plan
     from ..requirement.base import RequirementCheck
+    from ..solve._smallest import SmallestLevel
     from ..solve.choice import Choice
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
     from ..theory._composition import Composition
@@ -77,6 +78,23 @@ def choice_json(choice: Choice) -> dict[str, Any]:
         "source": choice.method.source,
         "refused": choice.refusals,
         "also": choice.also,
+    }
+
+
+def smallest_json(found: SmallestLevel) -> dict[str, Any]:
+    """The smallest level that reaches a value, the one below that does not, and the design."""
+    proof = found.infeasible_below
+    return {
+        "notion": found.family,
+        "utility": found.design.utility.spec,
+        "at_least": found.at_least,
+        "level": found.level,
+        "value": found.design.value,
+        "below": found.below,
+        "bound_below": found.bound_below,
+        "infeasible_below": None if proof is None else proof.reason,
+        "steps": found.steps,
+        "design": to_json(found.design),
     }
 
 
