@@ -42,10 +42,9 @@ CASES = {
         md.utility.WorstCase(
             [
                 (md.utility.Hamming(), None),
-                (md.utility.Hamming(), md.Prior([0.2, 0.3, 0.5], "abc")),
+                (md.utility.Hamming(), md.Prior([0.2, 0.3, 0.5], ["a", "b", "c"])),
             ],
             weights=[1, 2],
-            goals=[None, 0.3],
         ),
         md.PML(0.4),
     ),
