@@ -33,6 +33,7 @@ from .explore import explore
 from .options import BAD_INPUT, FAILED, OK, spelled_out
 from .plan import plan
 from .plot import plot
+from .pram import pram
 from .report import report
 from .show import show
 from .theorems import theorems
@@ -85,6 +86,7 @@ for command in (
     show,
     data,
     apply,
+    pram,
     estimate,
     plan,
     compose,

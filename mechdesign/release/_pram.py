@@ -453,12 +453,19 @@ def _warn_of_counts(found: Pram) -> None:
         warn(
             f"the frequencies of {quote(found.column)} were counted in the table, and {fitted[0]} "
             "is about them: they can often be computed from the entries of the matrix; before "
-            "others get it, publish the frequencies anyway, or pass prior= with rounded ones",
+            "others get it, let the frequencies be public, or pass rounded ones (prior=, --prior)",
             CountsWarning,
         )
 
 
 # Reading tables
+
+
+def categories(
+    table: Any, column: str, *, missing: str = "error", max_symbols: int | None = None
+) -> tuple[Label, ...]:
+    """The categories of a column, as :func:`pram` takes them, in their order."""
+    return tuple(_counts(table, column, None, None, missing, max_symbols)[None])
 
 
 def _counts(

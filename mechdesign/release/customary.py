@@ -36,7 +36,8 @@ class Customary:
     Attributes
     ----------
     name, source : what it is, and who uses it, as a key of the bibliography
-    setting : its parameters, such as ``pd = 0.61``
+    setting : its parameters, such as ``pd = 0.61``; where none keeps the notions, what the least
+        one leaks
     mechanism : the matrix; ``None`` where no parameter keeps the notions
     value : utility of it, in the unit of the design's
     unchanged : share of records whose value stays as it is
@@ -130,7 +131,10 @@ def customary_matrices(
     for name, source, more, low, family in families:
         pd = largest_parameter(lambda pd, of=family: keeps(of(pd)), low)  # type: ignore[misc]
         if pd is None:
-            found.append(Customary(name, source, f"none keeps the level{more}"))
+            checks = [notion.check(made(family(low)), prior) for notion in notions]
+            over = next(c for c in checks if c.verdict is not Verdict.YES)
+            leaked = over.notion.with_levels(*over.achieved)
+            found.append(Customary(name, source, f"{leaked} even at pd = {low:.4g}{more}"))
             continue
         mechanism = made(family(pd))
         unmet = [r for r in requirements if r.check(mechanism, prior).verdict is not Verdict.YES]
