@@ -56,7 +56,8 @@ def pram(
         str | None,
         typer.Option(
             metavar="MASSES",
-            help="Prior in place of the frequencies in the table: a=0.5,b=0.3,c=0.2 or a JSON file.",
+            help="Prior in place of the frequencies in the table: a=0.5,b=0.3,c=0.2 or a JSON "
+            "file.",
         ),
     ] = None,
     weights: Weights = None,

@@ -20,6 +20,7 @@ from ..errors import (
     DataError,
     InfeasibleError,
     InputError,
+    NoGuaranteeWarning,
     UnknownNameError,
     UtilityError,
     ZeroMassWarning,
@@ -331,6 +332,8 @@ def pram(
     -----
     CountsWarning
         When a kernel is fitted to frequencies that were counted in the table.
+    NoGuaranteeWarning
+        When a pooled kernel does not keep the notions in every stratum.
 
     Examples
     --------
@@ -384,6 +387,8 @@ def pram(
     )
     if prior is None:
         _warn_of_counts(found)
+    if pooled:
+        _warn_of_strata(found)
     return found
 
 
@@ -443,6 +448,18 @@ def _prior(given: Any, counts: Mapping[Label, Any], labels: tuple[Label, ...]) -
             remedy="give each category of the column a mass",
         )
     return given.reordered(labels)
+
+
+def _warn_of_strata(found: Pram) -> None:
+    """Warn of a kernel for all strata that leaks more about the records of one of them."""
+    over = [p for p in found.strata if any(c.verdict is not Verdict.YES for c in p.checks)]
+    if over:
+        warn(
+            f"one kernel for all: {', '.join(map(str, found.notions))} does not hold in "
+            f"{len(over)} of {len(found.strata)} strata of {quote(found.by)}, whose own "
+            "frequencies an intruder may know; leave pooled out for a kernel of each",
+            NoGuaranteeWarning,
+        )
 
 
 def _warn_of_counts(found: Pram) -> None:
