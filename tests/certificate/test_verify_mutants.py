@@ -64,10 +64,13 @@ def changes(node):
 def mutants():
     """What was changed, and the tree of the whole file with that change."""
     tree = ast.parse(SOURCE)
-    functions = [
-        node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    # What is printed is the business of other tests, and so is what a decorator says.
+    bodies = [
+        part for node in tree.body for part in getattr(node, "body", ()) if not _is_main(node)
     ]
-    inside = {id(part) for function in functions for part in ast.walk(function)}
+    inside = {id(part) for body in bodies for part in ast.walk(body)}
+    decorators = (d for node in ast.walk(tree) for d in getattr(node, "decorator_list", ()))
+    inside -= {id(part) for decorator in decorators for part in ast.walk(decorator)}
     for node in list(ast.walk(tree)):
         for name, value in list(ast.iter_fields(node)):
             places = enumerate(value) if isinstance(value, list) else [(None, value)]
@@ -80,6 +83,10 @@ def mutants():
                     _put(node, name, at, made)
                     yield described(part, made), tree
                     _put(node, name, at, part)
+
+
+def _is_main(node):
+    return isinstance(node, ast.If) or getattr(node, "name", "") == "main"
 
 
 def _put(node, name, at, part):
