@@ -95,6 +95,7 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "box": (ABC, HAMMING, md.RobustPML.box(0.4, BOX)),
     "ball": (ABC, HAMMING, md.RobustPML.ball(0.4, ABC, 0.2)),
     "interval": (TWO, HAMMING, md.RobustPML.ball(0.4, TWO, 0.2)),
+    "interval, box": (TWO, HAMMING, md.RobustPML.box(0.4, {"no": (0.3, 0.9), "yes": (0.4, 0.6)})),
     "maximal": (ABC, HAMMING, md.MaximalLeakage(0.3)),
     "maximal cost": (ABC, GAINS, md.MaximalCostLeakage(0.7)),
     "maximal with lift": (ABC, WIDE, [md.MaximalLeakage(0.2), md.PML(0.4)]),

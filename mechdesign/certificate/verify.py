@@ -642,8 +642,7 @@ def _robust(level: float, kind: str, *content: Any) -> _Part:
     if len(n) == 1:
         return _Part(over, _points([0]), level)
     if len(n) == 2:  # an interval, whose ends are listed
-        ends = min(high[0], 1 - low[1]), max(low[0], 1 - high[1])
-        return _Part(over, _mixtures([[v, 1 - v] for v in ends]), level)
+        return _Part(over, _mixtures([[v, 1 - v] for v in (high[0], 1 - high[1])]), level)
     return _Part(over, found, level)
 
 
