@@ -57,6 +57,8 @@ DOUBLED = (
     "an edge without length",
     "prices of another number than symbols",
     "chances of a secret",
+    "share_of_gain >= v for v in gained(own)",  # outputs as good as one another in floats
+    "for floor in",  # dual variables left out as noise, which is safe whatever they are
 )
 #: Any numbers that these give lead to a true bound.
 SAFE = ("_clamped", "_inside")
