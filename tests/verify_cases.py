@@ -280,6 +280,8 @@ def false_cases() -> Iterator[Case]:
     """Designs that claim what is not so, under digests and fingerprints that fit."""
     refuted = {"refuted"}
     for name, asked in LINEAR.items():
+        if name.endswith("twice"):
+            continue  # a claim is found by the name of its notion
         found = designed(*asked)
         c = found.certificate
         for k, (notion, check) in enumerate(zip(found.notions, c.checks, strict=True)):
