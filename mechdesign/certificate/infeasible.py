@@ -63,7 +63,7 @@ class Infeasibility:
 
     @property
     def reason(self) -> str:
-        """What the numbers prove, in words."""
+        """What the numbers prove, as text."""
         if self.bound <= -BEYOND:
             return "some symbol has no output left"
         return f"a utility of zero is at most {nearest_float(self.bound):.3g}"

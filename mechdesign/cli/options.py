@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from ..arguments import align_prior, is_file, read_prior, read_requirements, read_utility
+from ..arguments import align_prior, is_file, read_prior, read_utility
 from ..errors import InputError, LevelError, visible, visible_lines
 from ..extensions import find, is_import_path, make
 
@@ -189,10 +189,11 @@ def read_required(
     texts: list[str] | None, prior: Prior, goals: Iterable[Utility], outputs: Any = None
 ) -> list[Requirement]:
     """What must hold beside privacy, with labels of the outputs that the utilities have."""
-    from ..utility import LinearUtility
-
     if not texts:
         return []
+    from ..utility import LinearUtility
+    from .requirements import read_requirements
+
     labels = [g.labels_for(prior, outputs) for g in goals if isinstance(g, LinearUtility)]
     return read_requirements(texts, prior, list(dict.fromkeys(v for some in labels for v in some)))
 
@@ -296,6 +297,7 @@ class Asked:
     def read_required(self, texts: list[str] | None) -> tuple[Requirement, ...]:
         """Requirements that texts name for the kernel, else those of the design it comes from."""
         from ..solve._design import Design
+        from .requirements import read_requirements
 
         if texts:
             return tuple(read_requirements(texts, self.prior, self.mechanism.outputs))
