@@ -65,6 +65,8 @@ from .release.identities import release_key as release_key
 from .release.receipts import save_receipt as save_receipt
 from .release.sampler import Sampler as Sampler
 from .requirement import require as require
+from .solve._certify import certify as certify
+from .solve._constraints import constraints as constraints
 from .solve._design import Design as Design
 from .solve._design import design as design
 from .solve._design import explain as explain

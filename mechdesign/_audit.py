@@ -248,7 +248,7 @@ def matched(
 
 def _leakage(unlimited: PrivacyNotion, mechanism: Mechanism, prior: Prior) -> Leakage:
     check = unlimited.check(mechanism, prior)
-    per_outcome = np.atleast_2d(unlimited.leakage(mechanism.kernel, prior))
+    per_outcome = unlimited.checked_leakage(mechanism, prior)
     return Leakage(
         unlimited.with_levels(*check.achieved),
         check.achieved,

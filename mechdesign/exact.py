@@ -36,6 +36,8 @@ MOST_DIGITS = 400_000
 LARGEST_EXPONENT = 400
 # Digits that Python reads and writes at once.
 _STEP = 3600
+# Integers are cut here for products; every float is a multiple of 2 to the other power.
+_HALF, _LOWEST = 27, -1074
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?")
@@ -284,6 +286,56 @@ def dot(weights: Sequence[int], matrix: NDArray[Any]) -> list[int]:
 
 
 # Numbers in text
+
+
+def are_machine_weights(weights: NDArray[Any]) -> bool:
+    """Whether weights are small enough for :func:`sums_of_products`."""
+    return weights.dtype != object and not (weights.size and int(weights.max()) > DENOMINATOR)
+
+
+def sums_of_products(
+    weights: NDArray[Any], values: NDArray[np.float64], groups: NDArray[np.intp], count: int
+) -> tuple[list[int], int]:
+    """Σ W_i v_i of each group, exactly, for machine integers W_i from 0 to 2⁵³ and floats v_i.
+
+    The floats are cut into limbs short enough that sums of products of machine integers are exact;
+    most need three. Terms where either factor is zero cost nothing.
+
+    Parameters
+    ----------
+    groups : of each term, in rising order
+    count : number of groups
+
+    Returns the sums as integers, times two to the power that is returned with them.
+    """
+    totals = [0] * count
+    used = np.flatnonzero((weights != 0) & (values != 0))
+    if not used.size:
+        return totals, 0
+    part, rest, rows = weights[used], values[used], groups[used]
+    longest = int(np.diff(np.flatnonzero(np.diff(rows, prepend=-1, append=count))).max())
+    bits = 62 - _HALF - longest.bit_length()
+    unit = int(np.frexp(np.abs(rest).max())[1])
+    while rest.size:
+        lower = max(unit - bits, _LOWEST)
+        totals = [total << (unit - lower) for total in totals]
+        unit = lower
+        limb = np.trunc(np.ldexp(rest, -unit))
+        rest = rest - np.ldexp(limb, unit)
+        whole = limb.astype(np.int64)
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        high = np.add.reduceat((part >> _HALF) * whole, starts).tolist()
+        low = np.add.reduceat((part & ((1 << _HALF) - 1)) * whole, starts).tolist()
+        for x, above, below in zip(rows[starts].tolist(), high, low, strict=True):
+            totals[x] += (above << _HALF) + below
+        left = np.flatnonzero(rest)
+        part, rest, rows = part[left], rest[left], rows[left]
+    return totals, unit
+
+
+def scaled(integer: int, exponent: int) -> Fraction:
+    """An integer times a power of two."""
+    return Fraction(integer << exponent) if exponent >= 0 else Fraction(integer, 1 << -exponent)
 
 
 def read_integer(word: Any) -> int:

@@ -1,4 +1,4 @@
-"""Utilities, notions and pictures of one's own, named by where they can be imported from.
+"""Utilities, notions, solvers and pictures of one's own, named by where they can be imported from.
 
 ``package.module:Name`` on the command line imports a module, which runs it. Nothing but the command
 line calls this module: a file that is loaded never causes an import, whatever names it holds.
@@ -10,12 +10,19 @@ import importlib
 import inspect
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
 from typing import Any
 
 from .errors import InputError, MechdesignError, UnknownNameError, quote
 
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _PATH = re.compile(rf"\s*(?P<module>{_MODULE.pattern}):(?P<name>[^\W\d]\w*)\s*")
+
+
+# Packages whose modules were loaded here: frames of a traceback in them are code of one's own.
+_OWN: set[str] = set()
 
 
 def is_import_path(text: str) -> bool:
@@ -42,6 +49,7 @@ def load_module(name: str, subject: str) -> Any:
         )
     if "" not in sys.path:  # which stands for the current directory
         sys.path.append("")
+    _OWN.add(name.partition(".")[0])
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as problem:
@@ -55,6 +63,47 @@ def load_module(name: str, subject: str) -> Any:
         ) from None
     except (Exception, SystemExit) as problem:
         raise _failed(name, subject, problem) from problem
+
+
+@contextmanager
+def naming_own_code() -> Iterator[None]:
+    """Errors that a module loaded here raises become an :class:`InputError` that names the method.
+
+    What the package raises on purpose passes, from there too. The cause stays attached.
+    """
+    try:
+        yield
+    except MechdesignError:
+        raise
+    except (Exception, SystemExit) as problem:
+        place = _entry(problem)
+        if place is None:
+            raise
+        code, name = place.tb_frame.f_code, place.tb_frame.f_globals["__name__"]
+        owner = place.tb_frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+        method = getattr(type(owner), code.co_name, None)
+        is_method = method is not None and inspect.unwrap(method).__code__ is code
+        called = f"{type(owner).__name__}.{code.co_name}" if is_method else code.co_qualname
+        raise InputError(
+            f"{called} of {name}",
+            expected="an answer",
+            got=f"{type(problem).__name__}: {problem} (line {place.tb_lineno})",
+            remedy="correct it there; called from Python, it shows the whole traceback",
+        ) from problem
+
+
+def _entry(problem: BaseException) -> TracebackType | None:
+    """Where the package last called code of one's own, if the error comes from there."""
+    found, inside, frame = None, True, problem.__traceback__
+    package = __name__.partition(".")[0]
+    while frame is not None:
+        root = frame.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+        if root == package:
+            found, inside = None, True
+        elif root in _OWN and inside:
+            found, inside = frame, False
+        frame = frame.tb_next
+    return found
 
 
 def _failed(name: str, subject: str, problem: BaseException) -> InputError:

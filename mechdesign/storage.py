@@ -224,7 +224,9 @@ def _design_out(design: Design) -> dict[str, Any]:
             "verdicts": [str(check.verdict) for check in c.checks],
             "achieved": [list(map(_number_out, check.achieved)) for check in c.checks],
             "value": _number_out(c.value),
+            "value_exact": _exact_out(c.value_exact),
             "bound": _number_out(c.bound),
+            "bound_exact": _exact_out(c.bound_exact),
             "bound_source": c.bound_source,
             "gap": _gap_out(c.gap),
             "gain_gap": c.gain_gap,
@@ -263,6 +265,10 @@ def _agreement_out(row: Agreement) -> dict[str, Any]:
         "bound": _number_out(row.bound),
         "gap": None if row.gap is None else _gap_out(row.gap),
     }
+
+
+def _exact_out(value: Fraction | None) -> str | None:
+    return None if value is None else write_fraction(value)
 
 
 def _gap_out(gap: float) -> float | str:
@@ -400,7 +406,9 @@ def requirement_from_json(part: dict[str, Any], name: str = "file") -> Requireme
 
 def _duals_out(duals: Duals) -> dict[str, Any]:
     """Dual variables as plain values, matrices by their entries other than zero."""
-    prices = None if duals.prices is None else duals.prices.tolist()
+    # JSON has no other numbers than finite ones, and no bound makes use of others.
+    no_prices = duals.prices is None or not np.isfinite(duals.prices).all()
+    prices = None if no_prices or duals.prices is None else duals.prices.tolist()
     multipliers = None
     if duals.multipliers is not None:
         multipliers = [[_sparse_out(part) for part in parts] for parts in duals.multipliers]
@@ -415,7 +423,7 @@ def _duals_out(duals: Duals) -> dict[str, Any]:
 
 
 def _sparse_out(matrix: NDArray[np.float64]) -> dict[str, Any]:
-    rows, columns = np.nonzero(matrix)
+    rows, columns = np.nonzero(np.where(np.isfinite(matrix), matrix, 0.0))
     return {
         "shape": list(matrix.shape),
         "rows": rows.tolist(),
@@ -657,6 +665,16 @@ def _compare_claims(
             saved["optimal"] == optimal or (earlier and (optimal or gap_margin > GAP_TOLERANCE)),
         ),
     ]
+    for claim, found, room in (
+        ("value_exact", certificate.value_exact, 0),
+        ("bound_exact", certificate.bound_exact, margin),
+    ):
+        said = saved.get(claim)
+        near = (said is None) == (found is None)
+        if said is not None and found is not None:
+            near = abs(read_fraction(said) - found) <= Fraction(room)
+        if claim in saved:
+            claims.append((claim, said, found, near))
     exact: list[tuple[str, Any, Any]] = [
         ("verdicts", saved["verdicts"], [str(c.verdict) for c in certificate.checks]),
         ("achieved", [_number_in(v) for row in saved["achieved"] for v in row], achieved),

@@ -12,7 +12,7 @@ import numpy as np
 from ..certificate.certificate import gap_out_of
 from ..errors import GapWarning, InputError, LevelError, StorageError, is_iterable, quote, warn
 from ..prior import Prior, as_prior
-from ..privacy.families import as_families
+from ..privacy.free_level import as_families
 from ..privacy.notion import check_level
 from ..privacy.pointwise import PML
 from ..progress import counter

@@ -18,7 +18,7 @@ from ..errors import CertificateError, InfeasibleError, LevelError, StorageError
 from ..prior import Prior
 from ..privacy.average import MIPrivacy
 from ..privacy.differential import LDP
-from ..privacy.families import Family
+from ..privacy.free_level import Family
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion
 from ..privacy.pointwise import PML
 from ..requirement.base import Requirement
@@ -35,7 +35,7 @@ from ..storage import (
     save,
 )
 from ..theory.conversions import implications
-from ..theory.rules import QUANTITIES
+from ..theory.rules import PUBLISHED_QUANTITIES
 from ..theory.tight import tight_conversion
 from ..utility.base import Utility
 from .comparison import FrontierPoint, Missing
@@ -231,7 +231,7 @@ def implied_levels(
     """
     found = {entry.name: entry.levels for entry in implications(notions, prior).found}
     names = {type(notion).__name__.lower() for notion in notions}
-    if not names & set(QUANTITIES) and all(isinstance(n, LikelihoodBound) for n in notions):
+    if not names & PUBLISHED_QUANTITIES and all(isinstance(n, LikelihoodBound) for n in notions):
         found["LDP"] = tight_conversion(notions, NOTIONS["ldp"], prior).target.levels
     return found
 

@@ -32,6 +32,8 @@ _UNIT = 2.0**-52
 _NOISE = 1e-9
 # Entries that are evaluated in rationals; beyond, the allowance for rounding stays in the bound.
 _EXACT_ENTRIES = 40_000
+# Entries up to which limits are priced a second time, without the noise in their duals.
+_SECOND_ENTRIES = 10_000
 # A sum or product of floats that underflows is off by less than this.
 _SMALLEST = 2.0**-1074
 #: A bound that floats cannot hold: larger than any of them.
@@ -64,7 +66,8 @@ def _by_limits(program: LinearProgram, duals: Duals) -> Iterator[tuple[Fraction,
     given = nothing if duals.limits is None else duals.limits
     noise = _NOISE * float(np.abs(given).max(initial=0.0))
     tried = [nothing] if duals.limits is None else [nothing, given]
-    if noise:
+    # Where bounds take long, what noise costs is not worth another one.
+    if noise and program.gains.size <= _SECOND_ENTRIES:
         tried.append(np.where(abs(given) > noise, given, 0.0))
     for prices in tried:
         taken = without_limits(program, prices)

@@ -32,7 +32,9 @@ from .repair import (
     Repair,
     check_forbidden,
     clean_kernel,
+    joined,
     keep_sums,
+    repair_far,
     repair_kernel,
     to_weights,
     without_forbidden,
@@ -46,6 +48,8 @@ NOTHING = 1e-11
 _MEASURED_TOLERANCE = 1e-9
 # Share of the value that merging rare outcomes may cost.
 _KEEPING = Fraction(1, 10**9)
+#: A kernel that needs more constant mass than this did not break its bounds by rounding alone.
+FAR = 1e-6
 #: The gap where nothing is known of it: beyond every number, so that no comparison passes it.
 UNKNOWN = math.inf
 
@@ -76,6 +80,8 @@ class Certificate:
     kept : exact verdict on each requirement, all of them yes
     rests_on_floats : whether value and bound are those of a function that the user gave, evaluated
         in floats with an allowance for rounding; else they hold for the utility itself
+    value_exact : the expected utility as a rational; ``None`` where it is not known to be one
+    bound_exact : the bound before it was rounded up; ``None`` where it is beyond floats
     """
 
     checks: tuple[Check, ...]
@@ -92,6 +98,8 @@ class Certificate:
     fingerprint: str
     rests_on_floats: bool = False
     kept: tuple[RequirementCheck, ...] = ()
+    value_exact: Fraction | None = None
+    bound_exact: Fraction | None = None
 
     @property
     def is_optimal(self) -> bool:
@@ -155,12 +163,45 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
         weights = to_weights(program.constant_kernel)
         mechanism, repair = problem.mechanism(weights), Repair((), 1.0, 1, constant=True)
         value = problem.enclose(mechanism)
+    return mechanism, _examined(problem, candidate, mechanism, repair, value)
+
+
+def certify_given(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certificate]:
+    """:func:`certify` for a kernel from anywhere, which may be far from private.
+
+    It is kept, as far as privacy allows, whatever its value: nothing better is put in its place.
+    """
+    program = problem.program
+    candidate = _checked(program, candidate)
+    weights, repair = repaired(problem, candidate.kernel)
+    if repair.mixed > FAR or repair.merged:
+        far = repair_far(candidate.kernel, program.cone)
+        values = [problem.enclose(problem.mechanism(w)) for w in (weights, far[0])]
+        # A constant kernel says nothing of what was given, whatever its value.
+        if repair.constant or (not far[1].constant and _is_above(values[1], values[0])):
+            weights, repair = far
+    weights, mixed = keep_sums(program, weights)
+    constant = repair.constant or mixed == 1
+    repair = replace(repair, mixed=joined(repair.mixed, mixed), constant=constant)
+    mechanism = problem.mechanism(weights)
+    value = problem.enclose(mechanism)
+    return mechanism, _examined(problem, candidate, mechanism, repair, value)
+
+
+def _is_above(first: Enclosure | None, second: Enclosure | None) -> bool:
+    return first is not None and second is not None and first.low > second.low
+
+
+def _examined(
+    problem: Problem,
+    candidate: Candidate,
+    mechanism: Mechanism,
+    repair: Repair,
+    value: Enclosure | None,
+) -> Certificate:
     near = _nearest(problem, mechanism, value)
     share = _lost(problem, candidate, mechanism, near)
-    certificate = examine(
-        problem, mechanism, candidate.duals, repair, share, candidate.solver, value
-    )
-    return mechanism, certificate
+    return examine(problem, mechanism, candidate.duals, repair, share, candidate.solver, value)
 
 
 def _checked(program: Program, candidate: Candidate) -> Candidate:
@@ -177,41 +218,41 @@ def _checked(program: Program, candidate: Candidate) -> Candidate:
             f"the solver returned a kernel of shape {shape} and type {kernel.dtype} for {program}; "
             "a row of numbers for each symbol, one for each output, was asked"
         )
+    fitting = fitting_duals(program, duals, m)
+    if fitting is None:
+        raise CertificateError(
+            f"the solver returned dual variables of other shapes than those of {program}; leave "
+            "out what it does not find, as Duals() does"
+        )
+    inside = candidate.inside
+    if inside is not None and (np.shape(inside) != shape or not np.isfinite(inside).all()):
+        inside = None  # it is a help, not an answer
+    return replace(candidate, kernel=kernel.astype(float, copy=False), duals=fitting, inside=inside)
+
+
+def fitting_duals(program: Program, duals: Duals, outputs: int) -> Duals | None:
+    """Dual variables as arrays of the shapes of a program; ``None`` for other shapes."""
     prices = None if duals.prices is None else _array(duals.prices)
     multipliers, sums = _arrays(duals.multipliers), _arrays(duals.sums)
-    right = prices is None or (prices.shape == (n,) and _holds_numbers(prices))
+    right = prices is None or (prices.shape == (len(program.prior),) and _holds_numbers(prices))
     if multipliers is not None:
-        right = right and _shapes(multipliers) == _shapes(program.cone.no_duals(m))
+        right = right and _shapes(multipliers) == _shapes(program.cone.no_duals(outputs))
     if sums is not None:
         # Further shapes of theirs each sum knows itself; the bound sees what it makes of them.
         right = right and len(sums) == len(program.sums) and all(sums)
     every = (numbers for parts in (multipliers, sums) for part in parts or () for numbers in part)
     if not (right and all(map(_holds_numbers, every))):
-        raise CertificateError(
-            f"the solver returned dual variables of other shapes than those of {program}; leave "
-            "out what it does not find, as Duals() does"
-        )
+        return None
     if prices is not None:
         prices = prices.astype(float, copy=False)
-    limits, inside = _of_limits(program, duals.limits), candidate.inside
-    if inside is not None and (np.shape(inside) != shape or not np.isfinite(inside).all()):
-        inside = None  # it is a help, not an answer
-    duals = replace(duals, prices=prices, multipliers=multipliers, sums=sums, limits=limits)
-    return replace(candidate, kernel=kernel.astype(float, copy=False), duals=duals, inside=inside)
-
-
-def _of_limits(program: Program, given: Any) -> NDArray[np.float64] | None:
-    """Dual variables of limits as floats, one for each; raises :class:`CertificateError`."""
-    if given is None:
-        return None
-    found = _array(given)
-    count = len(program.limits) if isinstance(program, LinearProgram) else 0
-    if found.shape != (count,) or not _holds_numbers(found):
-        raise CertificateError(
-            f"the solver returned dual variables of shape {found.shape} for the {count} limits of "
-            f"{program}; leave out what it does not find, as Duals() does"
-        )
-    return found.astype(float, copy=False)
+    limits = None
+    if duals.limits is not None:
+        limits = _array(duals.limits)
+        count = len(program.limits) if isinstance(program, LinearProgram) else 0
+        if limits.shape != (count,) or not _holds_numbers(limits):
+            return None
+        limits = limits.astype(float, copy=False)
+    return replace(duals, prices=prices, multipliers=multipliers, sums=sums, limits=limits)
 
 
 def _array(given: Any) -> NDArray[Any]:
@@ -314,7 +355,7 @@ def examine(
             ),
             broken,
         )
-    measured = tuple(notion.measure(mechanism, problem.prior) for notion in problem.notions)
+    measured = tuple(notion.checked_measure(mechanism, problem.prior) for notion in problem.notions)
     _compare(problem, measured)
     if value is None:
         value = problem.enclose(mechanism)
@@ -326,11 +367,12 @@ def examine(
             "satisfies every notion, so one of them is wrong and the design is withheld"
         )
     gap, gain_gap = _gaps(problem, value, bound)
+    rounded = math.inf if bound is None else float_at_least(bound)
     return Certificate(
         checks,
         measured,
         near,
-        math.inf if bound is None else max(float_at_least(bound), near),
+        max(rounded, near),
         source,
         gap,
         gain_gap,
@@ -341,6 +383,8 @@ def examine(
         fingerprint(problem.prior, mechanism, problem.notions, problem.requirements),
         not problem.program.is_exact,
         kept,
+        value.low if value is not None and value.low == value.high else None,
+        bound if rounded < math.inf else None,
     )
 
 
@@ -389,9 +433,9 @@ def _compare(problem: Problem, measured: tuple[tuple[float, ...], ...]) -> None:
         for asked, found in zip(notion.levels, levels, strict=True):
             if not found <= asked + _MEASURED_TOLERANCE * max(1.0, asked):
                 raise CertificateError(
-                    f"{notion}: the kernel passed the check of its pairs of hypotheses, but its "
-                    f"own measurement gives {found:.12g} nats; bounds() and leakage() of this "
-                    "notion do not say the same, so the kernel is withheld"
+                    f"{notion}: the kernel passed the exact check of this notion, but its own "
+                    f"measurement gives {found:.12g} nats; {'() and '.join(notion.said_by)}() "
+                    "of this notion do not say the same, so the kernel is withheld"
                 )
 
 
@@ -401,6 +445,8 @@ def _canonical(value: Any) -> str:
         return f"{value.dtype.str}{value.shape}{np.ascontiguousarray(value).tobytes().hex()}"
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, tuple) and all(type(part) is float for part in value):
+        return "(" + ",".join(map(repr, value)) + ")"
     if isinstance(value, (tuple, list)):
         return "(" + ",".join(_canonical(part) for part in value) + ")"
     return repr(value)

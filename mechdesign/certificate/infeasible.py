@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CertificateError, InfeasibleError, InputError, SolverError
+from ..errors import CertificateError, InfeasibleError, InputError, SolverError, quote
 from ..exact import LARGEST_LEVEL, nearest_float
 from ..labels import Label
 from ..prior import Prior
@@ -27,7 +27,7 @@ from ..solve.method import Duals
 from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram
 from ..utility.linear import Matrix
-from .bounds import BEYOND, upper_bound
+from .bounds import upper_bound
 from .feasible import repair_required, solved
 
 Part = PrivacyNotion | Requirement
@@ -63,10 +63,11 @@ class Infeasibility:
 
     @property
     def reason(self) -> str:
-        """What the numbers prove, as text."""
-        if self.bound <= -BEYOND:
-            return "some symbol has no output left"
-        return f"a utility of zero is at most {nearest_float(self.bound):.3g}"
+        """What is proved, as text."""
+        zeros = _without_output(self.problem)
+        if zeros is None:
+            return f"a utility of zero is at most {nearest_float(self.bound):.3g}"
+        return f"zeros, and those that follow from them, leave {quote(zeros)} no output"
 
     def __repr__(self) -> str:
         n, m = len(self.problem.prior), len(self.problem.outputs)
@@ -97,6 +98,9 @@ def stated_proof(
 
 
 def _proved(problem: Problem, duals: Duals) -> Infeasibility | None:
+    if _without_output(problem) is not None:
+        # The row of that symbol, priced at one, is a bound of minus one.
+        return Infeasibility(problem, Duals(), Fraction(-1))
     assert isinstance(problem.program, LinearProgram)
     bound, _ = upper_bound(problem.program, duals)
     return Infeasibility(problem, duals, bound) if bound < 0 else None
@@ -104,10 +108,17 @@ def _proved(problem: Problem, duals: Duals) -> Infeasibility | None:
 
 def check_possible(problem: Problem) -> None:
     """Raise :class:`InfeasibleError` where zeros leave a symbol no output."""
+    if _without_output(problem) is not None:
+        check_feasible(problem)
+
+
+def _without_output(problem: Problem) -> Label | None:
+    """A symbol that zeros leave no output; ``None`` where there is none."""
     program = problem.program
     zeros = program.forbidden if isinstance(program, LinearProgram) else None
-    if zeros is not None and zeros.all(axis=1).any():
-        check_feasible(problem)
+    if zeros is None or not zeros.all(axis=1).any():
+        return None
+    return program.prior.labels[int(np.argmax(zeros.all(axis=1)))]
 
 
 def check_feasible(problem: Problem) -> None:
@@ -143,13 +154,8 @@ def prove_infeasible(problem: Problem) -> Infeasibility | None:
     assert isinstance(program, LinearProgram)
     if program.unexpressed:
         return None
-    duals = Duals()
-    if program.forbidden is None or not program.forbidden.all(axis=1).any():
-        found = _least_slack(program)
-        if found is None:
-            return None
-        duals = found
-    return _proved(problem, duals)
+    duals = Duals() if _without_output(problem) is not None else _least_slack(program)
+    return None if duals is None else _proved(problem, duals)
 
 
 def _zero(problem: Problem) -> Problem:

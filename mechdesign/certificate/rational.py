@@ -15,14 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact import DENOMINATOR_BITS
+from ..exact import are_machine_weights, scaled, sums_of_products
 from ..prior import Prior
 
 Integers = Sequence[int]
 Vector = NDArray[np.float64]
-
-_HALF = 27
-_LOWEST = -1074  # every float is a multiple of 2 to this power
 
 
 def mean_of(prior: Prior, values: Sequence[float] | NDArray[np.float64]) -> Fraction:
@@ -42,7 +39,7 @@ def kernel_mean(
     prior: Prior, weights: NDArray[Any], bits: int, gains: NDArray[np.float64]
 ) -> Fraction:
     """Σ_xy p_x u_xy K_xy for a kernel of integer weights over ``2**bits``, exactly."""
-    if _is_large(weights):
+    if not are_machine_weights(weights):
         terms = (
             w * int(k) * Fraction(u)
             for w, row in zip(prior.weights, zip(weights, gains.tolist(), strict=True), strict=True)
@@ -51,49 +48,13 @@ def kernel_mean(
         )
         return sum(terms, Fraction(0)) / (prior.total << bits)
     sums, unit = _row_sums(weights, gains)
-    return _scaled(sum(map(mul, prior.weights, sums)), unit) / (prior.total << bits)
-
-
-def _is_large(weights: NDArray[Any]) -> bool:
-    """Whether weights may be too large for products of machine integers."""
-    most = 1 << DENOMINATOR_BITS
-    return weights.dtype == object or bool(weights.size and int(weights.max()) > most)
+    return scaled(sum(map(mul, prior.weights, sums)), unit) / (prior.total << bits)
 
 
 def _row_sums(weights: NDArray[Any], values: NDArray[np.float64]) -> tuple[list[int], int]:
-    """Σ_y W_xy u_xy of each row as integers, times two to the power that is returned with them.
-
-    The floats are cut into limbs short enough that sums of products of machine integers are exact;
-    most need three. Entries where either factor is zero cost nothing.
-    """
+    """Σ_y W_xy u_xy of each row, as :func:`mechdesign.exact.sums_of_products` gives them."""
     n, m = values.shape
-    totals = [0] * n
-    used = np.flatnonzero((weights != 0) & (values != 0))
-    if not used.size:
-        return totals, 0
-    part, rest, rows = weights.ravel()[used], values.ravel()[used], used // m
-    bits = 62 - _HALF - m.bit_length()
-    unit = int(np.frexp(np.abs(rest).max())[1])
-    while rest.size:
-        lower = max(unit - bits, _LOWEST)
-        totals = [total << (unit - lower) for total in totals]
-        unit = lower
-        limb = np.trunc(np.ldexp(rest, -unit))
-        rest = rest - np.ldexp(limb, unit)
-        whole = limb.astype(np.int64)
-        starts = np.flatnonzero(np.diff(rows, prepend=-1))
-        high = np.add.reduceat((part >> _HALF) * whole, starts).tolist()
-        low = np.add.reduceat((part & ((1 << _HALF) - 1)) * whole, starts).tolist()
-        for x, above, below in zip(rows[starts].tolist(), high, low, strict=True):
-            totals[x] += (above << _HALF) + below
-        left = np.flatnonzero(rest)
-        part, rest, rows = part[left], rest[left], rows[left]
-    return totals, unit
-
-
-def _scaled(integer: int, exponent: int) -> Fraction:
-    """An integer times a power of two."""
-    return Fraction(integer << exponent) if exponent >= 0 else Fraction(integer, 1 << -exponent)
+    return sums_of_products(weights.ravel(), values.ravel(), np.repeat(np.arange(n), m), n)
 
 
 def difference(

@@ -54,7 +54,8 @@ class Repair:
             return "replaced by a constant kernel"
         parts = []
         if self.merged:
-            parts.append(f"{len(self.merged)} negligible outcomes merged")
+            count = len(self.merged)
+            parts.append("1 outcome merged" if count == 1 else f"{count} outcomes merged")
         if self.mixed:
             parts.append(f"{self.mixed:.2g} of constant mass mixed in")
         return ", ".join(parts) or "rounding alone"
@@ -169,21 +170,44 @@ def to_weights(
     return weights
 
 
-def corrections(weights: NDArray[np.int64], cone: Cone) -> NDArray[np.float64]:
+def repair_far(
+    kernel: NDArray[np.float64], cone: Cone, *, keep_rare: bool = False
+) -> tuple[NDArray[np.int64], Repair]:
+    """:func:`repair_kernel` for a kernel that may be far from the cone.
+
+    Where the columns need constants c, (K + c) / (1 + Σc) lies in the cone, however large they are.
+    At level zero nothing but a constant kernel does.
+    """
+    cleaned = clean_kernel(kernel)
+    needed = corrections(to_weights(cleaned), cone, most=np.inf)
+    total = float(needed.sum())
+    if not (0 < total < np.inf):
+        return repair_kernel(cleaned, cone, keep_rare=keep_rare)
+    share = total / (1 + total)
+    weights, repair = repair_kernel((cleaned + needed) / (1 + total), cone, keep_rare=keep_rare)
+    return weights, replace(repair, mixed=joined(share, repair.mixed))
+
+
+def joined(first: float, second: float) -> float:
+    """Share of constant kernels after mixing in one share and then another."""
+    return first + (1 - first) * second
+
+
+def corrections(weights: NDArray[np.int64], cone: Cone, most: float = 1.0) -> NDArray[np.float64]:
     """Constant mass that each outcome needs to satisfy every bound, ``(M,)``; 0 where it does.
 
     Exact: with likelihoods a and b and F a rational at most e^ε, c = (a − F·b)/(F − 1), plus room
-    for rounding. ``inf`` at level zero.
+    for rounding. ``inf`` at level zero, and for ``most`` or more.
     """
     mechanism = Mechanism.from_weights(weights, DENOMINATOR_BITS)
     needed = np.zeros(weights.shape[1])
     for part in cone.parts:
         for compared in part.compared(mechanism):
-            np.maximum(needed, _column_needs(compared), out=needed)
+            np.maximum(needed, _column_needs(compared, most), out=needed)
     return needed
 
 
-def _column_needs(compared: Compared) -> NDArray[np.float64]:
+def _column_needs(compared: Compared, most: float) -> NDArray[np.float64]:
     factor = exp_lower(compared.level)
     # over/over_total <= factor * under/under_total, multiplied out into integers.
     left = compared.over.astype(object) * (compared.under_total * factor.denominator)
@@ -199,8 +223,8 @@ def _column_needs(compared: Compared) -> NDArray[np.float64]:
     rounding = 4 * (factor + 1) / (factor - 1)
     for y in np.flatnonzero(broken):
         share = (Fraction(int(left[y] - right[y]), unit) + rounding) / DENOMINATOR
-        # Whatever asks for more than everything asks for a constant kernel.
-        needed[y] = float(share) if share < 1 else np.inf
+        # Added to what is there, more than everything asks for a constant kernel.
+        needed[y] = float(share) if share < most else np.inf
     return needed
 
 

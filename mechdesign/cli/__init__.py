@@ -4,9 +4,9 @@ In: arguments, which ``arguments`` and ``options`` read.
 Out: what Python gives for them, shown by ``views`` on standard output; everything else goes to
 standard error. Exit codes: 0 done; 1 an audited kernel does not (provably) meet an asked level, or
 a checked result fails; 2 the input cannot be used; 3 a solver or an exact check failed; 4 no kernel
-does what is asked, which is proved.
+does what is asked, which is proved. Those of ``verify`` are its own.
 
-No input makes :func:`main` raise, unless code of one's own that an argument names does.
+No input makes :func:`main` raise; where code of one's own does, the message names its method.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from ..errors import (
 from ..extensions import load_module
 from .apply import apply
 from .audit import audit
+from .certify import certify
 from .compare import compare
 from .compose import compose
 from .convert import convert
@@ -44,6 +45,7 @@ from .plot import plot
 from .report import report
 from .show import show
 from .theorems import theorems
+from .verify import verify
 
 app = typer.Typer(
     add_completion=False,
@@ -85,6 +87,7 @@ def _root(
 for command in (
     design,
     audit,
+    certify,
     compare,
     explore,
     report,
@@ -92,6 +95,7 @@ for command in (
     convert,
     theorems,
     show,
+    verify,
     data,
     apply,
     estimate,

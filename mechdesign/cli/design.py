@@ -24,6 +24,7 @@ from .options import (
     read_goal,
     read_notion,
     read_required,
+    read_solver,
     say,
     say_advice,
 )
@@ -46,7 +47,10 @@ def design(
     outputs: Outputs = None,
     solver: Annotated[
         str,
-        typer.Option(help="auto, all (every method that applies), a method, or a cvxpy solver."),
+        typer.Option(
+            help="auto, all (every method that applies), a method, a cvxpy solver, or a method of "
+            "your own: package.module:Name."
+        ),
     ] = "auto",
     explain: Annotated[
         bool, typer.Option("--explain", help="Say which method would be used and why; no solving.")
@@ -84,6 +88,7 @@ def design(
     notions = [read_notion(text) for text in privacy]
     known = source.read_prior()
     goal = read_goal(utility, known)
+    method = read_solver(solver)
     labels = read_outputs(outputs)
     required = read_required(require, known, [goal], labels)
     if explain and any(path is not None for path in (output, csv, public)):
@@ -94,7 +99,7 @@ def design(
             remedy="leave out --explain to design and save",
         )
     if explain:
-        choice = run_explain(known, goal, notions, labels, solver, required)
+        choice = run_explain(known, goal, notions, labels, method, required)
         if as_json:
             print_json(choice_json(choice))
         else:
@@ -106,7 +111,7 @@ def design(
     if len(set(named)) < len(named):
         raise StorageError(f"output {output}: expected different names, got the same one twice.")
     try:
-        found = run_design(known, goal, notions, labels, solver, time_limit, required)
+        found = run_design(known, goal, notions, labels, method, time_limit, required)
     except InfeasibleError as impossible:
         _tell_impossible(impossible, output, force=force, as_json=as_json)
         raise

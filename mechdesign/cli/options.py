@@ -17,7 +17,7 @@ import typer
 
 from ..arguments import align_prior, is_file, read_prior, read_utility
 from ..errors import InputError, LevelError, visible, visible_lines
-from ..extensions import find, is_import_path, make
+from ..extensions import find, is_import_path, make, naming_own_code
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..release._identifiability import Identification
     from ..requirement import Requirement
     from ..solve._design import Design
+    from ..solve.method import Method
     from ..utility import Utility
 
 OK, NOT_MET, BAD_INPUT, FAILED, INFEASIBLE = 0, 1, 2, 3, 4
@@ -196,6 +197,16 @@ def read_required(
 
     labels = [g.labels_for(prior, outputs) for g in goals if isinstance(g, LinearUtility)]
     return read_requirements(texts, prior, list(dict.fromkeys(v for some in labels for v in some)))
+
+
+def read_solver(text: str) -> str | Method:
+    """The name of a method, or one of one's own by its import path."""
+    from ..solve.method import Method
+
+    if not is_import_path(text):
+        return text
+    made: Method = make(text, Method, "solver")
+    return made
 
 
 def read_notion(text: str) -> PrivacyNotion:
@@ -391,7 +402,8 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     def run(**given: Any) -> None:
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        command(**given)
+        with naming_own_code():
+            command(**given)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature([p.replace(kind=keyword) for p in spelled])  # type: ignore[attr-defined]

@@ -61,7 +61,7 @@ from .measurements import (
     pml_level,
     release_or_draw,
 )
-from .published_conversions import conversions
+from .published_conversions import register_rules
 from .random_instances import (
     crossing_priors,
     feature_like,
@@ -304,7 +304,7 @@ def _adaptive(rng: Generator) -> Claims:
 # Conversions
 
 
-conversions(
+register_rules(
     "D-PML-Max",
     "D-PML-ML",
     "D-LDP-ML",

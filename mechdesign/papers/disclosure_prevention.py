@@ -78,7 +78,7 @@ from .measurements import (
     pml_level,
     posterior_entropies,
 )
-from .published_conversions import conversions
+from .published_conversions import register_rules
 from .random_instances import (
     feature_like,
     some_feature,
@@ -600,7 +600,7 @@ def _correlated(rng: Generator) -> Claims:
     yield at_most(again, 2.0, "independent entries keep to ε")
 
 
-conversions("PML-Def-4.4a", "PML-Def-4.4b")
+register_rules("PML-Def-4.4a", "PML-Def-4.4b")
 
 
 @result(

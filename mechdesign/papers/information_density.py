@@ -24,7 +24,7 @@ from .measurements import (
     release_or_draw,
 )
 from .measurements import maximal_cost_leakage as plain_maximal_cost_leakage
-from .published_conversions import conversions
+from .published_conversions import register_rules
 from .random_instances import (
     mild_prior,
     some_high_privacy_level,
@@ -37,7 +37,7 @@ mistake = partial(erratum, source="GrosseID")
 # Section III: conversions, Figure 1
 
 
-conversions("ID-Cor-1", "ID-Cor-2", "ID-Cor-3", "ID-Sec-3C.1", "ID-Sec-3C.2")
+register_rules("ID-Cor-1", "ID-Cor-2", "ID-Cor-3", "ID-Sec-3C.1", "ID-Sec-3C.2")
 
 
 # Section IV: mechanism design

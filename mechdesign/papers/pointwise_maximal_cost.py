@@ -65,7 +65,7 @@ from .measurements import (
     towards_constant,
 )
 from .measurements import maximal_cost_leakage as plain_maximal_cost_leakage
-from .published_conversions import conversions
+from .published_conversions import register_rules
 from .random_instances import (
     crossing_priors,
     feature_like,
@@ -88,7 +88,7 @@ mistake = partial(erratum, source="SaeidianPMC")
 # Section II: preliminaries
 
 
-conversions(
+register_rules(
     "PMC-Def-4",
     "PMC-Def-4.2",
     "PMC-Def-5.1",
@@ -227,7 +227,7 @@ def _maximal_cost(rng: Generator) -> Claims:
     yield equal(maximal_cost_leakage(mechanism, prior), claimed, "closed form")
 
 
-conversions("PMC-Eq-9")
+register_rules("PMC-Eq-9")
 
 
 @result(
@@ -517,7 +517,7 @@ def _high_privacy_mechanism(rng: Generator) -> Claims:
 # Section V: other privacy measures, Figure 1
 
 
-conversions(
+register_rules(
     "PMC-Prop-3", "PMC-Thm-4.1", "PMC-Thm-4.2", "PMC-Cor-3.2a", "PMC-Cor-3.2b", "PMC-Cor-3.2c"
 )
 

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import wraps
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
+from ..errors import LevelError, listed, quote
 from ..prior import Prior
-from ..privacy.notion import NOTIONS, LikelihoodBound
-from ..theory.rules import QUANTITIES, RULES, Levels, Refused, Rule, Setting
+from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion
+from ..theory.rules import (
+    QUANTITIES,
+    RULES,
+    Levels,
+    Refused,
+    Rule,
+    Setting,
+    check_rule,
+    level_count,
+    quantity,
+)
 from ..theory.tight import tight_conversion
 from .claims import Claim, Claims, Theorem, add, at_most
 from .measurements import (
@@ -23,24 +36,99 @@ from .measurements import (
 )
 from .random_instances import mild_prior, positive_kernel, some_high_privacy_level, some_level
 
-_RULES = {rule.id: rule for rule in RULES}
+# How often a kernel is mixed, or a level halved, until a rule applies.
+_MOST_TRIALS = 100
 
 
-def conversions(*names: str) -> None:
+def register_rules(*names: str) -> None:
     """Register published conversions as results, under the identifiers of their rules."""
     for name in names:
-        rule = _RULES[name]
-        add(
-            Theorem(
-                rule.id,
-                rule.statement,
-                rule.source,
-                rule.conditions,
-                rule.tight,
-                rule.also,
-                _claims(rule),
-            )
+        _register(RULES[name])
+
+
+def _register(rule: Rule) -> None:
+    text = (rule.statement, rule.source, rule.conditions)
+    add(Theorem(rule.id, *text, rule.tight, rule.also, _claims(rule)))
+
+
+def conversion(
+    id: str,
+    premises: Iterable[type[PrivacyNotion]],
+    conclusion: type[PrivacyNotion],
+    *,
+    statement: str,
+    source: str = "",
+    conditions: str = "finite alphabets",
+    tight: bool = False,
+    also: Iterable[str] = (),
+) -> Callable[[Callable[..., Levels]], Callable[..., Levels]]:
+    """Register the decorated function as a conversion between notions, and as a result.
+
+    It is chained with the published ones by :func:`mechdesign.implications` and
+    :func:`mechdesign.convert`, and tested like them by ``mechdesign theorems check``.
+
+    Parameters
+    ----------
+    id : identifier of the result
+    premises, conclusion : classes of notions: those that hold, and the one that follows
+    statement : as a sentence
+    source : key into ``references.bib``; empty for other results
+    conditions : when it applies
+    tight : whether some mechanism attains it, for every prior and level within the conditions
+    also : identifiers under which the same conversion is stated elsewhere
+
+    The function gets a :class:`mechdesign.theory.rules.Setting`, which knows the prior, and the
+    levels of each premise; it returns those of the conclusion, or raises
+    :class:`mechdesign.theory.rules.Refused` with the reason. Levels are tuples of rationals in
+    nats, ``None`` for an infinite one; ``exp_above`` and ``log_above`` of that module round to the
+    side that keeps them true.
+
+    Raises
+    ------
+    LevelError
+        For what is no class of notions, for an identifier that is taken, and later for levels that
+        are none.
+    """
+    known = [*listed(premises, *_PREMISES), conclusion]
+    *names, wanted = map(quantity, known)
+
+    def register(function: Callable[..., Levels]) -> Callable[..., Levels]:
+        @wraps(function)
+        def apply(setting: Setting, *levels: Levels) -> Levels:
+            return _checked_levels(function(setting, *levels), wanted, id)
+
+        rule = Rule(
+            id, source, tuple(names), wanted, apply, statement, conditions, tight, tuple(also)
         )
+        check_rule(rule)
+        _register(rule)
+        RULES[id] = rule
+        QUANTITIES.update((cls.__name__.lower(), cls.__name__) for cls in known)
+        return function
+
+    return register
+
+
+_PREMISES = ("premises of a conversion", "classes of notions such as [md.LDP]")
+
+
+def _checked_levels(found: Any, name: str, id: str) -> Levels:
+    """Levels as rationals and ``None``; :class:`LevelError` for anything else."""
+    count = level_count(name)
+    try:
+        if not isinstance(found, tuple) or len(found) != count:
+            raise TypeError
+        levels = tuple(None if v is None or v == np.inf else Fraction(v) for v in found)
+        if any(v is not None and v < 0 for v in levels):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise LevelError(
+            f"levels of conversion {id}",
+            expected=f"a tuple of {count}, each a rational of at least 0 or None",
+            got=quote(found),
+            remedy=f"return what {QUANTITIES[name]} holds at",
+        ) from None
+    return levels
 
 
 def _claims(rule: Rule) -> Callable[[Generator], Iterator[Claim]]:
@@ -49,21 +137,21 @@ def _claims(rule: Rule) -> Callable[[Generator], Iterator[Claim]]:
         yield from _random(rng, prior, rule)
         yield from _attaining(rng, prior, rule)
 
+    claims.__module__ = rule.apply.__module__
     return claims
 
 
 def _random(rng: Generator, prior: Prior, rule: Rule) -> Claims:
     """A random kernel, at the levels that it has; more constant until the rule applies."""
     kernel = positive_kernel(rng, len(prior))
-    setting = Setting(prior)
-    while True:
+    for _ in range(_MOST_TRIALS):
         levels = [v for name in rule.premises for v in measure(name, kernel, prior)]
-        try:
-            claimed = rule.apply(setting, *_split(rule, levels))
-        except Refused:
-            kernel = towards_constant(kernel, 0.3)
-            continue
-        break
+        claimed = _applied(rule, prior, levels)
+        if claimed is not None:
+            break
+        kernel = towards_constant(kernel, 0.3)
+    else:
+        return
     measured = measure(rule.conclusion, kernel, prior)
     for found, level in zip(measured, claimed, strict=True):
         yield at_most(found, _number(level), f"random kernel with {_shown(rule, levels)}")
@@ -75,12 +163,17 @@ def _attaining(rng: Generator, prior: Prior, rule: Rule) -> Claims:
     if rule.premises and all(c is not None and issubclass(c, LikelihoodBound) for c in family):
         regime = rule.premises == ("pml",)
         draw = some_high_privacy_level(rng, prior) if regime else some_level(rng)
-        levels = [
-            draw * f for name in rule.premises for f in ((0.8, 1) if name == "alip" else (1,))
+        shares = [
+            f for name in rule.premises for f in ((0.8, 1) if level_count(name) == 2 else (1,))
         ]
+        levels = [draw * f for f in shares]
+        for _ in range(_MOST_TRIALS):
+            if _applied(rule, prior, levels) is not None:
+                break
+            levels = [level / 2 for level in levels]
         parts = _split(rule, levels)
         notions = [
-            NOTIONS[name](*(float(v or 0) for v in part))
+            NOTIONS[name].at(*(float(v or 0) for v in part))
             for name, part in zip(rule.premises, parts, strict=True)
         ]
         tight = tight_conversion(notions, NOTIONS[rule.conclusion], prior)
@@ -88,11 +181,21 @@ def _attaining(rng: Generator, prior: Prior, rule: Rule) -> Claims:
     else:
         kernel, levels = _extreme(rng, prior, rule)
         kernels = [kernel]
-    claimed = rule.apply(Setting(prior), *_split(rule, levels))
+    claimed = _applied(rule, prior, levels)
+    if claimed is None:
+        return
     measured = [measure(rule.conclusion, kernel, prior) for kernel in kernels]
     for place, level in enumerate(claimed):
         best = max(found[place] for found in measured)
         yield at_most(best, _number(level), f"extreme kernel with {_shown(rule, levels)}")
+
+
+def _applied(rule: Rule, prior: Prior, levels: list[float]) -> Levels | None:
+    """What a rule says follows from levels, ``None`` where it does not apply."""
+    try:
+        return rule.apply(Setting(prior), *_split(rule, levels))
+    except Refused:
+        return None
 
 
 def _extreme(rng: Generator, prior: Prior, rule: Rule) -> tuple[Array, list[float]]:
@@ -116,10 +219,10 @@ def _extreme(rng: Generator, prior: Prior, rule: Rule) -> tuple[Array, list[floa
 
 def _split(rule: Rule, levels: list[float]) -> list[Levels]:
     """Levels as exact numbers, premise by premise."""
-    exact = [Fraction(v) for v in levels]
+    exact = [None if v == np.inf else Fraction(v) for v in levels]
     found: list[Levels] = []
     for name in rule.premises:
-        count = 2 if name == "alip" else 1
+        count = level_count(name)
         found.append(tuple(exact[:count]))
         exact = exact[count:]
     return found

@@ -119,6 +119,8 @@ class PrivacyNotion(ABC):
     by_default: ClassVar[bool] = True
     #: Whether it takes the prior to check a kernel; else the verdict is one for all full priors.
     uses_prior: ClassVar[bool] = True
+    #: The two methods that say what it asks, apart from each other: one exactly, one measured.
+    said_by: ClassVar[tuple[str, str]] = ("check", "leakage")
 
     def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -177,8 +179,35 @@ class PrivacyNotion(ABC):
 
     def measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
         """The levels a kernel has, in floating point (see :meth:`check` for exact ones)."""
-        per_outcome = np.atleast_2d(self.leakage(mechanism.kernel, prior))
-        return tuple(float(row.max()) for row in per_outcome)
+        return tuple(float(row.max()) for row in self.checked_leakage(mechanism, prior))
+
+    def checked_leakage(self, mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
+        """:meth:`leakage` as ``(L, M)``, or a :class:`LevelError` when it is no such numbers."""
+        found = self.leakage(mechanism.kernel, prior)
+        levels, outcomes = len(self.level_fields), mechanism.shape[1]
+        shown = f"{outcomes} numbers, one for each outcome"
+        if levels > 1:
+            shown = f"{levels} rows of {shown}"
+        array = _numbers(found)
+        if array is None or np.atleast_2d(array).shape != (levels, outcomes):
+            raise self._no_numbers("leakage", shown, found)
+        return np.atleast_2d(array)
+
+    def checked_measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
+        """:meth:`measure`, or a :class:`LevelError` when it is not one number for each level."""
+        found = self.measure(mechanism, prior)
+        array = _numbers(found)
+        if array is None or array.shape != (len(self.level_fields),):
+            raise self._no_numbers("measure", f"a tuple of {len(self.level_fields)} levels", found)
+        return tuple(map(float, array))
+
+    def _no_numbers(self, method: str, expected: str, got: Any) -> LevelError:
+        return LevelError(
+            f"{method} of {type(self).__name__}",
+            expected=expected,
+            got=quote(got),
+            remedy=f"return numbers in nats from {method}()",
+        )
 
     @property
     def covers_zero_mass(self) -> bool:
@@ -211,6 +240,18 @@ class PrivacyNotion(ABC):
         return f"{type(self).__name__}({', '.join(f'{level:.6g}' for level in self.levels)})"
 
 
+def _numbers(found: Any) -> NDArray[np.float64] | None:
+    """Floats of whatever was returned, none of them NaN; ``None`` for anything else."""
+    try:
+        array = np.asarray(found)
+        if array.dtype.kind not in "fiuO":
+            return None
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if np.isnan(numbers).any() else numbers
+
+
 class LikelihoodBound(PrivacyNotion):
     """A notion that bounds likelihood ratios between pairs of hypotheses.
 
@@ -218,6 +259,8 @@ class LikelihoodBound(PrivacyNotion):
     :meth:`leakage`, an independent measurement. Nothing else is needed for design, audit and
     certificates.
     """
+
+    said_by = ("bounds", "leakage")
 
     @abstractmethod
     def bounds(self, prior: Prior) -> list[Bound]:
@@ -234,6 +277,14 @@ class LikelihoodBound(PrivacyNotion):
                 expected=f"a list of Bound with at least one for each of {len(levels)} levels",
                 got=quote(found) if not good else str([b.parameter for b in found]),
                 remedy="return Bound(over, under, level, parameter=…) from bounds()",
+            )
+        sizes = {side.size for b in found for side in (b.over, b.under)}
+        if sizes != {len(prior)}:
+            raise LevelError(
+                f"bounds of {type(self).__name__}",
+                expected=f"hypotheses about the {len(prior)} symbols of the prior",
+                got=f"some about {max(sizes - {len(prior)})}",
+                remedy="make them of the prior that bounds() is given",
             )
         return list(found)
 
@@ -298,6 +349,7 @@ class AverageNotion(PrivacyNotion, register=False):
     """
 
     by_default: ClassVar[bool] = False
+    said_by = ("sums", "measure")
     #: Whether it is at most the sum of those of the single reports.
     adds_up: ClassVar[bool] = False
     #: Whether it is at most the logarithm of the largest likelihood ratio of two symbols.

@@ -137,7 +137,7 @@ class ConeRows(ABC):
         return max(len(self._over), len(self._under))
 
     def kind(self, prior: Prior) -> tuple[str | None, str | None]:
-        """What stands on either side where all are compared with all, see :meth:`Hypotheses.kind`;
+        """What stands on either side where all are compared with all, see :meth:`.Hypotheses.kind`;
         ``None`` for other things.
         """
         return self._over.kind(prior), self._under.kind(prior)

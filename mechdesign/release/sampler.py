@@ -176,7 +176,7 @@ class Words(ABC):
 
     @abstractmethod
     def next_words(self, number: int) -> NDArray[np.uint64]:
-        """So many words from :attr:`position` on; asked for by :meth:`claim`, under its lock."""
+        """So many words from the next position on; asked for by :meth:`claim`, under its lock."""
 
     @abstractmethod
     def more_bits(self, position: int) -> Iterator[bytes]:

@@ -20,6 +20,7 @@ from .base import (
     finite,
     fitting,
     largest,
+    mean_costs,
     place_of,
     rows_of_numbers,
     share,
@@ -58,14 +59,7 @@ class Cost(Requirement):
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """Of the expected cost, or of the symbol that costs most."""
-        found = [
-            sum(
-                (int(w) * Fraction(c) for w, c in zip(row, costs, strict=True) if w),
-                Fraction(0),
-            )
-            / (1 << mechanism.bits)
-            for row, costs in zip(mechanism.weights, self.costs, strict=True)
-        ]
+        found = mean_costs(mechanism, self.costs)
         most = Fraction(self.limit)
         if self.each:
             names = (f"cost of {label}" for label in mechanism.inputs)
@@ -233,15 +227,14 @@ class EqualError(Requirement):
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """Of the two groups that differ most."""
-        errors = []
-        for group in self._weights(prior):
-            error = Fraction(0)
-            for x, mass in group.items():
-                for y, label in enumerate(mechanism.outputs):
-                    given = self.costs[x][y] if self.costs is not None else None
-                    cost = Fraction(label != prior.labels[x]) if given is None else Fraction(given)
-                    error += mass * cost * share(mechanism.weights[x, y], mechanism)
-            errors.append(error)
+        costs = self.costs
+        if costs is None:
+            costs = tuple(tuple(float(y != x) for y in mechanism.outputs) for x in prior.labels)
+        means = mean_costs(mechanism, costs)
+        errors = [
+            sum((mass * means[x] for x, mass in group.items()), Fraction(0))
+            for group in self._weights(prior)
+        ]
         most, least = errors.index(max(errors)), errors.index(min(errors))
         where = f"groups {most + 1} and {least + 1}"
         return errors[most] - errors[least] - Fraction(self.tolerance), where

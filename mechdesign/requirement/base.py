@@ -11,13 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RequirementError, is_iterable, quote
-from ..exact import Verdict, float_at_least
+from ..exact import Verdict, are_machine_weights, float_at_least, scaled, sums_of_products
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -55,7 +56,7 @@ class Limit:
     label: str
     scales: tuple[Fraction, ...] | None = None
 
-    @property
+    @cached_property
     def coefficients(self) -> Array:
         """s_i a_i in floats, ``(E,)``."""
         if self.scales is None:
@@ -64,18 +65,37 @@ class Limit:
         found: Array = scales[self.symbols] * self.values
         return found
 
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """Both ends, nearest floats; infinite where nothing is asked."""
+        low = -math.inf if self.low is None else float(self.low)
+        return low, math.inf if self.high is None else float(self.high)
+
+    @cached_property
+    def _by_symbol(self) -> NDArray[np.intp]:
+        return np.argsort(self.symbols, kind="stable")
+
     def exactly(self, weights: NDArray[Any], bits: int) -> Fraction:
         """Σ_i s_i a_i K_i for integer weights over ``2**bits``, exactly."""
-        totals: dict[int, Fraction] = {}
-        taken = weights[self.symbols, self.outputs].tolist()
-        for x, value, weight in zip(
-            self.symbols.tolist(), self.values.tolist(), taken, strict=True
-        ):
-            if weight:
-                totals[x] = totals.get(x, Fraction(0)) + int(weight) * Fraction(value)
-        if self.scales is not None:
-            totals = {x: self.scales[x] * total for x, total in totals.items()}
-        return sum(totals.values(), Fraction(0)) / (1 << bits)
+        taken, values, symbols = weights[self.symbols, self.outputs], self.values, self.symbols
+        if not are_machine_weights(taken):
+            terms = (
+                int(w) * Fraction(v) * (1 if self.scales is None else self.scales[x])
+                for x, v, w in zip(symbols.tolist(), values.tolist(), taken.tolist(), strict=True)
+            )
+            return sum(terms, Fraction(0)) / (1 << bits)
+        if self.scales is None:
+            (total,), unit = sums_of_products(taken, values, np.zeros(len(taken), dtype=int), 1)
+            return scaled(total, unit - bits)
+        order, count = self._by_symbol, len(self.scales)
+        totals, unit = sums_of_products(taken[order], values[order], symbols[order], count)
+        common = math.lcm(*(s.denominator for s in self.scales))
+        weighted = sum(
+            total * (s.numerator * (common // s.denominator))
+            for total, s in zip(totals, self.scales, strict=True)
+            if total
+        )
+        return scaled(weighted, unit - bits) / common
 
     def is_kept(self, weights: NDArray[Any], bits: int) -> bool:
         """Whether integer weights over ``2**bits`` satisfy it, exactly."""
@@ -325,6 +345,32 @@ def entries(
 def share(count: Any, mechanism: Mechanism) -> Fraction:
     """An integer weight of a mechanism as a probability."""
     return Fraction(int(count), 1 << mechanism.bits)
+
+
+def mean_costs(mechanism: Mechanism, costs: Sequence[Sequence[float]]) -> list[Fraction]:
+    """Σ_y c_xy P(y | x) of every symbol, exactly."""
+    weights, bits = mechanism.weights, mechanism.bits
+    if are_machine_weights(weights):
+        n, m = weights.shape
+        groups = np.repeat(np.arange(n), m)
+        values = np.array(costs, dtype=float).ravel()
+        totals, unit = sums_of_products(weights.ravel(), values, groups, n)
+        return [scaled(total, unit - bits) for total in totals]
+    return [
+        sum((int(w) * Fraction(c) for w, c in zip(row, cost, strict=True) if w), Fraction(0))
+        / (1 << bits)
+        for row, cost in zip(weights, costs, strict=True)
+    ]
+
+
+def largest_of(mechanism: Mechanism, places: tuple[NDArray[np.intp], ...]) -> tuple[Fraction, str]:
+    """The largest probability at some places (x, y) of a kernel, and where it is."""
+    if not len(places[0]):
+        return largest(())
+    i = int(np.argmax(mechanism.weights[places]))
+    x, y = int(places[0][i]), int(places[1][i])
+    where = f"P({mechanism.outputs[y]} | {mechanism.inputs[x]})"
+    return share(mechanism.weights[x, y], mechanism), where
 
 
 def largest(found: Iterable[tuple[Fraction, str]]) -> tuple[Fraction, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import RequirementError, quote
 from ..labels import Label
@@ -19,11 +20,14 @@ from .base import (
     finite,
     fitting,
     largest,
+    largest_of,
     place_of,
     rows_of_numbers,
     same_places,
     share,
 )
+
+Places = tuple[NDArray[np.intp], ...]
 
 # Marks, where a label may stand, every symbol or output; no label is an empty tuple.
 EVERY: tuple[()] = ()
@@ -192,26 +196,36 @@ class Pattern(Requirement):
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One over all the forbidden entries."""
-        forbidden = np.argwhere(fitting(self.allowed, prior, outputs, "pattern") == 0)
-        if len(forbidden):
-            places = [(int(x), int(y)) for x, y in forbidden]
+        x, y = np.nonzero(fitting(self.allowed, prior, outputs, "pattern") == 0)
+        if len(x):
             label = "entries that the pattern forbids"
-            yield Limit(*entries(places, [1.0] * len(places)), None, Fraction(0), label)
+            yield Limit(x, y, np.ones(len(x)), None, Fraction(0), label)
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """The largest entry where the matrix is zero."""
-        return largest(
-            (share(weight, mechanism), f"P({y} | {x})")
-            for x, kept, row in zip(mechanism.inputs, self.allowed, mechanism.weights, strict=True)
-            for y, keep, weight in zip(mechanism.outputs, kept, row, strict=True)
-            if not keep
-        )
+        return largest_of(mechanism, np.nonzero(np.array(self.allowed) == 0))
 
     @property
     def description(self) -> str:
         """How many entries it forbids."""
         count = sum(not v for row in self.allowed for v in row)
         return f"{count} entries are zero, by a pattern of {len(self.allowed)} rows"
+
+
+def _farther(ours: Sequence[float], theirs: Sequence[float], limit: float) -> Places:
+    """Places of numbers that are farther apart than a limit, exactly."""
+    every = [*ours, *theirs]
+    if any(isinstance(v, int) and abs(v) > 2**53 for v in every):
+        numbers = [list(map(Fraction, side)) for side in (ours, theirs)]
+        apart = [[abs(a - b) > limit for b in numbers[1]] for a in numbers[0]]
+        return np.nonzero(np.array(apart))
+    first, second = np.array(ours, dtype=float), np.array(theirs, dtype=float)
+    distance = np.abs(first[:, None] - second)
+    # Rounding keeps the order, so that only distances rounded to the limit can lie on either side.
+    far = distance > limit
+    for x, y in np.argwhere(distance == limit).tolist():
+        far[x, y] = abs(Fraction(first[x]) - Fraction(second[y])) > Fraction(limit)
+    return np.nonzero(far)
 
 
 @dataclass(frozen=True)
@@ -229,43 +243,31 @@ class Within(Requirement):
         if self.distance is not None:
             object.__setattr__(self, "distance", rows_of_numbers(self.distance, "distance"))
 
-    def _places(self, prior: Prior, outputs: Sequence[Label]) -> list[tuple[int, int]]:
+    def _places(self, prior: Prior, outputs: Sequence[Label]) -> Places:
         if self.distance is not None:
-            found = fitting(self.distance, prior, outputs, "distance")
-            return [(int(x), int(y)) for x, y in np.argwhere(found > self.limit)]
+            return np.nonzero(fitting(self.distance, prior, outputs, "distance") > self.limit)
         every = [*prior.labels, *outputs]
         if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in every):
-            ours, theirs = (list(map(Fraction, labels)) for labels in (prior.labels, outputs))
-        elif tuple(outputs) == tuple(prior.labels):
-            ours = theirs = [Fraction(i) for i in range(len(prior))]
-        else:
-            raise RequirementError(
-                "largest distance",
-                expected="labels that are numbers, or outputs that are the symbols",
-                got=f"outputs {quote(list(outputs))}",
-                remedy="pass distance= as a matrix, one row for each symbol",
-            )
-        most = Fraction(self.limit)
-        return [
-            (x, y) for x, a in enumerate(ours) for y, b in enumerate(theirs) if abs(a - b) > most
-        ]
+            return _farther(prior.labels, outputs, self.limit)
+        if tuple(outputs) == tuple(prior.labels):
+            return _farther(range(len(prior)), range(len(prior)), self.limit)
+        raise RequirementError(
+            "largest distance",
+            expected="labels that are numbers, or outputs that are the symbols",
+            got=f"outputs {quote(list(outputs))}",
+            remedy="pass distance= as a matrix, one row for each symbol",
+        )
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One over all the entries that are too far."""
-        places = self._places(prior, outputs)
-        if places:
+        x, y = self._places(prior, outputs)
+        if len(x):
             label = f"entries farther than {self.limit:g}"
-            yield Limit(*entries(places, [1.0] * len(places)), None, Fraction(0), label)
+            yield Limit(x, y, np.ones(len(x)), None, Fraction(0), label)
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """The largest entry that is too far."""
-        return largest(
-            (
-                share(mechanism.weights[x, y], mechanism),
-                f"P({mechanism.outputs[y]} | {mechanism.inputs[x]})",
-            )
-            for x, y in self._places(prior, mechanism.outputs)
-        )
+        return largest_of(mechanism, self._places(prior, mechanism.outputs))
 
     @property
     def description(self) -> str:

@@ -57,12 +57,15 @@ _RETRY_ENTRIES = 60_000
 _SAME_KERNEL = 1e-12
 #: The method of a design from a file that names none which could have found its kernel.
 UNKNOWN_METHOD = "unknown"
+#: The method of a design whose kernel was handed in.
+GIVEN_METHOD = "given"
 # What candidates name as their solver.
-_SOLVERS = re.compile(
-    r"closed form( \((symmetry|two edges|recognition|simplex of posteriors|windows)\))?"
+_SOLVER = (
+    r"(closed form( \((symmetry|two edges|recognition|simplex of posteriors|windows)\))?"
     r"|HiGHS [a-z]{1,9}|Clarabel|cvxpy [A-Z_]{1,20}|(blockwise|structured) interior point"
-    r"|column generation on HiGHS|vertex enumeration and HiGHS|vertex enumeration, exact simplex"
+    r"|column generation on HiGHS|vertex enumeration and HiGHS|vertex enumeration, exact simplex)"
 )
+_SOLVERS = re.compile(rf"{_SOLVER}|given, bounded (without duals|by (given duals|{_SOLVER}))")
 
 
 @dataclass(frozen=True)
@@ -328,6 +331,8 @@ def confirmed_method(problem: Problem, name: str, mechanism: Mechanism) -> str:
     The name stands where the method applies to the problem. One that promises more than the
     certificate says must also give that kernel, as anybody could write its name into a file.
     """
+    if name == GIVEN_METHOD:
+        return name
     method = named_method(name)
     if method is None or method.name != name or method.refusal(problem.program) is not None:
         return UNKNOWN_METHOD

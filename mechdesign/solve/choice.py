@@ -70,11 +70,13 @@ def ordered_methods(program: Program) -> tuple[Method, ...]:
 
 
 def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
-    """What :func:`design` would do with a problem, and why. Nothing is solved, no kernel built.
+    """What :func:`mechdesign.design` would do with a problem, and why.
+
+    Nothing is solved, no kernel is built.
 
     Parameters
     ----------
-    problem : from :func:`state_problem`
+    problem : from :func:`mechdesign.solve.problem.state_problem`
     solver : ``"auto"``, the name of a method or of a cvxpy solver, or a :class:`Method`
 
     Raises

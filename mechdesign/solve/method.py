@@ -166,9 +166,11 @@ _SUBLINEAR: frozenset[Objective] = frozenset({"information", "sublinear"})
 _INFORMATION: frozenset[Objective] = frozenset({"information"})
 
 
-def handles_linear(*shapes: Shape) -> Handles:
-    """Linear objectives over cones of the given shapes, or of any when none are given."""
-    return Handles(_LINEAR, frozenset(shapes) or None)
+def handles_linear(*shapes: Shape, **more: Any) -> Handles:
+    """Linear objectives over cones of the given shapes, or of any when none are given; ``more``
+    says what else.
+    """
+    return Handles(_LINEAR, frozenset(shapes) or None, **more)
 
 
 def handles_general(**more: Any) -> Handles:

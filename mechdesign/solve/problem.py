@@ -6,6 +6,7 @@ Symbols of zero mass leave here, unless a notion needs them, and come back here 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +44,8 @@ class Problem:
     ----------
     prior : the prior as given
     utility, notions : what is maximised, what must hold
-    outputs : output labels; none for a sub-convex utility, whose outputs the design finds
+    outputs : output labels; none for a sub-convex utility, whose outputs the design finds, unless a
+        kernel with labels is given
     program : over the support of the prior, or all its symbols where a notion needs that
     asked_by : the notion or requirement that each part of the cone belongs to
     sums_asked_by : the notion that each constraint on a sum belongs to
@@ -95,10 +97,14 @@ class Problem:
             full = self._completed(weights)
             return Mechanism.from_weights(full, DENOMINATOR_BITS, self.prior.labels, self.outputs)
         prior, p = self.prior, self.program.prior.probabilities
-        weights = weights[:, weights.any(axis=0)]
+        used = np.flatnonzero(weights.any(axis=0))
+        named = len(self.outputs) == weights.shape[1]
+        weights = weights[:, used]
         kernel = weights.astype(np.float64)
         above = kernel > (p @ kernel) * (1 + 1e-9)
-        labels = name_outputs(self.program.prior.labels, above)
+        labels: Sequence[Label] = name_outputs(self.program.prior.labels, above)
+        if named:
+            labels = [self.outputs[y] for y in used.tolist()]
         full = np.empty((len(prior), weights.shape[1]), dtype=np.int64)
         full[:] = weights[int(np.argmax(p))]
         full[prior.support] = weights
@@ -169,7 +175,7 @@ def state_problem(
         )
     gains: NDArray[np.float64] | None = None
     labels: tuple[Label, ...] = ()
-    _check_size(len(prior), len(prior), "symbols")
+    check_size(len(prior), len(prior), "symbols")
     if isinstance(utility, LinearUtility):
         gains, labels = _checked_gains(prior, utility, outputs)
     elif far := next((r for r in requirements if not r.is_local), None):
@@ -205,23 +211,13 @@ def state_problem(
             got=f"{inner.pmin:.3g} for {quote(rare)}",
             remedy="give the symbol zero mass, or merge it with another",
         )
-    cone: list[tuple[PrivacyNotion | Requirement, ConeRows]] = []
-    sums: list[tuple[PrivacyNotion, SumConstraint]] = []
-    unexpressed = []
-    for notion in notions:
-        constraints = notion.constraints(inner)
-        if constraints is None:
-            unexpressed.append(str(notion))
-        else:
-            cone += [(notion, rows) for rows in constraints.cone]
-            sums += [(notion, constraint) for constraint in constraints.sums]
-    cone += [(r, cone_rows(bound)) for r in requirements for bound in r.bounds(inner)]
+    wished = ask(notions, inner, requirements)
     common = (
         inner,
-        Cone(inner, tuple(rows for _, rows in cone)),
-        tuple(constraint for _, constraint in sums),
-        tuple(str(notion) for notion, _ in sums),
-        tuple(unexpressed),
+        Cone(inner, tuple(rows for _, rows in wished.cone)),
+        tuple(constraint for _, constraint in wished.sums),
+        tuple(str(notion) for notion, _ in wished.sums),
+        tuple(map(str, wished.unexpressed)),
         limit,
     )
     program: Program
@@ -250,8 +246,8 @@ def state_problem(
         notions,
         labels,
         program,
-        tuple(notion for notion, _ in cone),
-        tuple(notion for notion, _ in sums),
+        tuple(asker for asker, _ in wished.cone),
+        tuple(notion for notion, _ in wished.sums),
         requirements,
         tuple(asker for asker, _ in limits),
         zeros,
@@ -267,11 +263,47 @@ def _forbidden(limits: list[Limit], cone: Cone, outputs: int) -> NDArray[np.bool
     return cone.closed(found) if found.any() else None
 
 
+@dataclass(frozen=True, eq=False)
+class AskedOf:
+    """What is asked of a kernel on the symbols of one prior, each part with who asks it.
+
+    Attributes
+    ----------
+    cone : rows that every column satisfies
+    sums : constraints on sums over outcomes
+    unexpressed : notions that have no such form
+    """
+
+    cone: tuple[tuple[PrivacyNotion | Requirement, ConeRows], ...]
+    sums: tuple[tuple[PrivacyNotion, SumConstraint], ...]
+    unexpressed: tuple[PrivacyNotion, ...]
+
+
+def ask(
+    notions: Iterable[PrivacyNotion], prior: Prior, requirements: Iterable[Requirement] = ()
+) -> AskedOf:
+    """Rows and sums of several notions, and what requirements ask of every outcome alike, for a
+    prior over the symbols of the kernel.
+    """
+    cone: list[tuple[PrivacyNotion | Requirement, ConeRows]] = []
+    sums: list[tuple[PrivacyNotion, SumConstraint]] = []
+    unexpressed = []
+    for notion in notions:
+        found = notion.constraints(prior)
+        if found is None:
+            unexpressed.append(notion)
+        else:
+            cone += [(notion, rows) for rows in found.cone]
+            sums += [(notion, constraint) for constraint in found.sums]
+    cone += [(r, cone_rows(bound)) for r in requirements for bound in r.bounds(prior)]
+    return AskedOf(tuple(cone), tuple(sums), tuple(unexpressed))
+
+
 def _checked_gains(
     prior: Prior, utility: LinearUtility, outputs: Any
 ) -> tuple[NDArray[np.float64], tuple[Label, ...]]:
-    labels = utility.labels_for(prior, outputs)
-    _check_size(len(prior), len(labels), "outputs")
+    labels = utility.checked_labels(prior, outputs)
+    check_size(len(prior), len(labels), "outputs")
     gains = checked_matrix(
         utility.gains(prior, labels), (len(prior), len(labels)), f"gains of {utility!r}"
     )
@@ -286,7 +318,7 @@ def _checked_gains(
     return gains, labels
 
 
-def _check_size(symbols: int, others: int, what: str) -> None:
+def check_size(symbols: int, others: int, what: str) -> None:
     """Refuse, before anything is made, a kernel that no memory would hold."""
     if symbols * others > LARGEST_KERNEL:
         raise InputError(

@@ -11,7 +11,7 @@ Over the columns k_y = K[:, y] ≥ 0 of a kernel on n symbols, with M outputs or
 
 Solvers work with factors slightly inside e^ε, so that rounding a kernel to integer weights leaves
 it private; bounds use factors at or above e^ε, so that they hold for the true level
-(:class:`.Rounding`).
+(:class:`mechdesign.privacy.constraint.Rounding`).
 """
 
 from __future__ import annotations
@@ -362,6 +362,29 @@ class LinearProgram(Program):
         if self.forbidden is None:
             return values
         return np.where(np.any(self.forbidden, axis=0), -math.inf, values)
+
+    @cached_property
+    def limit_rows(self) -> tuple[Any, Array, Array, Array]:
+        """Limits as sparse rows over the kernel row by row, their ends, and the sum of the sizes of
+        coefficients and ends of each.
+        """
+        from scipy import sparse
+
+        n, m = self.shape
+        values = [limit.coefficients for limit in self.limits]
+        places = [limit.symbols * m + limit.outputs for limit in self.limits]
+        rows = np.repeat(np.arange(len(values)), [len(v) for v in values])
+        matrix = sparse.csr_array(
+            (
+                np.concatenate([np.zeros(0), *values]),
+                (rows, np.concatenate([np.zeros(0, dtype=np.intp), *places])),
+            ),
+            shape=(len(values), n * m),
+        )
+        low, high = np.array([limit.ends for limit in self.limits]).reshape(-1, 2).T
+        size = np.abs(matrix).sum(axis=1)
+        size += np.where(np.isfinite(low), abs(low), 0) + np.where(np.isfinite(high), abs(high), 0)
+        return matrix, low, high, size
 
     def allowed(self, values: Array) -> Array:
         """Values ``(n, M)`` with ``-inf`` at forbidden entries."""

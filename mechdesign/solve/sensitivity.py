@@ -40,6 +40,7 @@ from ..requirement.base import Requirement
 from ..utility.linear import LinearUtility
 from ._design import Design
 from .backends.highs import Model
+from .columns import column_duals
 from .problem import Problem, state_problem
 from .program import LinearProgram
 
@@ -444,7 +445,7 @@ def _problem_of(design: Any) -> tuple[Problem, LinearProgram]:
 
 @dataclass(frozen=True, eq=False)
 class _DualSolution:
-    """Weights of each part of the cone as :meth:`.ConeRows.feasible` gives them, and prices.
+    """Prices, and weights of each part of the cone (:meth:`.ConeRows.feasible`).
 
     ``residual`` is what prices, limits and sums leave of the objective, ``(n, M)``.
     """
@@ -536,42 +537,6 @@ def _recovered(
             zeros = program.forbidden[:, outputs]
         for pattern in np.unique(zeros, axis=1).T:
             same = (zeros == pattern[:, None]).all(axis=0)
-            duals[:, outputs[same]] = _column_duals(rows, p, residual[:, same], pattern)
+            duals[:, outputs[same]] = column_duals(rows, p, residual[:, same], pattern)
     left = program.objective - best[:, None]
     return _DualSolution(_feasible(program, program.cone.split(duals)), best, left, limits)
-
-
-def _column_duals(rows: Any, p: Array, residual: Array, zeros: NDArray[np.bool_]) -> Array:
-    """Dual variables of the rows at the best column for each residual, ``(rows, M)``, whose entries
-    are zero where ``zeros`` says so.
-    """
-    from scipy import sparse
-
-    count, size = rows.shape
-    mass = np.zeros((1, size))
-    mass[0, : len(p)] = p
-    most = np.full(size, np.inf)
-    most[: len(p)][zeros] = 0.0
-    model = Model()
-    model.load(
-        np.zeros(size),
-        sparse.vstack([rows, sparse.csr_array(mass)]),
-        np.append(np.full(count, -np.inf), 1.0),
-        np.append(np.zeros(count), 1.0),
-        most=most,
-    )
-    found = np.zeros((count, residual.shape[1]))
-    for y, values in enumerate(residual.T):
-        scale = float(np.abs(values).max()) or 1.0
-        cost = np.zeros(size)
-        cost[: len(p)] = values / scale
-        model.set_cost(cost)
-        answer = model.run()
-        if answer.duals is None:
-            raise SolverError(
-                f"the program of one column was not solved (HiGHS: {answer.status}), so the prices "
-                "of its constraints are not known; design again with solver='highs-simplex', which "
-                "finds them itself"
-            )
-        found[:, y] = np.maximum(answer.duals[:count], 0.0) * scale
-    return found

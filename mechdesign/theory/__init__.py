@@ -156,6 +156,7 @@ _HOMES = {
         "find_theorem",
         "known_theorems",
     ),
+    "papers.published_conversions": ("conversion",),
     "papers.tightness": ("TightnessReport", "TightnessRow", "tightness_report"),
 }
 _PLACES = {name: module for module, names in _HOMES.items() for name in names}

@@ -14,10 +14,12 @@ from ..errors import LevelError, NoGuaranteeWarning, UnknownNameError, warn
 from ..exact import float_at_least
 from ..prior import Prior
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion, as_notions
-from .rules import QUANTITIES, RULES, Level, Levels, Refused, Rule, Setting
+from .rules import QUANTITIES, RULES, Level, Levels, Refused, Rule, Setting, level_count
 from .tight import tight_conversion
 
 _GIVEN = "given"
+# The published conversions settle within a few rounds; two that contradict each other never do.
+_MOST_ROUNDS = 20
 
 
 @dataclass(frozen=True)
@@ -200,8 +202,7 @@ def implications(privacy: Any, prior: Prior) -> Implications:
     found = []
     for name, shown in QUANTITIES.items():
         entry = derived.get(name)
-        count = 2 if name == "alip" else 1
-        levels = (None,) * count if entry is None else entry.levels
+        levels = (None,) * level_count(name) if entry is None else entry.levels
         reason = ""
         if None in levels:
             reason = "; ".join(refusals.get(name, ())) or _no_way(given, shown)
@@ -283,11 +284,10 @@ def _chain(
     That a rule cannot start from what holds for every mechanism is not reported as a reason.
     """
     refusals: dict[str, list[str]] = {}
-    improved = True
-    while improved:
+    for _ in range(_MOST_ROUNDS):
         improved = False
         refusals.clear()
-        for rule in RULES:
+        for rule in RULES.values():
             if not all(name in derived for name in rule.premises):
                 continue
             premises = tuple(derived[name] for name in rule.premises)
@@ -301,14 +301,21 @@ def _chain(
             if any(level is not None for level in levels):
                 entry = _Derived(rule.conclusion, levels, rule.id, rule.source, premises)
                 improved |= _learn(derived, entry)
-    return refusals
+        if not improved:
+            return refusals
+    raise LevelError(
+        "conversions",
+        expected="levels that settle",
+        got=f"smaller ones in each of {_MOST_ROUNDS} rounds",
+        remedy="one of your own gives less than it may; test it: mechdesign theorems check",
+    )
 
 
 def _learn(derived: dict[str, _Derived], entry: _Derived) -> bool:
     """Keep levels that improve on what is known.
 
     Where two entries on ALIP cross, the new one counts by what it says of PMC and of PML; joining
-    those is a rule of its own.
+    those is a rule of its own. Of another quantity with several levels the first one is kept.
     """
     known = derived.get(entry.name)
     if known is None:
@@ -320,6 +327,8 @@ def _learn(derived: dict[str, _Derived], entry: _Derived) -> bool:
     if best == entry.levels:
         derived[entry.name] = entry
         return True
+    if entry.name != "alip":
+        return False
     low, high = entry.levels
     parts = (
         _Derived("pmc", (low,), "PMC-Def-5.2", "SaeidianPMC", (entry,)),
@@ -350,6 +359,6 @@ def family_rules() -> tuple[Rule, ...]:
     family = {k for k, cls in NOTIONS.items() if issubclass(cls, LikelihoodBound)}
     return tuple(
         rule
-        for rule in RULES
+        for rule in RULES.values()
         if len(rule.premises) == 1 and {rule.premises[0], rule.conclusion} <= family
     )

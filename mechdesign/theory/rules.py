@@ -17,9 +17,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from ..errors import LevelError, MechdesignError
+from ..errors import LevelError, MechdesignError, quote
 from ..exact import LARGEST_LEVEL, exp_bounds, log_bounds
 from ..prior import Prior
+from ..privacy.notion import NOTIONS
 
 Level = Fraction | None
 
@@ -169,6 +170,8 @@ QUANTITIES = {
     "maximalcostleakage": "MaximalCostLeakage",
     "miprivacy": "MIPrivacy",
 }
+#: Those that the papers speak of; conversions of one's own add others.
+PUBLISHED_QUANTITIES = frozenset(QUANTITIES)
 
 
 @dataclass(frozen=True)
@@ -237,7 +240,7 @@ _HIGH = "finite alphabets, ε_u < log 1/(1−pmin)"
 _LDP = "finite alphabets, every symbol of positive mass"
 
 
-RULES: tuple[Rule, ...] = (
+_PUBLISHED: tuple[Rule, ...] = (
     Rule(
         "PMC-Def-4",
         "SaeidianPMC",
@@ -530,5 +533,38 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-#: What each rule says, by its identifier; every step of a derivation is one of them.
-STATEMENTS = {rule.id: rule.statement for rule in RULES}
+#: Every rule by its identifier; each step of a derivation is one of them.
+RULES: dict[str, Rule] = {rule.id: rule for rule in _PUBLISHED}
+
+
+def check_rule(rule: Rule) -> None:
+    """Raise :class:`LevelError` for an identifier that a rule of another module has taken."""
+    known = RULES.get(rule.id)
+    if known is not None and known.apply.__module__ != rule.apply.__module__:
+        raise LevelError(
+            "identifier of a conversion",
+            expected="one that is not taken",
+            got=f"{rule.id}, registered in {known.apply.__module__}",
+            remedy="number it as its paper does",
+        )
+
+
+def quantity(notion: Any) -> str:
+    """The name of a notion's class as a key of :data:`QUANTITIES`.
+
+    Raises :class:`LevelError` for what is no registered class that levels alone define.
+    """
+    name = getattr(notion, "__name__", "").lower()
+    if not isinstance(notion, type) or NOTIONS.get(name) is not notion or NOTIONS[name].needs:
+        raise LevelError(
+            "notion of a conversion",
+            expected="a class of notions that levels alone define, such as md.LDP",
+            got=quote(notion),
+            remedy="name the class, not an instance, and derive it without register=False",
+        )
+    return str(name)
+
+
+def level_count(name: str) -> int:
+    """Number of levels of a quantity."""
+    return len(NOTIONS[name].level_fields) if name in NOTIONS else 1

@@ -45,3 +45,6 @@ class Utility(ABC):
     def spec(self) -> str:
         """A short text that names the utility."""
         return type(self).__name__.lower()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"

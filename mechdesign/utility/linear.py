@@ -54,6 +54,13 @@ class LinearUtility(Utility):
             )
         return check_labels(labels, len(labels), "outputs", UtilityError)
 
+    def checked_labels(self, prior: Prior, outputs: Any) -> tuple[Label, ...]:
+        """:meth:`labels_for`, or a :class:`UtilityError` where it does not give distinct labels."""
+        found = self.labels_for(prior, outputs)
+        subject, expected = f"labels_for of {type(self).__name__}", "a tuple of labels"
+        labels = listed(found, subject, expected, UtilityError, "return one label for each output")
+        return check_labels(labels, len(labels), subject, UtilityError)
+
     def value(self, mechanism: Mechanism, prior: Prior) -> float:
         """Expected utility Σ p(x) K[x,y] u(x,y)."""
         joint = mechanism.joint(prior)

@@ -58,9 +58,6 @@ class SublinearUtility(Utility):
         mechanism.output_distribution(prior)  # refuses a prior over other symbols
         return float(self.values(mechanism.kernel, prior).sum())
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
 
 class FInformation(SublinearUtility):
     """I_f(X;Y) = Σ_y q(y) Σ_x p(x) f(P(x|y)/p(x)), for a convex f with f(1) = 0.
@@ -417,9 +414,9 @@ def check_sublinear(utility: SublinearUtility, prior: Prior) -> None:
     first = rng.dirichlet(np.full(n, 0.7), _TRIALS).T * rng.uniform(0.1, 2, _TRIALS)
     second = rng.dirichlet(np.full(n, 0.7), _TRIALS).T * rng.uniform(0.1, 2, _TRIALS)
     first[:, ::3] = np.where(rng.random((n, len(first[0, ::3]))) < 0.5, first[:, ::3], 0.0)
-    a, b, both = (utility.values(k, prior) for k in (first, second, first + second))
+    a, b, both = (_checked_values(utility, k, prior) for k in (first, second, first + second))
     factor = rng.uniform(0.05, 20, _TRIALS)
-    scaled = utility.values(first * factor, prior)
+    scaled = _checked_values(utility, first * factor, prior)
     size = np.abs(a) + np.abs(b) + np.abs(both) + np.abs(scaled) + 1e-12
     broken = np.flatnonzero(np.abs(scaled - factor * a) > _TOLERANCE * size * (1 + factor))
     if broken.size:
@@ -443,6 +440,27 @@ def check_sublinear(utility: SublinearUtility, prior: Prior) -> None:
             remedy="only information-like utilities, which merging outputs cannot raise, have "
             "optima at extreme columns",
         )
+
+
+def _checked_values(utility: SublinearUtility, columns: Vector, prior: Prior) -> Vector:
+    """Values of columns, or a :class:`UtilityError` where they are not one number for each."""
+    found = utility.values(columns, prior)
+    numbers = isinstance(found, np.ndarray) and found.dtype.kind in "fiu"
+    if not numbers or found.shape != columns.shape[1:]:
+        raise UtilityError(
+            f"values of {quote(utility)}",
+            expected=f"an array of {columns.shape[1]} numbers, one for each column",
+            got=quote(found),
+            remedy="return one number for each column of the (N, C) array",
+        )
+    if not np.isfinite(found).all():
+        raise UtilityError(
+            f"values of {quote(utility)}",
+            expected="finite numbers",
+            got=f"{found[~np.isfinite(found)][0]}",
+            remedy="make them finite on every column of non-negative numbers",
+        )
+    return found
 
 
 def _check_convex_curve(utility: FInformation) -> None:

@@ -32,7 +32,7 @@ from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import Binding, binding, has_prices
 from ..theory.conversions import implications
 from ..theory.disclosure import compatible_symbols
-from ..theory.rules import STATEMENTS
+from ..theory.rules import RULES
 from ..theory.tight import tight_conversion
 from . import tables
 from .html import Html, html_table, number, upward
@@ -252,7 +252,7 @@ def implied_of(
     found = implications(list(notions), prior).found
     used = {step.id: step.source for entry in found for step in entry.derivation}
     cited = [
-        (name, STATEMENTS[name], source or "derived in this project")
+        (name, RULES[name].statement, source or "derived in this project")
         for name, source in used.items()
     ]
     return tables.implied_table(found, 6, _smallest(notions, prior)), cited

@@ -215,7 +215,7 @@ def test_a_negligible_outcome_is_merged():
     assert repair.merged == (2,)
     assert repair.mixed == 0
     assert (weights[:, 2] == 0).all()
-    assert "1 negligible outcomes merged" in str(repair)
+    assert "1 outcome merged" in str(repair)
     np.testing.assert_allclose(weights[:, :2] / DENOMINATOR, 0.5, atol=1e-11)
 
 

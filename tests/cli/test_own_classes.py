@@ -295,3 +295,28 @@ def test_levels_that_are_words_are_no_import_paths():
 
     assert read_notion("pml:inf") == md.PML(math.inf)
     assert read_notion("dp:1,adjacent") == md.DP(1, "adjacent")
+
+
+FAILING = """
+import mechdesign as md
+from mechdesign.solve import Method, handles_linear
+
+class Failing(md.utility.LinearUtility):
+    def gains(self, prior, outputs):
+        return {}["nothing"]
+
+class Stopped(Method):
+    name, handles = "stopped", handles_linear()
+    def solve(self, program):
+        raise ValueError("no answer")
+"""
+
+
+def test_an_error_of_ones_own_code_names_the_method(folder):
+    (folder / "failing.py").write_text(FAILING)
+    line = refused(folder, "design", *PRIOR, "-p", "pml:1", "-u", "failing:Failing")
+    assert "Failing.gains of failing" in line
+    assert "KeyError: 'nothing' (line 7)" in line
+    line = refused(folder, "design", *PRIOR, "-p", "pml:1", "--solver", "failing:Stopped")
+    assert "Stopped.solve of failing" in line
+    assert "ValueError: no answer (line 12)" in line

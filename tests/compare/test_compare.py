@@ -18,7 +18,7 @@ from mechdesign import storage
 from mechdesign._compare.path import bracket_root
 from mechdesign.cli import main
 from mechdesign.errors import InputError, LevelError
-from mechdesign.privacy.families import as_families
+from mechdesign.privacy.free_level import as_families
 from mechdesign.solve._sweep import Walk
 from mechdesign.views.pages import comparison_page
 

@@ -154,7 +154,7 @@ def test_what_is_written_outside_the_package_works(tmp_path):
     assert module.count("\nclass ") + module.count("\ndef ") >= 7
     (package / "mymodule.py").write_text(module, encoding="utf-8")
     lines = [shlex.split(line)[1:] for line in "".join(blocks("sh")).splitlines()]
-    assert len(lines) == 6
+    assert len(lines) == 9
     script = "import mypackage.mymodule\nfrom mechdesign.cli import main\n"
     script += f"for line in {lines!r}:\n    assert main(line) == 0, line\n"
     command = [sys.executable, "-W", "error", "-c", script]

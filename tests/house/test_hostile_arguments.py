@@ -147,6 +147,22 @@ CALLS = {
         md.audit,
         {"mechanism": [[0.5, 0.5]] * 3, "prior": [0.5, 0.3, 0.2], "privacy": md.LDP(1)},
     ),
+    "certify": (
+        md.certify,
+        {
+            "kernel": np.eye(3),
+            "prior": PRIOR,
+            "utility": HAMMING,
+            "privacy": md.LDP(1),
+            "duals": [0.5, 0.3, 0.2],
+            "outputs": ["a", "b", "c"],
+            "time_limit": 5,
+        },
+    ),
+    "constraints": (
+        md.constraints,
+        {"kernel": None, "prior": PRIOR, "privacy": md.LDP(1)},
+    ),
     "binding": (md.binding, {"design": DESIGN}),
     "compare": (
         md.compare,

@@ -98,7 +98,7 @@ def test_names_are_distinct_and_there_are_many():
 
 def test_every_published_conversion_is_a_result():
     known = {result.id: result for result in RESULTS}
-    for rule in RULES:
+    for rule in RULES.values():
         assert known[rule.id].statement == rule.statement
         assert known[rule.id].tight == rule.tight
 
@@ -122,7 +122,7 @@ def test_results_and_errata_are_in_the_file_of_their_paper():
         "SaeidianDisclosure": "PML",
         "NuradhaGoldfeld": "PP",
     }
-    conversions = {rule.id for rule in RULES}
+    conversions = {rule.id for rule in RULES.values()}
     for result in RESULTS:
         if result.id not in conversions:
             assert result.claims.__module__.split(".")[-1] == files[result.id.split("-")[0]]

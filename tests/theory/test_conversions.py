@@ -182,7 +182,7 @@ def test_implied_levels_grow_with_the_level(prior, level, name):
 def test_derivations_are_chains_of_known_results(prior, level, name):
     notion = CLASSES[name].at(level)
     found = md.implications(notion, prior)
-    ids = {rule.id for rule in RULES}
+    ids = {rule.id for rule in RULES.values()}
     for entry in found.found:
         known = {str(notion)} | {str(CLASSES[name](*notion.levels))}
         seen = []
@@ -356,7 +356,7 @@ def test_loose_conversions_are_found():
 
 @given(priors(2, 5), levels(0.01, 3))
 def test_conversions_marked_tight_are_tight(prior, level):
-    tight = {rule.id for rule in RULES if rule.tight}
+    tight = {rule.id for rule in RULES.values() if rule.tight}
     for row in tightness_report(prior, level):
         if row.id in tight:
             assert row.verdict != "loose", row

@@ -7,7 +7,7 @@ iterations themselves are in :mod:`.newton`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from ..program import LinearProgram, TwoSided
 from .newton import Cone, Newton, Point, StructuredOptions
 from .predictor_corrector import Array, follow, one_thread
 from .pricing import best_columns
+from .required import refusal, solve_required
 
 Places = NDArray[np.intp]
 
@@ -212,7 +213,7 @@ class Structured(Method):
     """Interior point for one two-sided cone, eliminating columns; see :mod:`.newton`."""
 
     name = "structured"
-    handles = handles_linear("upper lift", "lift", "ratio")
+    handles = handles_linear("upper lift", "lift", "ratio", forbidden=True, limits=True)
     reason = (
         "the bounds form one two-sided cone: a structured interior-point method eliminates every "
         "column and factorises one N×N matrix per iteration"
@@ -232,7 +233,7 @@ class Structured(Method):
             return "a level of zero has a closed form"
         if (sides.upper if sides.has_lift_sides else sides.ratio) > LARGEST_FACTOR:
             return f"e^ε is above {LARGEST_FACTOR:g}, too wide for this method's arithmetic"
-        return None
+        return refusal(program)
 
     def solve(self, program: LinearProgram) -> Candidate:
         """Solve, price the outputs that were left out, and repeat with those that would pay.
@@ -240,13 +241,18 @@ class Structured(Method):
         The objective is shifted row by row and divided by the utility range.
         """
         run = _Run(program, self.options)
+        if program.is_restricted:
+            return run.solve_restricted()
         return run.solve(np.arange(len(run.c)))
 
     def warm_solve(self, program: LinearProgram, start: Candidate) -> Candidate:
         """Start from a point passed early on the way to the solution at nearby levels.
 
         Where none was kept: from the outputs used there and those that nearly paid at its prices.
+        Under zeros and limits from the beginning.
         """
+        if program.is_restricted:
+            return self.solve(program)
         run = _Run(program, self.options)
         warm = start.warm_start
         if isinstance(warm, WarmStart) and run.fits(warm):
@@ -290,6 +296,16 @@ class _Run:
             and point.slacks.shape[2] == n
             and int(warm.outputs.max()) < m
         )
+
+    def solve_restricted(self) -> Candidate:
+        """Under zeros and limits: all outputs to the end, none is priced."""
+        targets = relative_targets(self.c, self.options.target_power)
+        found = solve_required(self.program, self.p, self.c, self.cone, targets, self.options)
+        prices, limits = found.duals.prices, found.duals.limits
+        assert prices is not None
+        assert limits is not None
+        duals = Duals(prices * self.width + self.shift, limits=limits * self.width)
+        return replace(found, duals=duals)
 
     def solve(self, active: Places, warm: WarmStart | None = None) -> Candidate:
         """Rounds of solving and pricing, from all outputs or from a few."""

@@ -1,4 +1,4 @@
-"""Families of notions: one free level, everything else fixed."""
+"""Notions as functions of one level that is left free, everything else fixed: ``alip:2e,e``."""
 
 from __future__ import annotations
 

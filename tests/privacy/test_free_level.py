@@ -6,7 +6,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.errors import InputError, LevelError
-from mechdesign.privacy.families import as_families, parse_family
+from mechdesign.privacy.free_level import as_families, parse_family
 
 
 @pytest.mark.parametrize(

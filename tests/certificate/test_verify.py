@@ -1,0 +1,313 @@
+"""The checker of saved files: it proves what honest ones say, and nothing that is not so.
+
+Its adversary writes files by hand, with digests and fingerprints that fit.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import tarfile
+import warnings
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_designs import random_asking
+from verify_cases import (
+    LINEAR,
+    PARTLY,
+    all_cases,
+    changed,
+    designed,
+    faults,
+    in_bytes,
+)
+
+import mechdesign as md
+from mechdesign.certificate import verify
+from mechdesign.cli import main
+from mechdesign.errors import MechdesignError, NoMethodError, StorageError
+from mechdesign.exact import float_at_least
+from mechdesign.privacy import NOTIONS
+from mechdesign.storage import from_json, to_json
+
+RECORDED = Path(__file__).parents[1] / "recorded"
+#: Claims that are named where a sum of logarithms is asked, or the utility is sub-convex.
+LOGARITHMS = {"privacy", "verdicts", "bound", "gap", "gain_gap", "optimal"}
+SUBCONVEX = {"value", "bound", "gap", "optimal"}
+
+
+def not_proved(report):
+    return {fact["claim"].partition(":")[0] for fact in report.facts if fact["state"] != "proved"}
+
+
+def may_be_open(content):
+    """Claims of an honest file that need not be proved."""
+    allowed = set()
+    if any(notion["name"].startswith("MI") for notion in content.get("notions", [])):
+        allowed |= LOGARITHMS
+    if "utility" in content and "gains" not in content["utility"]:
+        allowed |= SUBCONVEX
+    return allowed
+
+
+def check_honest(data):
+    """The state of an honest file, once what must be proved was."""
+    report = verify.check(data)
+    assert report.state in ("proved", "not proved here"), report
+    assert not_proved(report) <= may_be_open(json.loads(data)), report
+    return report.state
+
+
+def random_files(seeds):
+    """Saved designs over every notion and utility; those that cannot be saved are left out."""
+    for seed in seeds:
+        asked = random_asking(np.random.default_rng([26, seed]), seed % 8 == 7)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                yield in_bytes(md.design(asked.prior, asked.utility, asked.privacy, asked.outputs))
+            except (NoMethodError, StorageError):
+                continue  # sub-convex utilities on many symbols, or functions given at run time
+
+
+# Honest files
+
+
+def test_every_file_is_judged_as_it_was_made():
+    assert list(faults(verify, all_cases())) == []
+
+
+def test_there_is_a_file_of_every_notion():
+    asked = [case[2] for case in [*LINEAR.values(), *(case for case, _ in PARTLY.values())]]
+    notions = [n for some in asked for n in (some if isinstance(some, list) else [some])]
+    own = {cls.__name__ for cls in NOTIONS.values() if cls.__module__.startswith("mechdesign.")}
+    assert {type(notion).__name__ for notion in notions} == own == set(verify.FIELDS)
+
+
+@pytest.mark.parametrize("share", range(4))
+def test_honest_files_are_proved(share):
+    states = [check_honest(data) for data in random_files(range(80 * share, 80 * share + 80))]
+    assert len(states) > 60
+    assert states.count("proved") > 0.7 * len(states)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", range(8))
+def test_two_thousand_honest_files_are_proved(share):
+    first = 320 + 290 * share
+    states = [check_honest(data) for data in random_files(range(first, first + 290))]
+    assert len(states) > 250
+    assert states.count("proved") > 0.7 * len(states)
+
+
+def test_files_of_version_0_1_are_proved_or_named():
+    with gzip.open(RECORDED / "designs.jsonl.gz", "rb") as file:
+        states = [check_honest(line) for line in file.read().splitlines()]
+    with tarfile.open(RECORDED / "files.tar.gz") as archive:
+        for member in archive.getmembers():
+            if member.name.startswith(("design-", "public", "mechanism", "comparison/")):
+                states.append(check_honest(archive.extractfile(member).read()))
+    assert len(states) > 320
+    assert states.count("proved") > 200
+
+
+def test_a_notion_of_ones_own_is_named():
+    data = in_bytes(designed(*LINEAR["pml"])).replace(b'"name": "PML"', b'"name": "Mine"')
+    report = verify.check(in_bytes(changed(json.loads(data), ("version",), "0")))
+    states = {fact["claim"]: fact["state"] for fact in report.facts}
+    assert states["privacy: Mine(0.4)"] == "not proved here"
+    assert states["verdicts"] == "not proved here"
+
+
+# Forged files
+
+
+def numbers_near(value):
+    """What a forger may write in the place of a value."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 1, value - 1, value * 2]
+    if isinstance(value, float):
+        return [float(np.nextafter(value, np.inf)), value * 1.001 + 1e-9, value * 0.999 - 1e-9]
+    if isinstance(value, str):
+        try:
+            return [str(int(value) + 1), str(abs(int(value) - 1))]
+        except ValueError:
+            return [value + "x", "yes", ""]
+    return [None, [], {}]
+
+
+def places(part, path=()):
+    yield path
+    if isinstance(part, (dict, list)):
+        for key, value in part.items() if isinstance(part, dict) else enumerate(part):
+            yield from places(value, (*path, key))
+
+
+def value_at(content, path):
+    for key in path:
+        content = content[key]
+    return content
+
+
+def is_so(path, content):
+    """Whether the library bears out every claim of a file: it loads, and says the same again.
+
+    Other dual variables make no claim false, nor does one that is left out; whether those of
+    another utility are true is decided by designing for it.
+    """
+    leaves_out = path[-1] in ("value_exact", "bound_exact") and value_at(content, path) is None
+    if "duals" in path or leaves_out:
+        return True
+    return says_the_same(content) or ("gains" in path and is_so_of_gains(content))
+
+
+def says_the_same(content):
+    """Whether the library loads a file, and makes the same claims from its numbers."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            plain = {key: value for key, value in content.items() if key != "honest"}
+            found = json.loads(json.dumps(to_json(from_json(plain))))
+    except MechdesignError:
+        return False
+    if "certificate" not in content:
+        return True
+    said, proved = content["certificate"], found["certificate"]
+    claims = ("value", "value_exact", "bound", "bound_exact", "gap", "gain_gap", "optimal")
+    return all(said[claim] == proved[claim] for claim in claims)
+
+
+def is_so_of_gains(content):
+    """Whether value and gap are those of the gains in a file, and no kernel is above its bound."""
+    said = content["certificate"]
+    honest = from_json(json.loads(json.dumps(content["honest"])))
+    try:
+        gains = md.utility.Matrix(content["utility"]["gains"], honest.mechanism.outputs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            best = md.design(honest.prior, gains, honest.notions)
+    except MechdesignError:
+        return False
+    exact = [[Fraction(u) for u in row] for row in content["utility"]["gains"]]
+    weights, total = honest.prior.weights, honest.prior.total << honest.mechanism.bits
+    rows = zip(weights, exact, honest.mechanism.weights.tolist(), strict=True)
+    value = sum(p * u * k for p, us, ks in rows for u, k in zip(us, ks, strict=True)) / total
+    seen = [u for row, w in zip(exact, weights, strict=True) for u in row if w]
+    bound, width = Fraction(said["bound_exact"]), max(seen) - min(seen)
+    if bound > value and not width:
+        return False
+    gap = float_at_least((bound - value) / width) if bound > value else 0.0
+    return (
+        Fraction(said["value_exact"]) == value
+        and bound >= best.certificate.value_exact
+        and said["gap"] == gap
+    )
+
+
+def forged_files(rng, data, count):
+    """Some places of a file, each with another value and a digest that fits."""
+    content = json.loads(data)
+    known = [path for path in places(content) if path and path[0] != "digest"]
+    for at in rng.permutation(len(known))[:count].tolist():
+        values = [*numbers_near(value_at(content, known[at])), None, "", -1, 1e300, [[]]]
+        forged = changed(content, known[at], values[int(rng.integers(len(values)))])
+        yield known[at], forged, is_so(known[at], {**forged, "honest": content})
+
+
+def check_forged(seeds, count):
+    """How many files there were that say what is not so, none of which is proved."""
+    false = 0
+    for number, data in enumerate(random_files(seeds)):
+        rng = np.random.default_rng([27, number])
+        for path, content, is_true in forged_files(rng, data, count):
+            if is_true:
+                continue
+            false += 1
+            try:
+                report = verify.check(in_bytes(content))
+            except verify.UnreadableError:
+                continue
+            assert report.state != "proved", (path, value_at(content, path))
+    return false
+
+
+def test_forged_files_are_not_proved():
+    assert check_forged(range(80), 8) > 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", range(4))
+def test_two_thousand_forged_files_are_not_proved(share):
+    assert check_forged(range(80 + 100 * share, 180 + 100 * share), 12) > 600
+
+
+# The program
+
+
+def run(*arguments):
+    command = [sys.executable, "-I", "-S", verify.__file__, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert not done.stderr or "usage" in done.stderr
+    return done
+
+
+def test_it_runs_alone_and_its_exit_code_says_the_worst(tmp_path):
+    good = in_bytes(designed(*LINEAR["pml"]))
+    files = {
+        "good": good,
+        "open": in_bytes(designed(*PARTLY["information"][0])),
+        "false": in_bytes(changed(json.loads(good), ("certificate", "value"), 0.99)),
+        "none": b"{",
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    codes = {name: run(tmp_path / name).returncode for name in files}
+    assert codes == {"good": 0, "false": 1, "none": 2, "open": 3}
+    assert run(tmp_path / "nowhere").returncode == 2
+    assert run().returncode == 2
+    every = [tmp_path / name for name in files]
+    assert run(*every).returncode == 1
+    assert run(every[0], every[1], every[3]).returncode == 2
+    found = json.loads(run("--json", *every).stdout)
+    assert [row["state"] for row in found] == ["proved", "not proved here", "refuted", "unreadable"]
+    assert "refuted          value" in run(every[2]).stdout
+
+
+def test_the_command_line_hands_on_what_it_says(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    good = in_bytes(designed(*LINEAR["pml"]))
+    Path("good.json").write_bytes(good)
+    Path("false.json").write_bytes(
+        in_bytes(changed(json.loads(good), ("certificate", "value"), 0.99))
+    )
+    assert main(["verify", "good.json"]) == 0
+    assert capfd.readouterr().out.startswith("good.json: proved\n")
+    assert main(["verify", "--json", "good.json", "false.json"]) == 1
+    found = json.loads(capfd.readouterr().out)
+    assert [row["state"] for row in found] == ["proved", "refuted"]
+    assert main(["verify", "nowhere.json"]) == 2
+    assert main(["verify"]) == 2
+    assert "Missing argument" in capfd.readouterr().err
+
+
+def test_labels_do_not_reach_the_terminal(tmp_path):
+    found = designed(*LINEAR["pml"])
+    content = changed(json.loads(in_bytes(found)), ("notions", 0, "name"), "\x1b[31mred\n")
+    (tmp_path / "m").write_bytes(in_bytes(content))
+    lines = run(tmp_path / "m").stdout.splitlines()
+    assert all(line.isprintable() for line in lines)
+    assert any("red" in line for line in lines)
+
+
+def test_it_imports_nothing_but_the_standard_library():
+    code = f"import runpy, sys; runpy.run_path({verify.__file__!r}); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True)
+    roots = {name.partition(".")[0] for name in done.stdout.split()}
+    assert {"fractions", "json"} <= roots <= {*sys.stdlib_module_names, "__main__"}

@@ -1,0 +1,114 @@
+"""``mechdesign certify``: a kernel of any tool becomes a design that shows, audits and loads."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.cli import main
+
+IDENTITY = "input,a,b,c\na,1,0,0\nb,0,1,0\nc,0,0,1\n"
+PRIOR = ("--prior", "a=0.5,b=0.3,c=0.2")
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    """Runs the command line in a folder with a kernel that leaks everything."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.csv").write_text(IDENTITY)
+
+    def call(*arguments):
+        capsys.readouterr()
+        code = main([str(a) for a in arguments])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def test_a_certified_kernel_is_saved_shown_and_audited(run):
+    code, out, err = run("certify", "k.csv", *PRIOR, "-u", "hamming", "-p", "ldp:1", "-o", "m.json")
+    assert (code, err) == (0, "saved m.json\n")
+    for fragment in ("given", "0.64 of constant mass mixed in", "upper bound", "yes: exact check"):
+        assert fragment in out, fragment
+    loaded = md.load("m.json")
+    assert loaded.method == "given"
+    assert loaded.value == pytest.approx(math.e / (math.e + 2))
+    assert run("show", "m.json")[1] == out
+    assert run("audit", "m.json")[0] == 0
+    assert run("audit", "k.csv", *PRIOR, "-p", "ldp:1")[0] == 1  # a control
+
+
+def test_json_is_what_is_saved(run):
+    code, out, _ = run("certify", "k.csv", *PRIOR, "-p", "pml:0.5", "--json", "-o", "m.json")
+    assert code == 0
+    printed = json.loads(out)
+    assert printed["method"] == "given"
+    assert printed["audit"]["pml"] <= 0.5
+    assert printed["certificate"] == json.loads(Path("m.json").read_text())["certificate"]
+
+
+def test_a_saved_design_brings_what_it_was_made_for(run):
+    prior = md.Prior([0.5, 0.3, 0.2])
+    found = md.design(prior, md.utility.Distance("absolute"), md.PML(0.3))
+    md.save(found, "m.json")
+    code, out, _ = run("certify", "m.json", "--json")
+    assert code == 0
+    certificate = json.loads(out)["certificate"]
+    assert (certificate["value"], certificate["bound"]) == (found.value, found.bound)
+    assert certificate["repair"]["mixed"] == 0
+    tighter = json.loads(run("certify", "m.json", "-p", "pml:0.1", "--json")[1])
+    assert tighter["certificate"]["repair"]["mixed"] > 0.1
+
+
+@pytest.mark.parametrize("utility", ["mutual-information", "gains.csv"])
+def test_other_utilities(run, utility, tmp_path):
+    (tmp_path / "gains.csv").write_text("input,a,b,c\nc,0,0,2\nb,0,2,0\na,2,0,0\n")
+    out = run("certify", "k.csv", *PRIOR, "-u", utility, "-p", "ldp:1", "--json")[1]
+    found = json.loads(out)["certificate"]
+    kernel = md.certify(np.eye(3), md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LDP(1))
+    expected = 2 * kernel.value
+    if utility == "mutual-information":
+        prior = md.Prior([0.5, 0.3, 0.2])
+        expected = md.utility.MutualInformation().value(kernel.mechanism, prior)
+    assert found["value"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "fragment"),
+    [
+        (("k.csv", *PRIOR), 2, "--privacy"),
+        (("k.csv", "-p", "ldp:1"), 2, "prior"),
+        (("k.csv", "--prior", "0.5,0.5", "-p", "ldp:1"), 2, "3"),
+        (("k.csv", *PRIOR, "-p", "ldp:1", "-u", "nothing"), 2, "nothing"),
+        (("k.csv", *PRIOR, "-p", "ldp:1", "--outputs", "a,b"), 2, "columns"),
+        (("k.csv", *PRIOR, "-p", "ldp:1", "-o", "k.csv"), 2, "--force"),
+        (("bad.csv", *PRIOR, "-p", "ldp:1"), 2, "sum"),
+        (("absent.csv", *PRIOR, "-p", "ldp:1"), 2, "absent.csv"),
+    ],
+)
+def test_what_cannot_be_certified_is_one_line(run, arguments, code, fragment, tmp_path):
+    (tmp_path / "bad.csv").write_text("input,a,b\na,0.5,0.1\nb,0.2,0.8\nc,1,0\n")
+    found, out, err = run("certify", *arguments)
+    assert (found, out) == (code, "")
+    assert err.startswith("error: ")
+    assert len(err.splitlines()) == 1
+    assert fragment in err, err
+
+
+def test_rounded_numbers_need_a_word(run, tmp_path):
+    (tmp_path / "rounded.csv").write_text("input,a,b\na,0.66,0.33\nb,0.33,0.66\n")
+    asked = ("certify", "rounded.csv", "--prior", "0.5,0.5", "-p", "ldp:1")
+    assert run(*asked)[0] == 2
+    assert run(*asked, "--normalise")[0] == 0
+
+
+def test_a_constant_kernel_is_said_to_be_uninformative(run, tmp_path):
+    (tmp_path / "flat.csv").write_text("input,a,b\na,0.5,0.5\nb,0.5,0.5\n")
+    code, _, err = run("certify", "flat.csv", "--prior", "0.5,0.5", "-p", "ldp:1")
+    assert code == 0
+    assert err.startswith("warning: ")

@@ -1,0 +1,377 @@
+"""Kernels from anywhere: certified private, never above a bound, refused with a message."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import naive
+import numpy as np
+import pandas as pd
+import pytest
+from checks import refused
+from hypothesis import given
+from hypothesis import strategies as st
+from random_designs import MAKERS
+from strategies import exact_mechanism, gain_matrices, kernels, levels, notions, priors
+
+import mechdesign as md
+from mechdesign.errors import CertificateError, InputError, KernelError, UtilityError
+from mechdesign.exact import Verdict
+from mechdesign.solve import Duals
+
+PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
+HAMMING = md.utility.Hamming()
+IDENTITY = np.eye(3)
+
+
+def is_sound(told, best):
+    """Private by the exact check, and its bound above what designs reach."""
+    assert told.method == "given"
+    assert all(check.verdict is Verdict.YES for check in told.certificate.checks)
+    assert told.bound >= told.value
+    assert told.bound >= best.value - 1e-12
+    assert 0 <= told.certificate.repair.mixed <= 1
+    return True
+
+
+# Repair
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_kernel_that_leaks_all_is_repaired_for_every_notion(name):
+    for number in range(3):
+        rng = np.random.default_rng([71, list(MAKERS).index(name), number])
+        n = int(rng.integers(2, 5))
+        masses = (rng.dirichlet(np.ones(n)) + 0.05).tolist()
+        prior = md.Prior.from_counts(masses)
+        notion = MAKERS[name](rng, n, masses)[0]
+        notion = notion.with_levels(*[float(rng.uniform(0.1, 2))] * len(notion.levels))
+        told = md.certify(np.eye(n), prior, HAMMING, notion)
+        assert is_sound(told, md.design(prior, HAMMING, notion))
+        if told.certificate.repair.mixed:
+            lost = 1 - told.value
+            assert told.certificate.repair_loss == pytest.approx(lost, abs=1e-12)
+
+
+def test_an_infinitely_leaking_kernel_loses_no_more_than_it_must():
+    """The identity, with the same constant mass for all outcomes, is randomised response."""
+    for level in (0.01, 0.5, 1, 4):
+        told = md.certify(IDENTITY, PRIOR, HAMMING, md.LDP(level), duals=Duals())
+        share = 3 / (math.exp(level) + 2)
+        assert told.certificate.repair.mixed == pytest.approx(share, rel=1e-9)
+        assert not told.certificate.repair.constant
+        expected = md.randomised_response(PRIOR, level).kernel
+        np.testing.assert_allclose(told.mechanism.kernel, expected, atol=1e-9)
+        assert told.certificate.repair_loss == pytest.approx(1 - told.value, abs=1e-12)
+
+
+def test_a_rare_outcome_that_discloses_is_merged_where_that_costs_less():
+    kernel = np.array([[0.5, 0.499, 0.001], [0.499, 0.501, 0.0], [0.499, 0.501, 0.0]])
+    gains = md.utility.Matrix([[1, 0, 0], [0, 1, 0], [0, 1, 0]])
+    told = md.certify(kernel, PRIOR, gains, md.LDP(0.01))
+    assert told.certificate.repair.merged == (2,)
+    assert str(told.certificate.repair).startswith("1 outcome merged")
+    assert told.certificate.repair_loss < 1e-3
+
+
+def test_at_level_zero_nothing_but_a_constant_kernel_is_private():
+    told = md.certify(IDENTITY, PRIOR, HAMMING, md.LDP(0))
+    assert told.certificate.repair.constant
+    assert (told.mechanism.weights == told.mechanism.weights[0]).all()
+    assert told.bound == pytest.approx(0.5)
+
+
+def test_a_private_kernel_stays_as_it_is_whatever_its_value():
+    """Below the best constant: nothing better is put in its place."""
+    kernel = exact_mechanism([[0.2, 0.3, 0.5], [0.3, 0.2, 0.5], [0.4, 0.4, 0.2]], bits=20)
+    told = md.certify(kernel, PRIOR, HAMMING, md.LDP(2))
+    assert told.value == pytest.approx(0.2)
+    assert told.value < 0.5
+    assert (told.mechanism.kernel == kernel.kernel).all()
+    assert str(told.certificate.repair) == "rounding alone"
+    assert told.certificate.repair_loss == 0
+
+
+def test_a_kernel_of_a_solver_in_floats_is_made_exactly_private():
+    """The adversary: a kernel whose floats break e^ε in the last digit, as a naive LP leaves it."""
+    top = math.e / (math.e + 2)
+    kernel = np.full((3, 3), (1 - top) / 2) + (top - (1 - top) / 2) * IDENTITY
+    kernel[0, 0] += 3e-9
+    kernel[0, 1] -= 4e-9
+    notion = md.LDP(1)
+    assert md.audit(kernel, PRIOR, notion).verdict is not Verdict.YES
+    told = md.certify(kernel, PRIOR, HAMMING, notion)
+    assert told.certificate.checks[0].verdict is Verdict.YES
+    assert 0 < told.certificate.repair.mixed < 1e-7
+    assert told.value == pytest.approx(top, abs=1e-7)
+
+
+@given(prior=priors(1, 4), data=st.data(), m=st.integers(1, 4), notion=notions(0.01, 10))
+def test_kernels_of_every_shape(prior, data, m, notion):
+    n = len(prior)
+    gains = md.utility.Matrix(data.draw(gain_matrices(n, m)))
+    told = md.certify(data.draw(kernels(n, m)), prior, gains, notion)
+    assert told.mechanism.shape == (n, m)
+    assert is_sound(told, md.design(prior, gains, notion))
+
+
+@given(prior=priors(2, 4), data=st.data(), m=st.integers(1, 5), level=levels(0.05, 5))
+def test_sub_convex_utilities(prior, data, m, level):
+    kernel = data.draw(kernels(len(prior), m))
+    utility = md.utility.MutualInformation()
+    told = md.certify(kernel, prior, utility, md.PML(level))
+    assert is_sound(told, md.design(prior, utility, md.PML(level)))
+    assert told.value == pytest.approx(utility.value(told.mechanism, prior), abs=1e-9)
+
+
+def test_outputs_of_sub_convex_utilities_keep_their_names():
+    kernel = exact_mechanism([[0.5, 0.0, 0.5], [0.5, 0.0, 0.5], [0.4, 0.0, 0.6]])
+    asked = (PRIOR, md.utility.MutualInformation(), md.LDP(1))
+    assert md.certify(kernel, *asked, outputs=["x", "y", "z"]).mechanism.outputs == ("x", "z")
+    named = md.Mechanism(kernel.kernel, PRIOR.labels, ["x", "y", "z"])
+    assert md.certify(named, *asked).mechanism.outputs == ("x", "z")
+    refused(lambda: md.certify(kernel, *asked, outputs=["x"]), error=UtilityError)
+
+
+def test_where_no_method_designs_the_kernel_is_certified_with_a_plain_bound():
+    """Sub-convex utilities under a notion of sums have no method, but checks and values."""
+    utility = md.utility.MutualInformation()
+    told = md.certify(IDENTITY, PRIOR, utility, md.MaximalLeakage(0.3))
+    assert told.certificate.checks[0].verdict is Verdict.YES
+    assert told.certificate.solver == "given, bounded without duals"
+    assert told.bound == pytest.approx(-(PRIOR.probabilities @ np.log(PRIOR.probabilities)))
+
+
+# Bounds
+
+
+def dual_prices(prior, gains, rows):
+    """Row prices of the dense dual program: min Σ λ with C − λ ≤ Σ z a, z ≥ 0, by HiGHS."""
+    from scipy.optimize import linprog
+
+    n, m = gains.shape
+    r = len(rows)
+    matrix = np.zeros((n * m, n + r * m))
+    for y in range(m):
+        for x in range(n):
+            matrix[y * n + x, x] = -1
+            for i, row in enumerate(rows):
+                matrix[y * n + x, n + i * m + y] = -row[x]
+    cost = np.r_[np.ones(n), np.zeros(r * m)]
+    right = -(prior.probabilities[:, None] * gains).T.ravel()
+    limits = [(None, None)] * n + [(0, None)] * (r * m)
+    answer = linprog(cost, A_ub=matrix, b_ub=right, bounds=limits, method="highs")
+    assert answer.status == 0
+    return answer.x[:n]
+
+
+@pytest.mark.parametrize("name", naive.ROWS)
+def test_row_prices_of_a_dense_program_prove_its_optimum(name):
+    for number in range(4):
+        rng = np.random.default_rng([72, number])
+        n, m = int(rng.integers(2, 5)), int(rng.integers(2, 5))
+        prior = md.Prior.from_counts(rng.integers(1, 9, n).tolist())
+        gains = rng.uniform(-1, 1, (n, m))
+        level = [float(rng.uniform(0.1, 2)) for _ in range(2 if name == "alip" else 1)]
+        rows = naive.ROWS[name](prior.probabilities, *level)
+        prices = dual_prices(prior, gains, rows)
+        notion = md.privacy.NOTIONS[name](*level)
+        utility = md.utility.Matrix(gains)
+        found = md.design(prior, utility, notion)
+        told = md.certify(found.mechanism, prior, utility, notion, duals=prices)
+        assert told.bound == pytest.approx(found.value, abs=1e-7)
+        assert told.certificate.solver == "given, bounded by given duals"
+
+
+def test_row_prices_are_enough_for_cones_of_every_kind():
+    """Pairs of some symbols alone: the multipliers are found from the prices."""
+    notion = md.DP(0.7, [("a", "b"), ("b", "c")])
+    factor = math.exp(-0.7)
+    rows = [factor * IDENTITY[i] - IDENTITY[j] for i, j in ((0, 1), (1, 0), (1, 2), (2, 1))]
+    prices = dual_prices(PRIOR, IDENTITY, rows)
+    best = md.design(PRIOR, HAMMING, notion)
+    told = md.certify(best.mechanism, PRIOR, HAMMING, notion, duals=prices)
+    assert told.bound == pytest.approx(naive.optimum(PRIOR.probabilities, IDENTITY, rows))
+    assert told.gap < 1e-7
+
+
+@given(
+    duals=st.lists(st.floats(-1e300, 1e300), min_size=3, max_size=3),
+    notion=st.sampled_from(
+        [md.LDP(1), md.PML(0.4), md.DP(1, [("a", "b")]), md.MaximalLeakage(0.3)]
+    ),
+)
+def test_bad_duals_give_valid_bounds(duals, notion):
+    best = md.design(PRIOR, HAMMING, notion)
+    told = md.certify(best.mechanism, PRIOR, HAMMING, notion, duals=duals)
+    assert best.value <= told.bound <= 1.0 + 1e-12
+
+
+def test_bounds_by_good_duals_are_better_than_by_bad_ones():
+    best = md.design(PRIOR, HAMMING, md.PML(0.4))
+    good = best.certificate.duals
+    asked = (best.mechanism, PRIOR, HAMMING, md.PML(0.4))
+    assert md.certify(*asked, duals=good).bound == best.bound
+    assert md.certify(*asked).bound == best.bound
+    off = Duals(good.prices + np.array([0.1, -0.05, 0.02]))
+    assert best.bound + 1e-3 < md.certify(*asked, duals=off).bound < 1
+    assert md.certify(*asked, duals=Duals()).bound == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["MaximalLeakage", "MIPrivacy", "ApproximateLDP", "DP", "EntryPML"]
+)
+def test_the_duals_of_a_design_prove_its_bound_again(name):
+    rng = np.random.default_rng(8)
+    prior = md.Prior([0.4, 0.3, 0.2, 0.1])
+    notion = MAKERS[name](rng, 4, [0.4, 0.3, 0.2, 0.1])[0]
+    notion = notion.with_levels(0.7)
+    found = md.design(prior, HAMMING, notion)
+    told = md.certify(found.mechanism, prior, HAMMING, notion, duals=found.certificate.duals)
+    assert told.bound == found.bound
+    assert told.value == found.value
+
+
+@pytest.mark.parametrize(
+    "duals",
+    [
+        [0.1, 0.2],
+        [0.1, 0.2, math.nan],
+        [0.1, 0.2, math.inf],
+        [[0.1, 0.2, 0.3]],
+        "prices",
+        [1j, 0, 0],
+        Duals(np.zeros(2)),
+        Duals(np.array([0, 0, math.nan])),
+        Duals(None, ((np.zeros((2, 2)),),)),
+        Duals(None, None, ((np.zeros(2),),)),
+        Duals(np.zeros(3), offset=math.nan),
+        {"a": 1},
+    ],
+)
+def test_duals_of_other_shapes_are_refused(duals):
+    refused(lambda: md.certify(IDENTITY, PRIOR, HAMMING, md.LDP(1), duals=duals))
+
+
+# Kernels in every form
+
+
+def test_labels_are_matched_with_the_prior():
+    kernel = np.array([[0.6, 0.4, 0.0], [0.1, 0.9, 0.0], [0.2, 0.2, 0.6]])
+    asked = (HAMMING, md.LDP(30), Duals())
+    plain = md.certify(kernel, PRIOR, *asked)
+    moved = ["c", "a", "b"]
+    rows = [PRIOR.labels.index(x) for x in moved]
+    forms = [
+        md.Mechanism(kernel[rows][:, rows], moved, moved),
+        pd.DataFrame(kernel[rows][:, rows], index=moved, columns=moved),
+        md.Mechanism(kernel),
+        plain,
+        kernel.tolist(),
+    ]
+    for form in forms:
+        told = md.certify(form, PRIOR, *asked)
+        assert told.value == pytest.approx(plain.value, abs=1e-9)
+        assert told.mechanism.inputs == PRIOR.labels
+    assert plain.value == pytest.approx(0.3 + 0.27 + 0.12, abs=1e-6)
+
+
+def test_values_of_cvxpy_variables():
+    cvxpy = pytest.importorskip("cvxpy")
+    kernel = cvxpy.Variable((3, 3))
+    refused(lambda: md.certify(kernel, PRIOR, HAMMING, md.LDP(1)), "solve", error=KernelError)
+    asked = md.constraints(kernel, PRIOR, md.LDP(1))
+    value = PRIOR.probabilities @ cvxpy.diag(kernel)
+    cvxpy.Problem(cvxpy.Maximize(value), asked).solve(solver="CLARABEL")
+    told = md.certify(kernel, PRIOR, HAMMING, md.LDP(1), duals=asked[0].dual_value)
+    assert told.gap < 1e-6
+    assert told.certificate.bound_source == "prices"
+
+
+def test_what_a_rough_solver_leaves_is_cleaned():
+    kernel = IDENTITY * 0.4 + 0.2
+    rough = kernel + 4e-4 * np.array([[1, -1, 1], [0, 1, 0], [-1, 0, 0]])
+    told = md.certify(rough, PRIOR, HAMMING, md.LDP(2))
+    assert told.value == pytest.approx(0.6, abs=1e-3)
+    assert told.mechanism.is_exact
+    told = md.certify([[1.0005, -0.0005, 0]] * 3, PRIOR, HAMMING, md.LDP(2))
+    assert told.value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (np.eye(2), ["3 rows", "2"]),
+        (np.ones((3, 2)) / 2, ["3 columns", "outputs="]),
+        (np.full((3, 3), math.nan), ["nan"]),
+        (np.full((3, 3), math.inf), ["inf"]),
+        (IDENTITY - 0.01, ["-0.01 in row 0, column 1"]),
+        (IDENTITY * 1.01, ["sum 1.01"]),
+        (np.zeros((3, 3)), ["sum 0"]),
+        (np.full((3, 3), 1e308), ["sum inf"]),
+        (np.zeros((3, 0)), ["(3, 0)"]),
+        (np.ones(3), ["(3,)"]),
+        ([[1], [1, 2], [1]], ["array of numbers"]),
+        (IDENTITY * 1j, ["array of numbers"]),
+        ("kernel", ["'kernel'"]),
+        (None, ["shape"]),
+        (md.Mechanism(np.eye(3), ["a", "b", "d"]), ["'d'"]),
+    ],
+)
+def test_what_is_no_kernel_is_refused(kernel, words):
+    refused(lambda: md.certify(kernel, PRIOR, HAMMING, md.LDP(1)), *words, error=KernelError)
+
+
+def test_other_arguments_are_refused_as_by_design():
+    refused(lambda: md.certify(IDENTITY, [0.5, 0.3, 0.2], HAMMING, md.LDP(1)))
+    refused(lambda: md.certify(IDENTITY, PRIOR, md.utility.Hamming, md.LDP(1)))
+    refused(lambda: md.certify(IDENTITY, PRIOR, HAMMING, []))
+    refused(lambda: md.certify(IDENTITY, PRIOR, HAMMING, md.LDP(1), time_limit=-1))
+    refused(lambda: md.certify(IDENTITY, PRIOR, HAMMING, md.LDP(1), outputs=["x", "y", "z"]))
+    assert issubclass(KernelError, InputError)
+
+
+def test_symbols_without_mass_keep_their_rows_where_they_may():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        prior = md.Prior([0.5, 0.0, 0.5])
+    near, far = [0.5, 0.4, 0.1], [0.0, 0.0, 1.0]
+    for utility in (HAMMING, md.utility.MutualInformation()):
+        for row, kept in ((near, True), (far, False)):
+            kernel = np.array([[0.4, 0.4, 0.2], row, [0.3, 0.4, 0.3]])
+            told = md.certify(kernel, prior, utility, md.LDP(1.2), outputs=[0, 1, 2])
+            assert told.certificate.checks[0].verdict is Verdict.YES
+            assert np.allclose(told.mechanism.kernel[1], row, atol=1e-12) is kept
+
+
+class Liar(md.PML, register=False):
+    """Its bounds ask nothing; its check does."""
+
+    def constraints(self, prior):
+        """Nothing."""
+        return md.PML(math.inf).constraints(prior)
+
+
+def test_a_kernel_that_fails_its_exact_check_is_withheld_with_numbers():
+    with pytest.raises(CertificateError, match="likelihood ratio of 'c' to the prior is 5") as told:
+        md.certify(IDENTITY, PRIOR, HAMMING, Liar(0.5))
+    assert told.value.evidence
+
+
+# Files
+
+
+@pytest.mark.parametrize("utility", [HAMMING, md.utility.ChiSquare()], ids=repr)
+@pytest.mark.parametrize("duals", [None, [0.2, 0.2, 0.1]])
+def test_certified_kernels_are_saved_loaded_and_audited(utility, duals, tmp_path):
+    told = md.certify(IDENTITY, PRIOR, utility, [md.LDP(1), md.PML(0.5)], duals=duals)
+    md.save(told, tmp_path / "m.json")
+    again = md.load(tmp_path / "m.json")
+    assert again.method == "given"
+    assert again.certificate.solver == told.certificate.solver
+    assert again.mechanism == told.mechanism
+    assert (again.value, again.bound, again.gap) == (told.value, told.bound, told.gap)
+    assert str(again.certificate.repair) == str(told.certificate.repair)
+    assert repr(again) == repr(told)
+    assert md.audit(again.mechanism, again.prior, again.notions).verdict is Verdict.YES

@@ -1,0 +1,251 @@
+"""What notions ask of a cvxpy expression: the set that designs are made in, and nothing else."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from dataclasses import dataclass
+
+import naive
+import numpy as np
+import pytest
+from checks import refused
+from hypothesis import given
+from hypothesis import strategies as st
+from random_designs import MAKERS
+from scipy import sparse
+from strategies import gain_matrices, levels, priors, random_gains
+
+import mechdesign as md
+from mechdesign.errors import KernelError, LevelError, PriorError
+from mechdesign.privacy import NOTIONS, ConicRows, Epigraph, PrivacyNotion
+from mechdesign.privacy.sums import ColumnMaxima
+
+cvxpy = pytest.importorskip("cvxpy")
+
+#: What Clarabel and a design may differ by.
+AGREED = 1e-6
+PRIOR = md.Prior([0.5, 0.3, 0.2])
+#: What the repair of its answer may cost.
+REPAIRED = 1e-5
+#: Least level that a conic solver tells from zero.
+COARSE = 1e-3
+
+
+def best(prior, gains, privacy):
+    """Optimum of a linear utility over the constraints, the kernel and the prices of its rows."""
+    kernel = cvxpy.Variable(gains.shape)
+    asked = md.constraints(kernel, prior, privacy)
+    value = cvxpy.sum(cvxpy.multiply(prior.probabilities[:, None] * gains, kernel))
+    task = cvxpy.Problem(cvxpy.Maximize(value), asked)
+    return task.solve(solver="CLARABEL"), kernel.value, asked[0].dual_value
+
+
+def instances(name, rounds=6):
+    for number in range(rounds):
+        rng = np.random.default_rng([61, list(MAKERS).index(name), number])
+        n, m = int(rng.integers(2, 6)), int(rng.integers(2, 5))
+        masses = (rng.dirichlet(np.ones(n)) + 0.02).tolist()
+        if number >= 4:
+            masses[int(rng.integers(n))] = 0.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            prior = md.Prior.from_counts(masses)
+        notion = MAKERS[name](rng, n, masses)[0]
+        if min(notion.levels) < COARSE:
+            notion = notion.with_levels(*(max(level, COARSE) for level in notion.levels))
+        yield prior, random_gains(rng, n, m), notion
+
+
+def test_every_registered_notion_of_the_package_has_a_maker():
+    own = {n for n, cls in NOTIONS.items() if cls.__module__.startswith("mechdesign.")}
+    assert own == {name.lower() for name in MAKERS}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_linear_objective_has_the_optimum_of_the_design(name):
+    for prior, gains, notion in instances(name):
+        found = md.design(prior, md.utility.Matrix(gains), notion)
+        assert found.gap < AGREED
+        value, kernel, _ = best(prior, gains, notion)
+        assert value == pytest.approx(found.value, abs=AGREED), (notion, prior.probabilities)
+        np.testing.assert_allclose(kernel.sum(axis=1), 1, atol=1e-7)
+        told = md.certify(kernel, prior, md.utility.Matrix(gains), notion)
+        assert told.value == pytest.approx(found.value, abs=REPAIRED)
+        assert told.bound == pytest.approx(found.bound, abs=AGREED)
+
+
+@pytest.mark.parametrize("name", naive.ROWS)
+def test_the_optimum_is_that_of_a_dense_program(name):
+    for number in range(6):
+        rng = np.random.default_rng([62, number])
+        n, m = int(rng.integers(2, 6)), int(rng.integers(1, 6))
+        prior = md.Prior.from_counts(rng.integers(1, 9, n).tolist())
+        gains = random_gains(rng, n, m)
+        level = [float(rng.uniform(0.05, 3)) for _ in range(2 if name == "alip" else 1)]
+        rows = naive.ROWS[name](prior.probabilities, *level)
+        value, _, _ = best(prior, gains, NOTIONS[name](*level))
+        dense = naive.optimum(prior.probabilities, gains, rows)
+        assert value == pytest.approx(dense, abs=AGREED)
+
+
+def test_all_of_a_list_must_hold():
+    gains = np.eye(3)
+    both = [md.PML(0.4), md.MaximalLeakage(0.2), md.LDP(2)]
+    value, kernel, _ = best(PRIOR, gains, both)
+    assert value == pytest.approx(
+        md.design(PRIOR, md.utility.Matrix(gains), both).value, abs=AGREED
+    )
+    assert value < min(best(PRIOR, gains, one)[0] for one in both) - 1e-3
+    assert md.audit(kernel, PRIOR).pml <= 0.4 + 1e-6
+
+
+def test_infinite_levels_ask_for_a_kernel_alone():
+    kernel = cvxpy.Variable((3, 2))
+    assert len(md.constraints(kernel, PRIOR, [md.LDP(math.inf), md.MIPrivacy(math.inf)])) == 2
+    assert best(PRIOR, np.eye(3), md.LDP(math.inf))[0] == pytest.approx(1)
+
+
+def test_symbols_without_mass_keep_what_is_asked_of_them():
+    """LDP is about every symbol, those of zero mass too."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        prior = md.Prior([0.5, 0.5, 0.0])
+    kernel = cvxpy.Variable((3, 3))
+    asked = md.constraints(kernel, prior, md.LDP(1))
+    apart = cvxpy.Maximize(kernel[2, 2] - kernel[0, 2])
+    told = cvxpy.Problem(apart, asked).solve(solver="CLARABEL")
+    assert told == pytest.approx((math.e - 1) / (math.e + 1), abs=AGREED)
+
+
+def test_affine_expressions_are_kernels_too():
+    """Two parameters of a circulant kernel, and their best values."""
+    weight = cvxpy.Variable(2, nonneg=True)
+    turn = np.roll(np.eye(3), 1, axis=1)
+    kernel = weight[0] * np.eye(3) + weight[1] * (turn + turn.T)
+    asked = md.constraints(kernel, md.Prior.uniform(3), md.LDP(1))
+    cvxpy.Problem(cvxpy.Maximize(weight[0]), asked).solve(solver="CLARABEL")
+    assert weight.value[0] == pytest.approx(math.e / (math.e + 2), abs=AGREED)
+
+
+def test_an_objective_of_ones_own():
+    """The kernel nearest to the identity that is 1-LDP is randomised response, by symmetry."""
+    kernel = cvxpy.Variable((4, 4))
+    prior = md.Prior.uniform(4)
+    distance = cvxpy.sum_squares(kernel - np.eye(4))
+    cvxpy.Problem(cvxpy.Minimize(distance), md.constraints(kernel, prior, md.LDP(1))).solve(
+        solver="CLARABEL"
+    )
+    np.testing.assert_allclose(kernel.value, md.randomised_response(prior, 1).kernel, atol=1e-4)
+
+
+@given(prior=priors(1, 4), data=st.data(), level=levels(0.01, 5), m=st.integers(1, 4))
+def test_kernels_of_every_shape(prior, data, level, m):
+    """Any number of symbols and outputs; a private kernel is feasible, with its auxiliaries."""
+    gains = data.draw(gain_matrices(len(prior), m))
+    notions = [md.LIP(level), md.MaximalLeakage(level)]
+    value, kernel, _ = best(prior, gains, notions)
+    assert kernel.shape == (len(prior), m)
+    found = md.design(prior, md.utility.Matrix(gains), notions)
+    assert value == pytest.approx(found.value, abs=AGREED)
+
+
+# Cones of sums that no notion of the package has
+
+
+class SecondOrder(ColumnMaxima):
+    """Σ_y max_x K[x,y] by (t_y, k_xy) in second-order cones."""
+
+    def epigraph(self, symbols, outputs):
+        """One cone of two rows for each entry."""
+        size = symbols * outputs
+        entries = sparse.kron(sparse.eye_array(size), [[0.0], [1.0]])
+        tops = sparse.kron(sparse.eye_array(outputs), np.tile([[1.0], [0.0]], (symbols, 1)))
+        cone = ConicRows("second-order", sparse.hstack([entries, tops]).tocsr(), 2)
+        return Epigraph(outputs, *self.total(size, outputs), (cone,))
+
+    def total(self, size, outputs):
+        """The row of the limit."""
+        row = sparse.csr_array(np.r_[np.zeros(size), np.ones(outputs)][None, :])
+        return row, np.array([math.exp(self.epsilon)])
+
+
+class Power(SecondOrder):
+    """The same by t_y^0.3 t_y^0.7 ≥ |k_xy|."""
+
+    def epigraph(self, symbols, outputs):
+        """One cone of three rows for each entry."""
+        size = symbols * outputs
+        entries = sparse.kron(sparse.eye_array(size), [[0.0], [0.0], [1.0]])
+        tops = sparse.kron(sparse.eye_array(outputs), np.tile([[1.0], [1.0], [0.0]], (symbols, 1)))
+        cone = ConicRows("power", sparse.hstack([entries, tops]).tocsr(), 3, 0.3)
+        return Epigraph(outputs, *self.total(size, outputs), (cone,))
+
+
+@dataclass(frozen=True)
+class ByCones(md.MaximalLeakage, register=False):
+    """Maximal leakage by cones of another kind."""
+
+    kind: type = SecondOrder
+
+    def sums(self, prior):
+        """One sum."""
+        return [self.kind(super().sums(prior)[0].points, self.epsilon)]
+
+
+@pytest.mark.parametrize("kind", [SecondOrder, Power])
+def test_cones_of_every_kind(kind):
+    gains = np.random.default_rng(5).uniform(-1, 1, (3, 4))
+    for level in (0.1, 0.5):
+        found = best(PRIOR, gains, ByCones(level, kind))[0]
+        assert found == pytest.approx(best(PRIOR, gains, md.MaximalLeakage(level))[0], abs=1e-5)
+        # A control: another limit has another optimum.
+        assert found < best(PRIOR, gains, md.MaximalLeakage(level + 0.05))[0] - 1e-4
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: np.eye(3), ["shape (3, M)", "a ndarray"]),
+        (lambda: md.PML(1), ["PML"]),
+        (lambda: None, ["None"]),
+        (lambda: cvxpy.Variable(3), ["shape (3,)"]),
+        (lambda: cvxpy.Variable((2, 3)), ["shape (2, 3)", "cvxpy.Variable((3, M))"]),
+        (lambda: cvxpy.Variable((3, 3), complex=True), ["complex"]),
+        (lambda: cvxpy.square(cvxpy.Variable((3, 3))), ["convex"]),
+    ],
+)
+def test_what_is_no_kernel_expression_is_refused(make, words):
+    refused(lambda: md.constraints(make(), PRIOR, md.LDP(1)), *words, error=KernelError)
+
+
+@dataclass(frozen=True)
+class OnlyAudited(PrivacyNotion, register=False):
+    """A notion that nothing is known to imply."""
+
+    epsilon: float
+
+    def leakage(self, kernel, prior):
+        """Nothing."""
+        return np.zeros(kernel.shape[1])
+
+    def check(self, mechanism, prior):
+        """The check of another notion."""
+        return md.LDP(self.epsilon).check(mechanism, prior)
+
+
+def test_a_notion_without_such_a_form_is_refused():
+    variable = cvxpy.Variable((3, 3))
+    asked = [md.LDP(1), OnlyAudited(1)]
+    refused(lambda: md.constraints(variable, PRIOR, asked), "OnlyAudited", error=LevelError)
+    refused(lambda: md.constraints(variable, [0.5, 0.3, 0.2], md.LDP(1)), error=PriorError)
+    refused(lambda: md.constraints(variable, PRIOR, "ldp"), error=LevelError)
+
+
+def test_without_cvxpy_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cvxpy", None)
+    refused(lambda: md.constraints(np.eye(3), PRIOR, md.LDP(1)), "pip install 'mechdesign[cvxpy]'")
