@@ -98,10 +98,10 @@ def stated_proof(
 
 
 def _proved(problem: Problem, duals: Duals) -> Infeasibility | None:
+    assert isinstance(problem.program, LinearProgram)
     if _without_output(problem) is not None:
         # The row of that symbol, priced at one, is a bound of minus one.
-        return Infeasibility(problem, Duals(), Fraction(-1))
-    assert isinstance(problem.program, LinearProgram)
+        return Infeasibility(problem, duals, Fraction(-1))
     bound, _ = upper_bound(problem.program, duals)
     return Infeasibility(problem, duals, bound) if bound < 0 else None
 
