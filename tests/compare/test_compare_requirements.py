@@ -1,4 +1,4 @@
-"""Comparisons, sweeps and audits under requirements: where nothing is possible, and kept folders."""
+"""Comparisons, sweeps and audits under requirements: where nothing is possible, kept folders."""
 
 from __future__ import annotations
 
