@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
+import csv
 import math
+import re
 import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .errors import DataError, InputError, UnknownNameError, ZeroMassWarning, quote
+from .errors import (
+    DataError,
+    InputError,
+    UnknownNameError,
+    ZeroMassWarning,
+    quote,
+)
 from .files import read_json
 from .input_tables import csv_header, read_matrix
-from .labels import Label, near_miss, parse_labels
+from .labels import Label, listing, near_miss, parse_labels
 from .mechanism import Mechanism
 from .prior import Prior
-from .release.codes import ABSENT, Codebook
+from .release.codes import ABSENT, Codebook, cell_text
 from .utility import (
     ChiSquare,
     Distance,
     Hamming,
+    LinearUtility,
     Matrix,
     MutualInformation,
     TotalVariation,
     Utility,
+    WorstCase,
 )
 
 #: Levels of one comparison: each is a design.
 MOST_LEVELS = 10_000
+#: How the least of several utilities begins.
+WORST = ("worst:", "worst-symbol:", "worst-refined:", "worst-symbol-refined:")
+# Their parts.
+_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_PART = re.compile(
+    rf"(?:(?P<weight>{_NUMBER})\s*\*)?(?P<utility>[^@]+?)(?:@(?P<prior>.+?))?"
+    rf"(?:>=\s*(?P<goal>{_NUMBER}))?"
+)
 #: Sub-convex utilities by name.
 _INFORMATIONS: dict[str, type[Utility]] = {
     "mutual-information": MutualInformation,
@@ -133,16 +153,17 @@ def _parse_prior(text: str) -> Prior:
 def read_utility(text: str, prior: Prior) -> Utility:
     """A utility by name, or from a CSV matrix whose rows are labelled with the symbols."""
     name = text.strip().lower()
+    if name.startswith(WORST):
+        return read_worst_case(text, prior, read_utility)
     if name in _INFORMATIONS:
         return _INFORMATIONS[name]()
     if name == "hamming":
         return Hamming()
-    if name in ("absolute", "abs", "squared"):
-        return Distance(name)
+    if name.removeprefix("distance:") in ("absolute", "abs", "squared", "discrete"):
+        return Distance(name.removeprefix("distance:"))
     if not is_file(text):
-        raise UnknownNameError(
-            "utility (or file of gains)", text, ["hamming", "absolute", "squared", *_INFORMATIONS]
-        )
+        known = ["hamming", "absolute", "squared", *_INFORMATIONS, "worst:…", "worst-symbol:…"]
+        raise UnknownNameError("utility (or file of gains)", text, known)
     matrix, rows, columns = read_matrix(text)
     place = {label: i for i, label in enumerate(rows)}
     absent = [label for label in prior.labels if label not in place]
@@ -156,6 +177,56 @@ def read_utility(text: str, prior: Prior) -> Utility:
             + (f" ({cause})" if cause else ""),
         )
     return Matrix(matrix[[place[label] for label in prior.labels]], columns)
+
+
+def read_worst_case(text: str, prior: Prior, read: Callable[[str, Prior], Utility]) -> WorstCase:
+    """The least of several utilities: ``worst:`` and parts joined with ``+``, each of the form
+    ``weight*utility@prior>=goal``, of which the utility alone is needed; or ``worst-symbol:`` and
+    a utility. With ``-refined`` before the colon the others are raised as well.
+
+    ``read`` reads the utility of each part.
+
+    >>> hamming = read_worst_case("worst:hamming+0.1*absolute>=-2", Prior([.5, .5]), read_utility)
+    >>> hamming.spec
+    'worst:hamming+0.1*distance:absolute>=-2'
+    """
+    kind, _, rest = text.strip().partition(":")
+    each, refine = kind.lower().startswith("worst-symbol"), kind.lower().endswith("-refined")
+    found, weights, goals = [], [], []
+    for part in [rest] if each else re.split(r"\+(?=\s*[0-9a-zA-Z./_])", rest):
+        match = _PART.fullmatch(part.strip())
+        if match is None:
+            raise InputError(
+                f"utility {text}",
+                expected="parts joined with +, such as 0.1*absolute or hamming@0.5,0.5>=0.3",
+                got=quote(part),
+                remedy="write for example worst:hamming+0.1*absolute, or worst-symbol:hamming",
+            )
+        utility = read(match["utility"].strip(), prior)
+        if not isinstance(utility, LinearUtility):
+            raise InputError(
+                f"utility {text}",
+                expected="linear utilities, such as hamming, absolute or a matrix of gains",
+                got=quote(match["utility"]),
+                remedy="leave it out",
+            )
+        use = None
+        if match["prior"] is not None:
+            use = read_prior(None, None, None, "error", match["prior"].strip())
+            use = align_prior(use, prior.labels, named="=" in match["prior"])
+        found.append((utility, use))
+        weights.append(float(match["weight"] or 1))
+        goals.append(None if match["goal"] is None else float(match["goal"]))
+    if each:
+        if found[0][1] is not None or weights != [1.0] or goals != [None]:
+            raise InputError(
+                f"utility {text}",
+                expected="worst-symbol: and a utility, without weight, prior and goal",
+                got=quote(rest),
+                remedy="symbols have no prior of use; ask for goals with worst:",
+            )
+        return WorstCase.symbols(found[0][0], refine=refine)
+    return WorstCase(found, weights=weights, goals=goals, refine=refine)
 
 
 def is_file(path: str) -> bool:
@@ -188,6 +259,69 @@ def read_symbol(text: str | None, mechanism: Mechanism) -> Label:
     book = Codebook(mechanism.inputs, "inputs of the mechanism", texts=True)
     place = book.place(text)
     return text if place == ABSENT else book.labels[place]
+
+
+def read_label(text: str, labels: Sequence[Label], subject: str) -> Label:
+    """The label that a text names; raises :class:`InputError` for none of them."""
+    book = Codebook(labels, "categories", texts=True)
+    place = book.place(text)
+    if place == ABSENT:
+        raise book.refuse(subject, [text], "correct the name", own=True)
+    return book.labels[place]
+
+
+def read_pair(text: str, labels: Sequence[Label], subject: str) -> tuple[Label, Label]:
+    """Two labels that a text such as ``a,b`` names; quotes enclose those with a comma."""
+    cells = next(csv.reader([text], skipinitialspace=True), [])
+    if len(cells) != 2:
+        raise InputError(
+            subject,
+            expected="two categories separated by a comma",
+            got=quote(text),
+            remedy="write for example a,b for what is never published as b",
+        )
+    first, second = (read_label(cell.strip(), labels, subject) for cell in cells)
+    return first, second
+
+
+def read_diagonal(text: str, labels: Sequence[Label]) -> float | dict[Label, float]:
+    """Least diagonal entries: one number, or ``a=0.6,b=0.5`` by label."""
+    subject = "--diagonal"
+    found: dict[Label, float] = {}
+    for part in next(csv.reader([text], skipinitialspace=True), []):
+        name, sign, number = part.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            raise InputError(
+                subject,
+                expected="a probability, or one for each of some categories",
+                got=quote(text),
+                remedy="write 0.6 or a=0.6,b=0.5",
+            ) from None
+        if not sign and part == text.strip():
+            return value
+        found[read_label(name.strip(), labels, subject)] = value
+    return found
+
+
+def read_pattern(path: str | Path, labels: Sequence[Label]) -> NDArray[np.float64]:
+    """A matrix from a CSV file with the labels as names of rows and columns, in their order."""
+    matrix, rows, columns = read_matrix(path)
+    place = []
+    for kind, names in (("row", rows), ("column", columns)):
+        book = Codebook(names, f"{kind}s", texts=True)
+        known = [book.place(cell_text(label)) for label in labels]
+        if len(names) != len(labels) or sorted(known) != list(range(len(labels))):
+            cause = near_miss((name for name in names if name not in set(labels)), labels)
+            raise DataError(
+                f"pattern {path}",
+                expected=f"one {kind} for each category {listing(labels)}",
+                got=f"{kind}s {listing(names)}",
+                remedy="name rows and columns by the categories" + (f" ({cause})" if cause else ""),
+            )
+        place.append(known)
+    return matrix[np.ix_(*place)]
 
 
 def read_feature(path: str | None, mechanism: Mechanism) -> dict[Label, Label] | None:

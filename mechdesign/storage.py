@@ -54,10 +54,19 @@ from .published import PublicDesign
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Requirement, requirement_fields
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
+from .solve.least_program import LeastProgram
 from .solve.method import Duals
 from .solve.problem import Problem, state_problem
 from .solve.program import LinearProgram
-from .utility import UTILITIES, Distance, LinearUtility, Matrix, Utility
+from .utility import (
+    UTILITIES,
+    Distance,
+    LinearUtility,
+    Matrix,
+    OutputUtility,
+    Utility,
+    WorstCase,
+)
 
 FORMAT = "mechdesign"
 #: Of files without requirements, and of those that have some.
@@ -319,6 +328,21 @@ def asked_to_json(
 
 
 def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> dict[str, Any]:
+    if isinstance(utility, WorstCase):
+        return {
+            "name": utility.spec,
+            "each": utility.each,
+            "refine": utility.refine,
+            "parts": [
+                {
+                    "utility": _utility_out(part.utility, prior, outputs),
+                    "prior": None if part.prior is None else prior_to_json(part.prior),
+                    "weight": part.weight,
+                    "goal": part.goal,
+                }
+                for part in utility.parts
+            ],
+        }
     if isinstance(utility, LinearUtility):
         try:
             found = _named_out(utility)
@@ -417,6 +441,8 @@ def _duals_out(duals: Duals) -> dict[str, Any]:
         found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.sums]
     if duals.limits is not None:
         found["limits"] = duals.limits.tolist()
+    if duals.mixture is not None:
+        found["mixture"] = duals.mixture.tolist()
     if duals.offset or duals.power:
         found |= {"offset": duals.offset, "power": duals.power}
     return found
@@ -575,7 +601,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     notions = tuple(_notion_in(part, name) for part in content["notions"])
     utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
     saved = content["certificate"]
-    outputs = mechanism.outputs if isinstance(utility, LinearUtility) else None
+    outputs = mechanism.outputs if isinstance(utility, OutputUtility) else None
     if ("requirements" in content) != (content["schema"] == REQUIRED_SCHEMA):
         raise ValueError("requirements and schema version do not fit")
     asked = tuple(requirement_from_json(part, name) for part in content.get("requirements", ()))
@@ -746,6 +772,8 @@ def _utility_in(
     part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...], file: str
 ) -> Utility:
     """The utility that was written: a registered one, or its matrix of gains over the outputs."""
+    if "parts" in part:
+        return _worst_case_in(part, prior, outputs, file)
     if "gains" not in part:
         utility = _utility_of(part)
         if utility is None or isinstance(utility, LinearUtility):
@@ -757,6 +785,25 @@ def _utility_in(
     if isinstance(named, LinearUtility) and np.array_equal(named.gains(prior, outputs), gains):
         return named
     return Matrix(gains, outputs)
+
+
+def _worst_case_in(
+    part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...], file: str
+) -> WorstCase:
+    parts = part["parts"]
+    utilities = [_utility_in(entry["utility"], prior, outputs, file) for entry in parts]
+    if part["each"]:
+        (utility,) = utilities
+        if not isinstance(utility, LinearUtility):
+            raise TypeError("a worst case of a utility that is not linear")
+        return WorstCase.symbols(utility, refine=part["refine"])
+    priors = [None if entry["prior"] is None else _prior_in(entry["prior"]) for entry in parts]
+    return WorstCase(
+        list(zip(utilities, priors, strict=True)),
+        weights=[entry["weight"] for entry in parts],
+        goals=[entry["goal"] for entry in parts],
+        refine=part["refine"],
+    )
 
 
 def _unknown(file: str, kind: str, name: Any) -> StorageError:
@@ -788,18 +835,21 @@ def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
         for parts in lists
     )
     offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
-    return Duals(prices, multipliers, sums, offset, power, _limits_in(part, problem))
-
-
-def _limits_in(part: dict[str, Any], problem: Problem) -> NDArray[np.float64] | None:
-    if part.get("limits") is None:
-        return None
-    limits = np.array(part["limits"], dtype=float)
     program = problem.program
     count = len(program.limits) if isinstance(program, LinearProgram) else 0
-    if limits.shape != (count,) or not np.isfinite(limits).all():
-        raise ValueError(f"dual variables of shape {limits.shape} for {count} limits")
-    return limits
+    limits = _vector_in(part, "limits", count)
+    count = len(program.alternatives) if isinstance(program, LeastProgram) else 0
+    mixture = _vector_in(part, "mixture", count)
+    return Duals(prices, multipliers, sums, offset, power, limits, mixture)
+
+
+def _vector_in(part: dict[str, Any], name: str, count: int) -> NDArray[np.float64] | None:
+    if part.get(name) is None:
+        return None
+    found = np.array(part[name], dtype=float)
+    if found.shape != (count,) or not np.isfinite(found).all():
+        raise ValueError(f"dual variables of shape {found.shape} for {count} {name}")
+    return found
 
 
 def _entries(part: dict[str, Any]) -> int:

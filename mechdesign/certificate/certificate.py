@@ -20,6 +20,7 @@ from ..prior import Prior
 from ..privacy.notion import Check, notion_fields
 from ..privacy.rows import Multipliers
 from ..requirement.base import Requirement, RequirementCheck, requirement_fields
+from ..solve.least_program import LeastProgram
 from ..solve.method import Candidate, Duals
 from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram, Program, SublinearProgram
@@ -28,6 +29,7 @@ from .bounds import upper_bound
 from .enclosures import Enclosure
 from .feasible import repair_required
 from .information import sublinear_bound
+from .mixture import least_bound
 from .repair import (
     Repair,
     check_forbidden,
@@ -245,14 +247,22 @@ def fitting_duals(program: Program, duals: Duals, outputs: int) -> Duals | None:
         return None
     if prices is not None:
         prices = prices.astype(float, copy=False)
-    limits = None
-    if duals.limits is not None:
-        limits = _array(duals.limits)
-        count = len(program.limits) if isinstance(program, LinearProgram) else 0
+    limits, shares = duals.limits, duals.mixture
+    count = len(program.limits) if isinstance(program, LinearProgram) else 0
+    others = len(program.alternatives) if isinstance(program, LeastProgram) else 0
+    if limits is not None:
+        limits = _array(limits)
         if limits.shape != (count,) or not _holds_numbers(limits):
             return None
         limits = limits.astype(float, copy=False)
-    return replace(duals, prices=prices, multipliers=multipliers, sums=sums, limits=limits)
+    if shares is not None:
+        shares = _array(shares)
+        if shares.shape != (others,) or not _holds_numbers(shares):
+            return None
+        shares = shares.astype(float, copy=False)
+    return replace(
+        duals, prices=prices, multipliers=multipliers, sums=sums, limits=limits, mixture=shares
+    )
 
 
 def _array(given: Any) -> NDArray[Any]:
@@ -423,6 +433,8 @@ def _bound(problem: Problem, duals: Duals, value: float) -> tuple[Fraction | Non
     if isinstance(program, SublinearProgram):
         return sublinear_bound(program, duals, value) or (None, "nothing finite")
     assert isinstance(program, LinearProgram)
+    if isinstance(program, LeastProgram):
+        return least_bound(program, duals)
     shifted = program.shifted(duals.offset, duals.power)
     bound, source = upper_bound(shifted.program, duals)
     return shifted.bound(bound), source

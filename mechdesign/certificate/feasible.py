@@ -214,7 +214,7 @@ def roomiest_kernel(program: LinearProgram) -> Array:
     First the least room of all is maximised; where that is nothing, the sum of the rooms, each up
     to a limit, again and again for those that have none yet, and the kernels found are averaged.
     """
-    compiled = compile_program(program)
+    compiled = compile_program(program.without_objective)
     found, room = _with_room(compiled, None)
     if room.min(initial=1.0) > _NOISE:
         return found

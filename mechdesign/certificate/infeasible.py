@@ -163,8 +163,8 @@ def _zero(problem: Problem) -> Problem:
     program = problem.program
     assert isinstance(program, LinearProgram)
     n, m = len(problem.prior), len(problem.outputs)
-    bare = replace(program, gains=np.zeros(program.shape))
-    return replace(problem, utility=Matrix(np.zeros((n, m)), problem.outputs), program=bare)
+    zero = Matrix(np.zeros((n, m)), problem.outputs)
+    return replace(problem, utility=zero, program=program.without_objective)
 
 
 def _least_slack(program: LinearProgram) -> Duals | None:

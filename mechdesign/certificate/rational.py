@@ -39,16 +39,29 @@ def kernel_mean(
     prior: Prior, weights: NDArray[Any], bits: int, gains: NDArray[np.float64]
 ) -> Fraction:
     """Σ_xy p_x u_xy K_xy for a kernel of integer weights over ``2**bits``, exactly."""
+    return scaled_rows(prior.weights, weights, bits, gains) / prior.total
+
+
+def scaled_rows(
+    scales: Sequence[Any],
+    weights: NDArray[Any],
+    bits: int,
+    gains: NDArray[np.float64],
+) -> Fraction:
+    """Σ_xy s_x u_xy K_xy for rows of integer weights over ``2**bits``, exactly.
+
+    The s are integers or fractions.
+    """
     if not are_machine_weights(weights):
         terms = (
-            w * int(k) * Fraction(u)
-            for w, row in zip(prior.weights, zip(weights, gains.tolist(), strict=True), strict=True)
+            s * int(k) * Fraction(u)
+            for s, row in zip(scales, zip(weights, gains.tolist(), strict=True), strict=True)
             for k, u in zip(*row, strict=True)
             if k
         )
-        return sum(terms, Fraction(0)) / (prior.total << bits)
+        return sum(terms, Fraction(0)) / (1 << bits)
     sums, unit = _row_sums(weights, gains)
-    return scaled(sum(map(mul, prior.weights, sums)), unit) / (prior.total << bits)
+    return sum(map(mul, scales, sums)) * scaled(1, unit) / (1 << bits)
 
 
 def _row_sums(weights: NDArray[Any], values: NDArray[np.float64]) -> tuple[list[int], int]:

@@ -40,7 +40,9 @@ def design(
             "-u",
             help="hamming, absolute, squared (losses on numeric labels), mutual-information, "
             "total-variation, chi-square, a CSV matrix of gains with symbols as rows and outputs "
-            "as columns, or one of your own: package.module:Name.",
+            "as columns, or one of your own: package.module:Name. The least of several: "
+            "worst-symbol:hamming, or worst: and parts weight*utility@prior>=goal joined with +, "
+            "such as worst:hamming+0.1*absolute.",
         ),
     ] = "hamming",
     require: Require = None,

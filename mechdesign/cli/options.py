@@ -6,6 +6,7 @@ import functools
 import inspect
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -15,7 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from ..arguments import align_prior, is_file, read_prior, read_utility
+from ..arguments import (
+    WORST,
+    align_prior,
+    is_file,
+    read_prior,
+    read_utility,
+    read_worst_case,
+)
 from ..errors import InputError, LevelError, visible, visible_lines
 from ..extensions import find, is_import_path, make, naming_own_code
 
@@ -24,6 +32,7 @@ if TYPE_CHECKING:
     from ..prior import Prior
     from ..privacy.notion import PrivacyNotion
     from ..release._identifiability import Identification
+    from ..release.receipts import Receipt
     from ..requirement import Requirement
     from ..solve._design import Design
     from ..solve.method import Method
@@ -180,6 +189,8 @@ def read_goal(text: str, prior: Prior) -> Utility:
     """A utility by its name, from a matrix of gains, or of one's own by its import path."""
     from ..utility import Utility
 
+    if text.strip().lower().startswith(WORST) and not is_file(text):
+        return read_worst_case(text, prior, read_goal)
     if is_import_path(text) and not is_file(text):
         made: Utility = make(text, Utility, "utility")
         return made
@@ -294,6 +305,118 @@ class PriorOption(PriorSource):
     """The same for commands about something else, where the table is an option, too."""
 
     table: PriorTable = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions:
+    """How reports are drawn, and where that is recorded."""
+
+    row: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with a different identity in each row; with the same key it gets the same "
+            "report again."
+        ),
+    ] = None
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that says whom a row is about; repeats are warned of, or with a key and "
+            "without --row share one report."
+        ),
+    ] = None
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the secret key that goes with --row or --person; made (mode 0600) if "
+            "missing. Keep it as secret as the data."
+        ),
+    ] = None
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ledger of releases, in place of your own (MECHDESIGN_LEDGER, or in your data "
+            "folder)."
+        ),
+    ] = None
+    about: Annotated[
+        str | None,
+        typer.Option(help="Name of the people in the ledger; the input file when left out."),
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option(help="Seed, for research only: whoever knows it can undo reports.")
+    ] = None
+    show_values: ShowValues = False
+
+    @property
+    def book(self) -> Path:
+        """The ledger."""
+        from ..release.ledger import default_ledger
+
+        return self.ledger or default_ledger()
+
+    def check(self, table: str, output: Path, *others: Path | None, force: bool) -> None:
+        """Raise :class:`InputError` for files of one name; ``others`` are read or written too."""
+        from ..files import check_writable
+        from ..release.table_files import receipt_path
+
+        check_writable(output, overwrite=force)
+        if Path(table).exists() and output.exists() and output.samefile(table):
+            raise InputError(
+                "--output",
+                expected="another file than the input",
+                got=str(output),
+                remedy="keep the original until the reports are checked",
+            )
+        named = {os.path.realpath(path) for path in others if path is not None}
+        taken = (output, receipt_path(output), self.book, Path(f"{self.book}.key"))
+        of_release = {os.path.realpath(path) for path in taken} | named
+        if self.key is not None and os.path.realpath(self.key) in of_release:
+            raise InputError(
+                "--key",
+                expected="another file than those of the output and the ledger",
+                got=str(self.key),
+                remedy="keep the key where nobody else reads",
+            )
+        if self.ledger is not None and os.path.realpath(self.ledger) in named:
+            raise InputError(
+                "--ledger",
+                expected="a file of its own",
+                got=f"{self.ledger}, which is read or written as well",
+                remedy="choose another name for the ledger",
+            )
+
+    def write(
+        self, table: str, output: Path, column: str, designed: Any, *, force: bool, **more: Any
+    ) -> Receipt:
+        """Privatise a column of a file, and record it."""
+        from ..release._privatize_file import privatize_file
+
+        return privatize_file(
+            table,
+            output,
+            column,
+            designed,
+            row=self.row,
+            person=self.person,
+            key=self.key,
+            rng=self.seed,
+            overwrite=force,
+            progress=sys.stderr.isatty(),
+            ledger=self.ledger,
+            about=self.about,
+            show_values=self.show_values,
+            **more,
+        )
+
+
+def say_receipt(receipt: Receipt) -> None:
+    """What was released, in a few lines."""
+    kept = ", ".join(receipt.notions) or "no notion was checked"
+    say(f"{receipt.rows} reports of {receipt.column!r}: {kept}, kernel {receipt.kernel[:16]}…")
+    say(f"random words: {receipt.source}")
+    if receipt.key is not None:
+        say(f"key: fingerprint {receipt.key}")
 
 
 @dataclass(frozen=True)

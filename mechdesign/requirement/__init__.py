@@ -6,7 +6,7 @@ kernel that shares nothing with them.
 """
 
 from . import require
-from .averages import Cost, EqualError, Invariant, OutputShare, Unbiased
+from .averages import Cost, EqualError, Invariant, LeastGain, OutputShare, Unbiased
 from .base import (
     REQUIREMENTS,
     Limit,
@@ -27,6 +27,7 @@ __all__ = [
     "EqualError",
     "EveryOutput",
     "Invariant",
+    "LeastGain",
     "Limit",
     "Monotone",
     "OutputShare",

@@ -75,6 +75,52 @@ class Cost(Requirement):
 
 
 @dataclass(frozen=True)
+class LeastGain(Requirement):
+    """Σ_x q_x Σ_y u_xy K_xy ≥ least for gains u, with the masses q of the prior or of another."""
+
+    gains: tuple[tuple[float, ...], ...]
+    least: float
+    masses: tuple[Fraction, ...] | None = None
+    name: str = "the expected gain"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gains", rows_of_numbers(self.gains, "gains"))
+        object.__setattr__(self, "least", finite(self.least, "least gain"))
+        if self.masses is not None and len(self.masses) != len(self.gains):
+            raise RequirementError(
+                "masses of a least gain",
+                expected=f"{len(self.gains)}, one for each symbol",
+                got=f"{len(self.masses)}",
+                remedy="give as many masses as rows of gains",
+            )
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One."""
+        gains = fitting(self.gains, prior, outputs, "gains")
+        n, m = gains.shape
+        x, y = np.divmod(np.arange(n * m), m)
+        scales = _masses(prior) if self.masses is None else self.masses
+        least, label = Fraction(self.least), self.description
+        yield Limit(x, y, gains.ravel(), least, None, label, scales).without_zeros()
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """By how much the expected gain is too small."""
+        fitting(self.gains, prior, mechanism.outputs, "gains")
+        found = Fraction(0)
+        for x, (row, gains) in enumerate(zip(mechanism.weights, self.gains, strict=True)):
+            mean = sum(
+                (int(w) * Fraction(u) for w, u in zip(row, gains, strict=True) if w), Fraction(0)
+            )
+            found += mean * (prior.mass(x) if self.masses is None else self.masses[x])
+        return Fraction(self.least) - found / (1 << mechanism.bits), self.name
+
+    @property
+    def description(self) -> str:
+        """What is meant, and the least."""
+        return f"{self.name} is at least {self.least:.12g}"
+
+
+@dataclass(frozen=True)
 class Invariant(Requirement):
     """pᵀK = p: every output is as frequent as the symbol of its label, within a tolerance."""
 

@@ -32,6 +32,7 @@ from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
 from ..utility.base import Utility
+from ..utility.worst_case import WorstCase
 from .choice import (
     COLUMNS,
     SUBLINEAR_METHODS,
@@ -44,9 +45,11 @@ from .choice import (
     ordered_methods,
 )
 from .column_generation.vertices import MOST_SYMBOLS_EXACT
+from .least_program import LeastProgram
 from .method import Candidate, Duals, Method
 from .problem import Problem, state_problem
 from .program import LinearProgram
+from .refinement import refined_candidate
 
 # Gaps and repair losses above this call for another method on at most so many entries, and on
 # more where the design would not count as optimal.
@@ -166,6 +169,8 @@ class Design:
             for check in c.checks
         ]
         lines += [f"exact  {kept.requirement}: {kept.verdict}" for kept in c.kept]
+        if isinstance(self.utility, WorstCase):
+            lines.append(f"values {self.utility.served_text(self.mechanism, self.prior)}")
         if self.scope:
             lines.append(f"scope  {self.scope}")
         weights = self.mechanism.weights
@@ -304,7 +309,22 @@ def run_solver(
             choice, warm = Choice(find_method(choice.also[0]), refused, choice.also[1:]), None
     if solver == "auto":
         found = _improved(problem, found)
-    return found, (choice.method.name, candidate)
+    return _refined(problem, found), (choice.method.name, candidate)
+
+
+def _refined(problem: Problem, found: Design) -> Design:
+    """A worst case with the others raised too, where that was asked."""
+    program, utility = problem.program, problem.utility
+    if not (isinstance(utility, WorstCase) and utility.refine):
+        return found
+    assert isinstance(program, LeastProgram)
+    assert found.choice is not None
+    first = found.certificate
+    kernel = found.mechanism.kernel[problem.kept]
+    start = Candidate(kernel, first.duals, first.solver)
+    candidate = refined_candidate(program, found.choice.method, start)
+    mechanism, certificate = certify(problem, candidate)
+    return replace(found, mechanism=mechanism, certificate=certificate)
 
 
 def _run_choice(
@@ -473,4 +493,4 @@ def _design_all(problem: Problem) -> Design:
         raise SolverError(
             f"every method failed on {problem}: " + "; ".join(row.note for row in rows)
         )
-    return replace(found, agreement=tuple(rows))
+    return replace(_refined(problem, found), agreement=tuple(rows))

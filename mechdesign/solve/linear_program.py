@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..privacy.sums import ConicRows, Epigraph, SumDuals
+from .least_program import LeastProgram
 from .method import Duals
 from .program import LinearProgram
 
@@ -113,7 +114,11 @@ class SparseProgram:
         if limit_duals is not None and len(self.limit_scales):
             count = len(self.limit_scales)
             limits = limit_duals[:count] * self.scale / self.limit_scales
-        return kernel, Duals(prices * self.scale + self.shift, multipliers, sums, limits=limits)
+        mixture = None
+        if isinstance(self.program, LeastProgram):
+            mixture = duals[len(self.rows) :][: len(self.program.alternatives)]
+        prices = prices * self.scale + self.shift
+        return kernel, Duals(prices, multipliers, sums, limits=limits, mixture=mixture)
 
     def kernel(self, point: Array) -> Array:
         """The kernel ``(n, M)`` among the values of the variables, zero where there are none."""
@@ -170,7 +175,41 @@ def compile_program(program: LinearProgram) -> SparseProgram:
     """The sparse program; :meth:`SparseProgram.invert` is its way back.
 
     The objective is shifted per row by its maximum, which no kernel can tell, and scaled to one.
+    Where the least of several linear functions is maximised, a last variable is at most each.
     """
+    compiled = _compiled(program)
+    return _with_least(compiled, program) if isinstance(program, LeastProgram) else compiled
+
+
+def _with_least(compiled: SparseProgram, program: LeastProgram) -> SparseProgram:
+    """The program with a further variable t ≥ 0, the objective, and t ≤ f_i(K) for each function.
+
+    What the functions have in common is taken off, so that t is what the least is above it, and
+    all are divided by what t can be at most. A function that lies farther above binds never.
+    """
+    from scipy import sparse
+
+    scale = program.largest_rise or 1.0
+    bases = [min(base / scale, 1.0) for base in program.bases]
+    rows, columns, entries = [], [], []
+    for i, (one, rise) in enumerate(zip(program.alternatives, program.rises, strict=True)):
+        x, y = np.nonzero(rise)
+        rows.append(np.full(len(x), i))
+        columns.append(y * compiled.block + one.symbols[x])
+        entries.append(-rise[x, y] / scale)
+    places = np.concatenate(rows), np.concatenate(columns)
+    width = max(int(compiled.variables.max()) + 1, program.shape[1] * compiled.block)
+    shape = len(program.alternatives), width
+    matrix = sparse.csr_array((np.concatenate(entries), places), shape=shape)
+    matrix = matrix.tocsc()[:, compiled.variables]
+    least = sparse.csr_array(np.ones((len(program.alternatives), 1)))
+    cost = np.concatenate([np.zeros(compiled.cost.size), [1.0]])
+    asked = sparse.hstack([matrix, least]).tocsr(), np.array(bases)
+    return replace(compiled.extended(cost, 1, rows=asked), scale=scale)
+
+
+def _compiled(program: LinearProgram) -> SparseProgram:
+    """The program with a linear objective, zero for a program of another kind."""
     from scipy import sparse
 
     n, m = program.shape

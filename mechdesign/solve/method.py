@@ -27,6 +27,8 @@ class Duals:
     multipliers : dual variables of each part of the cone, in their order
     sums : dual variables of each constraint on a sum over outcomes
     limits : ``(J,)`` of each limit, positive for its upper and negative for its lower end
+    mixture : ``(k,)`` of each of several linear functions whose least is maximised; taken as
+        shares of their sum
     offset, power : the numbers are those of the gains (u − offset) / 2**power
     """
 
@@ -36,6 +38,7 @@ class Duals:
     offset: float = 0.0
     power: int = 0
     limits: NDArray[np.float64] | None = None
+    mixture: NDArray[np.float64] | None = None
 
     @property
     def averages(self) -> tuple[SumDuals, ...] | None:
@@ -113,6 +116,8 @@ class Handles:
         if kind not in self.objectives:
             if kind == "linear":
                 return "it does not solve linear utilities"
+            if kind == "least":
+                return "it does not maximise the least of several utilities"
             if self.objectives == {"information"}:
                 return "the utility is not an f-information, so columns cannot be priced"
             return "it does not solve sub-convex utilities"
@@ -162,6 +167,7 @@ _SHAPES: dict[Shape, str] = {
 }
 
 _LINEAR: frozenset[Objective] = frozenset({"linear"})
+_GENERAL: frozenset[Objective] = frozenset({"linear", "least"})
 _SUBLINEAR: frozenset[Objective] = frozenset({"information", "sublinear"})
 _INFORMATION: frozenset[Objective] = frozenset({"information"})
 
@@ -174,8 +180,10 @@ def handles_linear(*shapes: Shape, **more: Any) -> Handles:
 
 
 def handles_general(**more: Any) -> Handles:
-    """Linear objectives over any cone, with zeros and limits; ``more`` says what else."""
-    return Handles(_LINEAR, forbidden=True, limits=True, **more)
+    """Linear objectives and the least of several over any cone, with zeros and limits; ``more``
+    says what else.
+    """
+    return Handles(_GENERAL, forbidden=True, limits=True, **more)
 
 
 def handles_sublinear(*shapes: Shape) -> Handles:

@@ -6,8 +6,8 @@ Symbols of zero mass leave here, unless a notion needs them, and come back here 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,13 @@ from ..prior import Prior, as_prior
 from ..privacy.notion import PrivacyNotion, as_notions
 from ..privacy.rows import ConeRows, cone_rows
 from ..privacy.sums import SumConstraint
+from ..requirement.averages import LeastGain
 from ..requirement.base import Limit, Requirement, as_requirements
 from ..utility.base import Utility
-from ..utility.linear import LinearUtility, checked_matrix
+from ..utility.linear import LinearUtility, OutputUtility, checked_matrix
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
+from ..utility.worst_case import Alternative, WorstCase
+from .least_program import LeastProgram
 from .program import LARGEST_GAIN, Cone, LinearProgram, Program, SublinearProgram
 
 #: Smallest positive mass of a symbol that floats can work with beside others.
@@ -114,13 +117,17 @@ class Problem:
         prior = self.prior
         if len(self.program.prior) == len(prior):
             return weights
-        assert isinstance(self.utility, LinearUtility)
-        gains = self.utility.gains(prior, self.outputs)
+        utility = self.utility
         full = np.empty((len(prior), weights.shape[1]), dtype=np.int64)
         full[prior.support] = weights
         kernel = np.ldexp(weights.astype(np.float64), -DENOMINATOR_BITS)
         for i in np.setdiff1d(np.arange(len(prior)), prior.support):
-            full[i] = weights[int(np.argmax(kernel @ gains[i]))]
+            if isinstance(utility, WorstCase):
+                served = (kernel @ utility.gains_of(int(i), prior, self.outputs).T).min(axis=1)
+            else:
+                assert isinstance(utility, LinearUtility)
+                served = kernel @ utility.gains(prior, self.outputs)[i]
+            full[i] = weights[int(np.argmax(served))]
         return full
 
     def __str__(self) -> str:
@@ -157,7 +164,7 @@ def state_problem(
             got=got,
             remedy="make an instance; md.utility.Matrix(u) takes any matrix",
         )
-    if not isinstance(utility, (LinearUtility, SublinearUtility)):
+    if not isinstance(utility, (LinearUtility, WorstCase, SublinearUtility)):
         raise UtilityError(
             "utility",
             expected="a linear or a sublinear utility",
@@ -174,10 +181,18 @@ def state_problem(
             remedy="leave them out; merge or rename outputs of the mechanism afterwards",
         )
     gains: NDArray[np.float64] | None = None
+    alternatives: tuple[Alternative, ...] = ()
     labels: tuple[Label, ...] = ()
     check_size(len(prior), len(prior), "symbols")
+    if isinstance(utility, OutputUtility):
+        labels = utility.checked_labels(prior, outputs)
+        check_size(len(prior), len(labels), "outputs")
     if isinstance(utility, LinearUtility):
-        gains, labels = _checked_gains(prior, utility, outputs)
+        gains = _checked_gains(prior, utility, labels)
+    elif isinstance(utility, WorstCase):
+        gains = np.zeros((len(prior), len(labels)))
+        alternatives = _checked_alternatives(prior, utility, labels)
+        requirements = as_requirements((*requirements, *_goals(prior, utility, labels)))
     elif far := next((r for r in requirements if not r.is_local), None):
         raise RequirementError(
             f"{far} with {quote(utility)}",
@@ -234,6 +249,11 @@ def state_problem(
         limits = [(asker, limit) for asker, limit in limits if not limit.forbids]
         held = tuple(limit for _, limit in limits)
         program = LinearProgram(*common, gains[symbols], forbidden, held)
+        if alternatives:
+            place = np.full(len(prior), -1)
+            place[symbols] = np.arange(len(symbols))
+            placed = tuple(replace(one, symbols=place[one.symbols]) for one in alternatives)
+            program = LeastProgram(*common, gains[symbols], forbidden, held, placed)
     else:
         assert isinstance(utility, SublinearUtility)
         if not isinstance(utility, FInformation):
@@ -300,14 +320,33 @@ def ask(
 
 
 def _checked_gains(
-    prior: Prior, utility: LinearUtility, outputs: Any
-) -> tuple[NDArray[np.float64], tuple[Label, ...]]:
-    labels = utility.checked_labels(prior, outputs)
-    check_size(len(prior), len(labels), "outputs")
+    prior: Prior, utility: LinearUtility, labels: tuple[Label, ...]
+) -> NDArray[np.float64]:
     gains = checked_matrix(
         utility.gains(prior, labels), (len(prior), len(labels)), f"gains of {utility!r}"
     )
-    largest = max(float(gains.max()), -float(gains.min()))
+    _check_largest(max(float(gains.max()), -float(gains.min())), utility)
+    return gains
+
+
+def _checked_alternatives(
+    prior: Prior, utility: WorstCase, labels: tuple[Label, ...]
+) -> tuple[Alternative, ...]:
+    found = utility.alternatives(prior, labels)
+    for one in found:
+        scale = max(float(sum(one.scales)), 1.0)
+        _check_largest(scale * float(np.abs(one.gains).max()), utility)
+    return found
+
+
+def _goals(prior: Prior, utility: WorstCase, labels: tuple[Label, ...]) -> Iterator[LeastGain]:
+    for goal in utility.goals(prior, labels):
+        name = f"the expected gain of utility {goal.number}"
+        rows = tuple(map(tuple, goal.gains.tolist()))
+        yield LeastGain(rows, goal.least, goal.masses, name)
+
+
+def _check_largest(largest: float, utility: Utility) -> None:
     if largest > LARGEST_GAIN:
         raise UtilityError(
             f"gains of {quote(utility)}",
@@ -315,7 +354,6 @@ def _checked_gains(
             got=f"{largest:.3g}",
             remedy="divide the gains by a constant",
         )
-    return gains, labels
 
 
 def check_size(symbols: int, others: int, what: str) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -38,9 +38,9 @@ from ..requirement.base import Limit
 from ..utility.sublinear import FInformation, SublinearUtility
 
 Array = NDArray[np.float64]
-#: What is maximised: Σ ⟨c_y, k_y⟩, Σ μ(k_y) for a sum μ over symbols of a function of the lift, or
-#: Σ μ(k_y) for any other sublinear μ.
-Objective = Literal["linear", "information", "sublinear"]
+#: What is maximised: Σ ⟨c_y, k_y⟩, the least of several such sums, Σ μ(k_y) for a sum μ over
+#: symbols of a function of the lift, or Σ μ(k_y) for any other sublinear μ.
+Objective = Literal["linear", "least", "information", "sublinear"]
 #: Shapes that cones are recognised to have; ``"general"`` is any.
 Shape = Literal["free", "upper lift", "lower lift", "lift", "ratio", "lift and ratio", "general"]
 
@@ -332,6 +332,16 @@ class LinearProgram(Program):
     def objective_kind(self) -> Objective:
         """Linear."""
         return "linear"
+
+    def with_gains(self, gains: Array) -> LinearProgram:
+        """The linear program of other gains, with all else as it is."""
+        values = {f.name: getattr(self, f.name) for f in fields(LinearProgram)}
+        return LinearProgram(**{**values, "gains": gains})
+
+    @property
+    def without_objective(self) -> LinearProgram:
+        """What is asked of kernels alone: a value of zero for all."""
+        return self.with_gains(np.zeros(self.shape))
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -38,6 +38,7 @@ from ..privacy.rows import Multipliers, Ratios
 from ..privacy.sums import SumConstraint, SumDuals
 from ..requirement.base import Requirement
 from ..utility.linear import LinearUtility
+from ..utility.worst_case import WorstCase
 from ._design import Design
 from .backends.highs import Model
 from .columns import column_duals
@@ -432,7 +433,9 @@ def _problem_of(design: Any) -> tuple[Problem, LinearProgram]:
         raise InputError(
             f"binding constraints for {quote(design.utility)}",
             expected="a design for a linear utility, whose optimum has a price per constraint",
-            got="a sub-convex utility, whose optimum is a maximum of many linear programs",
+            got="the least of several utilities, which has a price for each of them"
+            if isinstance(design.utility, WorstCase)
+            else "a sub-convex utility, whose optimum is a maximum of many linear programs",
             remedy="use a linear utility such as md.utility.Hamming() or md.utility.Matrix(u)",
         )
     labels = design.mechanism.outputs

@@ -6,7 +6,7 @@ where possible enclosed between rationals.
 """
 
 from .base import UTILITIES, Utility
-from .linear import BayesGain, Distance, Hamming, LinearUtility, Matrix
+from .linear import BayesGain, Distance, Hamming, LinearUtility, Matrix, OutputUtility
 from .sublinear import (
     ChiSquare,
     FInformation,
@@ -15,6 +15,7 @@ from .sublinear import (
     SublinearUtility,
     TotalVariation,
 )
+from .worst_case import WorstCase
 
 __all__ = [
     "UTILITIES",
@@ -26,8 +27,10 @@ __all__ = [
     "LinearUtility",
     "Matrix",
     "MutualInformation",
+    "OutputUtility",
     "Sublinear",
     "SublinearUtility",
     "TotalVariation",
     "Utility",
+    "WorstCase",
 ]

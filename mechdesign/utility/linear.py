@@ -16,12 +16,8 @@ from ..prior import Prior
 from .base import Utility
 
 
-class LinearUtility(Utility):
-    """E[u(X, Y)] for a gain matrix u: linear in the kernel."""
-
-    @abstractmethod
-    def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
-        """The ``(N, M)`` matrix u over the prior's symbols and the given outputs."""
+class OutputUtility(Utility, register=False):
+    """A utility of a kernel whose outputs are given and have names."""
 
     def output_labels(self, prior: Prior) -> tuple[Label, ...]:
         """The outputs used when none are asked for: the prior's symbols."""
@@ -60,6 +56,14 @@ class LinearUtility(Utility):
         subject, expected = f"labels_for of {type(self).__name__}", "a tuple of labels"
         labels = listed(found, subject, expected, UtilityError, "return one label for each output")
         return check_labels(labels, len(labels), subject, UtilityError)
+
+
+class LinearUtility(OutputUtility):
+    """E[u(X, Y)] for a gain matrix u: linear in the kernel."""
+
+    @abstractmethod
+    def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+        """The ``(N, M)`` matrix u over the prior's symbols and the given outputs."""
 
     def value(self, mechanism: Mechanism, prior: Prior) -> float:
         """Expected utility Σ p(x) K[x,y] u(x,y)."""

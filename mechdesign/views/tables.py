@@ -23,12 +23,15 @@ from ..data import EXAMPLES
 from ..labels import Label, listing, short_names, shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
+from ..release.risk import correct_guesses, share_unchanged
+from ..utility.worst_case import WorstCase
 
 if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
     from ..privacy.notion import Check
     from ..release._estimate import Estimate
+    from ..release._pram import Stratum
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
     from ..solve.sensitivity import Binding
@@ -295,6 +298,8 @@ def certificate_table(found: Design) -> Table:
         ("value", number(c.value, 12)),
         ("upper bound", Cell(c.bound, "level", 12, after=source)),
     ]
+    if isinstance(found.utility, WorstCase):
+        rows.append(("values", found.utility.served_text(found.mechanism, found.prior)))
     if c.rests_on_floats:
         rows.append(("rests on", "the function that was given, evaluated in floats"))
     rows.append(("gap", f"{gap_out_of(c.gap, unit)}{gain}"))
@@ -421,6 +426,71 @@ def estimate_table(made: Estimate) -> Table:
         "Estimates",
         ["label", *names],
         ([Cell(row["label"], "label"), *(number(row[n]) for n in names)] for row in made.rows()),
+    )
+
+
+# Post-randomisation
+
+
+def risk_table(part: Stratum) -> Table:
+    """What is believed of the true value of the records of a stratum, before and after."""
+    reports = {row.category: row.worst_report for row in part.risks}
+    rows = [
+        [
+            name,
+            number(row.records, 6),
+            number(row.before, 4),
+            number(row.unchanged, 4),
+            number(row.expected, 4),
+            number(row.largest if row.records else None, 4),
+            "" if reports[row.category] is None else Cell(reports[row.category], "label", 24),
+        ]
+        for name, row in zip(_labels(part.prior.labels), part.risks, strict=True)
+    ]
+    return _table(
+        "Probability that a record's true value is known",
+        [
+            "category",
+            column("records", is_number=True),
+            column("before", is_number=True),
+            column("unchanged", is_number=True),
+            column("expected", "after, mean", is_number=True),
+            column("largest", "after, largest", is_number=True),
+            column("report", "when published as"),
+        ],
+        rows,
+    )
+
+
+def customary_table(part: Stratum) -> Table:
+    """The designed matrix beside the customary ones at the same level."""
+    found = part.design
+    rows: list[list[object]] = [
+        [
+            "optimal",
+            "",
+            number(found.value, 6),
+            number(share_unchanged(found.mechanism, found.prior), 4),
+            number(correct_guesses(found.mechanism, found.prior), 4),
+            "",
+        ]
+    ]
+    for other in part.customary:
+        known = other.mechanism is not None
+        shares = (number(v if known else None, 4) for v in (other.unchanged, other.correct))
+        value = number(other.value if known else None, 6)
+        rows.append([other.name, other.setting, value, *shares, "; ".join(other.unmet)])
+    return _table(
+        "Customary matrices at the same level",
+        [
+            "matrix",
+            column("setting", "parameters"),
+            column("value", is_number=True),
+            column("unchanged", is_number=True),
+            column("correct", "guessed right", is_number=True),
+            column("unmet", "does not meet"),
+        ],
+        rows,
     )
 
 

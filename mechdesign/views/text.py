@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
     from ..prior import Prior
     from ..release._estimate import Estimate
+    from ..release._pram import Pram
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
 
 # More rows than this, and more columns of outputs, are counted and not shown.
@@ -171,6 +172,26 @@ def print_estimate(made: Estimate) -> None:
     out.table(tables.estimate_table(made), titled=False)
     if made.method == "likelihood":
         out.line(f"likelihood {made.convergence}")
+
+
+def print_pram(found: Pram) -> None:
+    """Each kernel with what is known of the records, and the customary matrices beside it."""
+    out = Report()
+    for line in repr(found).splitlines():
+        out.line(line)
+    for part in found.strata:
+        if part.name is not None:
+            out.head(f"Stratum {one_line(part.name)}")
+        if part in found.kernels:
+            out.table(_kernel_table(part.mechanism, part.design.prior))
+        out.table(tables.risk_table(part))
+        if part in found.kernels:
+            out.table(tables.customary_table(part))
+    out.line(
+        f"{found.unchanged:.2%} of {found.records:g} records unchanged; guessed right: "
+        f"{found.correct_before:.1f} before, {found.correct_after:.1f} after; largest posterior "
+        f"{found.largest:.4g}"
+    )
 
 
 def print_examples() -> None:

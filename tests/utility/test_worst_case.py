@@ -1,0 +1,442 @@
+"""The least of several utilities: agreement with dense programs, honest bounds, files, texts.
+
+The adversary: a mixture that is wrong and would prove too little, a value that hides the symbol
+that is served least, and a file that claims a better optimum than its mixture proves.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import naive
+import numpy as np
+import pytest
+from checks import refused
+from family_notions import CORNERS, MAKERS, RANGES, N
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from strategies import PRIOR_KINDS, random_gains, random_level, random_masses
+
+import mechdesign as md
+from mechdesign.arguments import read_utility
+from mechdesign.certificate.certificate import examine
+from mechdesign.certificate.mixture import least_bound
+from mechdesign.errors import InfeasibleError, InputError, StorageError, UtilityError
+from mechdesign.solve.method import Duals
+from mechdesign.solve.problem import state_problem
+from mechdesign.storage import from_json, seal, to_json
+from mechdesign.utility import Distance, Hamming, Matrix, WorstCase
+
+CLASSES = {"pml": md.PML, "pmc": md.PMC, "lip": md.LIP, "alip": md.ALIP, "ldp": md.LDP}
+POLYHEDRA = {"robust floor", "robust box", "robust ball"}
+ABC = md.Prior([0.5, 0.3, 0.2], [0, 1, 2])
+
+
+def dense_optimum(costs, rows, limits=()):
+    """max_K min_i Σ c_ixy K_xy, columns with ``row @ k <= 0``, by one dense program."""
+    n, m = costs[0].shape
+    size = n * m + 1
+    below, right = [], []
+    for cost in costs:
+        below.append(np.append(-cost.ravel(), 1.0))
+        right.append(0.0)
+    for cost, least in limits:
+        below.append(np.append(-cost.ravel(), 0.0))
+        right.append(-least)
+    for row in rows:
+        for y in range(m):
+            line = np.zeros(size)
+            line[y : n * m : m] = row
+            below.append(line)
+            right.append(0.0)
+    sums = np.zeros((n, size))
+    for x in range(n):
+        sums[x, x * m : (x + 1) * m] = 1.0
+    found = linprog(
+        np.append(np.zeros(n * m), -1.0),
+        A_ub=np.array(below),
+        b_ub=right,
+        A_eq=sums,
+        b_eq=np.ones(n),
+        bounds=[(0, None)] * (n * m) + [(None, None)],
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert found.status == 0, found.message
+    return -float(found.fun), found.x[:-1].reshape(n, m)
+
+
+def dense_rows(notion, prior):
+    """e^-ε μ − ν for every pair of hypotheses of a notion."""
+    rows = []
+    for bound in notion.bounds(prior):
+        sides = [dense(side, len(prior)) for side in (bound.over, bound.under)]
+        if bound.pairing == "matched":
+            scales = bound.scales or [1] * len(sides[0])
+            pairs = zip(*sides, scales, strict=True)
+        else:
+            pairs = ((mu, nu, 1) for mu in sides[0] for nu in sides[1])
+        rows += [math.exp(-bound.epsilon * float(s)) * mu - nu for mu, nu, s in pairs]
+    return rows
+
+
+def dense(side, n):
+    if side.indices is not None:
+        return [np.eye(n)[x] for x in side.indices]
+    return [np.array([float(Fraction(v, side.total)) for v in row]) for row in side.masses]
+
+
+def random_case(rng, prior, labels):
+    """A worst case of one of its forms, and its costs c_ixy by hand."""
+    n, m = len(prior), len(labels)
+    p = prior.probabilities
+    kind = int(rng.integers(4))
+    gains = [random_gains(rng, n, m) for _ in range(int(rng.integers(1, 4)))]
+    if kind == 0:
+        costs = [np.eye(n)[x][:, None] * gains[0] for x in range(n)]
+        return WorstCase.symbols(Matrix(gains[0], labels)), costs
+    if kind == 1:
+        uses = [md.Prior(rng.dirichlet(np.ones(n)), prior.labels) for _ in range(3)]
+        costs = [use.probabilities[:, None] * gains[0] for use in uses]
+        return WorstCase(Matrix(gains[0], labels), priors=uses), costs
+    utilities = [Matrix(u, labels) for u in gains]
+    if kind == 2:
+        return WorstCase(utilities), [p[:, None] * u for u in gains]
+    weights = rng.uniform(0.1, 10, len(gains)).tolist()
+    costs = [w * p[:, None] * u for w, u in zip(weights, gains, strict=True)]
+    return WorstCase(utilities, weights=weights), costs
+
+
+def assert_agrees(found, costs, rows):
+    best, _ = dense_optimum(costs, rows)
+    scale = max(float(np.abs(c).sum()) for c in costs)
+    assert found.value == pytest.approx(best, rel=0, abs=1e-7 * scale)
+    assert found.bound == pytest.approx(best, rel=0, abs=1e-7 * scale)
+    assert found.status == "optimal"
+    least = min(float((c * found.mechanism.kernel).sum()) for c in costs)
+    assert found.value == pytest.approx(least, rel=0, abs=1e-12 * scale)
+
+
+@pytest.mark.parametrize("number", range(40))
+@pytest.mark.parametrize("name", CLASSES)
+def test_agrees_with_a_dense_program(name, number):
+    rng = np.random.default_rng([71, list(CLASSES).index(name), number])
+    n, m = int(rng.integers(2, 7)), int(rng.integers(1, 7))
+    p = random_masses(rng, n, PRIOR_KINDS[number % 3])
+    prior = md.Prior.from_counts(p)
+    levels = [random_level(rng, 0.05, 4) for _ in range(2 if name == "alip" else 1)]
+    utility, costs = random_case(rng, prior, [f"o{y}" for y in range(m)])
+    found = md.design(prior, utility, CLASSES[name](*levels))
+    assert_agrees(found, costs, naive.ROWS[name](p, *levels))
+
+
+@pytest.mark.parametrize("name", [name for name in MAKERS if name not in POLYHEDRA])
+def test_agrees_under_every_notion_of_the_family(name):
+    for number in range(4):
+        rng = np.random.default_rng([72, list(MAKERS).index(name), number])
+        prior = md.Prior.from_counts(random_masses(rng, N, PRIOR_KINDS[number % 3]))
+        notion = MAKERS[name](random_level(rng, 0.1, 2))
+        utility, costs = random_case(rng, prior, ["a", "b", "c"])
+        assert_agrees(md.design(prior, utility, notion), costs, dense_rows(notion, prior))
+
+
+@pytest.mark.parametrize("name", sorted(POLYHEDRA))
+def test_agrees_under_sets_of_priors(name):
+    rng = np.random.default_rng([75, len(name)])
+    prior = md.Prior.from_counts(random_masses(rng, N, "dirichlet"))
+    notion = MAKERS[name](random_level(rng, 0.1, 2))
+    utility, costs = random_case(rng, prior, ["a", "b", "c"])
+    # Priors of the set that are the worst for some direction; many of them are all its vertices.
+    corners = [extreme_of(name, rng.normal(size=N)) for _ in range(400)]
+    rows = [
+        math.exp(-notion.epsilon) * np.eye(N)[x] - corner for x in range(N) for corner in corners
+    ]
+    assert_agrees(md.design(prior, utility, notion), costs, rows)
+
+
+def extreme_of(name, direction):
+    """The prior of a set of ``family_notions`` for which a linear function is largest."""
+    if name == "robust ball":
+        centre = CORNERS[0].probabilities
+        # p = centre + a − b with Σ a = Σ b ≤ 0.3.
+        found = linprog(
+            np.concatenate([-direction, direction]),
+            A_ub=[np.concatenate([np.ones(N), np.zeros(N)])],
+            b_ub=[0.3],
+            A_eq=[np.concatenate([np.ones(N), -np.ones(N)])],
+            b_eq=[0.0],
+            bounds=[(0, None)] * N + [(0, c) for c in centre],
+        ).x
+        return centre + found[:N] - found[N:]
+    ends = [(0.05, 1)] * N if name == "robust floor" else [RANGES[x] for x in range(N)]
+    return linprog(-direction, A_eq=[np.ones(N)], b_eq=[1.0], bounds=ends).x
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_agrees_under_maximal_leakage(number):
+    rng = np.random.default_rng([73, number])
+    cvxpy = pytest.importorskip("cvxpy")
+    n, m = int(rng.integers(2, 6)), int(rng.integers(2, 6))
+    prior = md.Prior.from_counts(random_masses(rng, n, PRIOR_KINDS[number % 3]))
+    level = random_level(rng, 0.05, 1)
+    utility, costs = random_case(rng, prior, [f"o{y}" for y in range(m)])
+    kernel = cvxpy.Variable((n, m), nonneg=True)
+    least = cvxpy.min(cvxpy.hstack([cvxpy.sum(cvxpy.multiply(c, kernel)) for c in costs]))
+    asked = [cvxpy.sum(kernel, axis=1) == 1, cvxpy.sum(cvxpy.max(kernel, axis=0)) <= np.exp(level)]
+    best = cvxpy.Problem(cvxpy.Maximize(least), asked).solve(solver="CLARABEL")
+    found = md.design(prior, utility, md.MaximalLeakage(level))
+    assert found.value == pytest.approx(best, rel=0, abs=1e-6 * max(abs(c).sum() for c in costs))
+    assert found.status == "optimal"
+
+
+@pytest.mark.parametrize("notion", [md.MIPrivacy(0.1), md.ApproximateLDP(0.5, 0.05)])
+def test_sums_over_outcomes_are_certified(notion):
+    found = md.design(ABC, WorstCase([Hamming(), Distance("absolute")]), [notion, md.LDP(3)])
+    assert found.status == "optimal"
+    assert str(found.certificate.checks[0].verdict) == "yes"
+
+
+def test_every_method_agrees():
+    rng = np.random.default_rng(5)
+    prior = md.Prior.from_counts(rng.dirichlet(np.ones(6)))
+    utility = WorstCase.symbols(Matrix(rng.random((6, 6))))
+    found = md.design(prior, utility, md.LDP(1), solver="all")
+    assert len(found.agreement) >= 3
+    assert found.methods_agree
+    assert not found.scope
+
+
+def test_larger_kernels():
+    rng = np.random.default_rng(8)
+    prior = md.Prior.from_counts(rng.dirichlet(np.ones(40)))
+    found = md.design(prior, WorstCase.symbols(Hamming()), md.PML(1))
+    assert found.status == "optimal"
+    assert found.value == pytest.approx(min(found.utility.served(found.mechanism, prior).values()))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(-1, 1e6), min_size=3, max_size=3), st.floats(0.1, 2))
+def test_any_mixture_gives_a_true_bound(mixture, level):
+    utility = WorstCase(
+        [Hamming(), Distance("absolute"), Matrix([[1, 0, 2], [0, 3, 0], [1, 1, 1]])]
+    )
+    problem = state_problem(ABC, utility, md.PML(level))
+    found = md.design(ABC, utility, md.PML(level))
+    duals = found.certificate.duals
+    for wrong in (replace(duals, mixture=np.array(mixture)), Duals(mixture=np.array(mixture))):
+        bound, _ = least_bound(problem.program, wrong)
+        assert bound >= problem.enclose(found.mechanism).low
+    assert float(least_bound(problem.program, duals)[0]) <= found.bound
+
+
+def test_without_duals_the_bound_is_that_of_full_disclosure():
+    problem = state_problem(ABC, WorstCase([Hamming(), Distance("absolute")]), md.PML(0.3))
+    bound, source = least_bound(problem.program, Duals(mixture=np.array([math.nan, -1.0])))
+    assert (bound, source) == (0, "best output of every symbol")
+
+
+def test_the_value_is_exact():
+    uses = [md.Prior([Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]), md.Prior([0.1, 0.2, 0.7])]
+    utility = WorstCase(Hamming(), priors=uses, weights=[0.7, 1.3])
+    found = md.design(ABC, utility, md.LDP(1))
+    problem = state_problem(ABC, utility, md.LDP(1))
+    mechanism = found.mechanism
+    by_hand = min(
+        Fraction(w) * sum(use.mass(x) * int(mechanism.weights[x, x]) for x in range(3))
+        for w, use in zip([0.7, 1.3], uses, strict=True)
+    ) / (1 << mechanism.bits)
+    assert problem.enclose(mechanism).low == by_hand
+    assert utility.value(mechanism, ABC) == pytest.approx(float(by_hand), abs=1e-15)
+
+
+def test_gains_far_from_zero():
+    rng = np.random.default_rng(4)
+    u = rng.random((3, 3))
+    near = md.design(ABC, WorstCase([Matrix(u), Hamming()]), md.LDP(1))
+    far = md.design(ABC, WorstCase([Matrix(u + 2.0**30), Matrix(np.eye(3) + 2.0**30)]), md.LDP(1))
+    assert far.gap < 1e-9
+    assert far.value - 2.0**30 == pytest.approx(near.value, abs=1e-6)
+
+
+def test_symbols_of_zero_mass_get_the_row_that_serves_them():
+    with pytest.warns(UserWarning, match="zero"):
+        prior = md.Prior([0.5, 0.5, 0.0])
+    found = md.design(prior, WorstCase.symbols(Hamming()), md.PML(0.3))
+    assert found.status == "optimal"
+    assert list(found.utility.served(found.mechanism, prior)) == ["0", "1"]
+    rows = found.mechanism.kernel
+    assert rows[2] in rows[:2]
+
+
+def test_goals_are_reached_or_refused():
+    two = [Hamming(), Distance("absolute")]
+    free = md.design(ABC, WorstCase(two), md.LDP(1))
+    first = free.utility.served(free.mechanism, ABC)["hamming"]
+    held = md.design(ABC, WorstCase(two, goals=[first - 0.01, None]), md.LDP(1))
+    assert held.value == pytest.approx(free.value, abs=1e-9)
+    rows = naive.ldp_rows(ABC.probabilities, 1)
+    best = md.design(ABC, Hamming(), md.LDP(1)).value
+    goal = (first + best) / 2 if best > first + 1e-6 else best
+    asked = WorstCase(two, weights=[1, 0.1], goals=[goal, None])
+    found = md.design(ABC, asked, md.LDP(1))
+    hamming = ABC.probabilities[:, None] * np.eye(3)
+    distance = -ABC.probabilities[:, None] * abs(np.subtract.outer(range(3), range(3)))
+    costs = [hamming, 0.1 * distance]
+    assert found.value == pytest.approx(dense_optimum(costs, rows, [(hamming, goal)])[0], abs=1e-7)
+    assert found.certificate.kept[0].excess <= 0
+    with pytest.raises(InfeasibleError, match=r"utility 1 is at least 0\.99"):
+        md.design(ABC, WorstCase(two, goals=[0.99, None]), md.LDP(1))
+
+
+def test_requirements_beside():
+    asked = md.require.at_most(0, 2, 0.05)
+    found = md.design(ABC, WorstCase.symbols(Hamming()), md.LDP(1), subject_to=asked)
+    assert found.status == "optimal"
+    assert found.mechanism.kernel[0, 2] <= 0.05
+    zero = md.design(ABC, WorstCase.symbols(Hamming()), md.PML(2), subject_to=md.require.zero(0, 2))
+    assert zero.status == "optimal"
+    assert zero.mechanism.weights[0, 2] == 0
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_refinement_raises_the_others_in_order(number):
+    rng = np.random.default_rng([74, number])
+    n = 4
+    p = random_masses(rng, n, "dirichlet")
+    prior = md.Prior.from_counts(p)
+    u = random_gains(rng, n, n)
+    level = random_level(rng, 0.2, 2)
+    plain = md.design(prior, WorstCase.symbols(Matrix(u)), md.LDP(level))
+    found = md.design(prior, WorstCase.symbols(Matrix(u), refine=True), md.LDP(level))
+    assert found.value == pytest.approx(plain.value, abs=1e-7)
+    assert found.status == "optimal"
+    first = sorted(plain.utility.served(plain.mechanism, prior).values())
+    then = sorted(found.utility.served(found.mechanism, prior).values())
+    different = [i for i in range(n) if abs(first[i] - then[i]) > 1e-6]
+    assert not different or then[different[0]] > first[different[0]]
+    # The second stage by a dense program: the least of the others with the first ones held.
+    rows, least = naive.ldp_rows(p, level), then[0]
+    costs = [np.eye(n)[x][:, None] * u for x in range(n)]
+    top = [dense_optimum([c], rows, [(d, least - 1e-8) for d in costs])[0] for c in costs]
+    free = [c for c, t in zip(costs, top, strict=True) if t > least + 1e-5]
+    if free and len(free) < n:
+        held = [(c, least - 1e-8) for c in costs]
+        second = dense_optimum(free, rows, held)[0]
+        assert then[n - len(free)] == pytest.approx(second, abs=1e-5)
+
+
+def test_saved_and_loaded(tmp_path):
+    uses = [md.Prior([0.2, 0.3, 0.5]), md.Prior([0.6, 0.2, 0.2])]
+    for utility in (
+        WorstCase([Hamming(), Distance("absolute")], weights=[1, 0.1], goals=[None, -0.9]),
+        WorstCase(Matrix(np.eye(3)), priors=uses),
+        WorstCase.symbols(Distance("squared"), refine=True),
+    ):
+        found = md.design(ABC, utility, md.PML(0.5))
+        md.save(found, tmp_path / "w.json", overwrite=True)
+        again = md.load(tmp_path / "w.json")
+        assert again.utility.spec.partition(":")[0] == utility.spec.partition(":")[0]
+        assert (again.value, again.bound, again.gap) == (found.value, found.bound, found.gap)
+        assert again.mechanism == found.mechanism
+        assert again.requirements == found.requirements
+        assert again.method == found.method
+
+
+def test_a_tampered_mixture_is_refused():
+    found = md.design(ABC, WorstCase([Hamming(), Distance("absolute")]), md.PML(0.5))
+    saved = to_json(found)
+    for wrong in ([0.9, 0.1], [1.0], [math.nan, 1.0], "x", [[1.0, 0.0]]):
+        forged = {**saved, "certificate": {**saved["certificate"]}}
+        forged["certificate"]["duals"] = {**saved["certificate"]["duals"], "mixture": wrong}
+        with pytest.raises(StorageError):
+            from_json(seal(forged))
+    better = {**saved, "certificate": {**saved["certificate"], "bound": found.bound - 1e-3}}
+    with pytest.raises(StorageError, match="bound"):
+        from_json(seal(better))
+    assert from_json(saved).bound == found.bound
+
+
+def test_a_mixture_of_another_kind_is_withheld():
+    found = md.design(ABC, WorstCase([Hamming(), Distance("absolute")]), md.PML(0.5))
+    problem = state_problem(ABC, found.utility, md.PML(0.5))
+    c = found.certificate
+    wrong = replace(c.duals, mixture=np.array([1.0, 0.0]))
+    again = examine(problem, found.mechanism, wrong, c.repair, c.repair_loss, c.solver)
+    assert again.bound >= found.bound
+    assert again.bound > found.bound + 1e-3
+
+
+def test_sweeps_compares_and_audits(tmp_path):
+    utility = WorstCase.symbols(Hamming())
+    path = md.sweep(ABC, utility, [md.LDP(e) for e in (0.5, 1, 2)])
+    assert [found.status for found in path] == ["optimal"] * 3
+    assert path[0].value < path[1].value < path[2].value
+    compared = md.compare(ABC, utility, [md.PML, md.LDP], [0.5, 1.0], resume=tmp_path / "store")
+    assert len(compared.points) == 4
+    assert md.audit(path[0].mechanism, ABC, md.LDP(0.5)).checks[0].verdict is md.Verdict.YES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "worst:hamming+distance:absolute",
+        "worst:hamming+0.1*distance:absolute>=-2",
+        "worst:hamming@0=0.2,1=0.3,2=0.5+2*hamming@0=0.6,1=0.2,2=0.2>=0.25",
+        "worst-symbol:hamming",
+        "worst-symbol-refined:distance:squared",
+        "worst-refined:hamming+1e-05*distance:squared",
+    ],
+)
+def test_texts_name_it(text):
+    utility = read_utility(text, ABC)
+    assert utility.spec == text
+    assert read_utility(utility.spec, ABC).spec == text
+    assert md.design(ABC, utility, md.PML(1)).status == "optimal"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "worst:",
+        "worst:hamming+",
+        "worst:mutual-information",
+        "worst-symbol:2*hamming",
+        "worst-symbol:hamming>=0.2",
+        "worst:hamming@nothing",
+        "worst:0*hamming",
+        "worst:nan*hamming",
+        "worst:hamming>=x",
+    ],
+)
+def test_texts_that_name_nothing(text):
+    with pytest.raises(InputError):
+        md.design(ABC, read_utility(text, ABC), md.PML(1))
+
+
+def test_what_is_refused():
+    refused(lambda: WorstCase([]), "at least one", error=UtilityError)
+    refused(lambda: WorstCase([md.utility.MutualInformation()]), "linear", error=UtilityError)
+    refused(lambda: WorstCase(Hamming(), priors=[1]), "prior of use", error=UtilityError)
+    refused(lambda: WorstCase([Hamming()], priors=[ABC]), "pairs", error=UtilityError)
+    refused(lambda: WorstCase([Hamming()], weights=[0]), "weights", error=UtilityError)
+    refused(lambda: WorstCase([Hamming()], weights=[1, 2]), "1 numbers", error=UtilityError)
+    refused(lambda: WorstCase([Hamming()], goals=[math.nan]), "goals", error=UtilityError)
+    refused(lambda: WorstCase([Hamming()], refine=1), "refine", error=UtilityError)
+    other = WorstCase(Hamming(), priors=[md.Prior([0.5, 0.5], ["x", "y"])])
+    refused(lambda: md.design(ABC, other, md.PML(1)), "prior of use", error=UtilityError)
+    mixed = WorstCase([Hamming(), Matrix(np.eye(3), ["u", "v", "w"])])
+    refused(lambda: md.design(ABC, mixed, md.PML(1)), "outputs", error=UtilityError)
+    with pytest.warns(UserWarning, match="zero"):
+        prior = md.Prior([0.5, 0.5, 0.0])
+    use = WorstCase(Hamming(), priors=[md.Prior([0.2, 0.3, 0.5])])
+    refused(lambda: md.design(prior, use, md.PML(1)), "mass 0.5", error=UtilityError)
+    found = md.design(ABC, WorstCase.symbols(Hamming()), md.PML(1))
+    refused(lambda: md.binding(found), "least of several")
+
+
+def test_methods_that_cannot_say_so():
+    choice = md.explain(ABC, WorstCase.symbols(Hamming()), md.LDP(1))
+    assert choice.method.name == "highs-simplex"
+    assert "the least of several utilities" in str(choice)
