@@ -63,7 +63,7 @@ class Infeasibility:
 
     @property
     def reason(self) -> str:
-        """What the numbers prove, in words."""
+        """What is proved, as text."""
         zeros = _without_output(self.problem)
         if zeros is None:
             return f"a utility of zero is at most {nearest_float(self.bound):.3g}"
@@ -154,9 +154,7 @@ def prove_infeasible(problem: Problem) -> Infeasibility | None:
     assert isinstance(program, LinearProgram)
     if program.unexpressed:
         return None
-    if _without_output(problem) is not None:
-        return _proved(problem, Duals())
-    duals = _least_slack(program)
+    duals = Duals() if _without_output(problem) is not None else _least_slack(program)
     return None if duals is None else _proved(problem, duals)
 
 

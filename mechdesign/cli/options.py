@@ -21,7 +21,6 @@ from ..arguments import (
     align_prior,
     is_file,
     read_prior,
-    read_requirements,
     read_utility,
     read_worst_case,
 )
@@ -198,6 +197,19 @@ def read_goal(text: str, prior: Prior) -> Utility:
     return read_utility(text, prior)
 
 
+def read_required(
+    texts: list[str] | None, prior: Prior, goals: Iterable[Utility], outputs: Any = None
+) -> list[Requirement]:
+    """What must hold beside privacy, with labels of the outputs that the utilities have."""
+    if not texts:
+        return []
+    from ..utility import LinearUtility
+    from .requirements import read_requirements
+
+    labels = [g.labels_for(prior, outputs) for g in goals if isinstance(g, LinearUtility)]
+    return read_requirements(texts, prior, list(dict.fromkeys(v for some in labels for v in some)))
+
+
 def read_solver(text: str) -> str | Method:
     """The name of a method, or one of one's own by its import path."""
     from ..solve.method import Method
@@ -206,18 +218,6 @@ def read_solver(text: str) -> str | Method:
         return text
     made: Method = make(text, Method, "solver")
     return made
-
-
-def read_required(
-    texts: list[str] | None, prior: Prior, goals: Iterable[Utility], outputs: Any = None
-) -> list[Requirement]:
-    """What must hold beside privacy, with labels of the outputs that the utilities have."""
-    from ..utility import LinearUtility
-
-    if not texts:
-        return []
-    labels = [g.labels_for(prior, outputs) for g in goals if isinstance(g, LinearUtility)]
-    return read_requirements(texts, prior, list(dict.fromkeys(v for some in labels for v in some)))
 
 
 def read_notion(text: str) -> PrivacyNotion:
@@ -431,6 +431,7 @@ class Asked:
     def read_required(self, texts: list[str] | None) -> tuple[Requirement, ...]:
         """Requirements that texts name for the kernel, else those of the design it comes from."""
         from ..solve._design import Design
+        from .requirements import read_requirements
 
         if texts:
             return tuple(read_requirements(texts, self.prior, self.mechanism.outputs))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..prior import Prior
-from ..storage import SCHEMA, label_to_json, mechanism_to_json, prior_to_json
+from ..solve.sensitivity import requirement_prices
+from ..storage import SCHEMA, label_to_json, mechanism_to_json, prior_to_json, seal, to_json
 from .tables import customary_table, estimate_table, outcome_table, risk_table
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
     from ..requirement.base import RequirementCheck
+    from ..solve._design import Design
     from ..solve.choice import Choice
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
     from ..theory._composition import Composition
@@ -61,6 +63,15 @@ def requirement_check_json(check: RequirementCheck) -> dict[str, Any]:
         "excess": check.excess,
         "evidence": check.evidence,
     }
+
+
+def design_json(found: Design, **more: Any) -> dict[str, Any]:
+    """A design as its file has it, with what its requirements cost and what else is given."""
+    prices = requirement_prices(found)
+    if prices is not None:
+        more["requirement_prices"] = prices.limit_rows()
+    content = to_json(found)
+    return seal({**content, **more}) if more else content
 
 
 def _check(check: Check) -> dict[str, Any]:

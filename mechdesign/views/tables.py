@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..release._pram import Stratum
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
+    from ..solve.sensitivity import Binding
     from ..theory import Erratum, Implication, Outcome, Theorem, TightConversion
 
 #: What a cell can hold. A level is a bound, which a medium may round up but never down by choice; a
@@ -315,6 +316,27 @@ def certificate_table(found: Design) -> Table:
         rows.append(("scope", found.scope))
     rows.append(("fingerprint", c.fingerprint))
     return _pairs("Certificate", rows)
+
+
+def price_table(prices: Binding, most: int = 20) -> Table:
+    """What the limits of requirements cost: the optimum's rise per unit that each is relaxed.
+
+    Limits after the first ``most`` are counted in a note.
+    """
+    return _table(
+        "What the requirements cost",
+        [
+            column("about", "limit"),
+            "end",
+            column("slack", is_number=True),
+            column("price", "price per unit", is_number=True),
+        ],
+        (
+            [limit.about, limit.end, number(limit.slack, 3), number(limit.price, 6)]
+            for limit in prices.limits[:most]
+        ),
+        notes=_more(prices.limits, most, "limits"),
+    )
 
 
 def check_table(checks: Iterable[Check], kept: Iterable[RequirementCheck] = ()) -> Table:

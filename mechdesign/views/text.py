@@ -16,6 +16,7 @@ from ..certificate.certificate import gap_text
 from ..errors import visible_lines
 from ..labels import one_line, shorten
 from ..solve._design import Design, agreement_lines
+from ..solve.sensitivity import requirement_prices
 from . import tables
 from .tables import Cell, Table
 
@@ -123,7 +124,7 @@ def _style(verdict: object) -> str:
 
 
 def print_design(found: Design, report: AuditReport) -> None:
-    """Prior, kernel, value and proof, then what the kernel leaks under every notion."""
+    """Prior, kernel, value and proof, what requirements cost, then what the kernel leaks."""
     out = Report()
     asked = ", ".join(str(notion) for notion in found.notions)
     out.head(f"{asked}, utility {found.utility!r}: {found.status}")
@@ -131,6 +132,9 @@ def print_design(found: Design, report: AuditReport) -> None:
     out.table(tables.certificate_table(found))
     for line in agreement_lines(found):
         out.line(line)
+    prices = requirement_prices(found)
+    if prices is not None and prices.limits:
+        out.table(tables.price_table(prices))
     out.table(tables.leakage_table(report))
 
 

@@ -361,10 +361,10 @@ def test_the_fingerprint_is_checked(content):
         from_json(resealed(renamed))
 
 
-@pytest.mark.parametrize("schema", [0, 2, "1", None, 1.5])
+@pytest.mark.parametrize("schema", [0, 3, "1", None, 1.5])
 def test_an_unknown_schema_is_refused(content, schema):
     changed = resealed(edit(content, ("schema",), schema))
-    with pytest.raises(StorageError, match=r"expected schema version 1, got .*upgrade mechdesign"):
+    with pytest.raises(StorageError, match=r"expected schema version 1 or 2, got .*upgrade"):
         from_json(changed)
 
 
