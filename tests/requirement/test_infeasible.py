@@ -18,7 +18,6 @@ from plain_check import pairs_of
 from plain_requirements import WISHES, Case, at_levels, faults, names, only, pushed, random_case
 from random_designs import MAKERS
 
-import mechdesign as md
 from mechdesign.errors import CertificateError, InfeasibleError, SolverError
 
 FAST, SLOW, PARTS = 150, 2000, 20
@@ -65,7 +64,7 @@ def judge(case: Case) -> str:
 
 
 def confirm(case: Case, error: InfeasibleError) -> None:
-    """No kernel; none of the parts can be left out; levels are the smallest for all else; the proof holds."""
+    """No kernel; no part can be left out; levels are the smallest for all else; a proof."""
     clash = only(case, list(error.clash))
     assert len(clash.notions) + len(clash.wishes) == len(error.clash), str(case)
     assert not may_be_possible(clash), f"said to be impossible: {case}"
