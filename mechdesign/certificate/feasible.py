@@ -21,6 +21,7 @@ from ..exact import DENOMINATOR_BITS, Verdict
 from ..mechanism import Mechanism
 from ..solve.backends.clarabel import solve_cones
 from ..solve.backends.highs import solve_rows
+from ..solve.backends.refined import is_small, solve_refined
 from ..solve.linear_program import SparseProgram, compile_program
 from ..solve.program import LinearProgram
 from .repair import Repair, clean_kernel, corrections, to_weights, without_forbidden
@@ -282,8 +283,15 @@ def _with_room(compiled: SparseProgram, wanted: NDArray[np.bool_] | None) -> tup
 
 
 def solved(compiled: SparseProgram) -> tuple[Any, ...]:
-    """What :meth:`SparseProgram.invert` takes, by HiGHS, or by Clarabel where there are cones."""
+    """What :meth:`SparseProgram.invert` takes, by HiGHS, refined where the program is small, or by
+    Clarabel where there are cones.
+    """
     if compiled.cones:
         return solve_cones(compiled, _CONE_TOLERANCE)[0]
+    if is_small(compiled.program):
+        try:
+            return solve_refined(compiled)[0]
+        except SolverError:
+            pass  # up to the tolerance of the solver there may be a point all the same
     order = ("simplex", "ipm") if compiled.cost.size <= 20_000 else ("ipm", "simplex")
     return solve_rows(compiled, order)[0]
