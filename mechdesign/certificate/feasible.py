@@ -28,7 +28,9 @@ Array = NDArray[np.float64]
 
 # Shares of the inner kernel: the first, by how much the next is larger, how often the one that
 # passes is narrowed.
-_LEAST_SHARE, _GROWTH, _NARROWINGS = 2.0**-50, 16.0, 3
+_LEAST_SHARE, _GROWTH, _NARROWINGS = 2.0**-50, 64.0, 3
+# A share that costs next to nothing is not narrowed.
+_CHEAP = 1e-9
 # Least changes onto equations are repeated, as floats lose digits in each.
 _PASSES = 4
 # Kernels are moved inside of limits by this share of their coefficients, for rounding.
@@ -70,10 +72,13 @@ def repair_required(
         if found is not None:
             low, high = share / _GROWTH**2, min(share / _GROWTH, 1.0)
             for _ in range(_NARROWINGS):
+                if high <= _CHEAP:
+                    break
                 middle = float(np.sqrt(low * high))
                 tried = _mixed(program, start, inner, middle)
                 low, high, found = (middle, high, found) if tried is None else (low, middle, tried)
-            return found, Repair((), high, rounds + _NARROWINGS)
+                rounds += 1
+            return found, Repair((), high, rounds)
     raise CertificateError(
         f"no weights over 2**53 were found that satisfy all that is asked of {program}: it leaves "
         "too little room for rounding; allow a larger tolerance or a slightly larger level"
