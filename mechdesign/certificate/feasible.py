@@ -35,6 +35,8 @@ _CHEAP = 1e-9
 _PASSES = 4
 # Kernels are moved inside of limits by this share of their coefficients, for rounding.
 _MARGIN = 2.0**-51
+# Limits whose ends are closer are equations.
+_NARROW = 1e-8
 # The inner kernel: room that is enough, as a share of what an even kernel has, and searches for it.
 _ENOUGH, _SEARCHES = 0.25, 4
 # Room below this is a solver's noise.
@@ -139,13 +141,17 @@ def moved(program: LinearProgram, kernel: Array) -> Array:
     n, m = program.shape
     rows, low, high, size = program.limit_rows
     margin = np.minimum(_MARGIN * size, (high - low) / 4)
+    narrow = high - low <= _NARROW
+    middle = (low[narrow] + high[narrow]) / 2
     found = kernel.ravel()
     for _ in range(_PASSES):
         values = rows @ found
         target = np.clip(values, low + margin, high - margin)
-        active = np.flatnonzero((values != target) | (high - low <= 1e-8))
+        active = np.flatnonzero((values != target) | narrow)
         if not (values != target).any():
             break
+        # All to the middle: equations may depend on each other, their ends do not agree.
+        target[narrow] = middle
         missing = 1 - found.reshape(n, m).sum(axis=1)
         step = _least_change(rows[active], found, missing, (target - values)[active])
         tried = found + step
