@@ -249,7 +249,7 @@ class Within(Requirement):
             return np.nonzero(fitting(self.distance, prior, outputs, "distance") > self.limit)
         every = [*prior.labels, *outputs]
         if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in every):
-            return _farther(prior.labels, outputs, self.limit)  # type: ignore[arg-type]
+            return _farther(prior.labels, outputs, self.limit)
         if tuple(outputs) == tuple(prior.labels):
             return _farther(range(len(prior)), range(len(prior)), self.limit)
         raise RequirementError(
