@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CertificateError
+from ..prior import Prior
 from ..privacy.rows import Multipliers
 from ..privacy.sums import Minorants, SumConstraint, SumDuals
 from ..solve.method import Duals
@@ -32,6 +33,8 @@ _UNIT = 2.0**-52
 _NOISE = 1e-9
 # Entries that are evaluated in rationals; beyond, the allowance for rounding stays in the bound.
 _EXACT_ENTRIES = 40_000
+# Columns that are looked at more closely before they are evaluated in rationals.
+_FEW_COLUMNS = 4
 # Entries up to which limits are priced a second time, without the noise in their duals.
 _SECOND_ENTRIES = 10_000
 # A sum or product of floats that underflows is off by less than this.
@@ -343,6 +346,8 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
     if len(best) * len(p) > _EXACT_ENTRIES or not np.isfinite(found).all():
         top = Fraction(float(found.max())) + Fraction(margin)
         return base + top / Fraction(2) ** power
+    if len(best) > _FEW_COLUMNS:
+        best = best[_largest_supports(program.prior, high[:, best], low[:, best], power, sides)]
     limits = sides.lower, sides.upper, sides.ratio
     return base + max(
         column_supremum(program.prior, high[:, y], low[:, y], *limits) for y in best.tolist()
@@ -358,6 +363,20 @@ def excluded(values: Array, forbidden: NDArray[np.bool_] | None) -> Array:
         return values
     least = values.min() - _EXCLUDED * (np.ptp(values) + abs(values).max())
     return np.where(forbidden, least, values)
+
+
+def _largest_supports(
+    prior: Prior, high: Array, low: Array, power: int, sides: TwoSided
+) -> NDArray[np.intp]:
+    """Which columns high + low can be the maximum, by the longest floats that the machine has."""
+    long = np.longdouble
+    masses = [prior.mass(x) for x in range(len(prior))]
+    p = np.array([float(mass) for mass in masses]).astype(long)
+    p += np.array([float(m - Fraction(float(m))) for m in masses])
+    v = np.ldexp(high.astype(long) + low, power)
+    found = supports(p[:, None] * v, p, sides)
+    margin = 4 * float(np.finfo(long).eps) * (len(p) + 8)
+    return np.flatnonzero(~(found < found.max() - 2 * margin))
 
 
 def supports(w: Array, p: Array, sides: TwoSided) -> Array:

@@ -30,11 +30,15 @@ Array = NDArray[np.float64]
 
 # Shares of the inner kernel: the first, by how much the next is larger, how often the one that
 # passes is narrowed.
-_LEAST_SHARE, _GROWTH, _NARROWINGS = 2.0**-50, 16.0, 3
+_LEAST_SHARE, _GROWTH, _NARROWINGS = 2.0**-50, 64.0, 3
+# A share that costs next to nothing is not narrowed.
+_CHEAP = 1e-9
 # Least changes onto equations are repeated, as floats lose digits in each.
 _PASSES = 4
 # Kernels are moved inside of limits by this share of their coefficients, for rounding.
 _MARGIN = 2.0**-51
+# Limits whose ends are closer are equations.
+_NARROW = 1e-8
 # The inner kernel: room that is enough, as a share of what an even kernel has, and searches for it.
 _ENOUGH, _SEARCHES = 0.25, 4
 # Room below this is a solver's noise.
@@ -74,10 +78,13 @@ def repair_required(
                 continue
             low, high = share / _GROWTH**2, min(share / _GROWTH, 1.0)
             for _ in range(_NARROWINGS):
+                if high <= _CHEAP:
+                    break
                 middle = float(np.sqrt(low * high))
                 tried = _mixed(program, kept, other, middle)
                 low, high, found = (middle, high, found) if tried is None else (low, middle, tried)
-            return found, Repair((), high, rounds + _NARROWINGS)
+                rounds += 1
+            return found, Repair((), high, rounds)
     raise CertificateError(
         f"no weights over 2**53 were found that satisfy all that is asked of {program}: it leaves "
         "too little room for rounding; allow a larger tolerance or a slightly larger level"
@@ -151,13 +158,17 @@ def moved(program: LinearProgram, kernel: Array) -> Array:
     n, m = program.shape
     rows, low, high, size = program.limit_rows
     margin = np.minimum(_MARGIN * size, (high - low) / 4)
+    narrow = high - low <= _NARROW
+    middle = (low[narrow] + high[narrow]) / 2
     found = kernel.ravel()
     for _ in range(_PASSES):
         values = rows @ found
         target = np.clip(values, low + margin, high - margin)
-        active = np.flatnonzero((values != target) | (high - low <= 1e-8))
+        active = np.flatnonzero((values != target) | narrow)
         if not (values != target).any():
             break
+        # All to the middle: equations may depend on each other, their ends do not agree.
+        target[narrow] = middle
         missing = 1 - found.reshape(n, m).sum(axis=1)
         step = _least_change(rows[active], found, missing, (target - values)[active])
         tried = found + step
