@@ -374,7 +374,7 @@ def _largest_supports(
     p = np.array([float(mass) for mass in masses]).astype(long)
     p += np.array([float(m - Fraction(float(m))) for m in masses])
     v = np.ldexp(high.astype(long) + low, power)
-    found = supports(p[:, None] * v, p, sides)
+    found = supports(p[:, None] * v, p, sides)  # type: ignore[arg-type]
     margin = 4 * float(np.finfo(long).eps) * (len(p) + 8)
     return np.flatnonzero(~(found < found.max() - 2 * margin))
 
