@@ -57,6 +57,8 @@ from .release._estimate import estimate as estimate
 from .release._estimate_joint import estimate_joint as estimate_joint
 from .release._identifiability import identifiability as identifiability
 from .release._plan import plan as plan
+from .release._pram import Pram as Pram
+from .release._pram import pram as pram
 from .release._privatize import privatize as privatize
 from .release._privatize_file import privatize_file as privatize_file
 from .release.codes import show_values as show_values

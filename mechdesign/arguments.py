@@ -1,36 +1,30 @@
-"""What texts of the command line name: priors, utilities, requirements, levels, labels."""
+"""What texts of the command line name: priors, utilities, levels, labels, features."""
 
 from __future__ import annotations
 
 import csv
-import difflib
-import inspect
 import math
 import re
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import (
     DataError,
     InputError,
-    MechdesignError,
-    RequirementError,
     UnknownNameError,
     ZeroMassWarning,
     quote,
 )
-from .extensions import find, is_import_path
 from .files import read_json
 from .input_tables import csv_header, read_matrix
-from .labels import Label, near_miss, parse_labels
+from .labels import Label, listing, near_miss, parse_labels
 from .mechanism import Mechanism
 from .prior import Prior
-from .release.codes import ABSENT, Codebook
-from .requirement import Requirement, require
+from .release.codes import ABSENT, Codebook, cell_text
 from .utility import (
     ChiSquare,
     Distance,
@@ -267,6 +261,69 @@ def read_symbol(text: str | None, mechanism: Mechanism) -> Label:
     return text if place == ABSENT else book.labels[place]
 
 
+def read_label(text: str, labels: Sequence[Label], subject: str) -> Label:
+    """The label that a text names; raises :class:`InputError` for none of them."""
+    book = Codebook(labels, "categories", texts=True)
+    place = book.place(text)
+    if place == ABSENT:
+        raise book.refuse(subject, [text], "correct the name", own=True)
+    return book.labels[place]
+
+
+def read_pair(text: str, labels: Sequence[Label], subject: str) -> tuple[Label, Label]:
+    """Two labels that a text such as ``a,b`` names; quotes enclose those with a comma."""
+    cells = next(csv.reader([text], skipinitialspace=True), [])
+    if len(cells) != 2:
+        raise InputError(
+            subject,
+            expected="two categories separated by a comma",
+            got=quote(text),
+            remedy="write for example a,b for what is never published as b",
+        )
+    first, second = (read_label(cell.strip(), labels, subject) for cell in cells)
+    return first, second
+
+
+def read_diagonal(text: str, labels: Sequence[Label]) -> float | dict[Label, float]:
+    """Least diagonal entries: one number, or ``a=0.6,b=0.5`` by label."""
+    subject = "--diagonal"
+    found: dict[Label, float] = {}
+    for part in next(csv.reader([text], skipinitialspace=True), []):
+        name, sign, number = part.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            raise InputError(
+                subject,
+                expected="a probability, or one for each of some categories",
+                got=quote(text),
+                remedy="write 0.6 or a=0.6,b=0.5",
+            ) from None
+        if not sign and part == text.strip():
+            return value
+        found[read_label(name.strip(), labels, subject)] = value
+    return found
+
+
+def read_pattern(path: str | Path, labels: Sequence[Label]) -> NDArray[np.float64]:
+    """A matrix from a CSV file with the labels as names of rows and columns, in their order."""
+    matrix, rows, columns = read_matrix(path)
+    place = []
+    for kind, names in (("row", rows), ("column", columns)):
+        book = Codebook(names, f"{kind}s", texts=True)
+        known = [book.place(cell_text(label)) for label in labels]
+        if len(names) != len(labels) or sorted(known) != list(range(len(labels))):
+            cause = near_miss((name for name in names if name not in set(labels)), labels)
+            raise DataError(
+                f"pattern {path}",
+                expected=f"one {kind} for each category {listing(labels)}",
+                got=f"{kind}s {listing(names)}",
+                remedy="name rows and columns by the categories" + (f" ({cause})" if cause else ""),
+            )
+        place.append(known)
+    return matrix[np.ix_(*place)]
+
+
 def read_feature(path: str | None, mechanism: Mechanism) -> dict[Label, Label] | None:
     """A feature from a JSON object, its keys matched with the inputs by their text."""
     if path is None:
@@ -286,290 +343,3 @@ def read_feature(path: str | None, mechanism: Mechanism) -> dict[Label, Label] |
     if unknown:
         raise book.refuse(f"feature {path}", unknown, "correct the keys")
     return {book.labels[places[key]]: value for key, value in content.items()}
-
-
-# Requirements
-
-
-def read_requirements(
-    texts: Sequence[str] | None, prior: Prior, outputs: Sequence[Label] = ()
-) -> list[Requirement]:
-    """What must hold beside privacy, from texts such as ``zero:a,b`` or ``cost:hamming,0.3``.
-
-    Parameters
-    ----------
-    texts : see :data:`REQUIREMENT_TEXTS`
-    prior : names the symbols
-    outputs : labels of the outputs, those of the symbols where left out
-
-    Raises
-    ------
-    InputError
-        For a text of another form, an unknown name or label, or a file that does not fit.
-    """
-    reader = _RequirementReader(prior, tuple(outputs) or prior.labels)
-    return [reader.read(text) for text in texts or ()]
-
-
-#: What a requirement can be written as, and what it asks.
-REQUIREMENT_TEXTS = {
-    "zero": "zero:X,Y or zero:farther=2 or zero:farther=2,DISTANCES.csv",
-    "pattern": "pattern:FILE.csv, with 0 where nothing may be reported",
-    "at-least": "at-least:X,Y,0.5",
-    "at-most": "at-most:X,Y,0.5",
-    "diagonal": "diagonal:0.6 or diagonal:0.6,0.9",
-    "cost": "cost:FILE.csv,0.3 or cost:hamming,0.3 (absolute, squared), with ,each at the end",
-    "invariant": "invariant or invariant:1e-9",
-    "output": "output:Y,0.1,0.3 or output:Y,0.1",
-    "equal-error": "equal-error:a+b|c,0.01",
-    "unbiased": "unbiased, for numbers, or unbiased:a=0,b=1 or unbiased:FILE.json",
-    "monotone": "monotone",
-    "symmetric": "symmetric or symmetric:1e-9",
-    "rows": "rows:FILE.csv,<=,1.5 (>=, ==)",
-    "every-output": "every-output:a=1,b=-2",
-}
-# What stands for every symbol, or every output.
-_EVERY = "*"
-
-
-class _RequirementReader:
-    """Reads requirements for one prior and its outputs."""
-
-    def __init__(self, prior: Prior, outputs: tuple[Label, ...]) -> None:
-        self._prior, self._outputs = prior, outputs
-        self._inputs = Codebook(prior.labels, "symbols of the prior", texts=True)
-        self._places = Codebook(outputs, "outputs", texts=True)
-
-    def read(self, text: str) -> Requirement:
-        path, rest = _split_path(text)
-        if path:
-            return _own_requirement(path, rest)
-        name, _, rest = text.partition(":")
-        readers: dict[str, Callable[[str, list[str]], Requirement]] = {
-            "zero": self._zero,
-            "pattern": lambda s, parts: require.zero(pattern=self._matrix(s, self._one(s, parts))),
-            "at-least": self._entry,
-            "at-most": self._entry,
-            "diagonal": self._diagonal,
-            "cost": self._cost,
-            "invariant": lambda s, parts: require.invariant(*self._numbers(s, parts, 0, 1)),
-            "output": self._output,
-            "equal-error": self._equal_error,
-            "unbiased": self._unbiased,
-            "monotone": lambda s, parts: require.monotone(*self._numbers(s, parts, 0, 0)),
-            "symmetric": lambda s, parts: require.symmetric(*self._numbers(s, parts, 0, 1)),
-            "rows": self._rows,
-            "every-output": lambda s, parts: require.every_output(self._values(s, parts)),
-        }
-        kind = name.strip().lower()
-        if kind not in readers:
-            raise UnknownNameError("requirement", name.strip(), readers)
-        return readers[kind](kind, _cells(rest))
-
-    def _refuse(self, kind: str, got: Any) -> RequirementError:
-        return RequirementError(
-            f"requirement {kind}",
-            expected=REQUIREMENT_TEXTS[kind],
-            got=quote(got),
-            remedy='write it so; a label with a comma stands in quotes, as in "a,b"',
-        )
-
-    def _one(self, kind: str, parts: list[str]) -> str:
-        if len(parts) != 1:
-            raise self._refuse(kind, ",".join(parts))
-        return parts[0]
-
-    def _number(self, kind: str, text: str) -> float:
-        try:
-            return float(text)
-        except ValueError:
-            raise self._refuse(kind, text) from None
-
-    def _numbers(self, kind: str, parts: list[str], least: int, most: int) -> list[float]:
-        if not least <= len(parts) <= most:
-            raise self._refuse(kind, ",".join(parts))
-        return [self._number(kind, part) for part in parts]
-
-    def _label(self, text: str, book: Codebook, what: str) -> Label:
-        place = book.place(text)
-        if place != ABSENT:
-            return book.labels[place]
-        if text == _EVERY:
-            return None
-        raise UnknownNameError(what, text, map(str, [*book.labels, _EVERY]))
-
-    def _pair(self, x: str, y: str) -> tuple[Label, Label]:
-        first = self._label(x, self._inputs, "symbol of a requirement")
-        return first, self._label(y, self._places, "output of a requirement")
-
-    def _zero(self, kind: str, parts: list[str]) -> Requirement:
-        if parts and parts[0].startswith("farther="):
-            limit = self._number(kind, parts[0].removeprefix("farther="))
-            if len(parts) > 2:
-                raise self._refuse(kind, ",".join(parts))
-            distance = self._matrix(kind, parts[1]) if parts[1:] else None
-            return require.zero(farther_than=limit, distance=distance)
-        if len(parts) != 2:
-            raise self._refuse(kind, ",".join(parts))
-        return require.zero(*self._pair(*parts))
-
-    def _entry(self, kind: str, parts: list[str]) -> Requirement:
-        if len(parts) != 3:
-            raise self._refuse(kind, ",".join(parts))
-        make = require.at_least if kind == "at-least" else require.at_most
-        return make(*self._pair(*parts[:2]), self._number(kind, parts[2]))
-
-    def _diagonal(self, kind: str, parts: list[str]) -> Requirement:
-        return require.diagonal(*self._numbers(kind, parts, 1, 2))
-
-    def _cost(self, kind: str, parts: list[str]) -> Requirement:
-        if not 2 <= len(parts) <= 3 or parts[2:] not in ([], ["each"]):
-            raise self._refuse(kind, ",".join(parts))
-        limit = self._number(kind, parts[1])
-        return require.cost(self._costs(kind, parts[0]), limit, each=len(parts) == 3)
-
-    def _costs(self, kind: str, text: str) -> Any:
-        name = text.lower()
-        if name == "hamming" and not is_file(text):
-            return 1.0 - Hamming().gains(self._prior, self._outputs)
-        if name in ("absolute", "squared") and not is_file(text):
-            return -Distance(name).gains(self._prior, self._outputs)
-        return self._matrix(kind, text)
-
-    def _output(self, kind: str, parts: list[str]) -> Requirement:
-        if not 2 <= len(parts) <= 3:
-            raise self._refuse(kind, ",".join(parts))
-        label = self._label(parts[0], self._places, "output of a requirement")
-        if label is None and parts[0] == _EVERY:
-            raise self._refuse(kind, ",".join(parts))
-        return require.output(label, *self._numbers(kind, parts[1:], 1, 2))
-
-    def _equal_error(self, kind: str, parts: list[str]) -> Requirement:
-        if len(parts) < 2:
-            raise self._refuse(kind, ",".join(parts))
-        groups = [
-            [self._group_label(label.strip()) for label in group.split("+")]
-            for group in ",".join(parts[:-1]).split("|")
-        ]
-        return require.equal_error(groups, self._number(kind, parts[-1]))
-
-    def _group_label(self, text: str) -> Label:
-        place = self._inputs.place(text)
-        if place == ABSENT:
-            raise UnknownNameError("symbol of a requirement", text, map(str, self._inputs.labels))
-        return self._inputs.labels[place]
-
-    def _unbiased(self, kind: str, parts: list[str]) -> Requirement:
-        if parts:
-            return require.unbiased(self._values(kind, parts))
-        labels = dict.fromkeys([*self._prior.labels, *self._outputs])
-        numbers = [v for v in labels if isinstance(v, (int, float)) and not isinstance(v, bool)]
-        if len(numbers) < len(labels):
-            raise self._refuse(kind, "no values, for labels that are no numbers")
-        return require.unbiased({label: label for label in numbers})
-
-    def _values(self, kind: str, parts: list[str]) -> dict[Label, float]:
-        """Values by label, from ``a=0,b=1`` or a JSON object."""
-        if len(parts) == 1 and parts[0].lower().endswith(".json"):
-            content = read_json(parts[0], 'write for example {"a": 0, "b": 1}')
-            if not isinstance(content, dict):
-                raise self._refuse(kind, content)
-            pairs = list(content.items())
-        else:
-            split = [part.rpartition("=") for part in parts]
-            if not split or not all(label for label, _, _ in split):
-                raise self._refuse(kind, ",".join(parts))
-            pairs = [(label.strip(), self._number(kind, value)) for label, _, value in split]
-        found = {}
-        for text, value in pairs:
-            book = self._inputs if self._inputs.place(text) != ABSENT else self._places
-            found[self._label(text, book, "label of a requirement")] = value
-        return found
-
-    def _rows(self, kind: str, parts: list[str]) -> Requirement:
-        if len(parts) != 3:
-            raise self._refuse(kind, ",".join(parts))
-        matrix, right = self._matrix(kind, parts[0]), self._number(kind, parts[2])
-        return require.rows(matrix, parts[1], right, name=f"{parts[0]} {parts[1]} {right:.12g}")
-
-    def _matrix(self, kind: str, path: str) -> Any:
-        """A labelled matrix from a file, its rows and columns in the order of the kernel."""
-        if not is_file(path):
-            raise DataError(
-                f"requirement {kind}",
-                expected=REQUIREMENT_TEXTS[kind],
-                got=f"{quote(path)}, which is no file",
-                remedy="name a CSV file with symbols as rows and outputs as columns",
-            )
-        matrix, rows, columns = read_matrix(path)
-        places = []
-        for book, texts, what in (
-            (self._inputs, rows, "row for each symbol"),
-            (self._places, columns, "column for each output"),
-        ):
-            found = {book.place(str(text)): i for i, text in enumerate(texts)}
-            if set(found) != set(range(len(book.labels))) or len(found) < len(texts):
-                raise DataError(
-                    f"matrix {path}",
-                    expected=f"one {what} {list(book.labels)[:8]}",
-                    got=f"{texts[:8]}",
-                    remedy="label rows with the symbols and columns with the outputs",
-                )
-            places.append([found[i] for i in range(len(book.labels))])
-        return matrix[np.ix_(*places)]
-
-
-def _cells(text: str) -> list[str]:
-    """What commas separate, as in a line of CSV: a part in quotes may hold some."""
-    try:
-        parts = next(csv.reader([text], skipinitialspace=True), []) if text.strip() else []
-    except csv.Error as problem:
-        raise RequirementError(
-            "requirement",
-            expected="parts separated by commas, in one line",
-            got=f"{quote(text)} ({problem})",
-            remedy='put a label with a comma in quotes, as in "a,b"',
-        ) from None
-    return [part.strip() for part in parts]
-
-
-def _split_path(text: str) -> tuple[str, str]:
-    """The import path that a text begins with, if it does, and what follows."""
-    parts = text.split(":", 2)
-    path = ":".join(part.strip() for part in parts[:2])
-    name = parts[0].strip().lower()
-    meant = difflib.get_close_matches(name, REQUIREMENT_TEXTS, n=1)
-    if ("." not in name and meant) or not is_import_path(path):
-        return "", text
-    return path, parts[2] if parts[2:] else ""
-
-
-def _own_requirement(path: str, rest: str) -> Requirement:
-    """``package.module:Name:0.5,a``: a class with arguments that are numbers or text."""
-    subject = f"requirement {path}"
-    found = find(path, Requirement, "requirement")
-    arguments = _cells(rest)
-    if not inspect.isclass(found):
-        if arguments:
-            raise RequirementError(
-                subject,
-                expected="no arguments, as it names an instance, which has its own",
-                got=quote(rest),
-                remedy="leave them out, or name its class",
-            )
-        assert isinstance(found, Requirement)
-        return found
-    given = [parse_labels([argument])[0] for argument in arguments]
-    make: Any = found
-    try:
-        made: Requirement = make(*given)
-    except MechdesignError:
-        raise
-    except Exception as problem:  # code from outside, which may fail in any way
-        raise RequirementError(
-            subject,
-            expected="arguments of its class, as in package.module:Name:0.5,a",
-            got=f"{quote(rest)} ({type(problem).__name__}: {problem})",
-            remedy="give one for each of its fields",
-        ) from None
-    return made

@@ -20,7 +20,7 @@
     MechdesignWarning (UserWarning)
     ├── ZeroMassWarning                 symbols of zero mass are left out of the design
     ├── GapWarning                      the kernel is certified private, its optimality is not tight
-    ├── NoGuaranteeWarning              a conversion gives no finite level; says why
+    ├── NoGuaranteeWarning              a guarantee has no finite level, or not for all
     ├── RepeatWarning                   several reports about one person leak more than one
     ├── ExposureWarning                 what should be secret can be read by others
     ├── PrecisionWarning                there are too few reports to say much
@@ -338,7 +338,7 @@ class GapWarning(MechdesignWarning):
 
 
 class NoGuaranteeWarning(MechdesignWarning):
-    """A conversion between guarantees gives no finite level; the message says why."""
+    """A guarantee has no finite level, or does not hold for some; the message says why."""
 
 
 class RepeatWarning(MechdesignWarning):

@@ -54,6 +54,34 @@ def count_values(
     """
     _check_missing_policy(missing)
     most = _checked_most(max_symbols)
+    values, categories = _values_of(column)
+    counts: Counter[Label] = Counter()
+    blank = total = 0
+    for value in values:
+        total += 1
+        value = tidy(value)
+        if is_missing(value):
+            blank += 1
+            continue
+        try:
+            counts[value] += 1
+        except TypeError:
+            raise DataError(
+                "column",
+                expected="hashable values such as text or numbers",
+                got=f"values of type {type(value).__name__}, first in row {total}",
+                remedy="select a column that holds one value per row",
+            ) from None
+    _refuse_missing("column", blank, total, missing)
+    found = _ordered(counts, categories)
+    fractions = any(isinstance(label, float) and not label.is_integer() for label in found)
+    _check_symbols("column", len(found), total - blank, most, fractions=fractions)
+    _warn_of_alike("column", list(found))
+    return found
+
+
+def _values_of(column: Any) -> tuple[Iterable[Any], list[Label] | None]:
+    """The values of a column of any library, and its categories where it has them."""
     import narwhals.stable.v1 as nw
 
     column = _chunked(column)
@@ -78,28 +106,34 @@ def count_values(
             got=type(column).__name__,
             remedy="select one column of the table first",
         )
-    counts: Counter[Label] = Counter()
-    blank = total = 0
-    for value in values:
-        total += 1
-        value = tidy(value)
-        if is_missing(value):
-            blank += 1
-            continue
-        try:
-            counts[value] += 1
-        except TypeError:
-            raise DataError(
-                "column",
-                expected="hashable values such as text or numbers",
-                got=f"values of type {type(value).__name__}, first in row {total}",
-                remedy="select a column that holds one value per row",
-            ) from None
-    _refuse_missing("column", blank, total, missing)
-    found = _ordered(counts, categories)
-    fractions = any(isinstance(label, float) and not label.is_integer() for label in found)
-    _check_symbols("column", len(found), total - blank, most, fractions=fractions)
-    _warn_of_alike("column", list(found))
+    return values, categories
+
+
+def count_values_by(
+    column: Any, by: Any, *, missing: str = "error", max_symbols: int | None = None
+) -> dict[Label, dict[Label, int]]:
+    """How often each value occurs in each group of rows, with all values in every group.
+
+    Raises :class:`DataError` as :func:`count_values` does, and for a group that is missing.
+
+    >>> count_values_by(["a", "b", "a"], [1, 1, 2])
+    {1: {'a': 1, 'b': 1}, 2: {'a': 1, 'b': 0}}
+    """
+    values, groups = (list(_values_of(part)[0]) for part in (column, by))
+    if len(values) != len(groups):
+        raise DataError(
+            "groups of rows",
+            expected=f"{len(values)} entries, one per row",
+            got=str(len(groups)),
+            remedy="pass two columns of one table",
+        )
+    symbols = count_values(column, missing=missing, max_symbols=max_symbols)
+    found: dict[Label, dict[Label, int]] = {
+        group: dict.fromkeys(symbols, 0) for group, rows in count_values(by).items() if rows
+    }
+    for value, group in zip(map(tidy, values), map(tidy, groups), strict=True):
+        if not is_missing(value):
+            found[group][value] += 1
     return found
 
 
@@ -192,12 +226,37 @@ def count_csv(
     max_symbols : int, optional
         The most values that are let through, see :meth:`mechdesign.Prior.from_data`.
     """
+    return _count_csv(path, column, None, weights, missing, max_symbols)[None]
+
+
+def count_csv_by(
+    path: str | Path,
+    column: str,
+    by: str,
+    *,
+    weights: str | None = None,
+    missing: str = "error",
+    max_symbols: int | None = None,
+) -> dict[Label, dict[Label, Fraction]]:
+    """:func:`count_csv` in each group of rows, by another column; all values in every group."""
+    return _count_csv(path, column, by, weights, missing, max_symbols)
+
+
+def _count_csv(
+    path: str | Path,
+    column: str,
+    by: str | None,
+    weights: str | None,
+    missing: str,
+    max_symbols: int | None,
+) -> dict[Label, dict[Label, Fraction]]:
     _check_missing_policy(missing)
     most = _checked_most(max_symbols)
     if weights is None and example_path(path) is not None:
         weights = EXAMPLES[str(path)].weights
-    counts: Counter[Label] = Counter()
-    blank = total = 0
+    counts: Counter[str] = Counter()
+    groups: dict[str | None, Counter[str]] = {}
+    blank = total = unnamed = 0
     with _open_table(path) as (name, lines):
         reader = csv.DictReader(lines)
         header = _header(name, reader.fieldnames)
@@ -209,13 +268,16 @@ def count_csv(
                 got=f"{quote(twice)} more than once",
                 remedy="rename the columns",
             )
-        for wanted in (column, weights):
+        for wanted in (column, weights, by):
             if wanted is not None and (not isinstance(wanted, str) or wanted not in header):
                 _expect_commas(name, header)
                 raise UnknownNameError(f"column of {name}", wanted, header)
         for row in reader:
             total += 1
-            text = row[column]
+            text, group = row[column], None if by is None else (row[by] or "").strip()
+            if group is not None and group.lower() in MISSING_TEXT:
+                unnamed += 1
+                continue
             if text is None or text.strip().lower() in MISSING_TEXT:
                 blank += 1
                 continue
@@ -223,11 +285,13 @@ def count_csv(
             if weights is not None:
                 weight = _weight(row[weights], name, weights, reader.line_num)
             counts[text.strip()] += weight  # type: ignore[assignment]
+            groups.setdefault(group, Counter())[text.strip()] += weight  # type: ignore[assignment]
     if total == 0:
         raise DataError(
             f"table {name}", expected="at least one row", got="none", remedy="check the file"
         )
     subject = f"column {quote(column)} of {name}"
+    _refuse_missing(f"column {quote(by)} of {name}", unnamed, total, "error")
     _refuse_missing(subject, blank, total, missing)
     people: Any = total - blank
     if weights is not None:
@@ -238,7 +302,13 @@ def count_csv(
     _check_symbols(subject, len(texts), people, most, fractions=fractions)
     typed = dict(zip(parse_labels(texts), texts, strict=True))
     _warn_of_alike(subject, sorted(typed, key=str))
-    return {label: Fraction(counts[typed[label]]) for label in _ordered(Counter(typed), None)}
+    names: list[Any] = [None] if by is None else parse_labels([str(group) for group in groups])
+    named = dict(zip(names, groups.values(), strict=True))
+    order = list(_ordered(Counter(typed), None))
+    return {
+        group: {label: Fraction(named[group][typed[label]]) for label in order}
+        for group in (names if by is None else _ordered(Counter(names), None))
+    }
 
 
 def _expect_commas(name: str, header: Sequence[str], *, sure: bool = False) -> None:

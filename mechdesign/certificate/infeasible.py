@@ -33,9 +33,11 @@ from .feasible import repair_required, solved
 Part = PrivacyNotion | Requirement
 
 # Slack below this proves nothing.
-_NOISE = 1e-9
+_NOISE = 1e-15
 # Smallest levels are narrowed to this share of themselves, in fewer steps where kernels are large.
-_NARROW, _STEPS, _FEW_STEPS, _LARGE = 1e-7, 60, 10, 4000
+_NARROW, _STEPS, _FEW_STEPS, _LARGE = 1e-8, 60, 10, 4000
+# How often a level that is just above is tried, farther off by this factor each time.
+_TRIES, _FARTHER = 16, 3
 # Parts that are tried one by one for being superfluous.
 _MOST_PARTS = 60
 
@@ -63,7 +65,7 @@ class Infeasibility:
 
     @property
     def reason(self) -> str:
-        """What the numbers prove, in words."""
+        """What is proved, as text."""
         zeros = _without_output(self.problem)
         if zeros is None:
             return f"a utility of zero is at most {nearest_float(self.bound):.3g}"
@@ -154,9 +156,7 @@ def prove_infeasible(problem: Problem) -> Infeasibility | None:
     assert isinstance(program, LinearProgram)
     if program.unexpressed:
         return None
-    if _without_output(problem) is not None:
-        return _proved(problem, Duals())
-    duals = _least_slack(program)
+    duals = Duals() if _without_output(problem) is not None else _least_slack(program)
     return None if duals is None else _proved(problem, duals)
 
 
@@ -284,11 +284,12 @@ def _smallest_level(problem: Problem, notion: PrivacyNotion) -> float | None:
             high = middle
         else:
             low = middle
-    for _ in range(8):
+    step = max(high - low, _NARROW * high)
+    for _ in range(_TRIES):
         asked = at(high)
         if asked is not None and _is_possible(asked):
             return high
-        high += 4 * max(high - low, _NARROW * high)
+        high, step = high + step, _FARTHER * step
     return None
 
 

@@ -28,7 +28,7 @@ _PATIENCE = 4
 _TOO_MUCH = 0.5
 # Share of a constant kernel that is tried first, and how often the one that passes is halved.
 _LEAST_SHARE, _HALVINGS = 2.0**-50, 8
-# Mass of outputs that are left out where they could not be repaired.
+# Probability, given any symbol, of outputs that are left out where they could not be repaired.
 _NEGLIGIBLE = 1e-7
 
 
@@ -42,12 +42,14 @@ class Repair:
     mixed : total constant mass mixed in, between 0 and 1
     rounds : how often the kernel was rounded and checked
     constant : whether only the constant kernel on its output distribution passed
+    moved : largest share of the mass of a symbol that was moved to other outputs, for requirements
     """
 
     merged: tuple[int, ...]
     mixed: float
     rounds: int
     constant: bool = False
+    moved: float = 0.0
 
     def __str__(self) -> str:
         if self.constant:
@@ -58,6 +60,8 @@ class Repair:
             parts.append("1 outcome merged" if count == 1 else f"{count} outcomes merged")
         if self.mixed:
             parts.append(f"{self.mixed:.2g} of constant mass mixed in")
+        if self.moved:
+            parts.append(f"{self.moved:.2g} of the mass of a symbol moved to satisfy all")
         return ", ".join(parts) or "rounding alone"
 
 
@@ -270,12 +274,12 @@ def _are_kept(program: Program, weights: NDArray[np.int64]) -> bool:
 def without_forbidden(program: LinearProgram, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
     """A kernel without the traces that a solver left at forbidden entries.
 
-    Nor at outputs of negligible mass that have such entries, as nothing can be added to them.
+    Nor at outputs that next to never occur and have such entries, as nothing can be added to them.
     """
     if program.forbidden is None:
         return kernel
     kernel = np.where(program.forbidden, 0.0, kernel)
-    traces = program.prior.probabilities @ kernel < _NEGLIGIBLE
+    traces = kernel.max(axis=0) < _NEGLIGIBLE
     kernel[:, traces & program.forbidden.any(axis=0)] = 0.0
     return kernel
 

@@ -42,6 +42,7 @@ from .explore import explore
 from .options import BAD_INPUT, FAILED, INFEASIBLE, OK, spelled_out
 from .plan import plan
 from .plot import plot
+from .pram import pram
 from .report import report
 from .show import show
 from .smallest import smallest
@@ -100,6 +101,7 @@ for command in (
     verify,
     data,
     apply,
+    pram,
     estimate,
     plan,
     compose,

@@ -76,8 +76,8 @@ def design(
     from ..release._identifiability import identifiability
     from ..solve._design import design as run_design
     from ..solve._design import explain as run_explain
-    from ..storage import save, seal, to_json, write_csv
-    from ..views.plain import choice_json
+    from ..storage import save, write_csv
+    from ..views.plain import choice_json, design_json
     from ..views.text import print_design
 
     if not privacy:
@@ -128,7 +128,7 @@ def design(
     if identified.tells_nothing:
         warn(identified.advice, UntoldWarning)
     if as_json:
-        print_json(seal({**to_json(found), "audit": plain(report.summary())}))
+        print_json(design_json(found, audit=plain(report.summary())))
         return
     print_design(found, report)
     say_advice(identified)

@@ -6,6 +6,7 @@ import functools
 import inspect
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -20,7 +21,6 @@ from ..arguments import (
     align_prior,
     is_file,
     read_prior,
-    read_requirements,
     read_utility,
     read_worst_case,
 )
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..prior import Prior
     from ..privacy.notion import PrivacyNotion
     from ..release._identifiability import Identification
+    from ..release.receipts import Receipt
     from ..requirement import Requirement
     from ..solve._design import Design
     from ..solve.method import Method
@@ -196,6 +197,19 @@ def read_goal(text: str, prior: Prior) -> Utility:
     return read_utility(text, prior)
 
 
+def read_required(
+    texts: list[str] | None, prior: Prior, goals: Iterable[Utility], outputs: Any = None
+) -> list[Requirement]:
+    """What must hold beside privacy, with labels of the outputs that the utilities have."""
+    if not texts:
+        return []
+    from ..utility import OutputUtility
+    from .requirements import read_requirements
+
+    labels = [g.labels_for(prior, outputs) for g in goals if isinstance(g, OutputUtility)]
+    return read_requirements(texts, prior, list(dict.fromkeys(v for some in labels for v in some)))
+
+
 def read_solver(text: str) -> str | Method:
     """The name of a method, or one of one's own by its import path."""
     from ..solve.method import Method
@@ -204,18 +218,6 @@ def read_solver(text: str) -> str | Method:
         return text
     made: Method = make(text, Method, "solver")
     return made
-
-
-def read_required(
-    texts: list[str] | None, prior: Prior, goals: Iterable[Utility], outputs: Any = None
-) -> list[Requirement]:
-    """What must hold beside privacy, with labels of the outputs that the utilities have."""
-    from ..utility import OutputUtility
-
-    if not texts:
-        return []
-    labels = [g.labels_for(prior, outputs) for g in goals if isinstance(g, OutputUtility)]
-    return read_requirements(texts, prior, list(dict.fromkeys(v for some in labels for v in some)))
 
 
 def read_notion(text: str) -> PrivacyNotion:
@@ -305,6 +307,118 @@ class PriorOption(PriorSource):
     table: PriorTable = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions:
+    """How reports are drawn, and where that is recorded."""
+
+    row: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with a different identity in each row; with the same key it gets the same "
+            "report again."
+        ),
+    ] = None
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that says whom a row is about; repeats are warned of, or with a key and "
+            "without --row share one report."
+        ),
+    ] = None
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the secret key that goes with --row or --person; made (mode 0600) if "
+            "missing. Keep it as secret as the data."
+        ),
+    ] = None
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ledger of releases, in place of your own (MECHDESIGN_LEDGER, or in your data "
+            "folder)."
+        ),
+    ] = None
+    about: Annotated[
+        str | None,
+        typer.Option(help="Name of the people in the ledger; the input file when left out."),
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option(help="Seed, for research only: whoever knows it can undo reports.")
+    ] = None
+    show_values: ShowValues = False
+
+    @property
+    def book(self) -> Path:
+        """The ledger."""
+        from ..release.ledger import default_ledger
+
+        return self.ledger or default_ledger()
+
+    def check(self, table: str, output: Path, *others: Path | None, force: bool) -> None:
+        """Raise :class:`InputError` for files of one name; ``others`` are read or written too."""
+        from ..files import check_writable
+        from ..release.table_files import receipt_path
+
+        check_writable(output, overwrite=force)
+        if Path(table).exists() and output.exists() and output.samefile(table):
+            raise InputError(
+                "--output",
+                expected="another file than the input",
+                got=str(output),
+                remedy="keep the original until the reports are checked",
+            )
+        named = {os.path.realpath(path) for path in others if path is not None}
+        taken = (output, receipt_path(output), self.book, Path(f"{self.book}.key"))
+        of_release = {os.path.realpath(path) for path in taken} | named
+        if self.key is not None and os.path.realpath(self.key) in of_release:
+            raise InputError(
+                "--key",
+                expected="another file than those of the output and the ledger",
+                got=str(self.key),
+                remedy="keep the key where nobody else reads",
+            )
+        if self.ledger is not None and os.path.realpath(self.ledger) in named:
+            raise InputError(
+                "--ledger",
+                expected="a file of its own",
+                got=f"{self.ledger}, which is read or written as well",
+                remedy="choose another name for the ledger",
+            )
+
+    def write(
+        self, table: str, output: Path, column: str, designed: Any, *, force: bool, **more: Any
+    ) -> Receipt:
+        """Privatise a column of a file, and record it."""
+        from ..release._privatize_file import privatize_file
+
+        return privatize_file(
+            table,
+            output,
+            column,
+            designed,
+            row=self.row,
+            person=self.person,
+            key=self.key,
+            rng=self.seed,
+            overwrite=force,
+            progress=sys.stderr.isatty(),
+            ledger=self.ledger,
+            about=self.about,
+            show_values=self.show_values,
+            **more,
+        )
+
+
+def say_receipt(receipt: Receipt) -> None:
+    """What was released, in a few lines."""
+    kept = ", ".join(receipt.notions) or "no notion was checked"
+    say(f"{receipt.rows} reports of {receipt.column!r}: {kept}, kernel {receipt.kernel[:16]}…")
+    say(f"random words: {receipt.source}")
+    if receipt.key is not None:
+        say(f"key: fingerprint {receipt.key}")
+
+
 @dataclass(frozen=True)
 class Asked:
     """A kernel, or the design it comes from, with prior and notions: those given, else its own."""
@@ -317,6 +431,7 @@ class Asked:
     def read_required(self, texts: list[str] | None) -> tuple[Requirement, ...]:
         """Requirements that texts name for the kernel, else those of the design it comes from."""
         from ..solve._design import Design
+        from .requirements import read_requirements
 
         if texts:
             return tuple(read_requirements(texts, self.prior, self.mechanism.outputs))

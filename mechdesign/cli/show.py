@@ -22,6 +22,7 @@ def show(
     from ..release._identifiability import identifiability
     from ..solve._design import Design
     from ..storage import load, save, to_json
+    from ..views.plain import design_json
     from ..views.text import print_design
 
     loaded = load(file)
@@ -40,7 +41,7 @@ def show(
         save(loaded, public, overwrite=force, public=True)
         note(f"saved {public}")
     if as_json:
-        print_json(to_json(loaded))
+        print_json(design_json(loaded) if isinstance(loaded, Design) else to_json(loaded))
     elif isinstance(loaded, Design):
         report = run_audit(
             loaded.mechanism, loaded.prior, list(loaded.notions), loaded.requirements

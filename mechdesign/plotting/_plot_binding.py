@@ -23,7 +23,8 @@ def plot_binding(design: Design | Binding, most: int = _MOST, ax: Any = None) ->
     """Bars of the prices of the constraints that bind, the largest first; returns the axes.
 
     A price is the utility gained per nat if this constraint alone is relaxed. The prices after the
-    first ``most`` are summed in a last bar. See :func:`mechdesign.binding`.
+    first ``most`` are summed in a last bar. Below them stand the first ``most`` limits of
+    requirements, per unit of the limit. See :func:`mechdesign.binding`.
 
     Parameters
     ----------
@@ -58,9 +59,11 @@ def plot_binding(design: Design | Binding, most: int = _MOST, ax: Any = None) ->
         )
     found = design if isinstance(design, Binding) else binding(design)
     shown, rest = found.constraints[:most], found.constraints[most:]
-    rows = len(shown) + bool(rest)
+    limits = found.limits[:most]
+    first = len(shown) + bool(rest)
+    rows = first + len(limits)
     ax = new_axes(ax, (4.0, 0.24 * max(rows, 2)))
-    ax.set_xlabel("shadow price per nat")
+    ax.set_xlabel("shadow price per nat" + (", of limits per unit" if limits else ""))
     if not rows:
         ax.set_yticks([])
         ax.set_xlim(0, 1)
@@ -91,8 +94,17 @@ def plot_binding(design: Design | Binding, most: int = _MOST, ax: Any = None) ->
     texts = _texts(found, shown)
     if rest:
         total = math.fsum(constraint.price_per_nat for constraint in rest)
-        ax.barh([rows - 1], [total], height=0.68, color="0.6")
+        ax.barh([first - 1], [total], height=0.68, color="0.6")
         texts.append(f"{len(rest)} more together")
+    if limits:
+        ax.barh(
+            np.arange(first, rows),
+            [limit.price for limit in limits],
+            height=0.68,
+            color="0.35",
+            label="requirements\n(per unit of the limit)",
+        )
+        texts += [f"{plain_name(limit.about, 40)} ({limit.end})" for limit in limits]
     ax.set_ylim(rows - 0.4, -0.6)
     ax.set_yticks(np.arange(rows), texts, fontsize=SMALL)
     ax.tick_params(axis="y", length=0)

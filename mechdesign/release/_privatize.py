@@ -41,6 +41,14 @@ _ADAPTERS: dict[tuple[str, str], Adapter] = {
     ("dask_expr", "DataFrame"): privatize_dask,
     ("pyspark", "DataFrame"): privatize_spark,
 }
+# Those that read all columns of a release, whatever they are.
+_IN_MEMORY: tuple[Adapter, ...] = (
+    privatize_pandas,
+    privatize_polars,
+    privatize_arrow,
+    privatize_reader,
+    privatize_batches,
+)
 
 
 def privatize(
@@ -56,6 +64,7 @@ def privatize(
     key: Any = None,
     rng: Any = None,
     receipt: str | Path | None = None,
+    strata: str | None = None,
 ) -> Any:
     """The table with one column replaced by reports of a mechanism, drawn exactly.
 
@@ -105,6 +114,10 @@ def privatize(
     receipt : path, optional
         A new file for the receipt. polars, Spark and DuckDB tables carry none, and what is merged
         or joined loses it; :func:`estimate` takes the file.
+    strata : str, optional
+        A public column, which stays as it is. The inputs of the mechanism are then all pairs
+        (stratum, symbol), as those of ``md.pram(..., strata=).released``: one kernel for each
+        stratum. Tables in memory and batches only.
 
     Returns
     -------
@@ -148,7 +161,14 @@ def privatize(
     adapter = _adapter(frame)
     words, identity = words_and_identity(rng, column, row, person, key)
     policy = Policy(missing, unseen, replacement)
-    release = ColumnRelease(mechanism, column, words, policy, identity=identity)
+    release = ColumnRelease(mechanism, column, words, policy, identity=identity, strata=strata)
+    if strata is not None and adapter not in _IN_MEMORY:
+        raise DataError(
+            f"strata of {column!r}",
+            expected="a pandas or polars data frame, or Arrow data",
+            got=f"a {type(frame).__module__}.{type(frame).__name__}",
+            remedy="collect it first, or write a Parquet file and use md.privatize_file",
+        )
     if known_reports(frame, column) is not None:
         raise DataError(
             f"column {column!r}",

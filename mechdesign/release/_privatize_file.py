@@ -69,6 +69,7 @@ def privatize_file(
     ledger: str | Path | Literal[False] | None = None,
     about: str | None = None,
     show_values: bool = False,
+    strata: str | None = None,
 ) -> Receipt:
     """Write a copy of a CSV or Parquet file with one column replaced by reports.
 
@@ -85,9 +86,9 @@ def privatize_file(
     Parameters
     ----------
     source, target : files that end in .csv or .parquet, both the same
-    column, mechanism, missing, unseen, replacement, row, person, key, rng : as in :func:`privatize`
-        Identities are checked before anything is drawn, which takes about a hundred bytes of memory
-        for each. In a CSV file they are text as it stands there: the same
+    column, mechanism, missing, unseen, replacement, row, person, key, rng, strata
+        As in :func:`privatize`. Identities are checked before anything is drawn, which takes about
+        a hundred bytes of memory for each. In a CSV file they are text as it stands there: the same
         reports come from a data frame whose column of identities is text.
     overwrite : whether ``target`` may exist
     progress : whether to show a bar on standard error
@@ -134,7 +135,9 @@ def privatize_file(
         texts = _check_files(source, target, column, overwrite=overwrite)
         policy = Policy(missing, unseen, replacement)
         words, identity = words_and_identity(rng, column, row, person, key)
-        release = ColumnRelease(mechanism, column, words, policy, texts=texts, identity=identity)
+        release = ColumnRelease(
+            mechanism, column, words, policy, texts=texts, identity=identity, strata=strata
+        )
         with open_batches(source) as (schema, _, _):
             release.check_names(schema.names)
         with claimed(target, overwrite=overwrite) as claim:
@@ -246,7 +249,8 @@ def _survey(source: Path, release: ColumnRelease, person: str | None, key: bytes
             secrets.add_codes(values, places)
             np.add.at(counts, book.places(values), np.bincount(places, minlength=len(values)))
             if identity is not None:
-                codes = release.encoder.look_up(values[:-1], places, release.rows)
+                symbols = release.encoder.look_up(values[:-1], places, release.rows)
+                codes = release.paired(read, symbols)
                 # As the draws read them: 7 and "7" mean the same, and draw differently.
                 pairs.add(release.identify(read, codes) or [], codes)
             release.rows += batch.num_rows

@@ -115,7 +115,7 @@ def _arrow_labels(drawn: NDArray[np.int64], release: ColumnRelease, kind: Any) -
         labels, width = label_array(outputs, kind.value_type), kind.index_type
         if len(labels) - 1 > np.iinfo(width.to_pandas_dtype()).max:
             width = pa.int32()
-        ordered = bool(kind.ordered) and outputs == release.mechanism.inputs
+        ordered = bool(kind.ordered) and outputs == release.encoder.book.labels
         return pa.DictionaryArray.from_arrays(indices.cast(width), labels, ordered=ordered)
     labels = label_array(outputs, kind)
     if "_view" in str(labels.type):
@@ -171,7 +171,7 @@ def privatize_pandas(frame: Any, release: ColumnRelease, *, part: bool = False) 
     drawn = release.draw(lambda name: pandas_values(frame[name]))
     outputs, dtype = release.mechanism.outputs, frame[release.column].dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        ordered = bool(dtype.ordered) and outputs == release.mechanism.inputs
+        ordered = bool(dtype.ordered) and outputs == release.encoder.book.labels
         labels = pd.Index(list(outputs), tupleize_cols=False)
         values = pd.Series(pd.Categorical.from_codes(drawn, categories=labels, ordered=ordered))
     else:

@@ -280,6 +280,42 @@ class Encoder:
             codes[kind == 2] = stand_in
 
 
+class StrataEncoder:
+    """Strata and values as positions of inputs that are pairs (stratum, symbol), in that order.
+
+    Parameters
+    ----------
+    column : name of the column of strata, for errors
+    inputs : labels of a mechanism: every pair of a stratum and a symbol
+    texts : whether cells were read from a text file
+
+    Attributes
+    ----------
+    symbols : the symbols, which the values of the other column are
+    """
+
+    def __init__(self, column: Any, inputs: Sequence[Label], *, texts: bool = False) -> None:
+        pairs = [label for label in inputs if isinstance(label, tuple) and len(label) == 2]
+        strata = tuple(dict.fromkeys(pair[0] for pair in pairs))
+        self.symbols = tuple(dict.fromkeys(pair[1] for pair in pairs))
+        if tuple(inputs) != tuple((s, x) for s in strata for x in self.symbols):
+            raise DataError(
+                f"mechanism for strata of {quote(column)}",
+                expected="inputs that are all pairs of a stratum and a symbol",
+                got=listing(inputs),
+                remedy="take md.pram(..., strata=).released, or leave strata= out",
+            )
+        self.encoder = Encoder(column, strata, Policy(), texts=texts)
+
+    def pairs(self, strata: Any, codes: NDArray[np.int64], first: int = 0) -> NDArray[np.int64]:
+        """Positions of the pairs for positions of their symbols; :data:`ABSENT` stays.
+
+        Raises :class:`DataError` for a stratum that is missing or that the mechanism has not.
+        """
+        found = self.encoder.encode(strata, first) * len(self.symbols) + codes
+        return np.where(codes == ABSENT, ABSENT, found)
+
+
 def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray[np.int64]]:
     """The distinct values of a column, and the place of each row among them.
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, UnknownNameError
 from ..mechanism import mechanism_of
 from ..published import kernel_fingerprint
-from .codes import ABSENT, Encoder, Policy
+from .codes import ABSENT, Encoder, Policy, StrataEncoder
 from .identities import Admission, Identity, IdentityWords, encode_identities
 from .receipts import Fingerprinter, Receipt, make_receipt
 from .sampler import AliasTable, Words, words_from
@@ -35,6 +35,7 @@ class ColumnRelease:
     texts : whether cells were read from a text file, so that labels are matched by their text
     identity : the column that identifies the rows, and a key, which then decide the words; no
         identity is admitted twice over all parts
+    strata : a column whose value, with that of the column of secrets, is the input
 
     Attributes
     ----------
@@ -53,12 +54,18 @@ class ColumnRelease:
         *,
         texts: bool = False,
         identity: Identity | None = None,
+        strata: Any = None,
     ) -> None:
         self.designed, self.column, self.identity = designed, column, identity
         self.mechanism = mechanism_of(designed)
+        self.strata = strata
+        inputs = self.mechanism.inputs
+        if strata is not None:
+            self._pairs = StrataEncoder(strata, inputs, texts=texts)
+            inputs = self._pairs.symbols
         self.words = words_from(words)
         self.policy = policy or Policy()
-        self.encoder = Encoder(column, self.mechanism.inputs, self.policy, texts=texts)
+        self.encoder = Encoder(column, inputs, self.policy, texts=texts)
         self.texts = texts
         self.rows = 0
         self.admission = None if identity is None else Admission(identity)
@@ -110,8 +117,9 @@ class ColumnRelease:
 
     @property
     def columns(self) -> list[Any]:
-        """The columns that a report depends on: that of identities, if any, and the secret."""
-        return [*([self.identity.column] if self.identity else []), self.column]
+        """The columns that a report depends on: identities and strata, if any, and the secret."""
+        strata = [] if self.strata is None else [self.strata]
+        return [*([self.identity.column] if self.identity else []), self.column, *strata]
 
     @property
     def surveyed(self) -> list[Any]:
@@ -143,12 +151,18 @@ class ColumnRelease:
         ----------
         read : function that gives a column of the part by its name
         """
-        codes = self.encode(read(self.column))
+        codes = self.paired(read, self.encode(read(self.column)))
         return self.draw_codes(codes, self.identify(read, codes))
 
     def encode(self, values: Any) -> NDArray[np.int64]:
         """Input positions for the values of the column, by the policy; -1 for null reports."""
         return self.encoder.encode(values, self.rows)
+
+    def paired(self, read: Reader, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Positions of inputs for those of symbols: the same, unless there are strata."""
+        if self.strata is None:
+            return codes
+        return self._pairs.pairs(read(self.strata), codes, self.rows)
 
     def identify(self, read: Reader, codes: NDArray[np.int64] | None) -> list[bytes] | None:
         """Identities of the rows of a part, none of which came before; ``None`` without any."""
@@ -169,7 +183,9 @@ class ColumnRelease:
         Only :attr:`surveyed` columns are read.
         """
         assert self.identity is not None
-        codes = self.encode(read(self.column)) if self.identity.by_person else None
+        codes = None
+        if self.identity.by_person:
+            codes = self.paired(read, self.encode(read(self.column)))
         found = self.identify(read, codes)
         assert found is not None
         # For errors, which say in which row they are.

@@ -18,7 +18,7 @@ def column_duals(
 ) -> Array:
     """Dual variables of the rows at the best column for each residual, ``(rows, M)``.
 
-    Entries of the columns are zero where ``zeros``, ``(n,)``, says so.
+    Entries of these columns are zero where ``zeros``, ``(n,)``, says so.
     """
     from scipy import sparse
 

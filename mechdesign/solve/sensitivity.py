@@ -397,6 +397,11 @@ def _zero_prices(
                 yield PricedLimit(askers[x, y], about, "zero", 0.0, price)
 
 
+def requirement_prices(design: Design) -> Binding | None:
+    """:func:`binding` of a design with requirements, ``None`` for one without them or prices."""
+    return binding(design) if design.requirements and has_prices(design) else None
+
+
 def has_prices(design: Design) -> bool:
     """Whether :func:`binding` knows what the constraints of a design cost."""
     certificate = design.certificate

@@ -145,6 +145,9 @@ def report_page(
         cited=cited,
         agreement=[] if design is None else agreement_lines(design),
         prices=prices,
+        priced=html_table(tables.price_table(prices))
+        if prices is not None and prices.limits
+        else "",
         figures=_figures(report, prices),
         commands=_commands(design, known, notions),
     )
@@ -287,7 +290,7 @@ def _figures(report: AuditReport, prices: Binding | None) -> dict[str, Html]:
         ),
         "leakage": figures.inline(plot_leakage(report), "Leakage of each report under each notion"),
     }
-    if prices is not None and prices.constraints:
+    if prices is not None and (prices.constraints or prices.limits):
         found["binding"] = figures.inline(
             plot_binding(prices), "The constraints that bind, by their price"
         )

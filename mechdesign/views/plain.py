@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..prior import Prior
-from ..storage import SCHEMA, label_to_json, mechanism_to_json, prior_to_json, to_json
-from .tables import estimate_table, outcome_table
+from ..solve.sensitivity import requirement_prices
+from ..storage import SCHEMA, label_to_json, mechanism_to_json, prior_to_json, seal, to_json
+from .tables import customary_table, estimate_table, outcome_table, risk_table
 
 if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
+    from ..privacy.notion import Check
     from ..release._estimate import Estimate
     from ..release._estimate_joint import JointEstimate, TableEstimate
     from ..release._plan import Plan
+    from ..release._pram import Pram, Stratum
     from ..requirement.base import RequirementCheck
+    from ..solve._design import Design
     from ..solve._smallest import SmallestLevel
     from ..solve.choice import Choice
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
@@ -47,15 +51,7 @@ def audit_json(report: AuditReport) -> dict[str, Any]:
             for row in outcome_table(report).records()
         ],
         "verdict": None if report.verdict is None else str(report.verdict),
-        "checks": [
-            {
-                "notion": check.notion.spec,
-                "verdict": str(check.verdict),
-                "achieved": list(check.achieved),
-                "evidence": check.evidence,
-            }
-            for check in report.checks
-        ],
+        "checks": [_check(check) for check in report.checks],
         "requirements": [requirement_check_json(check) for check in report.kept],
     }
 
@@ -66,6 +62,24 @@ def requirement_check_json(check: RequirementCheck) -> dict[str, Any]:
         "requirement": str(check.requirement),
         "verdict": str(check.verdict),
         "excess": check.excess,
+        "evidence": check.evidence,
+    }
+
+
+def design_json(found: Design, **more: Any) -> dict[str, Any]:
+    """A design as its file has it, with what its requirements cost and what else is given."""
+    prices = requirement_prices(found)
+    if prices is not None:
+        more["requirement_prices"] = prices.limit_rows()
+    content = to_json(found)
+    return seal({**content, **more}) if more else content
+
+
+def _check(check: Check) -> dict[str, Any]:
+    return {
+        "notion": check.notion.spec,
+        "verdict": str(check.verdict),
+        "achieved": list(check.achieved),
         "evidence": check.evidence,
     }
 
@@ -174,6 +188,43 @@ def plan_json(found: Plan) -> dict[str, Any]:
         "cost": found.cost,
         "confidence": found.confidence,
         "rows": found.rows(),
+    }
+
+
+def pram_json(found: Pram) -> dict[str, Any]:
+    """Matrices, risks and the customary matrices, by stratum."""
+    return {
+        "format": "mechdesign-pram",
+        "schema": SCHEMA,
+        "column": found.column,
+        "strata_column": found.by,
+        "pooled": found.pooled,
+        "asked": [notion.spec for notion in found.notions],
+        "required": [str(requirement) for requirement in found.requirements],
+        "records": found.records,
+        "unchanged": found.unchanged,
+        "correct_before": found.correct_before,
+        "correct_after": found.correct_after,
+        "largest_posterior": found.largest,
+        "strata": [_stratum(part) for part in found.strata],
+    }
+
+
+def _stratum(part: Stratum) -> dict[str, Any]:
+    return {
+        "stratum": None if part.name is None else label_to_json(part.name),
+        "prior": _distribution(part.prior),
+        "mechanism": mechanism_to_json(part.mechanism),
+        "value": part.design.value,
+        "bound": part.design.bound,
+        "status": part.design.status,
+        "checks": [_check(check) for check in part.checks],
+        "records": part.records,
+        "unchanged": part.unchanged,
+        "correct_before": part.correct_before,
+        "correct_after": part.correct_after,
+        "risks": risk_table(part).records(),
+        "customary": customary_table(part).records()[1:],
     }
 
 

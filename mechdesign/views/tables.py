@@ -23,6 +23,7 @@ from ..data import EXAMPLES
 from ..labels import Label, listing, short_names, shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
+from ..release.risk import correct_guesses, share_unchanged
 from ..utility.worst_case import WorstCase
 
 if TYPE_CHECKING:
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
     from .._compare.comparison import Comparison
     from ..privacy.notion import Check
     from ..release._estimate import Estimate
+    from ..release._pram import Stratum
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
+    from ..solve.sensitivity import Binding
     from ..theory import Erratum, Implication, Outcome, Theorem, TightConversion
 
 #: What a cell can hold. A level is a bound, which a medium may round up but never down by choice; a
@@ -315,6 +318,27 @@ def certificate_table(found: Design) -> Table:
     return _pairs("Certificate", rows)
 
 
+def price_table(prices: Binding, most: int = 20) -> Table:
+    """What the limits of requirements cost: the optimum's rise per unit that each is relaxed.
+
+    Limits after the first ``most`` are counted in a note.
+    """
+    return _table(
+        "What the requirements cost",
+        [
+            column("about", "limit"),
+            "end",
+            column("slack", is_number=True),
+            column("price", "price per unit", is_number=True),
+        ],
+        (
+            [limit.about, limit.end, number(limit.slack, 3), number(limit.price, 6)]
+            for limit in prices.limits[:most]
+        ),
+        notes=_more(prices.limits, most, "limits"),
+    )
+
+
 def check_table(checks: Iterable[Check], kept: Iterable[RequirementCheck] = ()) -> Table:
     """The exact verdict on each notion asked, with the outcome and hypotheses that decide it, and
     on each requirement, with its excess.
@@ -402,6 +426,71 @@ def estimate_table(made: Estimate) -> Table:
         "Estimates",
         ["label", *names],
         ([Cell(row["label"], "label"), *(number(row[n]) for n in names)] for row in made.rows()),
+    )
+
+
+# Post-randomisation
+
+
+def risk_table(part: Stratum) -> Table:
+    """What is believed of the true value of the records of a stratum, before and after."""
+    reports = {row.category: row.worst_report for row in part.risks}
+    rows = [
+        [
+            name,
+            number(row.records, 6),
+            number(row.before, 4),
+            number(row.unchanged, 4),
+            number(row.expected, 4),
+            number(row.largest if row.records else None, 4),
+            "" if reports[row.category] is None else Cell(reports[row.category], "label", 24),
+        ]
+        for name, row in zip(_labels(part.prior.labels), part.risks, strict=True)
+    ]
+    return _table(
+        "Probability that a record's true value is known",
+        [
+            "category",
+            column("records", is_number=True),
+            column("before", is_number=True),
+            column("unchanged", is_number=True),
+            column("expected", "after, mean", is_number=True),
+            column("largest", "after, largest", is_number=True),
+            column("report", "when published as"),
+        ],
+        rows,
+    )
+
+
+def customary_table(part: Stratum) -> Table:
+    """The designed matrix beside the customary ones at the same level."""
+    found = part.design
+    rows: list[list[object]] = [
+        [
+            "optimal",
+            "",
+            number(found.value, 6),
+            number(share_unchanged(found.mechanism, found.prior), 4),
+            number(correct_guesses(found.mechanism, found.prior), 4),
+            "",
+        ]
+    ]
+    for other in part.customary:
+        known = other.mechanism is not None
+        shares = (number(v if known else None, 4) for v in (other.unchanged, other.correct))
+        value = number(other.value if known else None, 6)
+        rows.append([other.name, other.setting, value, *shares, "; ".join(other.unmet)])
+    return _table(
+        "Customary matrices at the same level",
+        [
+            "matrix",
+            column("setting", "parameters"),
+            column("value", is_number=True),
+            column("unchanged", is_number=True),
+            column("correct", "guessed right", is_number=True),
+            column("unmet", "does not meet"),
+        ],
+        rows,
     )
 
 

@@ -16,6 +16,7 @@ from ..certificate.certificate import gap_text
 from ..errors import visible_lines
 from ..labels import one_line, shorten
 from ..solve._design import Design, agreement_lines
+from ..solve.sensitivity import requirement_prices
 from . import tables
 from .tables import Cell, Table
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
     from ..prior import Prior
     from ..release._estimate import Estimate
+    from ..release._pram import Pram
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
 
 # More rows than this, and more columns of outputs, are counted and not shown.
@@ -122,7 +124,7 @@ def _style(verdict: object) -> str:
 
 
 def print_design(found: Design, report: AuditReport) -> None:
-    """Prior, kernel, value and proof, then what the kernel leaks under every notion."""
+    """Prior, kernel, value and proof, what requirements cost, then what the kernel leaks."""
     out = Report()
     asked = ", ".join(str(notion) for notion in found.notions)
     out.head(f"{asked}, utility {found.utility!r}: {found.status}")
@@ -130,6 +132,9 @@ def print_design(found: Design, report: AuditReport) -> None:
     out.table(tables.certificate_table(found))
     for line in agreement_lines(found):
         out.line(line)
+    prices = requirement_prices(found)
+    if prices is not None and prices.limits:
+        out.table(tables.price_table(prices))
     out.table(tables.leakage_table(report))
 
 
@@ -167,6 +172,26 @@ def print_estimate(made: Estimate) -> None:
     out.table(tables.estimate_table(made), titled=False)
     if made.method == "likelihood":
         out.line(f"likelihood {made.convergence}")
+
+
+def print_pram(found: Pram) -> None:
+    """Each kernel with what is known of the records, and the customary matrices beside it."""
+    out = Report()
+    for line in repr(found).splitlines():
+        out.line(line)
+    for part in found.strata:
+        if part.name is not None:
+            out.head(f"Stratum {one_line(part.name)}")
+        if part in found.kernels:
+            out.table(_kernel_table(part.mechanism, part.design.prior))
+        out.table(tables.risk_table(part))
+        if part in found.kernels:
+            out.table(tables.customary_table(part))
+    out.line(
+        f"{found.unchanged:.2%} of {found.records:g} records unchanged; guessed right: "
+        f"{found.correct_before:.1f} before, {found.correct_after:.1f} after; largest posterior "
+        f"{found.largest:.4g}"
+    )
 
 
 def print_examples() -> None:

@@ -361,10 +361,10 @@ def test_the_fingerprint_is_checked(content):
         from_json(resealed(renamed))
 
 
-@pytest.mark.parametrize("schema", [0, 2, "1", None, 1.5])
+@pytest.mark.parametrize("schema", [0, 3, "1", None, 1.5])
 def test_an_unknown_schema_is_refused(content, schema):
     changed = resealed(edit(content, ("schema",), schema))
-    with pytest.raises(StorageError, match=r"expected schema version 1, got .*upgrade mechdesign"):
+    with pytest.raises(StorageError, match=r"expected schema version 1 or 2, got .*upgrade"):
         from_json(changed)
 
 
@@ -400,7 +400,7 @@ def _places(part, path=()):
 def test_every_part_is_needed(content):
     """Without any one key, the file is refused, or loads with nothing made up."""
     optional = {"version", "probabilities", "verdicts", "achieved", "gap", "gain_gap", "optimal"}
-    optional |= {"bound_source", "arithmetic"}
+    optional |= {"bound_source", "arithmetic", "value_exact", "bound_exact"}
     for path in list(_places(content)):
         if not path or not isinstance(path[-1], str) or path[-1] in {"digest", *optional}:
             continue

@@ -1,0 +1,159 @@
+"""``mechdesign pram``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .options import (
+    AsJson,
+    ExcelSafe,
+    Force,
+    MaxSymbols,
+    Privacy,
+    ReleaseOptions,
+    Weights,
+    note,
+    print_json,
+    read_notion,
+    say_receipt,
+)
+
+
+def pram(
+    table: Annotated[
+        str,
+        typer.Argument(help="CSV or Parquet file, one row per record, or a shipped table."),
+    ],
+    column: Annotated[str, typer.Option(help="The categorical variable.")],
+    release: ReleaseOptions,
+    privacy: Privacy = None,
+    strata: Annotated[
+        str | None,
+        typer.Option(help="Public column; each of its values gets a matrix of its own."),
+    ] = None,
+    pooled: Annotated[
+        bool, typer.Option("--pooled", help="One matrix for all strata; risks are theirs.")
+    ] = False,
+    invariant: Annotated[
+        bool, typer.Option("--invariant", help="Keep the expected marginals.")
+    ] = False,
+    zero: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="A is never published as B. Repeat it."),
+    ] = None,
+    pattern: Annotated[
+        Path | None,
+        typer.Option(help="CSV matrix with the categories as names; what is 0 stays 0."),
+    ] = None,
+    diagonal: Annotated[
+        str | None,
+        typer.Option(help="Least probability of no change: 0.6, or a=0.6,b=0.5."),
+    ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MASSES",
+            help="Prior in place of the frequencies in the table: a=0.5,b=0.3,c=0.2 or a JSON "
+            "file.",
+        ),
+    ] = None,
+    weights: Weights = None,
+    missing: Annotated[
+        str, typer.Option(help="Missing values: error, or keep (they stay missing).")
+    ] = "error",
+    max_symbols: MaxSymbols = None,
+    matrix: Annotated[
+        Path | None,
+        typer.Option(help="Save the matrix as CSV, as sdcMicro reads it; by stratum if any."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the table with published values."),
+    ] = None,
+    excel_safe: ExcelSafe = False,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Find the best matrix to randomise a categorical variable with, and publish the table."""
+    from ..arguments import read_diagonal, read_pair, read_pattern, read_prior
+    from ..data import example_path
+    from ..errors import InputError, UnknownNameError
+    from ..files import check_writable
+    from ..release._pram import categories
+    from ..release._pram import pram as run_pram
+    from ..requirement import require
+    from ..views.plain import pram_json
+    from ..views.text import print_pram
+
+    if not privacy:
+        raise InputError(
+            "--privacy",
+            expected="at least one notion with a level",
+            got="none",
+            remedy="add for example --privacy pml:0.5",
+        )
+    if missing not in ("error", "keep"):
+        raise UnknownNameError("policy for missing values", missing, ["error", "keep"])
+    notions = [read_notion(text) for text in privacy]
+    if matrix is not None:
+        check_writable(matrix, overwrite=force)
+    if output is not None:
+        if weights is not None or example_path(table) is not None:
+            raise InputError(
+                "--output",
+                expected="a file with one row per record",
+                got="a table whose lines stand for groups",
+                remedy="leave it out to find the matrix, or repeat the lines",
+            )
+        release.check(table, output, matrix, pattern, force=force)
+    limits: dict[str, Any] = {
+        "missing": "drop" if missing == "keep" else "error",
+        "max_symbols": max_symbols,
+    }
+    wishes: list[Any] = [require.invariant()] if invariant else []
+    if zero or pattern is not None or diagonal is not None:
+        labels = categories(table, column, **limits)
+        wishes += [require.zero(*read_pair(text, labels, "--zero")) for text in zero or []]
+        if pattern is not None:
+            wishes.append(require.zero(pattern=read_pattern(pattern, labels)))
+        if diagonal is not None:
+            wishes.append(require.diagonal(at_least=read_diagonal(diagonal, labels)))
+    found = run_pram(
+        table,
+        column,
+        notions,
+        strata=strata,
+        pooled=pooled,
+        subject_to=wishes,
+        prior=None if prior is None else read_prior(None, None, None, "error", prior),
+        weights=weights,
+        **limits,
+    )
+    if matrix is not None:
+        found.save_matrix(matrix, overwrite=force, excel_safe=excel_safe)
+    receipt = None
+    if output is not None:
+        receipt = release.write(
+            table,
+            output,
+            column,
+            found.released,
+            force=force,
+            missing=missing,
+            excel_safe=excel_safe,
+            strata=found.strata_column,
+        )
+    if as_json:
+        body = pram_json(found)
+        print_json(body if receipt is None else {**body, "receipt": receipt.to_json()})
+    else:
+        print_pram(found)
+        if receipt is not None:
+            say_receipt(receipt)
+    if matrix is not None:
+        note(f"saved {matrix}")
+    if output is not None:
+        note(f"saved {output}, recorded in {release.book}")

@@ -1,0 +1,559 @@
+"""``pram``: the best matrix for the post-randomisation of a variable, for each stratum its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import (
+    CountsWarning,
+    DataError,
+    InfeasibleError,
+    InputError,
+    NoGuaranteeWarning,
+    UnknownNameError,
+    UtilityError,
+    ZeroMassWarning,
+    quote,
+    warn,
+)
+from ..exact import Verdict
+from ..files import write_text
+from ..input_tables import count_csv, count_csv_by, count_values, count_values_by
+from ..labels import Label, excel_safe_cell
+from ..mechanism import Mechanism
+from ..prior import Prior, as_prior
+from ..privacy.notion import Check, PrivacyNotion, as_notions
+from ..published import PublicDesign, told_in_public
+from ..requirement.averages import Invariant
+from ..requirement.base import Requirement, as_requirements
+from ..solve._design import Design, design
+from ..storage import kernel_csv
+from ..utility import Hamming, LinearUtility, Utility
+from .codes import Encoder, Policy
+from .customary import Customary, customary_matrices
+from .risk import (
+    CategoryRisk,
+    RecordRisk,
+    category_risks,
+    correct_guesses,
+    record_risks,
+    share_unchanged,
+)
+from .table_files import file_ending, open_batches
+
+
+@dataclass(frozen=True, eq=False)
+class Stratum:
+    """The records of one stratum, and the kernel that randomises them.
+
+    Attributes
+    ----------
+    name : the stratum; ``None`` where there are no strata
+    prior : what an intruder knows of its records, by which the risks are measured
+    counts : number of records of each category, in the order of the prior's labels
+    design : the kernel with its proof; for a pooled one its prior is that of all strata
+    """
+
+    name: Label | None
+    prior: Prior
+    counts: tuple[float, ...]
+    design: Design
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The kernel."""
+        return self.design.mechanism
+
+    @property
+    def records(self) -> float:
+        """How many records there are."""
+        return math.fsum(self.counts)
+
+    @property
+    def unchanged(self) -> float:
+        """Expected share of records whose value is published as it is."""
+        return share_unchanged(self.mechanism, self.prior)
+
+    @property
+    def correct_before(self) -> float:
+        """Expected number of records that are guessed right from the prior alone."""
+        return self.records * float(self.prior.probabilities.max())
+
+    @property
+    def correct_after(self) -> float:
+        """Expected number of records that are guessed right from what is published."""
+        return self.records * correct_guesses(self.mechanism, self.prior)
+
+    @property
+    def largest(self) -> float:
+        """The largest posterior probability of a true value that a record can get."""
+        return max(row.largest for row in self.risks if row.records)
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """The exact verdict on each notion under this stratum's prior."""
+        return tuple(n.check(self.mechanism, self.prior) for n in self.design.notions)
+
+    @cached_property
+    def risks(self) -> tuple[CategoryRisk, ...]:
+        """Risk of the records of each category."""
+        return category_risks(self.mechanism, self.prior, self.counts)
+
+    @cached_property
+    def customary(self) -> tuple[Customary, ...]:
+        """The customary matrices at the same level, under the prior that the kernel is made for."""
+        found = self.design
+        return customary_matrices(found.prior, found.utility, found.notions, found.requirements)
+
+
+@dataclass(frozen=True, eq=False)
+class Pram:
+    """What :func:`pram` finds: kernels, risks, and the customary matrices beside them.
+
+    Attributes
+    ----------
+    column : the variable
+    by : the column of strata, or ``None``
+    strata : one entry for each stratum; one only where there are none
+    pooled : whether one kernel serves all strata
+    """
+
+    column: str
+    by: str | None
+    strata: tuple[Stratum, ...]
+    pooled: bool = False
+
+    @property
+    def kernels(self) -> tuple[Stratum, ...]:
+        """The strata that have a kernel of their own."""
+        return self.strata[:1] if self.pooled else self.strata
+
+    @property
+    def notions(self) -> tuple[PrivacyNotion, ...]:
+        """The notions that were asked."""
+        return self.strata[0].design.notions
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What else was asked."""
+        return self.strata[0].design.requirements
+
+    @property
+    def records(self) -> float:
+        """How many records there are."""
+        return math.fsum(part.records for part in self.strata)
+
+    @property
+    def unchanged(self) -> float:
+        """Expected share of all records whose value is published as it is."""
+        return math.fsum(part.records * part.unchanged for part in self.strata) / self.records
+
+    @property
+    def correct_before(self) -> float:
+        """Expected number of records that are guessed right from the priors alone."""
+        return math.fsum(part.correct_before for part in self.strata)
+
+    @property
+    def correct_after(self) -> float:
+        """Expected number of records that are guessed right from what is published."""
+        return math.fsum(part.correct_after for part in self.strata)
+
+    @property
+    def largest(self) -> float:
+        """The largest posterior probability of a true value that a record can get."""
+        return max(part.largest for part in self.strata)
+
+    @property
+    def strata_column(self) -> str | None:
+        """The column that a release has to read beside the variable, or ``None``."""
+        return None if self.pooled else self.by
+
+    @cached_property
+    def released(self) -> PublicDesign:
+        """The kernel with its guarantee, for ``privatize`` and ``privatize_file``.
+
+        Where each stratum has a kernel of its own, the inputs are the pairs (stratum, category):
+        pass ``strata=`` the column of strata.
+        """
+        if self.strata_column is None:
+            return PublicDesign.of(self.strata[0].mechanism, self.notions)
+        parts = [(part.name, part.mechanism) for part in self.strata]
+        bits = max(made.bits for _, made in parts)
+        rows = np.concatenate([made.weights << (bits - made.bits) for _, made in parts])
+        inputs = [(name, x) for name, made in parts for x in made.inputs]
+        whole, named = told_in_public(self.notions)
+        where = f" within each stratum of {quote(self.by)}"
+        stacked = Mechanism.from_weights(rows, bits, inputs, parts[0][1].outputs)
+        return PublicDesign.of(stacked, (), [f"{text}{where}" for text in (*whole, *named)])
+
+    def matrix_csv(self, *, excel_safe: bool = False) -> str:
+        """The matrix as sdcMicro reads it: row and column names are the categories.
+
+        In R: ``as.matrix(read.csv(file, row.names = 1, check.names = FALSE))``, for ``pd=`` of its
+        ``pram``. Entries read back as the same floats, and rows sum to one exactly. Where strata
+        have kernels of their own, a first column ``stratum`` names them; take the rows of one.
+        """
+        if self.strata_column is None:
+            return kernel_csv(self.strata[0].mechanism, excel_safe=excel_safe)
+        cell = excel_safe_cell if excel_safe else str
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        for number, part in enumerate(self.strata):
+            lines = csv.reader(io.StringIO(kernel_csv(part.mechanism, excel_safe=excel_safe)))
+            for place, row in enumerate(lines):
+                if place:
+                    writer.writerow([cell(part.name), *row])
+                elif not number:
+                    writer.writerow(["stratum", *row])
+        return buffer.getvalue()
+
+    def save_matrix(
+        self, path: str | Path, *, overwrite: bool = False, excel_safe: bool = False
+    ) -> None:
+        """Write :meth:`matrix_csv` to a file; raises :class:`StorageError` where it cannot."""
+        write_text(self.matrix_csv(excel_safe=excel_safe), path, overwrite=overwrite)
+
+    def record_risk(self, table: Any, published: Any) -> RecordRisk:
+        """Risk of each record, given the value that was published for it.
+
+        Parameters
+        ----------
+        table, published : the records with their true values, and the same with published ones:
+            data frames, or paths of CSV or Parquet files, with the same rows in the same order
+
+        Raises
+        ------
+        DataError, UnknownNameError
+            For columns that are not there, values that are no categories and rows that do not
+            match.
+        """
+        labels = self.strata[0].prior.labels
+        secrets = _places(table, self.column, labels)
+        reports = _places(published, self.column, labels)
+        if len(secrets) != len(reports):
+            raise DataError(
+                "published table",
+                expected=f"{len(secrets)} rows, those of the table",
+                got=str(len(reports)),
+                remedy="pass both with the same rows in the same order",
+            )
+        groups = np.zeros(len(secrets), dtype=np.int64)
+        if self.by is not None:
+            groups = _places(table, self.by, tuple(part.name for part in self.strata))
+        before, after = np.empty(len(secrets)), np.empty(len(secrets))
+        guessed = np.empty(len(secrets), dtype=bool)
+        for number, part in enumerate(self.strata):
+            here = groups == number
+            found = record_risks(part.mechanism, part.prior, secrets[here], reports[here])
+            before[here], after[here], guessed[here] = found.before, found.after, found.guessed
+        return RecordRisk(before, after, guessed)
+
+    def __repr__(self) -> str:
+        asked = ", ".join(map(str, (*self.notions, *self.requirements)))
+        within = "" if self.by is None else f" in {len(self.strata)} strata of {quote(self.by)}"
+        how = " (one kernel for all)" if self.pooled else ""
+        lines = [f"PRAM of {quote(self.column)}{within}{how}: {asked}"]
+        for part in self.strata:
+            name = "" if part.name is None else f"{part.name}: "
+            failed = [str(c.notion) for c in part.checks if c.verdict is not Verdict.YES]
+            lines.append(
+                f"  {name}{part.records:g} records, {part.unchanged:.2%} unchanged, guessed right "
+                f"{part.correct_before:.1f} before and {part.correct_after:.1f} after, largest "
+                f"posterior {part.largest:.4f}, {part.design.status}"
+                + (f"; {', '.join(failed)} does NOT hold in this stratum" if failed else "")
+            )
+        return "\n".join(lines)
+
+
+def pram(
+    table: Any,
+    column: str,
+    privacy: Any,
+    *,
+    strata: str | None = None,
+    pooled: bool = False,
+    subject_to: Any = (),
+    utility: Utility | None = None,
+    prior: Any = None,
+    weights: str | None = None,
+    missing: str = "error",
+    max_symbols: int | None = None,
+    solver: Any = "auto",
+) -> Pram:
+    """The best matrix to randomise a categorical variable with before it is published.
+
+    Post-randomisation ([Kooiman1997], [Gouweleeuw1998]) publishes each value y in place of the true
+    one x with probability K_xy. Here K is the best of all kernels from the categories to themselves
+    that keep the notions and everything else that is asked, with proof, as :func:`design` finds it.
+
+    Parameters
+    ----------
+    table : data frame, or path of a CSV or Parquet file, or name of a shipped table
+        One row for each record.
+    column : the variable
+    privacy : notion or list of notions, levels in nats
+    strata : a public column; each of its values gets a kernel for its own frequencies
+    pooled : with ``strata``, one kernel for all, made for the frequencies of all records; the risks
+        are those of the strata all the same
+    subject_to : requirements, such as ``md.require.invariant()``, ``md.require.zero("a", "b")``,
+        ``md.require.diagonal(at_least=.6)``
+    utility : what is maximised; most records unchanged (``md.utility.Hamming()``) when left out
+    prior : what is known of the records in place of the frequencies in the table: a
+        :class:`Prior`, or with ``strata`` (unless pooled) a mapping from stratum to prior
+    weights : name of a column of counts in a CSV file with one line per group
+    missing, max_symbols : as for :meth:`Prior.from_data`
+    solver : as for :func:`design`
+
+    Returns
+    -------
+    Pram
+        Kernels, risks of the records, the customary matrices at the same level, and what
+        ``privatize`` and ``privatize_file`` take.
+
+    Raises
+    ------
+    DataError, UnknownNameError, PriorError, LevelError, RequirementError, UtilityError
+        For what cannot be used.
+    InfeasibleError
+        When no kernel satisfies all of it, with the stratum.
+
+    Warns
+    -----
+    CountsWarning
+        When a kernel is fitted to frequencies that were counted in the table.
+    NoGuaranteeWarning
+        When a pooled kernel does not keep the notions in every stratum.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> fair = md.Prior([.5, .3, .2], ["a", "b", "c"])
+    >>> found = md.pram({"x": list("aaaaabbbcc")}, "x", md.PML(1), prior=fair,
+    ...     subject_to=md.require.invariant())
+    >>> round(found.unchanged, 6)
+    0.908656
+    """
+    counts = _counts(table, column, strata, weights, missing, max_symbols)
+    notions, requirements = as_notions(privacy), as_requirements(subject_to)
+    goal = Hamming() if utility is None else utility
+    labels = tuple(next(iter(counts.values())))
+    if len(labels) < 2:
+        raise DataError(
+            f"column {quote(column)}",
+            expected="at least two categories",
+            got=str(len(labels)),
+            remedy="choose another column; one that is constant needs no randomisation",
+        )
+    if pooled and strata is None:
+        raise InputError(
+            "pooled", expected="strata= with it", got="none", remedy="leave it out, or add strata="
+        )
+    own = strata is not None and not pooled
+    priors = {
+        name: _prior(prior if not own else _of_stratum(prior, name, counts), rows, labels)
+        for name, rows in counts.items()
+    }
+    if pooled:
+        total = {x: sum(rows[x] for rows in counts.values()) for x in labels}
+        known = _prior(prior, total, labels)
+        shared = _designed(known, goal, notions, requirements, solver, None)
+        designs = dict.fromkeys(counts, shared)
+        if prior is None:
+            priors = {name: _prior(None, rows, labels) for name, rows in counts.items()}
+    else:
+        designs = {
+            name: _designed(known, goal, notions, requirements, solver, name if own else None)
+            for name, known in priors.items()
+        }
+    found = Pram(
+        column,
+        strata,
+        tuple(
+            Stratum(name, priors[name], tuple(map(float, rows.values())), designs[name])
+            for name, rows in counts.items()
+        ),
+        pooled,
+    )
+    if prior is None:
+        _warn_of_counts(found)
+    if pooled:
+        _warn_of_strata(found)
+    return found
+
+
+def _designed(
+    prior: Prior,
+    utility: Utility,
+    notions: tuple[PrivacyNotion, ...],
+    requirements: tuple[Requirement, ...],
+    solver: Any,
+    stratum: Label | None,
+) -> Design:
+    if (
+        not isinstance(utility, LinearUtility)
+        or tuple(utility.labels_for(prior, None)) != prior.labels
+    ):
+        raise UtilityError(
+            "utility of a post-randomisation",
+            expected="one whose outputs are the categories, such as md.utility.Hamming()",
+            got=quote(utility),
+            remedy="leave it out, or pass a matrix with the categories as outputs",
+        )
+    try:
+        return design(prior, utility, notions, solver=solver, subject_to=requirements)
+    except InfeasibleError as problem:
+        if stratum is None:
+            raise
+        message = f"stratum {quote(stratum)}: {problem}"
+        raise InfeasibleError(message, problem.clash, problem.proof, problem.levels) from None
+
+
+def _of_stratum(prior: Any, name: Label | None, counts: Mapping[Any, Any]) -> Any:
+    if prior is None:
+        return None
+    if not isinstance(prior, Mapping) or set(prior) != set(counts):
+        raise InputError(
+            "prior",
+            expected=f"a dict with a Prior for each stratum {quote(list(counts))}",
+            got=quote(list(prior)) if isinstance(prior, Mapping) else quote(prior),
+            remedy="leave it out for the frequencies in the table, or pass pooled=True",
+        )
+    return prior[name]
+
+
+def _prior(given: Any, counts: Mapping[Label, Any], labels: tuple[Label, ...]) -> Prior:
+    """The prior given, in the order of the labels, or that of the counts."""
+    if given is None:
+        with warnings.catch_warnings():
+            # A category that a stratum lacks has no records there, which the risks say.
+            warnings.simplefilter("ignore", ZeroMassWarning)
+            return Prior.from_counts(counts)
+    as_prior(given)
+    if set(given.labels) != set(labels):
+        raise InputError(
+            "prior",
+            expected=f"the categories {quote(list(labels))}",
+            got=quote(list(given.labels)),
+            remedy="give each category of the column a mass",
+        )
+    return given.reordered(labels)
+
+
+def _warn_of_strata(found: Pram) -> None:
+    """Warn of a kernel for all strata that leaks more about the records of one of them."""
+    over = [p for p in found.strata if any(c.verdict is not Verdict.YES for c in p.checks)]
+    if over:
+        warn(
+            f"one kernel for all: {', '.join(map(str, found.notions))} does not hold in "
+            f"{len(over)} of {len(found.strata)} strata of {quote(found.by)}, whose own "
+            "frequencies an intruder may know; leave pooled out for a kernel of each",
+            NoGuaranteeWarning,
+        )
+
+
+def _warn_of_counts(found: Pram) -> None:
+    """Warn of kernels from whose entries the frequencies in the table can be computed."""
+    fitted = [str(notion) for notion in found.notions if notion.uses_prior]
+    fitted += [str(r) for r in found.requirements if isinstance(r, Invariant)]
+    if fitted and any(not part.design.prior.is_uniform for part in found.strata):
+        warn(
+            f"the frequencies of {quote(found.column)} were counted in the table, and {fitted[0]} "
+            "is about them: they can often be computed from the entries of the matrix; before "
+            "others get it, let the frequencies be public, or pass rounded ones (prior=, --prior)",
+            CountsWarning,
+        )
+
+
+# Reading tables
+
+
+def categories(
+    table: Any, column: str, *, missing: str = "error", max_symbols: int | None = None
+) -> tuple[Label, ...]:
+    """The categories of a column, as :func:`pram` takes them, in their order."""
+    return tuple(_counts(table, column, None, None, missing, max_symbols)[None])
+
+
+def _counts(
+    table: Any,
+    column: str,
+    strata: str | None,
+    weights: str | None,
+    missing: str,
+    most: int | None,
+) -> dict[Label | None, dict[Label, Any]]:
+    """How many records each category has, in each stratum."""
+    if strata is not None and strata == column:
+        raise InputError(
+            "strata",
+            expected="another column than the variable",
+            got=quote(strata),
+            remedy="name a public column, or leave it out",
+        )
+    limits: dict[str, Any] = {"missing": missing, "max_symbols": most}
+    if isinstance(table, (str, Path)) and Path(table).suffix.lower() != ".parquet":
+        if strata is None:
+            return {None: count_csv(table, column, weights=weights, **limits)}
+        return {**count_csv_by(table, column, strata, weights=weights, **limits)}
+    if weights is not None:
+        raise InputError(
+            "weights",
+            expected="a CSV file, whose lines may stand for groups",
+            got=quote(weights),
+            remedy="repeat the rows of the table, one for each record",
+        )
+    values = _column(table, column)
+    if strata is None:
+        return {None: count_values(values, **limits)}
+    return {**count_values_by(values, _column(table, strata), **limits)}
+
+
+def _column(table: Any, name: str) -> Any:
+    """A column of a data frame, of a mapping of columns, or of a CSV or Parquet file."""
+    if isinstance(table, (str, Path)):
+        import pyarrow as pa
+
+        file_ending(table)
+        with open_batches(table, [name]) as (schema, batches, _):
+            schema = pa.schema([schema.field(name)])
+            return pa.Table.from_batches(list(batches), schema).column(0)
+    if isinstance(table, Mapping):
+        names = list(table)
+    else:
+        import narwhals.stable.v1 as nw
+
+        try:
+            frame = nw.from_native(table, eager_only=True)
+        except TypeError:
+            raise DataError(
+                "table",
+                expected="a pandas, polars or pyarrow table in memory, or a path",
+                got=type(table).__name__,
+                remedy="collect it first",
+            ) from None
+        names = frame.columns
+    if name not in names:
+        raise UnknownNameError("column", name, map(str, names))
+    if isinstance(table, Mapping):
+        return table[name]
+    return frame.get_column(name).to_native()
+
+
+def _places(table: Any, name: str, labels: tuple[Any, ...]) -> NDArray[np.int64]:
+    """Positions of the values of a column among the labels."""
+    texts = isinstance(table, (str, Path)) and file_ending(table) == ".csv"
+    values = _column(table, name)
+    if not hasattr(values, "dictionary_encode"):
+        values = list(values)
+    return Encoder(name, labels, Policy(), texts=texts).encode(values)

@@ -1,0 +1,130 @@
+"""What an intruder knows of a record before and after its value was randomised and published.
+
+The intruder knows the prior and the kernel and sees the published value y of a record; they believe
+its true value x with probability P(X = x | Y = y) = p_x K_xy / (pᵀK)_y, and guess the likeliest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..labels import Label
+from ..mechanism import Mechanism
+from ..prior import Prior
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CategoryRisk:
+    """What is believed of the true value of the records of one category.
+
+    Attributes
+    ----------
+    category : their true value
+    records : how many there are
+    before : probability of their true value under the prior
+    unchanged : probability that it is published as it is
+    expected : mean posterior probability of their true value, over what may be published
+    largest : the largest one
+    worst_report : the published value that attains it; ``None`` where there are no such records
+    """
+
+    category: Label
+    records: float
+    before: float
+    unchanged: float
+    expected: float
+    largest: float
+    worst_report: Label | None
+
+
+@dataclass(frozen=True, eq=False)
+class RecordRisk:
+    """What is believed of the true value of each record, given the value published for it.
+
+    Attributes
+    ----------
+    before : ``(R,)`` probability of the true value under the prior of its stratum
+    after : ``(R,)`` posterior probability of the true value
+    guessed : ``(R,)`` whether the likeliest value is the true one
+    """
+
+    before: Array
+    after: Array
+    guessed: NDArray[np.bool_]
+
+    @property
+    def largest(self) -> float:
+        """The largest posterior probability of a true value."""
+        return float(self.after.max())
+
+    @property
+    def riskiest(self) -> int:
+        """The (first) record that has it."""
+        return int(self.after.argmax())
+
+    @property
+    def correct(self) -> int:
+        """How many records are guessed right."""
+        return int(self.guessed.sum())
+
+    def __repr__(self) -> str:
+        place = self.riskiest
+        return (
+            f"RecordRisk of {len(self.after)} records: {self.correct} guessed right, largest "
+            f"posterior {self.largest:.6g} (record {place}, {self.before[place]:.6g} before)"
+        )
+
+
+def share_unchanged(mechanism: Mechanism, prior: Prior) -> float:
+    """Share of records whose value is published as it is, Σ p_x K_xx."""
+    return math.fsum(prior.probabilities * np.diagonal(mechanism.kernel))
+
+
+def correct_guesses(mechanism: Mechanism, prior: Prior) -> float:
+    """Expected share of records that are guessed right, Σ_y max_x p_x K_xy."""
+    return math.fsum(mechanism.joint(prior).max(axis=0))
+
+
+def category_risks(
+    mechanism: Mechanism, prior: Prior, records: Sequence[float]
+) -> tuple[CategoryRisk, ...]:
+    """One row for each category; ``records`` counts its records."""
+    after, kernel = mechanism.posterior(prior), mechanism.kernel
+    rows = []
+    for x, (label, count) in enumerate(zip(prior.labels, records, strict=True)):
+        possible = np.where(kernel[x] > 0, after[x], -1.0)
+        worst = int(possible.argmax())
+        rows.append(
+            CategoryRisk(
+                label,
+                float(count),
+                float(prior.probabilities[x]),
+                float(kernel[x, x]),
+                math.fsum(kernel[x] * after[x]),
+                float(possible[worst]),
+                mechanism.outputs[worst] if count else None,
+            )
+        )
+    return tuple(rows)
+
+
+def record_risks(
+    mechanism: Mechanism,
+    prior: Prior,
+    secrets: NDArray[np.int64],
+    reports: NDArray[np.int64],
+) -> RecordRisk:
+    """For positions of the true and the published values, ``(R,)`` each."""
+    after = mechanism.posterior(prior)
+    return RecordRisk(
+        prior.probabilities[secrets],
+        after[secrets, reports],
+        after.argmax(axis=0)[reports] == secrets,
+    )

@@ -1,0 +1,176 @@
+"""Comparisons, sweeps and audits under requirements: where nothing is possible, kept folders."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from checks import refused
+
+import mechdesign as md
+from mechdesign import require
+from mechdesign.errors import InfeasibleError, RequirementError
+from mechdesign.views.pages import comparison_page
+
+ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+HAMMING = md.utility.Hamming()
+LEVELS = [0.25, 0.75, 1.25, 1.75]
+
+
+# Comparisons
+
+
+def test_points_hold_the_requirement_and_targets_without_any_say_why():
+    found = md.compare(ABC, HAMMING, [md.PML, md.LDP], LEVELS, subject_to=require.diagonal(0.6))
+    assert len(found.points) + len(found.missing) == 8
+    assert {m.target for m in found.missing if m.notion == "LDP"} == {0.25, 0.75}
+    for point in found:
+        assert point.design.requirements == (require.diagonal(0.6),)
+        assert point.design.mechanism.kernel.diagonal().min() >= 0.6
+    assert all("every symbol is reported as itself" in m.reason for m in found.missing)
+    # e^ε/(e^ε + 2) = 0.6 at ε = log 3.
+    ldp = next(m for m in found.missing if m.notion == "LDP")
+    assert ldp.reason.endswith(f"below its level of {math.log(3):.4g}")
+    assert found.verdict[0] == f"Required throughout: {require.diagonal(0.6)}."
+    assert "Required throughout" in comparison_page(found)
+    assert "Required throughout" in found._repr_html_()
+
+
+def test_shares_are_those_of_a_comparison_without_them():
+    plain = md.compare(ABC, HAMMING, [md.PML], [1.25])
+    bound = md.compare(ABC, HAMMING, [md.PML], [1.25], subject_to=require.invariant())
+    (free,), (held,) = plain, bound
+    assert held.value < free.value
+    least, most = 0.5, 1.0
+    assert held.kept == pytest.approx((held.value - least) / (most - least))
+    assert held.loss == pytest.approx(most - held.value)
+    loose = md.compare(ABC, HAMMING, [md.PML], [1.25], subject_to=require.diagonal(0.0001))
+    assert loose.points[0].kept == pytest.approx(free.kept)
+
+
+@pytest.mark.parametrize("match", ["epsilon", "ldp", "pml", "loss"])
+def test_every_way_of_matching_goes_through(match):
+    found = md.compare(
+        ABC, HAMMING, [md.PML, md.LDP], [0.2, 0.6, 2.0], match=match, subject_to=require.invariant()
+    )
+    assert len(found.points) + len(found.missing) == 6
+    assert len(found.points) >= 4
+    for point in found:
+        assert point.design.certificate.kept[0].excess <= 0
+
+
+def test_what_is_impossible_at_every_level_has_no_point():
+    for match in ("epsilon", "pml", "loss"):
+        found = md.compare(
+            ABC, HAMMING, [md.PML], [0.5, 1], match=match, subject_to=require.cost(np.eye(3), -1)
+        )
+        assert not found.points
+        assert all("expected cost is at most -1" in m.reason for m in found.missing)
+
+
+def test_a_folder_keeps_designs_with_and_without_apart(tmp_path):
+    asked = require.diagonal(0.6)
+    first = md.compare(ABC, HAMMING, [md.LDP], LEVELS, resume=tmp_path, subject_to=asked)
+    count = len(list(tmp_path.iterdir()))
+    assert count == len(first.points) == 2
+    again = md.compare(ABC, HAMMING, [md.LDP], LEVELS, resume=tmp_path, subject_to=asked)
+    assert [p.value for p in again] == [p.value for p in first]
+    plain = md.compare(ABC, HAMMING, [md.LDP], LEVELS, resume=tmp_path)
+    assert len(list(tmp_path.iterdir())) == count + 4
+    assert plain.points[-1].value == pytest.approx(first.points[-1].value)
+    assert all(not p.design.requirements for p in plain)
+
+
+def test_processes_find_the_same():
+    asked = [require.diagonal(0.5), require.output("c", 0.1, 0.3)]
+    one, two = (
+        md.compare(ABC, HAMMING, [md.PML, md.LDP], LEVELS, jobs=jobs, subject_to=asked)
+        for jobs in (1, 2)
+    )
+    assert [p.value for p in one] == pytest.approx([p.value for p in two], abs=1e-10)
+    assert [(m.notion, m.target) for m in one.missing] == [
+        (m.notion, m.target) for m in two.missing
+    ]
+    assert one.missing
+
+
+def test_requirements_that_do_not_fit_are_refused_before_anything_is_designed():
+    refused(
+        lambda: md.compare(ABC, HAMMING, [md.PML], [1], subject_to=require.zero("q", "a")),
+        "'q'",
+        error=RequirementError,
+    )
+    refused(lambda: md.compare(ABC, HAMMING, [md.PML], [1], subject_to="invariant"), "md.require")
+
+
+# Sweeps
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_sweep_holds_the_proof_where_nothing_is_possible(jobs):
+    path = [md.LDP(level) for level in LEVELS]
+    found = md.sweep(ABC, HAMMING, path, jobs=jobs, subject_to=require.diagonal(0.6))
+    assert [isinstance(entry, InfeasibleError) for entry in found] == [True, True, False, False]
+    assert all(entry.proof.bound < 0 for entry in found[:2])
+    for notion, design in zip(path[2:], found[2:], strict=True):
+        alone = md.design(ABC, HAMMING, notion, subject_to=require.diagonal(0.6))
+        assert design.value == pytest.approx(alone.value, abs=1e-9)
+
+
+# Audits
+
+
+ENTRIES = [[0.75, 0.25, 0.0], [0.25, 0.5, 0.25], [0.0, 0.5, 0.5]]
+KERNEL = md.Mechanism(ENTRIES, ABC.labels, ABC.labels)
+# By how much this kernel breaks each requirement, by hand.
+EXCESS = {
+    "zero": (require.zero("a", "b"), 0.25),
+    "zero, kept": (require.zero("a", "c"), 0.0),
+    "floor": (require.at_least("b", "b", 0.75), 0.25),
+    "diagonal": (require.diagonal(0.5), 0.0),
+    "cost": (require.cost(1 - np.eye(3), 0.25), 0.5 * 0.25 + 0.3 * 0.5 + 0.2 * 0.5 - 0.25),
+    "symmetric": (require.symmetric(), 0.25 - 1e-12),
+    "share": (require.output("a", 0.0, 0.25), 0.5 * 0.75 + 0.3 * 0.25 - 0.25),
+    "rows": (require.rows(np.eye(3), ">=", 1.5), 1.5 - 1.75),
+}
+
+
+@pytest.mark.parametrize("name", EXCESS)
+def test_an_audit_measures_what_a_kernel_breaks(name):
+    requirement, excess = EXCESS[name]
+    report = md.audit(KERNEL, ABC, requirements=requirement)
+    (check,) = report.kept
+    assert check.excess == pytest.approx(excess, abs=1e-14)
+    assert str(report.verdict) == ("yes" if excess <= 0 else "no")
+    said = "broken by" if excess > 0 else "room of"
+    assert f"{requirement}: {check.verdict}; {said}" in repr(report)
+
+
+def test_a_verdict_is_about_all_that_was_asked():
+    good, bad = require.zero("a", "c"), require.zero("a", "b")
+    assert str(md.audit(KERNEL, ABC, md.PML(5), good).verdict) == "yes"
+    assert str(md.audit(KERNEL, ABC, md.PML(5), [good, bad]).verdict) == "no"
+    assert str(md.audit(KERNEL, ABC, md.PML(0.1), good).verdict) == "no"
+    assert md.audit(KERNEL, ABC).verdict is None
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        require.zero("q", "a"),
+        require.cost(np.eye(4), 1),
+        require.rows(np.eye(2), "<=", 1),
+        require.every_output({"q": 1, "a": -2}),
+        require.zero(pattern=np.eye(4)),
+    ],
+    ids=lambda r: type(r).__name__,
+)
+def test_requirements_of_other_kernels_are_refused(requirement):
+    refused(lambda: md.audit(KERNEL, ABC, requirements=requirement), error=RequirementError)
+
+
+def test_reports_have_their_own_rows_for_them(tmp_path):
+    md.write_report(KERNEL, tmp_path / "p.html", prior=ABC, requirements=require.zero("a", "b"))
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert "broken by 0.25 at P(b | a)" in page
