@@ -60,12 +60,27 @@ def _privacy(case: Case, level: float) -> Any:
     return getattr(md, name)(level)
 
 
+def requirements(case: Case) -> list[Any]:
+    """What a case requires beside privacy."""
+    from mechdesign import require
+
+    found: list[Any] = []
+    if "band" in case.required:
+        found.append(require.zero(farther_than=case.n // 3))
+    if "floors" in case.required:
+        found.append(require.diagonal(at_least=0.2 / case.n))
+    if "cost" in case.required:
+        found.append(require.cost(*case.costs()))
+    return found
+
+
 def _program(case: Case) -> Any:
     from mechdesign.solve.linear_program import compile_program
     from mechdesign.solve.problem import state_problem
 
     prior, utility, notions = stated(case)
-    return compile_program(state_problem(prior, utility, notions[0]).program)
+    problem = state_problem(prior, utility, notions[0], subject_to=requirements(case))
+    return compile_program(problem.program)
 
 
 @driver("ours")
@@ -76,7 +91,7 @@ def ours(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
     start = time.perf_counter()
     prior, utility, notions = stated(case)
     found = (
-        [md.design(prior, utility, notions[0])]
+        [md.design(prior, utility, notions[0], subject_to=requirements(case))]
         if len(notions) == 1
         else md.sweep(prior, utility, notions)
     )
@@ -96,7 +111,7 @@ def _forced(case: Case, solver: str) -> dict[str, Any]:
     _one_level(case)
     start = time.perf_counter()
     prior, utility, notions = stated(case)
-    found = md.design(prior, utility, notions[0], solver=solver)
+    found = md.design(prior, utility, notions[0], solver=solver, subject_to=requirements(case))
     return {
         "seconds": time.perf_counter() - start,
         "value": found.value,
@@ -142,15 +157,19 @@ def clarabel_direct(case: Case, limit: float) -> dict[str, Any]:
     start = time.perf_counter()
     program = _program(case)
     size, equalities = program.cost.size, program.equal.shape[0]
-    rows = program.below.shape[0] + size
+    upper, lower = np.isfinite(program.high), np.isfinite(program.low)
+    limits = [program.limits[upper], -program.limits[lower]]
+    right = [program.high[upper], -program.low[lower]]
+    below = [program.below, *limits, -sparse.eye_array(size)]
+    rows = sum(part.shape[0] for part in below)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.time_limit = limit
     solution = clarabel.DefaultSolver(
         sparse.csc_matrix((size, size)),
         -program.cost,
-        sparse.csc_matrix(sparse.vstack([program.equal, program.below, -sparse.eye_array(size)])),
-        np.concatenate([np.ones(equalities), np.zeros(rows)]),
+        sparse.csc_matrix(sparse.vstack([program.equal, *below])),
+        np.concatenate([np.ones(equalities), program.right, *right, np.zeros(size)]),
         [clarabel.ZeroConeT(equalities), clarabel.NonnegativeConeT(rows)],
         settings,
     ).solve()

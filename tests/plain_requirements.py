@@ -517,3 +517,28 @@ def listed(rng: Generator, total: int, seed: int) -> Iterator[tuple[int, str, st
     notions, wishes = list(MAKERS), list(WISHES)
     for number in range(total):
         yield seed + number, notions[number % len(notions)], wishes[number % len(wishes)]
+
+
+def pushed(case: Case, best: float, off: float) -> Case | None:
+    """The case with a value of at least ``best + off`` asked too; ``None`` where nothing counts."""
+    table = [
+        [float(mass) * gain for gain in row]
+        for mass, row in zip(case.masses, np.asarray(case.gains).tolist(), strict=True)
+    ]
+    entries = {(x, y): Fraction(v) for x, row in enumerate(table) for y, v in enumerate(row) if v}
+    if not entries:
+        return None
+    row = PlainRow(entries, Fraction(best + off), None)
+    made = md.require.rows(table, ">=", best + off, name="value")
+    return replace(case, wishes=(*case.wishes, Wish(made, (row,), "value")))
+
+
+def only(case: Case, parts: list[str]) -> Case:
+    """The case with some of its notions and requirements alone, by their descriptions."""
+    kept = [i for i, notion in enumerate(case.notions) if str(notion) in parts]
+    return replace(
+        case,
+        notions=tuple(case.notions[i] for i in kept),
+        asked=tuple(case.asked[i] for i in kept),
+        wishes=tuple(wish for wish in case.wishes if str(wish.requirement) in parts),
+    )

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CertificateError
+from ..prior import Prior
 from ..privacy.rows import Multipliers
 from ..privacy.sums import Minorants, SumConstraint, SumDuals
 from ..solve.method import Duals
@@ -32,6 +33,8 @@ _UNIT = 2.0**-52
 _NOISE = 1e-9
 # Entries that are evaluated in rationals; beyond, the allowance for rounding stays in the bound.
 _EXACT_ENTRIES = 40_000
+# Columns that are looked at more closely before they are evaluated in rationals.
+_FEW_COLUMNS = 4
 # Entries up to which limits are priced a second time, without the noise in their duals.
 _SECOND_ENTRIES = 10_000
 # A sum or product of floats that underflows is off by less than this.
@@ -72,24 +75,45 @@ def _by_limits(program: LinearProgram, duals: Duals) -> Iterator[tuple[Fraction,
     for prices in tried:
         taken = without_limits(program, prices)
         if taken is not None:
-            bound, source = _upper_bound(taken.program, replace(duals, limits=None))
+            bound, source = _upper_bound(taken.program, replace(duals, limits=None), taken.rest)
             yield bound + taken.constant, source, prices
 
 
-def _upper_bound(program: LinearProgram, duals: Duals) -> tuple[Fraction, str]:
-    found = [(trivial_bound(program), "best output of every symbol")]
+def _upper_bound(
+    program: LinearProgram, duals: Duals, rest: TakenOff | None = None
+) -> tuple[Fraction, str]:
+    trivial = trivial_bound(program)
+    if rest is not None:
+        trivial = multiplier_bound(program, program.cone.no_duals(program.shape[1]), rest)
+    found = [(trivial, "best output of every symbol")]
     if duals.multipliers is not None:
-        found.append((multiplier_bound(program, duals.multipliers), "multipliers"))
+        found.append((multiplier_bound(program, duals.multipliers, rest), "multipliers"))
     sides = sides_outside(program.cone)
     if duals.prices is not None and sides is not None and np.isfinite(duals.prices).all():
         found.append((price_bound(program, duals.prices, sides), "prices"))
         clamped = clamped_prices(program, duals.prices)
         if not np.array_equal(clamped, duals.prices):
             found.append((price_bound(program, clamped, sides), "prices"))
-    priced = priced_sums(program, duals)
+    priced = priced_sums(program, duals, rest)
     if priced is not None:
         found.append((priced.bound, "multipliers"))
     return min(found)
+
+
+@dataclass(frozen=True, eq=False)
+class TakenOff:
+    """What limits take off the objective, where it is not in the gains.
+
+    Attributes
+    ----------
+    columns : Σ_j η_j a_j,xy, ``(n, M)``
+    size : sum of the absolute terms in ``columns``, for allowances on rounding
+    terms : how many there are at an entry, at most
+    """
+
+    columns: Array
+    size: Array
+    terms: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +124,12 @@ class Priced:
     ----------
     program : without limits, with what they price taken off the gains
     constant : Σ η b of the ends priced, with room for the rounding of the gains
+    rest : what they price where symbols without mass have no gains that it could be taken off
     """
 
     program: LinearProgram
     constant: Fraction
+    rest: TakenOff | None = None
 
 
 def without_limits(program: LinearProgram, duals: Array) -> Priced | None:
@@ -133,8 +159,10 @@ def without_limits(program: LinearProgram, duals: Array) -> Priced | None:
         for values in (terms, np.abs(terms), None)
     )
     if not p.all():
-        # Symbols without mass have no gains that floats could take a price off.
-        return _with_free_symbols(program, total, size, counts, constant)
+        if not np.isfinite(size).all():
+            return None
+        rest = TakenOff(total, size, int(counts.max()) + 6)
+        return Priced(replace(program, limits=()), constant, rest)
     with np.errstate(over="ignore", invalid="ignore"):
         gains = program.gains - total / p[:, None]
         # Rounding of each term, of their sum, of the quotient and of the difference.
@@ -143,30 +171,6 @@ def without_limits(program: LinearProgram, duals: Array) -> Priced | None:
         return None
     off = np.where(counts > 0, off, 0.0)
     lost = Fraction(float(off.max(axis=1).sum())) * (1 + Fraction(_UNIT) * (n + 4))
-    return Priced(replace(program, gains=gains, limits=()), constant + lost)
-
-
-def _with_free_symbols(
-    program: LinearProgram, total: Array, size: Array, counts: Array, constant: Fraction
-) -> Priced | None:
-    """:func:`without_limits` where some symbols have no mass: prices at those are left in a sum of
-    their own, the largest at any output, as such a row is bound to nothing else here.
-    """
-    p = program.prior.probabilities
-    free = p == 0
-    allowed = program.allowed(np.zeros(program.shape))
-    gained = (allowed - total)[free].max(axis=1)
-    if not np.isfinite(gained).all():
-        return None
-    room = _UNIT * float(((counts + 6) * size)[free].max(axis=1).sum()) * (1 + _UNIT * len(p))
-    constant += sum(map(Fraction, gained.tolist())) + Fraction(room)
-    masses = np.where(free, 1.0, p)[:, None]
-    gains = program.gains - np.where(free[:, None], 0.0, total / masses)
-    off = _UNIT * (counts + 6) * (size + masses * np.abs(program.gains)) + _SMALLEST
-    off = np.where((counts > 0) & ~free[:, None], off, 0.0)
-    if not (np.isfinite(gains).all() and np.isfinite(off).all()):
-        return None
-    lost = Fraction(float(off.max(axis=1).sum())) * (1 + Fraction(_UNIT) * (len(p) + 4))
     return Priced(replace(program, gains=gains, limits=()), constant + lost)
 
 
@@ -188,23 +192,30 @@ def trivial_bound(program: LinearProgram) -> Fraction:
     return mean_of(program.prior, best) if np.isfinite(best).all() else -BEYOND
 
 
-def multiplier_bound(program: LinearProgram, multipliers: tuple[Multipliers, ...]) -> Fraction:
+def multiplier_bound(
+    program: LinearProgram, multipliers: tuple[Multipliers, ...], rest: TakenOff | None = None
+) -> Fraction:
     """Σ_x max_y (c_xy − w_xy), the Lagrangian with every row of the cone priced.
 
     The columns w_y satisfy ⟨w_y, k⟩ ≤ 0 on the cone, as the dual variables are projected to
     feasibility. What is left of the program is Σ_y K_xy = 1, K ≥ 0, whose optimum is the maximum of
     each row.
     """
-    return rows_bound(program, *multiplier_columns(program, multipliers))
+    return rows_bound(program, *multiplier_columns(program, multipliers, rest))
 
 
 def multiplier_columns(
-    program: LinearProgram, multipliers: tuple[Multipliers, ...]
+    program: LinearProgram, multipliers: tuple[Multipliers, ...], rest: TakenOff | None = None
 ) -> tuple[Array, Array, int]:
-    """The columns w that multipliers take off the objective, their size, and how many terms."""
+    """The columns w that multipliers take off the objective, their size, and how many terms; with
+    what limits take off beside.
+    """
     columns, size = program.cone.combination(multipliers, program.shape[1])
     size = size + program.prior.probabilities[:, None] * above_least(program)[1]
-    return columns, size, program.cone.terms + len(program.prior) + 8
+    terms = program.cone.terms + len(program.prior) + 8
+    if rest is None:
+        return columns, size, terms
+    return columns + rest.columns, size + rest.size, terms + rest.terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +234,9 @@ class PricedSums:
     duals: tuple[SumDuals, ...]
 
 
-def priced_sums(program: LinearProgram, duals: Duals) -> PricedSums | None:
+def priced_sums(
+    program: LinearProgram, duals: Duals, rest: TakenOff | None = None
+) -> PricedSums | None:
     """The best bound that the dual variables of sums give; ``None`` without any.
 
     For τ ≥ 0 and minorants w_y of φ every feasible kernel has a value of at most
@@ -234,7 +247,7 @@ def priced_sums(program: LinearProgram, duals: Duals) -> PricedSums | None:
     # A solver's noise on multipliers that should be zero costs a factor e^ε: without it, too.
     floors = (0.0, _NOISE * program.gain_range, math.inf)
     tried = [tuple(_above(numbers, floor) for numbers in duals.sums) for floor in floors]
-    found = [_priced(program, duals.multipliers, numbers) for numbers in tried]
+    found = [_priced(program, duals.multipliers, numbers, rest) for numbers in tried]
     return min(found, key=lambda priced: priced.bound)
 
 
@@ -247,9 +260,10 @@ def _priced(
     program: LinearProgram,
     multipliers: tuple[Multipliers, ...] | None,
     numbers: tuple[SumDuals, ...],
+    rest: TakenOff | None,
 ) -> PricedSums:
     parts = multipliers if multipliers is not None else program.cone.no_duals(program.shape[1])
-    total, size, terms = multiplier_columns(program, parts)
+    total, size, terms = multiplier_columns(program, parts, rest)
     columns, limits = np.zeros(program.shape), []
     for constraint, given in zip(program.sums, numbers, strict=True):
         found = _minorants(constraint, given, program)
@@ -332,6 +346,8 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
     if len(best) * len(p) > _EXACT_ENTRIES or not np.isfinite(found).all():
         top = Fraction(float(found.max())) + Fraction(margin)
         return base + top / Fraction(2) ** power
+    if len(best) > _FEW_COLUMNS:
+        best = best[_largest_supports(program.prior, high[:, best], low[:, best], power, sides)]
     limits = sides.lower, sides.upper, sides.ratio
     return base + max(
         column_supremum(program.prior, high[:, y], low[:, y], *limits) for y in best.tolist()
@@ -345,8 +361,23 @@ def excluded(values: Array, forbidden: NDArray[np.bool_] | None) -> Array:
     """
     if forbidden is None:
         return values
-    least = values.min() - _EXCLUDED * (np.ptp(values) + abs(values).max())
+    size = float(abs(values).max())
+    least = float(values.min()) - _EXCLUDED * (float(values.max()) - float(values.min()) + size)
     return np.where(forbidden, least, values)
+
+
+def _largest_supports(
+    prior: Prior, high: Array, low: Array, power: int, sides: TwoSided
+) -> NDArray[np.intp]:
+    """Which columns high + low can be the maximum, by the longest floats that the machine has."""
+    long = np.longdouble
+    masses = [prior.mass(x) for x in range(len(prior))]
+    p = np.array([float(mass) for mass in masses]).astype(long)
+    p += np.array([float(m - Fraction(float(m))) for m in masses])
+    v = np.ldexp(high.astype(long) + low, power)
+    found = supports(p[:, None] * v, p, sides)
+    margin = 4 * float(np.finfo(long).eps) * (len(p) + 8)
+    return np.flatnonzero(~(found < found.max() - 2 * margin))
 
 
 def supports(w: Array, p: Array, sides: TwoSided) -> Array:

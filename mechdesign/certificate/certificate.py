@@ -457,7 +457,7 @@ def _canonical(value: Any) -> str:
         return f"{value.dtype.str}{value.shape}{np.ascontiguousarray(value).tobytes().hex()}"
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, tuple) and all(type(part) is float for part in value):
+    if isinstance(value, tuple) and set(map(type, value)) == {float}:
         return "(" + ",".join(map(repr, value)) + ")"
     if isinstance(value, (tuple, list)):
         return "(" + ",".join(_canonical(part) for part in value) + ")"

@@ -21,6 +21,7 @@ from ..exact import DENOMINATOR_BITS, Verdict
 from ..mechanism import Mechanism
 from ..solve.backends.clarabel import solve_cones
 from ..solve.backends.highs import solve_rows
+from ..solve.backends.refined import is_small, solve_refined
 from ..solve.linear_program import SparseProgram, compile_program
 from ..solve.program import LinearProgram
 from .repair import Repair, clean_kernel, corrections, to_weights, without_forbidden
@@ -29,11 +30,15 @@ Array = NDArray[np.float64]
 
 # Shares of the inner kernel: the first, by how much the next is larger, how often the one that
 # passes is narrowed.
-_LEAST_SHARE, _GROWTH, _NARROWINGS = 2.0**-50, 16.0, 3
+_LEAST_SHARE, _GROWTH, _NARROWINGS = 2.0**-50, 64.0, 3
+# A share that costs next to nothing is not narrowed.
+_CHEAP = 1e-9
 # Least changes onto equations are repeated, as floats lose digits in each.
 _PASSES = 4
 # Kernels are moved inside of limits by this share of their coefficients, for rounding.
 _MARGIN = 2.0**-51
+# Limits whose ends are closer are equations.
+_NARROW = 1e-8
 # The inner kernel: room that is enough, as a share of what an even kernel has, and searches for it.
 _ENOUGH, _SEARCHES = 0.25, 4
 # Room below this is a solver's noise.
@@ -73,10 +78,13 @@ def repair_required(
                 continue
             low, high = share / _GROWTH**2, min(share / _GROWTH, 1.0)
             for _ in range(_NARROWINGS):
+                if high <= _CHEAP:
+                    break
                 middle = float(np.sqrt(low * high))
                 tried = _mixed(program, kept, other, middle)
                 low, high, found = (middle, high, found) if tried is None else (low, middle, tried)
-            return found, Repair((), high, rounds + _NARROWINGS)
+                rounds += 1
+            return found, Repair((), high, rounds)
     raise CertificateError(
         f"no weights over 2**53 were found that satisfy all that is asked of {program}: it leaves "
         "too little room for rounding; allow a larger tolerance or a slightly larger level"
@@ -150,13 +158,17 @@ def moved(program: LinearProgram, kernel: Array) -> Array:
     n, m = program.shape
     rows, low, high, size = program.limit_rows
     margin = np.minimum(_MARGIN * size, (high - low) / 4)
+    narrow = high - low <= _NARROW
+    middle = (low[narrow] + high[narrow]) / 2
     found = kernel.ravel()
     for _ in range(_PASSES):
         values = rows @ found
         target = np.clip(values, low + margin, high - margin)
-        active = np.flatnonzero((values != target) | (high - low <= 1e-8))
+        active = np.flatnonzero((values != target) | narrow)
         if not (values != target).any():
             break
+        # All to the middle: equations may depend on each other, their ends do not agree.
+        target[narrow] = middle
         missing = 1 - found.reshape(n, m).sum(axis=1)
         step = _least_change(rows[active], found, missing, (target - values)[active])
         tried = found + step
@@ -282,8 +294,15 @@ def _with_room(compiled: SparseProgram, wanted: NDArray[np.bool_] | None) -> tup
 
 
 def solved(compiled: SparseProgram) -> tuple[Any, ...]:
-    """What :meth:`SparseProgram.invert` takes, by HiGHS, or by Clarabel where there are cones."""
+    """What :meth:`SparseProgram.invert` takes, by HiGHS, refined where the program is small, or by
+    Clarabel where there are cones.
+    """
     if compiled.cones:
         return solve_cones(compiled, _CONE_TOLERANCE)[0]
+    if is_small(compiled.program):
+        try:
+            return solve_refined(compiled)[0]
+        except SolverError:
+            pass  # up to the tolerance of the solver there may be a point all the same
     order = ("simplex", "ipm") if compiled.cost.size <= 20_000 else ("ipm", "simplex")
     return solve_rows(compiled, order)[0]

@@ -33,9 +33,11 @@ from .feasible import repair_required, solved
 Part = PrivacyNotion | Requirement
 
 # Slack below this proves nothing.
-_NOISE = 1e-9
+_NOISE = 1e-15
 # Smallest levels are narrowed to this share of themselves, in fewer steps where kernels are large.
-_NARROW, _STEPS, _FEW_STEPS, _LARGE = 1e-7, 60, 10, 4000
+_NARROW, _STEPS, _FEW_STEPS, _LARGE = 1e-8, 60, 10, 4000
+# How often a level that is just above is tried, farther off by this factor each time.
+_TRIES, _FARTHER = 16, 3
 # Parts that are tried one by one for being superfluous.
 _MOST_PARTS = 60
 
@@ -282,11 +284,12 @@ def _smallest_level(problem: Problem, notion: PrivacyNotion) -> float | None:
             high = middle
         else:
             low = middle
-    for _ in range(8):
+    step = max(high - low, _NARROW * high)
+    for _ in range(_TRIES):
         asked = at(high)
         if asked is not None and _is_possible(asked):
             return high
-        high += 4 * max(high - low, _NARROW * high)
+        high, step = high + step, _FARTHER * step
     return None
 
 

@@ -28,7 +28,7 @@ _PATIENCE = 4
 _TOO_MUCH = 0.5
 # Share of a constant kernel that is tried first, and how often the one that passes is halved.
 _LEAST_SHARE, _HALVINGS = 2.0**-50, 8
-# Mass of outputs that are left out where they could not be repaired.
+# Probability, given any symbol, of outputs that are left out where they could not be repaired.
 _NEGLIGIBLE = 1e-7
 
 
@@ -270,12 +270,12 @@ def _are_kept(program: Program, weights: NDArray[np.int64]) -> bool:
 def without_forbidden(program: LinearProgram, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
     """A kernel without the traces that a solver left at forbidden entries.
 
-    Nor at outputs of negligible mass that have such entries, as nothing can be added to them.
+    Nor at outputs that next to never occur and have such entries, as nothing can be added to them.
     """
     if program.forbidden is None:
         return kernel
     kernel = np.where(program.forbidden, 0.0, kernel)
-    traces = program.prior.probabilities @ kernel < _NEGLIGIBLE
+    traces = kernel.max(axis=0) < _NEGLIGIBLE
     kernel[:, traces & program.forbidden.any(axis=0)] = 0.0
     return kernel
 

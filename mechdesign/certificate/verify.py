@@ -49,17 +49,17 @@ def _need(holds: Any, message: str) -> None:
 class Report:
     """The claims of one file, each with its state and a detail."""
 
-    facts: list[dict[str, str]] = field(default_factory=list)
+    claims: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, claim: str, holds: bool | None, detail: str = "") -> None:
         """A claim that holds, does not, or (``None``) is not decided here."""
         state = {True: PROVED, False: REFUTED, None: OPEN}[holds]
-        self.facts.append({"claim": claim, "state": state, "detail": detail})
+        self.claims.append({"claim": claim, "state": state, "detail": detail})
 
     @property
     def state(self) -> str:
         """The worst state of any claim."""
-        return _worst(fact["state"] for fact in self.facts)
+        return _worst(fact["state"] for fact in self.claims)
 
 
 def _worst(states: Iterable[Any]) -> str:
@@ -642,8 +642,7 @@ def _robust(level: float, kind: str, *content: Any) -> _Part:
     if len(n) == 1:
         return _Part(over, _points([0]), level)
     if len(n) == 2:  # an interval, whose ends are listed
-        ends = min(high[0], 1 - low[1]), max(low[0], 1 - high[1])
-        return _Part(over, _mixtures([[v, 1 - v] for v in ends]), level)
+        return _Part(over, _mixtures([[v, 1 - v] for v in (high[0], 1 - high[1])]), level)
     return _Part(over, found, level)
 
 
@@ -774,8 +773,8 @@ class _Objective:
     @property
     def width(self) -> Fraction:
         """The range of the gains at symbols of positive mass."""
-        seen = [self.gains[x] for x in self.prior.support]
-        return max(map(max, seen)) - min(map(min, seen))
+        counted = [self.gains[x] for x in self.prior.support]
+        return max(map(max, counted)) - min(map(min, counted))
 
     def value(self, rows: list[list[int]], bits: int) -> Fraction:
         pairs = zip(self.rows, rows, strict=True)
@@ -1060,7 +1059,7 @@ def _check_claims(
     fits = gap == share(bound) if is_exact else gap <= share(bound + size)
     is_known = _every([fits, proved, gap >= share(own) or None])
     report.add("gap", is_known, "of the range of gains")
-    # Which constant output is the best was seen in floats.
+    # Which constant output is the best was counted in floats.
     constants = [Fraction(sum(column), plain.unit) for column in zip(*plain.rows, strict=True)]
     largest = max(abs(u) for row in plain.gains for u in row)
     room = width / 10**9 + largest * len(gains) / (1 << 48) + Fraction(1, 1 << 1060)
@@ -1180,13 +1179,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 report = check(file.read(LARGEST_FILE + 1))
         except (OSError, ValueError, UnreadableError) as wrong:
             report = Report([{"claim": "file", "state": UNREADABLE, "detail": str(wrong)}])
-        results.append({"file": name, "state": report.state, "facts": report.facts})
+        results.append({"file": name, "state": report.state, "claims": report.claims})
     if "--json" in given:
         print(json.dumps(results, indent=1))
     else:
         for found in results:
             print(ascii(f"{found['file']}: {found['state']}")[1:-1])
-            for fact in found["facts"]:
+            for fact in found["claims"]:
                 line = f"  {fact['state']:16} {fact['claim']}  {fact['detail']}"
                 print(ascii(line.rstrip())[1:-1])
     return CODES[_worst(str(found["state"]) for found in results)]

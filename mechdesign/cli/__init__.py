@@ -45,6 +45,7 @@ from .plot import plot
 from .pram import pram
 from .report import report
 from .show import show
+from .smallest import smallest
 from .theorems import theorems
 from .verify import verify
 
@@ -87,6 +88,7 @@ def _root(
 
 for command in (
     design,
+    smallest,
     audit,
     certify,
     compare,

@@ -203,10 +203,10 @@ def read_required(
     """What must hold beside privacy, with labels of the outputs that the utilities have."""
     if not texts:
         return []
-    from ..utility import LinearUtility
+    from ..utility import OutputUtility
     from .requirements import read_requirements
 
-    labels = [g.labels_for(prior, outputs) for g in goals if isinstance(g, LinearUtility)]
+    labels = [g.labels_for(prior, outputs) for g in goals if isinstance(g, OutputUtility)]
     return read_requirements(texts, prior, list(dict.fromkeys(v for some in labels for v in some)))
 
 

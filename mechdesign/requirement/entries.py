@@ -221,10 +221,11 @@ def _farther(ours: Sequence[float], theirs: Sequence[float], limit: float) -> Pl
         return np.nonzero(np.array(apart))
     first, second = np.array(ours, dtype=float), np.array(theirs, dtype=float)
     distance = np.abs(first[:, None] - second)
-    # Rounding keeps the order, so that only distances rounded to the limit can lie on either side.
     far = distance > limit
-    for x, y in np.argwhere(distance == limit).tolist():
-        far[x, y] = abs(Fraction(first[x]) - Fraction(second[y])) > Fraction(limit)
+    if not all(isinstance(v, int) for v in every):
+        # Rounding keeps the order: only distances rounded to the limit can lie on either side.
+        for x, y in np.argwhere(distance == limit).tolist():
+            far[x, y] = abs(Fraction(first[x]) - Fraction(second[y])) > Fraction(limit)
     return np.nonzero(far)
 
 

@@ -18,7 +18,7 @@ from ..labels import Label, check_labels
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
 from ..utility.base import Utility
-from ..utility.linear import LinearUtility
+from ..utility.linear import OutputUtility
 from ._design import GIVEN_METHOD, Design, run_solver
 from .columns import column_duals
 from .method import Candidate, Duals
@@ -95,7 +95,7 @@ def certify(
     """
     as_prior(prior)
     rows, labels = _read(kernel, prior)
-    if outputs is not None and not isinstance(utility, LinearUtility):
+    if outputs is not None and not isinstance(utility, OutputUtility):
         labels = check_labels(outputs, rows.shape[1], "outputs", UtilityError)
     problem = _problem(rows, labels, prior, utility, privacy, outputs, time_limit)
     kept = rows[problem.kept]
@@ -109,7 +109,15 @@ def certify(
     if own is not None:
         c, mechanism = certificate, own
         certificate = examine(problem, own, c.duals, c.repair, c.repair_loss, c.solver)
-    return Design(mechanism, prior, utility, problem.notions, GIVEN_METHOD, certificate)
+    return Design(
+        mechanism,
+        prior,
+        utility,
+        problem.notions,
+        GIVEN_METHOD,
+        certificate,
+        requirements=problem.requirements,
+    )
 
 
 # The kernel
@@ -215,11 +223,11 @@ def _problem(
     time_limit: float | None,
 ) -> Problem:
     """The problem that the kernel is an answer to, with as many outputs."""
-    is_linear = isinstance(utility, LinearUtility)
-    asked = (outputs if outputs is not None else own) if is_linear else None
+    has_names = isinstance(utility, OutputUtility)
+    asked = (outputs if outputs is not None else own) if has_names else None
     problem = state_problem(prior, utility, privacy, asked, time_limit)
     count = len(problem.outputs)
-    if is_linear and rows.shape[1] != count:
+    if has_names and rows.shape[1] != count:
         raise KernelError(
             "kernel",
             expected=f"{count} columns, one per output {quote(list(problem.outputs))}",

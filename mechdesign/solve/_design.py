@@ -313,7 +313,7 @@ def run_solver(
 
 
 def _refined(problem: Problem, found: Design) -> Design:
-    """A worst case with the others raised too, where that was asked."""
+    """A worst case with the other utilities maximised in turn, where that was asked."""
     program, utility = problem.program, problem.utility
     if not (isinstance(utility, WorstCase) and utility.refine):
         return found

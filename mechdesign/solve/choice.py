@@ -10,6 +10,7 @@ from ..errors import InputError, NoMethodError, SolverError, UnknownNameError, q
 from .backends.clarabel import Clarabel, EpigraphClarabel
 from .backends.cvxpy import Cvxpy, installed_solvers
 from .backends.highs import SIMPLEX_ENTRIES, EpigraphHighs, HighsInteriorPoint, HighsSimplex
+from .backends.refined import HighsRefined
 from .closed_form import CLOSED_FORMS, SIMPLICES
 from .column_generation.method import ColumnGeneration
 from .column_generation.vertices import Vertices
@@ -19,7 +20,7 @@ from .method import Handles, Method
 from .problem import Problem
 from .program import LinearProgram, Program
 
-SIMPLEX, INTERIOR = HighsSimplex(), HighsInteriorPoint()
+SIMPLEX, INTERIOR, REFINED = HighsSimplex(), HighsInteriorPoint(), HighsRefined()
 STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()
 COLUMNS, WINDOW, VERTICES = ColumnGeneration(), Window(), Vertices()
 #: Different masses above which the window mechanism is preferred to a search.
@@ -64,6 +65,8 @@ def ordered_methods(program: Program) -> tuple[Method, ...]:
         return (*SIMPLICES, WINDOW, COLUMNS, VERTICES) if many else SUBLINEAR_METHODS
     n, m = program.shape
     sums = EPIGRAPHS if program.sums else ()
+    if program.is_restricted:
+        sums = (*sums, REFINED)
     if n * m <= SIMPLEX_ENTRIES:
         return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, *sums)
     return (*CLOSED_FORMS, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, SIMPLEX, *sums)
@@ -156,5 +159,6 @@ def named_method(name: str) -> Method | None:
 
 def own_methods() -> dict[str, Method]:
     """Every method that is no solver of cvxpy, by name."""
-    linear = (*CLOSED_FORMS, STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *EPIGRAPHS)
+    general = (STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *EPIGRAPHS, REFINED)
+    linear = (*CLOSED_FORMS, *general)
     return {m.name: m for m in (*linear, *SUBLINEAR_METHODS)}

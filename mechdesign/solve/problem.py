@@ -19,6 +19,7 @@ from ..exact import DENOMINATOR_BITS
 from ..labels import Label, name_outputs
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
+from ..privacy.constraint import Bound
 from ..privacy.notion import PrivacyNotion, as_notions
 from ..privacy.rows import ConeRows, cone_rows
 from ..privacy.sums import SumConstraint
@@ -209,6 +210,7 @@ def state_problem(
     whole = not prior.has_full_support and (
         any(n.covers_zero_mass for n in notions)
         or any((~np.isin(limit.symbols, prior.support)).any() for _, limit in asked)
+        or any(_names_more(bound, prior) for r in requirements for bound in r.bounds(prior))
     )
     inner = prior if whole else prior.restricted()
     if whole and isinstance(utility, SublinearUtility):
@@ -272,6 +274,13 @@ def state_problem(
         tuple(asker for asker, _ in limits),
         zeros,
     )
+
+
+def _names_more(bound: Bound, prior: Prior) -> bool:
+    """Whether a bound is about symbols of zero mass too."""
+    known = set(prior.support.tolist())
+    distributions = (*bound.over.distributions, *bound.under.distributions)
+    return any(not known.issuperset(found.support) for found in distributions)
 
 
 def _forbidden(limits: list[Limit], cone: Cone, outputs: int) -> NDArray[np.bool_] | None:

@@ -21,7 +21,7 @@ _POSITIVE, _SLACK = 1e-6, 1e-9
 
 
 def refined_candidate(program: LeastProgram, method: Method, first: Candidate) -> Candidate:
-    """A candidate whose further functions are raised too, with the dual variables of the first.
+    """A candidate whose further functions are maximised in turn, with the duals of the first.
 
     Raises :class:`SolverError` where a later stage is not solved.
     """

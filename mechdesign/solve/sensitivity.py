@@ -471,13 +471,15 @@ def _dual_solution(design: Design, program: LinearProgram, used: NDArray[np.intp
     limits = limit_prices(program, duals)
     taken = without_limits(program, limits)
     assert taken is not None
-    program = taken.program
+    program, objective = taken.program, taken.program.objective
+    if taken.rest is not None:
+        objective = objective - taken.rest.columns
     if certificate.bound_source == "prices":
         assert duals.prices is not None
         return _recovered(program, duals.prices, used, limits)
     if certificate.bound_source == "multipliers":
-        priced = priced_sums(program, duals)
-        left = program.objective
+        priced = priced_sums(program, duals, taken.rest)
+        left = objective
         if priced is not None:
             left = left - priced.columns
         multipliers = duals.multipliers
@@ -502,10 +504,8 @@ def _dual_solution(design: Design, program: LinearProgram, used: NDArray[np.intp
         )
     # Nothing is lost to privacy, so nothing is gained by relaxing it.
     none = program.cone.no_duals(program.shape[1])
-    prices = program.allowed(program.objective).max(axis=1)
-    return _DualSolution(
-        _feasible(program, none), prices, program.objective - prices[:, None], limits
-    )
+    prices = program.allowed(objective).max(axis=1)
+    return _DualSolution(_feasible(program, none), prices, objective - prices[:, None], limits)
 
 
 def _feasible(

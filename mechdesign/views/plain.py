@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..release._pram import Pram, Stratum
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
+    from ..solve._smallest import SmallestLevel
     from ..solve.choice import Choice
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
     from ..theory._composition import Composition
@@ -91,6 +92,23 @@ def choice_json(choice: Choice) -> dict[str, Any]:
         "source": choice.method.source,
         "refused": choice.refusals,
         "also": choice.also,
+    }
+
+
+def smallest_json(found: SmallestLevel) -> dict[str, Any]:
+    """The smallest level that reaches a value, the one below that does not, and the design."""
+    proof = found.infeasible_below
+    return {
+        "notion": found.family,
+        "utility": found.design.utility.spec,
+        "at_least": found.at_least,
+        "level": found.level,
+        "value": found.design.value,
+        "below": found.below,
+        "bound_below": found.bound_below,
+        "infeasible_below": None if proof is None else proof.reason,
+        "steps": found.steps,
+        "design": to_json(found.design),
     }
 
 

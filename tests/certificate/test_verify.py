@@ -42,7 +42,7 @@ SUBCONVEX = {"value", "bound", "gap", "optimal"}
 
 
 def not_proved(report):
-    return {fact["claim"].partition(":")[0] for fact in report.facts if fact["state"] != "proved"}
+    return {fact["claim"].partition(":")[0] for fact in report.claims if fact["state"] != "proved"}
 
 
 def may_be_open(content):
@@ -119,7 +119,7 @@ def test_files_of_version_0_1_are_proved_or_named():
 def test_a_notion_of_ones_own_is_named():
     data = in_bytes(designed(*LINEAR["pml"])).replace(b'"name": "PML"', b'"name": "Mine"')
     report = verify.check(in_bytes(changed(json.loads(data), ("version",), "0")))
-    states = {fact["claim"]: fact["state"] for fact in report.facts}
+    states = {fact["claim"]: fact["state"] for fact in report.claims}
     assert states["privacy: Mine(0.4)"] == "not proved here"
     assert states["verdicts"] == "not proved here"
 

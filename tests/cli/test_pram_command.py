@@ -136,7 +136,7 @@ def test_a_pooled_matrix_and_a_given_prior(run):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (["--column", "x"], "at least one notion"),
         (["--column", "y", "-p", "pml:1"], "column of people.csv"),
@@ -156,14 +156,14 @@ def test_a_pooled_matrix_and_a_given_prior(run):
         ),
     ],
 )
-def test_mistakes_get_one_line(run, arguments, words):
+def test_mistakes_get_one_line(run, arguments, message):
     with open("small.csv", "w") as file:
         file.write("input,a,b\na,1,0\nb,0,1\n")
     code, out, err = run("people.csv", *arguments)
     assert (code, out) == (2, "")
     assert err.startswith("error: ")
     assert err.count("\n") == 1
-    assert words in err
+    assert message in err
 
 
 def test_what_cannot_hold_together_is_said_with_the_stratum(run):

@@ -22,6 +22,8 @@ from mechdesign.exact import (
     float_at_least,
     fraction,
     log_upper,
+    scaled,
+    sums_of_products,
 )
 
 HIGH = Context(prec=80, Emin=-999999, Emax=999999)
@@ -277,3 +279,27 @@ def test_dot_of_many_large_terms_does_not_overflow():
     weights = [2**200 - 1] * n
     assert dot(weights, matrix) == [n * (2**200 - 1) * 2**53] * 2
     assert dot([], np.zeros((0, 2), dtype=np.int64)) == [0, 0]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2**53), finite_floats, st.integers(0, 3)), min_size=0, max_size=20
+    )
+)
+def test_sums_of_products_are_exact(terms):
+    terms = sorted(terms, key=lambda term: term[2])
+    weights = np.array([w for w, _, _ in terms], dtype=np.int64)
+    values = np.array([v for _, v, _ in terms], dtype=float)
+    groups = np.array([g for _, _, g in terms], dtype=np.intp)
+    totals, unit = sums_of_products(weights, values, groups, 4)
+    for group, total in enumerate(totals):
+        expected = sum((w * Fraction(v) for w, v, g in terms if g == group), Fraction(0))
+        assert scaled(total, unit) == expected
+
+
+def test_many_large_terms_do_not_overflow():
+    count = 100_000
+    weights = np.full(count, 2**53)
+    values = np.full(count, float(2**53 - 1))
+    (total,), unit = sums_of_products(weights, values, np.zeros(count, dtype=np.intp), 1)
+    assert scaled(total, unit) == count * 2**53 * (2**53 - 1)

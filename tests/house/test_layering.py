@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -139,8 +140,26 @@ def test_the_package_imports_nothing_of_itself_when_it_is_imported():
 
 @pytest.mark.parametrize("name", FILES)
 def test_no_file_is_over_900_lines(name):
-    """A file is as long as its one subject; from here on it may well hold a second one."""
-    assert len(FILES[name].read_text(encoding="utf-8").splitlines()) <= 900
+    """A file is as long as its one subject; from here on it may well hold a second one.
+
+    The checker of files imports nothing of ours, so that it is read and carried as one file.
+    """
+    most = 1200 if name == "certificate.verify" else 900
+    assert len(FILES[name].read_text(encoding="utf-8").splitlines()) <= most
+
+
+def test_the_checker_of_files_imports_nothing_of_the_package():
+    assert not IMPORTS["certificate.verify"]
+    imported = {
+        name.partition(".")[0]
+        for node in ast.walk(TREES["certificate.verify"])
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in (
+            [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+        )
+    }
+    assert "json" in imported
+    assert imported <= sys.stdlib_module_names
 
 
 # The public face

@@ -77,6 +77,7 @@ ALLOWED = [
     ("privacy/robust.py", "draws", "public parameter: a number of draws from the prior"),
     ("papers/pointwise_maximal_cost.py", "draws", "independent draws of a sample"),
     ("theory/adversaries.py", "seen", "public parameter of every leakage of an observation"),
+    ("certificate/verify.py", "neighbours", "the parameter of DP in a file, and a relation"),
     ("errors.py", "raised", "of errors, as Python says it"),
 ]
 

@@ -77,10 +77,10 @@ def test_an_intruder_guesses_as_often_as_is_said_and_is_never_surer_than_the_lev
         guessed += risk.correct
         assert (np.log(risk.after / risk.before) <= LEVEL.epsilon * (1 + 1e-12)).all()
         assert risk.largest <= found.largest + 1e-12
-    mean, spread = guessed / rounds, math.sqrt(len(people) / 4 / rounds)
-    assert abs(mean - found.correct_after) < 5 * spread
+    mean, deviation = guessed / rounds, math.sqrt(len(people) / 4 / rounds)
+    assert abs(mean - found.correct_after) < 5 * deviation
     # A control: without any randomisation all would be guessed.
-    assert abs(len(people) - found.correct_after) > 20 * spread
+    assert abs(len(people) - found.correct_after) > 20 * deviation
 
 
 def test_the_risk_of_each_record_is_that_of_bayes_rule_by_loops(people):
@@ -144,13 +144,13 @@ def test_zeros_and_diagonals_hold_in_the_kernels_and_in_what_is_published(people
     wishes = [require.zero("c", "a"), require.diagonal(at_least={"b": 0.1})]
     found = found_for(people, strata="sex", subject_to=wishes)
     key = md.release_key()
-    seen = set()
+    published = set()
     for number in range(5):
         fresh = people.assign(id=[f"{number}-{i}" for i in people["id"]])
         out = md.privatize(fresh, "x", found.released, strata="sex", row="id", key=key)
-        seen |= set(zip(people["x"], out["x"], strict=True))
-    assert ("c", "a") not in seen
-    assert {("a", "a"), ("b", "b"), ("c", "c")} <= seen
+        published |= set(zip(people["x"], out["x"], strict=True))
+    assert ("c", "a") not in published
+    assert {("a", "a"), ("b", "b"), ("c", "c")} <= published
     free = found_for(people, strata="sex").released.kernel
     assert free[[2, 5], 0].max() > 0  # a control: without the wish it is published
     for part in found.strata:
@@ -185,8 +185,8 @@ def test_reports_of_strata_follow_their_kernels(people):
         for x, row in zip(LABELS, part.mechanism.kernel, strict=True):
             here = out["x"][(many["sex"] == part.name) & (many["x"] == x)]
             for y, chance in zip(LABELS, row, strict=True):
-                share, spread = (here == y).mean(), math.sqrt(max(chance, 0.01) / len(here))
-                assert abs(share - chance) < 5 * spread
+                share, deviation = (here == y).mean(), math.sqrt(max(chance, 0.01) / len(here))
+                assert abs(share - chance) < 5 * deviation
     first, second = (part.mechanism.kernel for part in found.strata)
     assert abs(first - second).max() > 0.1  # a control: the kernels differ
 

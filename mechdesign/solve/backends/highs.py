@@ -103,6 +103,16 @@ class Model:
         """Another objective."""
         self._highs.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
 
+    def change(self, cost: Array, right: Array, least: Array, most: Array) -> None:
+        """Other numbers for the objective, for rows that are equations and for ends of variables.
+
+        Solved from the last basis.
+        """
+        self.set_cost(cost)
+        rows, columns = (np.arange(len(v), dtype=np.int32) for v in (right, least))
+        self._highs.changeRowsBounds(len(rows), rows, right, right)
+        self._highs.changeColsBounds(len(columns), columns, least, most)
+
     def run(self, solver: str | None = None) -> Answer:
         """Solve with ``"simplex"`` or ``"ipm"``, or as HiGHS chooses; from the last basis."""
         import highspy
@@ -151,18 +161,22 @@ def _lp(
 
 def highs_model(program: SparseProgram) -> Any:
     """A compiled program as a HiGHS model: equalities, inequalities, limits."""
-    return _lp(program.cost, *_rows(program), _least(program), None)
+    return _lp(program.cost, *row_ends(program), variable_ends(program), None)
 
 
-def _least(program: SparseProgram) -> Array | None:
-    return None if program.is_signed.all() else np.where(program.is_signed, 0.0, -np.inf)
+def variable_ends(program: SparseProgram) -> Array:
+    """The least values of the variables."""
+    return np.where(program.is_signed, 0.0, -np.inf)
 
 
-def _rows(program: SparseProgram) -> tuple[Any, Array, Array]:
+def row_ends(program: SparseProgram, *, merged: bool = True) -> tuple[Any, Array, Array]:
+    """All rows as one matrix, with the ends between which they lie; as one number where they are
+    ``merged`` and too near to each other for a solver.
+    """
     from scipy import sparse
 
     equalities, inequalities = program.equal.shape[0], program.below.shape[0]
-    same = program.is_equation
+    same = program.is_equation & merged
     middle = (program.low[same] + program.high[same]) / 2
     low, high = program.low.copy(), program.high.copy()
     low[same] = high[same] = middle
@@ -184,11 +198,11 @@ def solve_rows(
             f"HiGHS has no {program.cones[0].kind} cones for {program.program}; name them in the "
             "attribute cones of the constraint on a sum that brings them"
         )
-    rows, tried = _rows(program), []
+    rows, tried = row_ends(program), []
     for solver in order:
         for tolerance in _TOLERANCES:
             model = Model(tolerance)
-            model.load(program.cost, *rows, least=_least(program))
+            model.load(program.cost, *rows, least=variable_ends(program))
             found = model.run(solver)
             tried.append(f"{solver} at {tolerance:g}: {found.status}")
             if found.point is None or found.duals is None:

@@ -20,7 +20,7 @@ from .newton import Cone, StructuredOptions
 from .predictor_corrector import Array, follow, one_thread
 
 #: Rows beside single entries, and their coefficients, up to which it is used.
-MOST_ROWS, MOST_COEFFICIENTS = 400, 4_000_000
+MOST_ROWS, MOST_COEFFICIENTS = 1000, 4_000_000
 # Limits whose ends are closer than this, as a share of their largest coefficient, are equations.
 _EQUATION = 1e-8
 # Coefficients are in proportion to the prior up to this relative difference.

@@ -1,0 +1,298 @@
+"""The structured interior point under zeros and limits: against HiGHS on the compiled program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign import require
+from mechdesign.certificate.certificate import certify
+from mechdesign.errors import SolverError
+from mechdesign.privacy.constraint import Rounding
+from mechdesign.solve.backends.highs import HighsSimplex
+from mechdesign.solve.choice import choose
+from mechdesign.solve.interior_point import Structured
+from mechdesign.solve.interior_point.bordered import Entries, Rows
+from mechdesign.solve.problem import state_problem
+
+NOTIONS = {
+    "upper lift": md.PML,
+    "lift": lambda level: md.ALIP(2 * level, level),
+    "same lift": md.LIP,
+    "ratio": md.LDP,
+}
+REQUIREMENTS = (
+    "zeros",
+    "floors",
+    "ceilings",
+    "cost",
+    "each cost",
+    "shares",
+    "invariance",
+    "equal error",
+    "rows",
+    "fixed",
+)
+FEASIBLE = 1e-9
+
+
+def asked(kind, rng, prior, kernel):
+    """A requirement that binds or nearly does at the best kernel without it."""
+    p, (n, m) = prior.probabilities, kernel.shape
+    if kind == "zeros":
+        return require.zero(farther_than=max(1, n // 2))
+    if kind == "floors":
+        floors = 0.3 * kernel.diagonal() + 0.05 * rng.random(n)
+        return require.diagonal(at_least=dict(zip(prior.labels, floors.tolist(), strict=True)))
+    if kind == "ceilings":
+        return require.at_most(prior.labels[0], m - 1, 0.8 * float(kernel[0, m - 1]) + 0.01)
+    if kind == "cost":
+        costs = rng.random((n, m))
+        spent = float((p[:, None] * costs * kernel).sum())
+        return require.cost(costs, 0.9 * spent + 0.1 * float(costs[:, 0] @ p))
+    if kind == "each cost":
+        costs = rng.random((n, m))
+        return require.cost(costs, 0.98 * float((costs * kernel).sum(axis=1).max()), each=True)
+    if kind == "shares":
+        return require.output(0, 0.5 * float(p @ kernel[:, 0]) + 0.02, 1.0)
+    if kind == "invariance":
+        return require.invariant()
+    if kind == "equal error":
+        half = n // 2
+        return require.equal_error([prior.labels[:half], prior.labels[half:]], 0.01)
+    if kind == "rows":
+        matrix = rng.normal(size=(n, m))
+        return require.rows(matrix, ">=", float((matrix * kernel).sum()) - 0.1)
+    return require.diagonal(at_least={prior.labels[1]: 0.25}, at_most={prior.labels[1]: 0.25})
+
+
+def random_problem(seed, notion, kinds, n=None):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 12)) if n is None else n
+    prior = md.Prior.from_counts(rng.dirichlet(np.ones(n)) + 1e-6)
+    gains = rng.normal(size=(n, n))
+    if rng.random() < 0.5:
+        gains = -np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(float)
+    utility = md.utility.Matrix(gains.tolist(), list(prior.labels))
+    privacy = NOTIONS[notion](float(rng.uniform(0.3, 3)))
+    kernel = md.design(prior, utility, privacy).mechanism.kernel
+    return prior, utility, privacy, [asked(kind, rng, prior, kernel) for kind in kinds]
+
+
+def both(problem):
+    """Values by HiGHS and by the structured method, ``None`` where one finds no kernel."""
+    found = []
+    for method in (HighsSimplex(), Structured()):
+        try:
+            found.append(method.solve(problem.program))
+        except SolverError:
+            found.append(None)
+    return found
+
+
+def agree(problem):
+    general, ours = both(problem)
+    assert (general is None) == (ours is None)
+    if ours is None:
+        return False
+    program = problem.program
+    values = [program.value(candidate.kernel) for candidate in (general, ours)]
+    assert values[1] == pytest.approx(values[0], abs=1e-8 * program.gain_range)
+    assert certify(problem, ours)[1].gap <= 1e-7
+    return True
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+@pytest.mark.parametrize("kind", REQUIREMENTS)
+def test_each_kind_agrees_with_the_general_program(notion, kind):
+    if kind == "zeros" and notion != "upper lift":
+        kind = "cost"  # a zero forces the whole outcome there
+    solved = [
+        agree(state_problem(prior, utility, privacy, subject_to=subject_to))
+        for prior, utility, privacy, subject_to in (
+            random_problem([seed, REQUIREMENTS.index(kind)], notion, [kind]) for seed in range(8)
+        )
+    ]
+    assert sum(solved) >= 5
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_several_kinds_together_agree_with_the_general_program(seed):
+    rng = np.random.default_rng(seed)
+    notion = list(NOTIONS)[seed % len(NOTIONS)]
+    kinds = rng.choice(REQUIREMENTS[notion != "upper lift" :], 3, replace=False).tolist()
+    prior, utility, privacy, subject_to = random_problem([seed, 99], notion, kinds)
+    agree(state_problem(prior, utility, privacy, subject_to=subject_to))
+
+
+@pytest.mark.parametrize("masses", [1e-9, 1e-12])
+def test_rare_symbols_under_limits_are_solved(masses):
+    # Near a vertex a rare symbol's Hessian differs from the others' by the square of its mass.
+    counts = np.r_[np.random.default_rng(0).random(12), masses, 10 * masses]
+    prior = md.Prior.from_counts(counts)
+    n = len(prior)
+    utility = md.utility.Matrix(np.random.default_rng(1).random((n, n)).tolist(), range(n))
+    costs = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) / n
+    subject_to = [
+        require.zero(farther_than=8),
+        require.diagonal(at_least=0.01),
+        require.cost(costs, 0.2),
+        require.output(0, 0.02, 0.2),
+    ]
+    for level in (0.5, 2.0, 5.0):
+        problem = state_problem(prior, utility, md.PML(level), subject_to=subject_to)
+        assert agree(problem)
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_it_is_chosen_above_the_size_of_the_simplex_method_and_certified(notion):
+    kinds = ["floors", "cost"] + ["zeros"] * (notion == "upper lift")
+    prior, utility, privacy, subject_to = random_problem([5, 5], notion, kinds, n=40)
+    found = md.design(prior, utility, privacy, subject_to=subject_to)
+    assert found.method == "structured"
+    assert found.gap <= 1e-8
+    assert [check.verdict.name for check in found.certificate.kept] == ["YES"] * len(subject_to)
+    assert found.certificate.repair_loss <= 1e-8
+
+
+def test_duals_of_limits_are_the_change_of_the_optimum_with_their_ends():
+    prior = md.Prior([0.4, 0.25, 0.2, 0.15])
+    utility = md.utility.Matrix([[4, 1, 0, 0], [1, 5, 1, 0], [0, 1, 6, 2], [0, 0, 1, 7]])
+    costs = np.array([[1, 0, 0, 2], [0, 2, 0, 1], [0, 1, 3, 0], [2, 0, 0, 5]], dtype=float)
+
+    def solved(most, least):
+        limits = [require.cost(costs, most), require.at_least(0, 3, least)]
+        program = state_problem(prior, utility, md.PML(0.4), subject_to=limits).program
+        found = Structured().solve(program)
+        return program.value(found.kernel), found.duals.limits
+
+    (value, duals), step = solved(0.87, 0.22), 1e-4
+    slopes = [
+        (solved(0.87 + step, 0.22)[0] - solved(0.87 - step, 0.22)[0]) / (2 * step),
+        (solved(0.87, 0.22 + step)[0] - solved(0.87, 0.22 - step)[0]) / (2 * step),
+    ]
+    assert slopes[0] > 0.01
+    assert slopes[1] < -0.01
+    assert duals == pytest.approx(slopes, rel=1e-3)
+    assert np.isfinite(value)
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_the_inner_kernel_is_inside_of_everything(notion):
+    kinds = ["floors", "cost"] + ["zeros"] * (notion == "upper lift")
+    prior, utility, privacy, subject_to = random_problem([5, 6], notion, kinds, n=20)
+    program = state_problem(prior, utility, privacy, subject_to=subject_to).program
+    inside = Structured().solve(program).inside
+    assert np.abs(inside.sum(axis=1) - 1).max() <= FEASIBLE
+    rows, low, high, _ = program.limit_rows
+    values = rows @ inside.ravel()
+    assert (values > low - FEASIBLE).all()
+    assert (values < high + FEASIBLE).all()
+    if program.forbidden is not None:
+        assert not inside[program.forbidden].any()
+    sides = program.cone.two_sided(Rounding.INSIDE)
+    mass = program.prior.probabilities @ inside
+    allowed = inside > 0
+    assert (inside <= np.where(allowed, sides.upper * mass + FEASIBLE, 0)).all()
+    assert (inside >= np.where(allowed, sides.lower * mass - FEASIBLE, 0)).all()
+
+
+def test_equal_ends_are_kept_to_the_last_bit():
+    prior, utility, privacy, _ = random_problem([5, 7], "upper lift", [], n=30)
+    fixed = require.diagonal(at_least=0.0625, at_most=0.0625)
+    found = md.design(prior, utility, privacy, subject_to=fixed)
+    assert found.method == "structured"
+    assert (found.mechanism.kernel.diagonal() == 0.0625).all()
+    assert found.gap <= 1e-8
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_a_warm_start_without_requirements_does_not_mislead(notion):
+    kinds = ["floors", "cost"]
+    prior, utility, privacy, subject_to = random_problem([5, 8], notion, kinds, n=20)
+    free = state_problem(prior, utility, privacy).program
+    asked_for = state_problem(prior, utility, privacy, subject_to=subject_to).program
+    method = Structured()
+    cold_free, cold = method.solve(free), method.solve(asked_for)
+    for program, start, expected in ((asked_for, cold_free, cold), (free, cold, cold_free)):
+        found = program.value(method.warm_solve(program, start).kernel)
+        scale = program.gain_range
+        assert found == pytest.approx(program.value(expected.kernel), abs=1e-8 * scale)
+
+
+def test_too_many_limits_are_refused_with_the_reason():
+    prior = md.Prior.uniform(40)
+    problem = state_problem(prior, md.utility.Hamming(), md.PML(1), subject_to=require.monotone())
+    assert "1521 limits on sums of entries" in Structured().refusal(problem.program)
+    chosen = choose(problem)
+    assert chosen.method.name != "structured"
+    assert "1521 limits" in chosen.refusals["structured"]
+
+
+def test_limits_on_single_entries_are_no_rows():
+    prior = md.Prior.uniform(40)
+    floors = require.at_least(None, None, 0.001)
+    problem = state_problem(prior, md.utility.Hamming(), md.PML(1), subject_to=floors)
+    assert len(problem.program.limits) == 1600
+    assert choose(problem).method.name == "structured"
+
+
+def test_levels_too_wide_are_refused_under_requirements_too():
+    prior = md.Prior.uniform(30)
+    floors = require.diagonal(at_least=0.1)
+    problem = state_problem(prior, md.utility.Hamming(), md.PML(20), subject_to=floors)
+    assert "too wide" in Structured().refusal(problem.program)
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_what_is_impossible_is_no_answer(notion):
+    prior, utility, privacy, _ = random_problem([5, 9], notion, [], n=10)
+    subject_to = [require.at_least(0, y, 0.15) for y in range(10)]
+    program = state_problem(prior, utility, privacy, subject_to=subject_to).program
+    with pytest.raises(SolverError, match="impossible"):
+        Structured().solve(program)
+
+
+def test_a_symbol_whose_limits_exclude_each_other_is_no_answer():
+    prior, utility, _, _ = random_problem([5, 9], "ratio", [], n=10)
+    subject_to = [require.zero(0, 1), require.at_least(0, 1, 0.1)]
+    program = state_problem(prior, utility, md.PML(1), subject_to=subject_to).program
+    with pytest.raises(SolverError, match="cannot be satisfied"):
+        Structured().solve(program)
+
+
+def test_its_failure_gives_way_to_the_next_method(monkeypatch):
+    def fails(self, program):
+        raise SolverError("it broke down")
+
+    kinds = ["floors", "cost"]
+    prior, utility, privacy, subject_to = random_problem([5, 10], "upper lift", kinds, n=26)
+    first = md.design(prior, utility, privacy, subject_to=subject_to)
+    monkeypatch.setattr(Structured, "solve", fails)
+    second = md.design(prior, utility, privacy, subject_to=subject_to)
+    assert (first.method, second.method) == ("structured", "clarabel")
+    assert second.choice.refusals["structured"] == "it failed"
+    assert second.value == pytest.approx(first.value, abs=1e-6 * np.ptp(utility.u))
+
+
+@pytest.mark.parametrize("filled", [0.03, 0.5])
+def test_sparse_and_dense_rows_give_the_same_products(filled):
+    from scipy import sparse
+
+    rng = np.random.default_rng(3)
+    n, m, count = 6, 5, 4
+    y, x = np.nonzero(np.ones((m, n)))
+    entries = Entries(x, y, (n, m))
+    matrix = np.where(rng.random((count, n * m)) < filled, rng.normal(size=(count, n * m)), 0.0)
+    scales, none = rng.normal(size=(count, m)), np.zeros(count)
+    equations = np.zeros(count, dtype=bool)
+    rows = Rows(entries, sparse.csr_array(matrix), scales, equations, none, none + 1)
+    k, t, weights = rng.random(n * m), rng.random(m), rng.random(n * m)
+    assert rows.times(k, t) == pytest.approx(matrix @ k + scales @ t)
+    assert rows.transposed(none + 2) == pytest.approx(2 * matrix.sum(axis=0))
+    assert rows.gram(weights) == pytest.approx(matrix * weights @ matrix.T)
+    by_output, by_symbol = rows.products(weights)
+    weighted = (matrix * weights).reshape(count, m, n)
+    assert by_output == pytest.approx(weighted.sum(axis=2))
+    assert by_symbol == pytest.approx(weighted.sum(axis=1))
