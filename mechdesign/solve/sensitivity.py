@@ -405,6 +405,8 @@ def requirement_prices(design: Design) -> Binding | None:
 def has_prices(design: Design) -> bool:
     """Whether :func:`binding` knows what the constraints of a design cost."""
     certificate = design.certificate
+    if any(r.most_outputs is not None for r in design.requirements):
+        return False
     proved = certificate.bound_source in ("prices", "multipliers") or certificate.is_optimal
     return isinstance(design.utility, LinearUtility) and proved
 
@@ -437,6 +439,14 @@ def _problem_of(design: Any) -> tuple[Problem, LinearProgram]:
             if isinstance(design.utility, WorstCase)
             else "a sub-convex utility, whose optimum is a maximum of many linear programs",
             remedy="use a linear utility such as md.utility.Hamming() or md.utility.Matrix(u)",
+        )
+    few = next((r for r in design.requirements if r.most_outputs is not None), None)
+    if few is not None:
+        raise InputError(
+            "binding constraints",
+            expected="a linear program, whose optimum has a price per constraint",
+            got=f"a choice among outputs ({few})",
+            remedy="design with outputs= those that occur, without that requirement",
         )
     labels = design.mechanism.outputs
     problem = state_problem(
