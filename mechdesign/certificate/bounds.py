@@ -112,7 +112,7 @@ def _by_limits(program: LinearProgram, duals: Duals) -> Iterator[tuple[Fraction,
     given = nothing if duals.limits is None else duals.limits
     noise = _NOISE * float(np.abs(given).max(initial=0.0))
     tried = [nothing] if duals.limits is None else [nothing, given]
-    # Where bounds take long, what noise costs is not worth another one.
+    # Where bounds take long, what noise costs does not pay for another one.
     if noise and program.gains.size <= _SECOND_ENTRIES:
         tried.append(np.where(abs(given) > noise, given, 0.0))
     for prices in tried:

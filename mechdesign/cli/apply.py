@@ -37,9 +37,9 @@ def apply(
 ) -> None:
     """Privatise one column of a file with a saved design, exactly and at any size."""
     from ..arguments import read_symbol
+    from ..kernel_files import load_kernel
     from ..mechanism import mechanism_of
     from ..release._identifiability import identifiability
-    from ..storage import load_kernel
 
     designed = load_kernel(kernel)
     identified = identifiability(designed)

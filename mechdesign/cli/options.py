@@ -451,10 +451,10 @@ class KernelSource(PriorOption):
 
         With ``any_prior`` a public design needs none, as long as no notion does that is asked.
         """
+        from ..kernel_files import load_kernel
         from ..prior import Prior
         from ..published import PublicDesign
         from ..solve._design import Design
-        from ..storage import load_kernel
 
         notions = tuple(read_notion(spec) for spec in self.privacy or [])
         given = None

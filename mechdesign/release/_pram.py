@@ -31,6 +31,7 @@ from ..errors import (
 from ..exact import Verdict
 from ..files import write_text
 from ..input_tables import count_csv, count_csv_by, count_values, count_values_by
+from ..kernel_files import kernel_csv
 from ..labels import Label, excel_safe_cell
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
@@ -39,7 +40,6 @@ from ..published import PublicDesign, told_in_public
 from ..requirement.averages import Invariant
 from ..requirement.base import Requirement, as_requirements
 from ..solve._design import Design, design
-from ..storage import kernel_csv
 from ..utility import Hamming, LinearUtility, Utility
 from ._identifiability import identifiability
 from .codes import ABSENT, Encoder, Policy
