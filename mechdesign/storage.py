@@ -597,7 +597,7 @@ def _repair_in(part: dict[str, Any], mechanism: Mechanism) -> Repair:
         raise TypeError("the record of the repair does not say whether the kernel is constant")
     if constant and (mechanism.weights != mechanism.weights[0]).any():
         raise ValueError("a constant kernel is claimed, and its rows differ")
-    mixed, moved = (_share(part.get(name, 0.0), 1) for name in ("mixed", "moved"))
+    mixed, moved = (_share(share, 1) for share in (part["mixed"], part.get("moved", 0.0)))
     return Repair(tuple(merged), mixed, rounds, constant, moved)
 
 

@@ -67,7 +67,7 @@ def _searched_bound(program: LinearProgram, most: int, duals: Duals) -> tuple[Fr
     return min(relaxed, (bound, f"{source} of {len(parts)} parts of a search"))
 
 
-def covers(parts: list[frozenset[int]], most: int, budget: int = 200_000) -> bool:
+def covers(parts: list[frozenset[int]], most: int, work_limit: int = 200_000) -> bool:
     """Whether every choice of outputs is in a part that leaves none of them out.
 
     That is so where no ``most`` outputs meet all sets of outputs that are left out. ``False`` where
@@ -79,7 +79,7 @@ def covers(parts: list[frozenset[int]], most: int, budget: int = 200_000) -> boo
     def met(chosen: int, banned: int, room: int) -> bool:
         nonlocal steps
         steps += 1
-        if steps > budget:
+        if steps > work_limit:
             return True
         unmet = [part & ~banned for part in left if not part & chosen]
         if not unmet:
