@@ -387,7 +387,7 @@ def test_the_checker_of_files_proves_and_refutes_it(each):
     loose = said(put("certificate", "duals", "mixture", value=[1.0] + [0.0] * (2 if each else 1)))
     assert loose["bound"] == verify.OPEN
     for wrong in (
-        put("utility", "parts", 0, "utility", "gains", 0, 0, value=0.9),
+        put("utility", "parts", -1, "utility", "gains", 0, 0, value=0.9),
         put("certificate", "value", value=found.value + 1e-6),
         put("certificate", "value_exact", value="3/5"),
         put("certificate", "bound_exact", value="-5"),
