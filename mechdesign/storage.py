@@ -54,8 +54,9 @@ from .published import PublicDesign
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Requirement, requirement_fields
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
+from .solve.few_outputs import MOST_PROGRAMS
 from .solve.least_program import LeastProgram
-from .solve.method import Duals
+from .solve.method import Branch, Duals
 from .solve.problem import Problem, state_problem
 from .solve.program import LinearProgram
 from .utility import (
@@ -444,6 +445,11 @@ def _duals_out(duals: Duals) -> dict[str, Any]:
         found["limits"] = duals.limits.tolist()
     if duals.mixture is not None:
         found["mixture"] = duals.mixture.tolist()
+    if duals.branches is not None:
+        found["branches"] = [
+            {"excluded": list(part.excluded), "duals": _duals_out(part.duals)}
+            for part in duals.branches
+        ]
     if duals.offset or duals.power:
         found |= {"offset": duals.offset, "power": duals.power}
     return found
@@ -829,7 +835,14 @@ def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
     if prices is not None and (prices.shape != (len(prior),) or not np.isfinite(prices).all()):
         raise ValueError(f"prices of shape {prices.shape} for {len(prior)} symbols")
     lists = [part["multipliers"], part.get("averages")]
-    total = sum(_entries(matrix) for parts in lists for row in parts or () for matrix in row)
+    searched = _branches_in(part)
+    total = sum(
+        _entries(matrix)
+        for some in (part, *(duals for _, duals in searched or ()))
+        for parts in (some["multipliers"], some.get("averages"))
+        for row in parts or ()
+        for matrix in row
+    )
     if total > _MATRICES * most * max(1, len(problem.notions), len(parts)):
         raise ValueError(f"dual variables of {total} entries together")
     multipliers, sums = (
@@ -842,7 +855,27 @@ def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
     limits = _vector_in(part, "limits", count)
     count = len(program.alternatives) if isinstance(program, LeastProgram) else 0
     mixture = _vector_in(part, "mixture", count)
-    return Duals(prices, multipliers, sums, offset, power, limits, mixture)
+    branches = None
+    if searched is not None:
+        branches = tuple(
+            Branch(excluded, _duals_in(duals, problem)) for excluded, duals in searched
+        )
+    return Duals(prices, multipliers, sums, offset, power, limits, mixture, branches)
+
+
+def _branches_in(part: dict[str, Any]) -> list[tuple[tuple[int, ...], dict[str, Any]]] | None:
+    """Outputs left out and dual variables, as they stand there, of the parts of a search."""
+    if part.get("branches") is None:
+        return None
+    found = []
+    for branch in part["branches"]:
+        excluded, duals = branch["excluded"], branch["duals"]
+        if not all(type(y) is int and y >= 0 for y in excluded) or "branches" in duals:
+            raise ValueError("a part of a search holds other things than outputs")
+        found.append((tuple(excluded), duals))
+    if len(found) > 2 * MOST_PROGRAMS:
+        raise ValueError(f"a search of {len(found)} parts")
+    return found
 
 
 def _vector_in(part: dict[str, Any], name: str, count: int) -> NDArray[np.float64] | None:

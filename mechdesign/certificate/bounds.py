@@ -41,17 +41,60 @@ _SECOND_ENTRIES = 10_000
 _SMALLEST = 2.0**-1074
 #: A bound that floats cannot hold: larger than any of them.
 BEYOND = Fraction(2) ** 1100
-# Gains of forbidden entries lie below all others by this many times their range.
-_EXCLUDED = 1024.0
+# Reduced gains of forbidden entries lie below all others by this many times their range.
+_EXCLUDED = 64.0
 # Entries per block: what a block needs stays in the processor's cache.
 _BLOCK = 8192
 
 
 def upper_bound(program: LinearProgram, duals: Duals) -> tuple[Fraction, str]:
     """The smallest of the bounds that dual variables give, and which of them gave it."""
+    if program.most_outputs is not None:
+        return _searched_bound(program, program.most_outputs, duals)
     if not program.limits:
         return _upper_bound(program, duals)
     return min((bound, source) for bound, source, _ in _by_limits(program, duals))
+
+
+def _searched_bound(program: LinearProgram, most: int, duals: Duals) -> tuple[Fraction, str]:
+    """The smaller of the bounds for any number of outputs, and for all parts of a search."""
+    relaxed = upper_bound(replace(program, most_outputs=None), replace(duals, branches=None))
+    parts = duals.branches or ()
+    if not parts or not covers([frozenset(part.excluded) for part in parts], most):
+        return relaxed
+    found = [upper_bound(program.without_outputs(part.excluded), part.duals) for part in parts]
+    bound, source = max(found)
+    return min(relaxed, (bound, f"{source} of {len(parts)} parts of a search"))
+
+
+def covers(parts: list[frozenset[int]], most: int, budget: int = 200_000) -> bool:
+    """Whether every choice of outputs is in a part that leaves none of them out.
+
+    That is so where no ``most`` outputs meet all sets of outputs that are left out. ``False`` where
+    that is not decided within a number of steps.
+    """
+    left = [sum(1 << y for y in part) for part in parts]
+    steps = 0
+
+    def met(chosen: int, banned: int, room: int) -> bool:
+        nonlocal steps
+        steps += 1
+        if steps > budget:
+            return True
+        unmet = [part & ~banned for part in left if not part & chosen]
+        if not unmet:
+            return True
+        if room == 0:
+            return False
+        first = min(unmet, key=int.bit_count)
+        while first:
+            y = first & -first
+            if met(chosen | y, banned, room - 1):
+                return True
+            first, banned = first & ~y, banned | y
+        return False
+
+    return not met(0, 0, most)
 
 
 def limit_prices(program: LinearProgram, duals: Duals) -> Array:
@@ -330,10 +373,16 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
     without any rounding.
     """
     p, gains = program.prior.probabilities, program.gains
-    gains = excluded(gains, program.forbidden)
     with np.errstate(over="ignore"):
         per_mass = prices / p
         high, low = difference(gains, per_mass[:, None])
+        if program.forbidden is not None:
+            # A price on entries that are zero costs nothing and keeps them out of the supremum.
+            others = high[~program.forbidden]
+            if others.size:
+                least = others.min() - _EXCLUDED * np.ptp(others)
+                high = np.where(program.forbidden, least, high)
+                low = np.where(program.forbidden, 0.0, low)
     if not (np.isfinite(high).all() and np.isfinite(low).all()):
         return BEYOND
     largest = max(float(np.abs(high).max()), _SMALLEST)
@@ -361,7 +410,8 @@ def excluded(values: Array, forbidden: NDArray[np.bool_] | None) -> Array:
     """
     if forbidden is None:
         return values
-    least = values.min() - _EXCLUDED * (np.ptp(values) + abs(values).max())
+    size = float(abs(values).max())
+    least = float(values.min()) - _EXCLUDED * (float(values.max()) - float(values.min()) + size)
     return np.where(forbidden, least, values)
 
 

@@ -21,7 +21,7 @@ from ..privacy.notion import Check, notion_fields
 from ..privacy.rows import Multipliers
 from ..requirement.base import Requirement, RequirementCheck, requirement_fields
 from ..solve.least_program import LeastProgram
-from ..solve.method import Candidate, Duals
+from ..solve.method import Branch, Candidate, Duals
 from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram, Program, SublinearProgram
 from ..utility.sublinear import ChiSquare
@@ -265,9 +265,36 @@ def fitting_duals(program: Program, duals: Duals, outputs: int) -> Duals | None:
         if shares.shape != (others,) or not _holds_numbers(shares):
             return None
         shares = shares.astype(float, copy=False)
+    branches = duals.branches
+    if branches is not None:
+        branches = _fitting_branches(program, branches)
+        if branches is None:
+            return None
     return replace(
-        duals, prices=prices, multipliers=multipliers, sums=sums, limits=limits, mixture=shares
+        duals,
+        prices=prices,
+        multipliers=multipliers,
+        sums=sums,
+        limits=limits,
+        mixture=shares,
+        branches=branches,
     )
+
+
+def _fitting_branches(program: Program, branches: Any) -> tuple[Branch, ...] | None:
+    """Parts of a search with outputs of a program and dual variables of its shapes."""
+    if not isinstance(program, LinearProgram) or not isinstance(branches, tuple):
+        return None
+    outputs = range(program.shape[1])
+    found = []
+    for branch in branches:
+        if not isinstance(branch, Branch) or not all(y in outputs for y in branch.excluded):
+            return None
+        fitting = fitting_duals(program, replace(branch.duals, branches=None), len(outputs))
+        if fitting is None:
+            return None
+        found.append(replace(branch, duals=fitting))
+    return tuple(found)
 
 
 def _array(given: Any) -> NDArray[Any]:

@@ -23,6 +23,7 @@ from ..solve.backends.clarabel import solve_cones
 from ..solve.backends.highs import solve_rows
 from ..solve.backends.refined import is_small, solve_refined
 from ..solve.linear_program import SparseProgram, compile_program
+from ..solve.method import Duals
 from ..solve.program import LinearProgram
 from .repair import Repair, clean_kernel, corrections, to_weights, without_forbidden
 
@@ -43,6 +44,8 @@ _NARROW = 1e-8
 _ENOUGH, _SEARCHES = 0.25, 4
 # Room below this is a solver's noise.
 _NOISE = 1e-8
+# Total slack below this proves nothing.
+_LEAST_SLACK = 1e-15
 _CONE_TOLERANCE = 1e-10
 _UNIT = 2.0**-52
 # Rows up to which normal equations are solved, and eigenvalues of theirs that count as zero.
@@ -60,6 +63,10 @@ def repair_required(
 
     Raises :class:`CertificateError` where none is found.
     """
+    if program.most_outputs is not None:
+        # Those that occur most; the others are forbidden from here on.
+        order = np.argsort(-kernel.sum(axis=0), kind="stable")
+        program = program.without_outputs(order[program.most_outputs :].tolist())
     start = moved(program, clean_kernel(without_forbidden(program, kernel)))
     weights = to_weights(start)
     if satisfies(program, weights):
@@ -306,3 +313,26 @@ def solved(compiled: SparseProgram) -> tuple[Any, ...]:
             pass  # up to the tolerance of the solver there may be a point all the same
     order = ("simplex", "ipm") if compiled.cost.size <= 20_000 else ("ipm", "simplex")
     return solve_rows(compiled, order)[0]
+
+
+def slack_duals(program: LinearProgram) -> Duals | None:
+    """Dual variables of the least total slack; ``None`` where there is hardly any, or no answer."""
+    from scipy import sparse
+
+    compiled = compile_program(program)
+    n, limits, size = compiled.equal.shape[0], len(compiled.low), compiled.cost.size
+    upper = sparse.hstack([-sparse.eye_array(limits), sparse.eye_array(limits)])
+    new = n + 2 * limits
+    asked = compiled.extended(
+        np.concatenate([np.zeros(size), -np.ones(new)]),
+        new,
+        equal=sparse.hstack([sparse.eye_array(n), sparse.csr_array((n, 2 * limits))]),
+        limits=sparse.hstack([sparse.csr_array((limits, n)), upper]),
+    )
+    try:
+        point, *rest = solved(asked)
+    except SolverError:
+        return None  # nothing is proved
+    if float(np.maximum(point[size:], 0).sum()) <= _LEAST_SLACK:
+        return None
+    return asked.invert(point, *rest)[1]

@@ -22,13 +22,14 @@ from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
+from ..solve.few_outputs import search_outputs
 from ..solve.linear_program import compile_program
 from ..solve.method import Duals
 from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram
 from ..utility.linear import Matrix
 from .bounds import upper_bound
-from .feasible import repair_required, solved
+from .feasible import repair_required, slack_duals, solved
 
 Part = PrivacyNotion | Requirement
 
@@ -156,7 +157,10 @@ def prove_infeasible(problem: Problem) -> Infeasibility | None:
     assert isinstance(program, LinearProgram)
     if program.unexpressed:
         return None
-    duals = Duals() if _without_output(problem) is not None else _least_slack(program)
+    duals = Duals() if _without_output(problem) is not None else slack_duals(program)
+    if duals is None and program.most_outputs is not None:
+        found, duals, _ = search_outputs(program)
+        duals = duals if found is None else None
     return None if duals is None else _proved(problem, duals)
 
 
@@ -167,29 +171,6 @@ def _zero(problem: Problem) -> Problem:
     n, m = len(problem.prior), len(problem.outputs)
     zero = Matrix(np.zeros((n, m)), problem.outputs)
     return replace(problem, utility=zero, program=program.without_objective)
-
-
-def _least_slack(program: LinearProgram) -> Duals | None:
-    """Dual variables of the least total slack; ``None`` where there is hardly any, or no answer."""
-    from scipy import sparse
-
-    compiled = compile_program(program)
-    n, limits, size = compiled.equal.shape[0], len(compiled.low), compiled.cost.size
-    upper = sparse.hstack([-sparse.eye_array(limits), sparse.eye_array(limits)])
-    new = n + 2 * limits
-    asked = compiled.extended(
-        np.concatenate([np.zeros(size), -np.ones(new)]),
-        new,
-        equal=sparse.hstack([sparse.eye_array(n), sparse.csr_array((n, 2 * limits))]),
-        limits=sparse.hstack([sparse.csr_array((limits, n)), upper]),
-    )
-    try:
-        point, *rest = solved(asked)
-    except SolverError:
-        return None  # nothing is proved
-    if float(np.maximum(point[size:], 0).sum()) <= _NOISE:
-        return None
-    return asked.invert(point, *rest)[1]
 
 
 def _restated(problem: Problem, parts: Sequence[Part]) -> Problem:
@@ -297,6 +278,12 @@ def _is_possible(problem: Problem) -> bool:
     """Whether a kernel was found that satisfies everything exactly."""
     program: Any = problem.program
     try:
+        if program.most_outputs is not None:
+            found = search_outputs(program)[0]
+            if found is None:
+                return False
+            repair_required(program, found.kernel)
+            return True
         point = solved(compile_program(program))[0]
         repair_required(program, compile_program(program).kernel(point))
     except (SolverError, CertificateError):

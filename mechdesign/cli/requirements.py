@@ -56,6 +56,7 @@ REQUIREMENT_TEXTS = {
     "unbiased": "unbiased, for numbers, or unbiased:a=0,b=1 or unbiased:FILE.json",
     "monotone": "monotone",
     "symmetric": "symmetric or symmetric:1e-9",
+    "outputs": "outputs:3",
     "rows": "rows:FILE.csv,<=,1.5 (>=, ==)",
     "every-output": "every-output:a=1,b=-2",
 }
@@ -89,6 +90,7 @@ class _RequirementReader:
             "unbiased": self._unbiased,
             "monotone": lambda s, parts: require.monotone(*self._numbers(s, parts, 0, 0)),
             "symmetric": lambda s, parts: require.symmetric(*self._numbers(s, parts, 0, 1)),
+            "outputs": self._few_outputs,
             "rows": self._rows,
             "every-output": lambda s, parts: require.every_output(self._values(s, parts)),
         }
@@ -174,6 +176,12 @@ class _RequirementReader:
         if label is None and parts[0] == _EVERY:
             raise self._refuse(kind, ",".join(parts))
         return require.output(label, *self._numbers(kind, parts[1:], 1, 2))
+
+    def _few_outputs(self, kind: str, parts: list[str]) -> Requirement:
+        (count,) = self._numbers(kind, parts, 1, 1)
+        if not count.is_integer():
+            raise self._refuse(kind, parts[0])
+        return require.outputs(int(count))
 
     def _equal_error(self, kind: str, parts: list[str]) -> Requirement:
         if len(parts) < 2:

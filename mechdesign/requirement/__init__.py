@@ -17,7 +17,7 @@ from .base import (
 )
 from .entries import Diagonal, Entry, Pattern, Within
 from .order import Monotone, Symmetric
-from .own import EveryOutput, Rows
+from .own import EveryOutput, FewOutputs, Rows
 
 __all__ = [
     "REQUIREMENTS",
@@ -26,6 +26,7 @@ __all__ = [
     "Entry",
     "EqualError",
     "EveryOutput",
+    "FewOutputs",
     "Invariant",
     "LeastGain",
     "Limit",

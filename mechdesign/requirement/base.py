@@ -182,6 +182,11 @@ class Requirement(ABC):
     #: no names: sub-convex utilities can be designed with such a requirement.
     is_local: ClassVar[bool] = False
 
+    @property
+    def most_outputs(self) -> int | None:
+        """How many outputs may occur, where that is what it asks; no limit says so."""
+        return None
+
     def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if register:

@@ -175,3 +175,40 @@ class EveryOutput(Requirement):
         parts = [f"{value:+g}·P(y | {label})" for label, value in self.coefficients[:4]]
         more = " + …" if len(self.coefficients) > 4 else ""
         return f"{' '.join(parts)}{more} ≤ 0 at every outcome y"
+
+
+@dataclass(frozen=True)
+class FewOutputs(Requirement):
+    """At most so many outputs occur: all other columns of the kernel are zero."""
+
+    most: int
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.most, (int, np.integer)) and not isinstance(self.most, bool)
+        if not whole or self.most < 1:
+            raise RequirementError(
+                "number of outputs",
+                expected="a positive whole number",
+                got=quote(self.most),
+                remedy="pass for example at_most=3",
+            )
+        object.__setattr__(self, "most", int(self.most))
+
+    @property
+    def most_outputs(self) -> int:
+        """The number."""
+        return self.most
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """None: a count of columns is no sum of entries."""
+        return iter(())
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """How many outputs too many occur."""
+        count = sum(any(column) for column in mechanism.weights.T.tolist())
+        return Fraction(count - self.most), f"{count} outputs that occur"
+
+    @property
+    def description(self) -> str:
+        """The number."""
+        return f"at most {self.most} outputs occur" if self.most > 1 else "one output occurs"

@@ -19,7 +19,7 @@ from .averages import Cost, EqualError, Invariant, OutputShare, Unbiased
 from .base import as_requirements
 from .entries import EVERY, Diagonal, Entry, Pattern, Within
 from .order import Monotone, Symmetric
-from .own import EveryOutput, Rows
+from .own import EveryOutput, FewOutputs, Rows
 
 __all__ = [
     "as_requirements",
@@ -32,6 +32,7 @@ __all__ = [
     "invariant",
     "monotone",
     "output",
+    "outputs",
     "rows",
     "symmetric",
     "unbiased",
@@ -120,6 +121,16 @@ def invariant(tolerance: float | None = None) -> Invariant:
 def output(y: Any, low: float = 0.0, high: float = 1.0) -> OutputShare:
     """The share of an output lies between two ends: low ≤ P(Y = y) ≤ high."""
     return OutputShare(_label(y), low, high)
+
+
+def outputs(at_most: int) -> FewOutputs:
+    """At most so many of the outputs occur; the design finds which.
+
+    That is a choice among subsets of outputs, found by branch and bound over linear programs. The
+    bound of the certificate is the largest that is proved for a part of the search, so the gap is
+    what it left open: nothing, where it came to its end.
+    """
+    return FewOutputs(at_most)
 
 
 def equal_error(

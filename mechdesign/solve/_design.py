@@ -68,7 +68,9 @@ _SOLVER = (
     r"|HiGHS [a-z]{1,9}|Clarabel|cvxpy [A-Z_]{1,20}|(blockwise|structured) interior point"
     r"|column generation on HiGHS|vertex enumeration and HiGHS|vertex enumeration, exact simplex)"
 )
-_SOLVERS = re.compile(rf"{_SOLVER}|given, bounded (without duals|by (given duals|{_SOLVER}))")
+_SOLVERS = re.compile(
+    rf"(branch and bound on )?{_SOLVER}|given, bounded (without duals|by (given duals|{_SOLVER}))"
+)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from .closed_form import CLOSED_FORMS, SIMPLICES
 from .column_generation.method import ColumnGeneration
 from .column_generation.vertices import Vertices
 from .column_generation.window import Window
+from .few_outputs import OutputSearch
 from .interior_point import Blockwise, Structured
 from .method import Handles, Method
 from .problem import Problem
@@ -22,6 +23,7 @@ from .program import LinearProgram, Program
 
 SIMPLEX, INTERIOR, REFINED = HighsSimplex(), HighsInteriorPoint(), HighsRefined()
 STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()
+OUTPUTS = OutputSearch()
 COLUMNS, WINDOW, VERTICES = ColumnGeneration(), Window(), Vertices()
 #: Different masses above which the window mechanism is preferred to a search.
 MANY_MASSES = 300
@@ -64,6 +66,8 @@ def ordered_methods(program: Program) -> tuple[Method, ...]:
         many = len(set(program.prior.weights)) > MANY_MASSES
         return (*SIMPLICES, WINDOW, COLUMNS, VERTICES) if many else SUBLINEAR_METHODS
     n, m = program.shape
+    if program.most_outputs is not None:
+        return (OUTPUTS,)
     sums = EPIGRAPHS if program.sums else ()
     if program.is_restricted:
         sums = (*sums, REFINED)
@@ -159,6 +163,6 @@ def named_method(name: str) -> Method | None:
 
 def own_methods() -> dict[str, Method]:
     """Every method that is no solver of cvxpy, by name."""
-    general = (STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *EPIGRAPHS, REFINED)
+    general = (STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *EPIGRAPHS, REFINED, OUTPUTS)
     linear = (*CLOSED_FORMS, *general)
     return {m.name: m for m in (*linear, *SUBLINEAR_METHODS)}

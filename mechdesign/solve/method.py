@@ -27,6 +27,7 @@ class Duals:
     multipliers : dual variables of each part of the cone, in their order
     sums : dual variables of each constraint on a sum over outcomes
     limits : ``(J,)`` of each limit, positive for its upper and negative for its lower end
+    branches : dual variables of parts of a search that together are all of it
     mixture : ``(k,)`` of each of several linear functions whose least is maximised; taken as
         shares of their sum
     offset, power : the numbers are those of the gains (u − offset) / 2**power
@@ -39,6 +40,7 @@ class Duals:
     power: int = 0
     limits: NDArray[np.float64] | None = None
     mixture: NDArray[np.float64] | None = None
+    branches: tuple[Branch, ...] | None = None
 
     @property
     def averages(self) -> tuple[SumDuals, ...] | None:
@@ -62,6 +64,20 @@ class Duals:
             prices = masses * self.offset + np.ldexp(prices, self.power)
         limits = None if self.limits is None else np.ldexp(self.limits, self.power)
         return Duals(prices, scaled(self.multipliers), scaled(self.sums), limits=limits)
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """A part of a search over outputs: the kernels in which some of them do not occur.
+
+    Attributes
+    ----------
+    excluded : positions of these outputs
+    duals : of the program without them
+    """
+
+    excluded: tuple[int, ...]
+    duals: Duals
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +115,7 @@ class Handles:
     needs_sums : whether there must be some
     forbidden : whether entries may have to be zero
     limits : whether there may be limits on sums over entries
+    few_outputs : whether the number of outputs must be limited, else it must not be
     most_symbols : largest number of symbols
     """
 
@@ -108,6 +125,7 @@ class Handles:
     needs_sums: bool = False
     forbidden: bool = False
     limits: bool = False
+    few_outputs: bool = False
     most_symbols: int | None = None
 
     def refusal(self, program: Program) -> str | None:
@@ -128,6 +146,10 @@ class Handles:
                 return "some entries are forbidden"
             if program.limits and not self.limits:
                 return "there are limits on entries or their sums"
+            if program.most_outputs is not None and not self.few_outputs:
+                return f"at most {program.most_outputs} outputs may occur"
+            if program.most_outputs is None and self.few_outputs:
+                return "any number of outputs may occur"
         return self._sums_refusal(program) or self._cone_refusal(program)
 
     def _sums_refusal(self, program: Program) -> str | None:

@@ -194,7 +194,7 @@ def state_problem(
         gains = np.zeros((len(prior), len(labels)))
         alternatives = _checked_alternatives(prior, utility, labels)
         requirements = as_requirements((*requirements, *_goals(prior, utility, labels)))
-    elif far := next((r for r in requirements if not r.is_local), None):
+    elif far := next((r for r in requirements if not _suits_found_outputs(r, prior)), None):
         raise RequirementError(
             f"{far} with {quote(utility)}",
             expected="a linear utility, whose outputs have names, as single entries or their sums "
@@ -250,12 +250,16 @@ def state_problem(
         )
         limits = [(asker, limit) for asker, limit in limits if not limit.forbids]
         held = tuple(limit for _, limit in limits)
-        program = LinearProgram(*common, gains[symbols], forbidden, held)
+        counts = [r.most_outputs for r in requirements if r.most_outputs is not None]
+        few = min(counts) if counts and min(counts) < len(labels) else None
+        program = LinearProgram(*common, gains[symbols], forbidden, held, few)
         if alternatives:
             place = np.full(len(prior), -1)
             place[symbols] = np.arange(len(symbols))
             placed = tuple(replace(one, symbols=place[one.symbols]) for one in alternatives)
-            program = LeastProgram(*common, gains[symbols], forbidden, held, placed)
+            program = LeastProgram(
+                *common, gains[symbols], forbidden, held, few, alternatives=placed
+            )
     else:
         assert isinstance(utility, SublinearUtility)
         if not isinstance(utility, FInformation):
@@ -274,6 +278,15 @@ def state_problem(
         tuple(asker for asker, _ in limits),
         zeros,
     )
+
+
+def _suits_found_outputs(requirement: Requirement, prior: Prior) -> bool:
+    """Whether a requirement means something where the design finds the outputs.
+
+    As many outputs as there are symbols suffice for any sub-convex utility.
+    """
+    most = requirement.most_outputs
+    return requirement.is_local or (most is not None and most >= len(prior))
 
 
 def _names_more(bound: Bound, prior: Prior) -> bool:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
@@ -315,18 +316,31 @@ class LinearProgram(Program):
     forbidden : ``(n, M)``, entries that must be zero, with those that follow in the cone; ``None``
         for none
     limits : on sums over entries
+    most_outputs : how many outputs may occur; ``None`` for all of them
     """
 
     gains: Array
     forbidden: NDArray[np.bool_] | None = None
     limits: tuple[Limit, ...] = ()
+    most_outputs: int | None = None
 
     @property
     def is_restricted(self) -> bool:
         """Whether anything is asked of single entries or their sums, so that constant kernels and
         mixtures with them may not do.
         """
-        return self.forbidden is not None or bool(self.limits)
+        asked = self.forbidden is not None or bool(self.limits)
+        return asked or self.most_outputs is not None
+
+    def without_outputs(self, excluded: Sequence[int]) -> LinearProgram:
+        """The program with some outputs forbidden, and any number of the others."""
+        forbidden = np.zeros(self.shape, dtype=bool)
+        if self.forbidden is not None:
+            forbidden |= self.forbidden
+        forbidden[:, list(excluded)] = True
+        if forbidden.any():
+            return replace(self, forbidden=self.cone.closed(forbidden), most_outputs=None)
+        return replace(self, most_outputs=None)
 
     @property
     def objective_kind(self) -> Objective:
@@ -487,6 +501,7 @@ class LinearProgram(Program):
         zeros = 0 if self.forbidden is None else int(self.forbidden.sum())
         more = f", {zeros} zeros" if zeros else ""
         more += f", {len(self.limits)} limits" if self.limits else ""
+        more += f", at most {self.most_outputs} outputs" if self.most_outputs is not None else ""
         return f"{n} symbols × {m} outputs, {_asked(self)}{more}"
 
 

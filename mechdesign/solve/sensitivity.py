@@ -405,6 +405,8 @@ def requirement_prices(design: Design) -> Binding | None:
 def has_prices(design: Design) -> bool:
     """Whether :func:`binding` knows what the constraints of a design cost."""
     certificate = design.certificate
+    if any(r.most_outputs is not None for r in design.requirements):
+        return False
     proved = certificate.bound_source in ("prices", "multipliers") or certificate.is_optimal
     return isinstance(design.utility, LinearUtility) and proved
 
@@ -437,6 +439,14 @@ def _problem_of(design: Any) -> tuple[Problem, LinearProgram]:
             if isinstance(design.utility, WorstCase)
             else "a sub-convex utility, whose optimum is a maximum of many linear programs",
             remedy="use a linear utility such as md.utility.Hamming() or md.utility.Matrix(u)",
+        )
+    few = next((r for r in design.requirements if r.most_outputs is not None), None)
+    if few is not None:
+        raise InputError(
+            "binding constraints",
+            expected="a linear program, whose optimum has a price per constraint",
+            got=f"a choice among outputs ({few})",
+            remedy="design with outputs= those that occur, without that requirement",
         )
     labels = design.mechanism.outputs
     problem = state_problem(
@@ -471,13 +481,15 @@ def _dual_solution(design: Design, program: LinearProgram, used: NDArray[np.intp
     limits = limit_prices(program, duals)
     taken = without_limits(program, limits)
     assert taken is not None
-    program = taken.program
+    program, objective = taken.program, taken.program.objective
+    if taken.rest is not None:
+        objective = objective - taken.rest.columns
     if certificate.bound_source == "prices":
         assert duals.prices is not None
         return _recovered(program, duals.prices, used, limits)
     if certificate.bound_source == "multipliers":
-        priced = priced_sums(program, duals)
-        left = program.objective
+        priced = priced_sums(program, duals, taken.rest)
+        left = objective
         if priced is not None:
             left = left - priced.columns
         multipliers = duals.multipliers
@@ -502,10 +514,8 @@ def _dual_solution(design: Design, program: LinearProgram, used: NDArray[np.intp
         )
     # Nothing is lost to privacy, so nothing is gained by relaxing it.
     none = program.cone.no_duals(program.shape[1])
-    prices = program.allowed(program.objective).max(axis=1)
-    return _DualSolution(
-        _feasible(program, none), prices, program.objective - prices[:, None], limits
-    )
+    prices = program.allowed(objective).max(axis=1)
+    return _DualSolution(_feasible(program, none), prices, objective - prices[:, None], limits)
 
 
 def _feasible(

@@ -1,0 +1,208 @@
+"""At most k outputs: branch and bound over which of them occur.
+
+A node leaves some outputs out and wants some others to occur; its program is linear. Where k are
+wanted, all others are left out. A node whose kernel uses at most k outputs is solved; any other is
+split by an output that it uses: one part wants it, the other leaves it out. The parts that are not
+split any further cover every choice of k outputs, so the largest of their bounds is one for all.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..certificate.bounds import upper_bound
+from ..certificate.feasible import slack_duals
+from ..errors import SolverError
+from . import clock
+from .backends.clarabel import EpigraphClarabel
+from .backends.highs import EpigraphHighs, HighsSimplex
+from .method import Branch, Candidate, Duals, Handles, Method, handles_general
+from .program import LinearProgram
+
+Array = NDArray[np.float64]
+
+# Programs of one search, and smallest share of the outcomes that counts as an output.
+MOST_PROGRAMS, _RARE = 4000, 1e-9
+# Nodes whose bound is that little above a value are not split, as a share of the range of gains.
+_ENOUGH = 1e-9
+_NODE_METHODS: tuple[Method, ...] = (HighsSimplex(), EpigraphHighs(), EpigraphClarabel())
+
+
+@dataclass(order=True)
+class _Node:
+    """A part of the search, the most promising first."""
+
+    order: tuple[float, int]
+    bound: float = field(compare=False)
+    wanted: frozenset[int] = field(compare=False)
+    excluded: frozenset[int] = field(compare=False)
+    candidate: Candidate | None = field(compare=False)
+    duals: Duals = field(compare=False)
+
+
+class OutputSearch(Method):
+    """Branch and bound over the outputs that occur."""
+
+    name = "output-search"
+    reason = (
+        "at most so many outputs may occur, a choice among subsets: branch and bound over linear "
+        "programs, whose bounds are proved for every part"
+    )
+    handles: Handles = handles_general(
+        sums=frozenset({"exponential", "second-order", "power"}), few_outputs=True
+    )
+
+    def condition(self, program: LinearProgram) -> str | None:
+        """Its nodes are linear programs."""
+        if program.objective_kind != "linear":
+            return "the least of several utilities is not searched over outputs"
+        return None
+
+    def solve(self, program: LinearProgram) -> Candidate:
+        """The best kernel found, with dual variables of all parts.
+
+        Raises :class:`SolverError` where no choice of outputs is found that does what is asked.
+        """
+        best, duals, details = search_outputs(program)
+        if best is None:
+            raise SolverError(
+                f"no {program.most_outputs} outputs were found that suffice for {program}; allow "
+                "more outputs or a larger level"
+            )
+        return Candidate(best.kernel, duals, f"branch and bound on {best.solver}", details)
+
+
+def search_outputs(program: LinearProgram) -> tuple[Candidate | None, Duals, dict[str, str]]:
+    """The best kernel found with so many outputs, if any, dual variables of all parts, details."""
+    search = _Search(program)
+    leaves = search.run()
+    branches = tuple(Branch(tuple(sorted(node.excluded)), node.duals) for node in leaves)
+    details = {"programs": str(search.solved), "parts": str(len(branches))}
+    return search.best, replace(search.root.duals, branches=branches), details
+
+
+class _Search:
+    """The state of one search."""
+
+    def __init__(self, program: LinearProgram) -> None:
+        assert program.most_outputs is not None
+        self.program, self.most = program, program.most_outputs
+        self.stop = clock.now() + program.time_limit
+        self.solved, self.value, self._count = 0, -np.inf, 0
+        self.best: Candidate | None = None
+        self._tried: set[frozenset[int]] = set()
+        self.root = self._node(frozenset(), frozenset())
+
+    def run(self) -> list[_Node]:
+        """The parts that are not split any further."""
+        leaves: list[_Node] = []
+        heap = [self.root]
+        width = self.program.gain_range
+        while heap:
+            node = heapq.heappop(heap)
+            used = self._used(node)
+            done = node.bound <= self.value + _ENOUGH * width or len(used) <= self.most
+            late = self.solved >= MOST_PROGRAMS or clock.now() > self.stop
+            if done or late:
+                leaves.append(node)
+                continue
+            y = next(y for y in used if y not in node.wanted)
+            wanted = node.wanted | {y}
+            if len(wanted) == self.most:
+                others = frozenset(range(self.program.shape[1])) - wanted
+                heapq.heappush(heap, self._node(wanted, others))
+            else:
+                self._tried.add(wanted)
+                heapq.heappush(heap, replace(node, order=self._order(node.bound), wanted=wanted))
+            heapq.heappush(heap, self._node(node.wanted, node.excluded | {y}))
+        return leaves
+
+    def _order(self, bound: float) -> tuple[float, int]:
+        self._count += 1
+        return -bound, self._count
+
+    def _used(self, node: _Node) -> list[int]:
+        """Outputs that a node's kernel uses, the most frequent first."""
+        return [] if node.candidate is None else self._by_share(node.candidate.kernel)
+
+    def _by_share(self, kernel: Array) -> list[int]:
+        shares = kernel.mean(axis=0)
+        return [y for y in np.argsort(-shares, kind="stable").tolist() if shares[y] > _RARE]
+
+    def _node(self, wanted: frozenset[int], excluded: frozenset[int]) -> _Node:
+        """A part of the search, solved; its best outputs are tried as a choice of their own."""
+        candidate, duals, bound = self._solve(excluded)
+        if candidate is not None:
+            used = self._by_share(candidate.kernel)
+            if len(used) > self.most:
+                first = [y for y in used if y in wanted] + [y for y in used if y not in wanted]
+                self._try(frozenset(first[: self.most]))
+            else:
+                self._accept(candidate)
+        return _Node(self._order(bound), bound, wanted, excluded, candidate, duals)
+
+    def _try(self, chosen: frozenset[int]) -> None:
+        """The best kernel with some outputs alone."""
+        if chosen in self._tried:
+            return
+        self._tried.add(chosen)
+        candidate = self._solve(frozenset(range(self.program.shape[1])) - chosen)[0]
+        if candidate is not None:
+            self._accept(candidate)
+
+    def _accept(self, candidate: Candidate) -> None:
+        value = self.program.value(candidate.kernel)
+        if value > self.value:
+            self.best, self.value = candidate, value
+
+    def _solve(self, excluded: frozenset[int]) -> tuple[Candidate | None, Duals, float]:
+        """Kernel, dual variables and proven bound of the program without some outputs.
+
+        Without a kernel where a solver finds none; the dual variables then say what is proved.
+        """
+        self.solved += 1
+        part = self.program.without_outputs(sorted(excluded))
+        if part.forbidden is not None and part.forbidden.all(axis=1).any():
+            return None, Duals(), -np.inf
+        method = next((m for m in _NODE_METHODS if m.refusal(part) is None), None)
+        if method is None:
+            raise SolverError(f"no method solves a part of the search for {self.program}: {part}")
+        try:
+            found = method.solve(part)
+        except SolverError:
+            duals = self._impossible(part)
+            return None, duals, float(upper_bound(part, duals)[0])
+        return found, found.duals, float(upper_bound(part, found.duals)[0])
+
+    def _impossible(self, part: LinearProgram) -> Duals:
+        """Dual variables that prove a part impossible, scaled so that its bound is below any value.
+
+        Without a proof none, and the part keeps the bound that holds for any kernel.
+        """
+        bare = replace(part, gains=np.zeros(part.shape))
+        found = slack_duals(bare)
+        if found is None:
+            return Duals()
+        below = float(upper_bound(bare, found)[0])
+        if below >= 0:
+            return Duals()
+        size = float(np.abs(part.gains).max())
+        return scaled(found, max(8 * size / -below, 1.0))
+
+
+def scaled(duals: Duals, factor: float) -> Duals:
+    """Dual variables times a positive factor."""
+
+    def times(parts: tuple[tuple[Array, ...], ...] | None) -> tuple[tuple[Array, ...], ...] | None:
+        return None if parts is None else tuple(tuple(factor * w for w in part) for part in parts)
+
+    return replace(
+        duals,
+        prices=None if duals.prices is None else factor * duals.prices,
+        multipliers=times(duals.multipliers),
+        limits=None if duals.limits is None else factor * duals.limits,
+    )
