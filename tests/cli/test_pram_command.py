@@ -145,12 +145,13 @@ def test_a_pooled_matrix_and_a_given_prior(run):
     [
         (["--column", "x"], "at least one notion"),
         (["--column", "y", "-p", "pml:1"], "column of people.csv"),
-        (["--column", "x", "-p", "pml:1", "--zero", "a"], "two categories separated by a comma"),
+        (["--column", "x", "-p", "pml:1", "--zero", "a"], "zero:X,Y"),
         (["--column", "x", "-p", "pml:1", "--zero", "a,z"], "'z'"),
-        (["--column", "x", "-p", "pml:1", "--diagonal", "much"], "write 0.6 or a=0.6,b=0.5"),
+        (["--column", "x", "-p", "pml:1", "--diagonal", "much"], "diagonal:a=0.6,b=0.5"),
         (["--column", "x", "-p", "pml:1", "--diagonal", "1.5"], "from 0 to 1"),
         (["--column", "x", "-p", "pml:1", "--pattern", "people.csv"], "matrix people.csv"),
-        (["--column", "x", "-p", "pml:1", "--pattern", "small.csv"], "one row for each category"),
+        (["--column", "x", "-p", "pml:1", "--pattern", "small.csv"], "one row for each symbol"),
+        (["--column", "x", "-p", "pml:1", "--require", "nothing"], "requirement"),
         (["--column", "x", "-p", "pml:1", "--strata", "x"], "another column"),
         (["--column", "x", "-p", "pml:1", "--pooled"], "add strata="),
         (["--column", "x", "-p", "pml:1", "--risk", "r.csv"], "--output with it"),
@@ -176,7 +177,7 @@ def test_what_cannot_hold_together_is_said_with_the_stratum(run):
     code, out, err = run(
         *("people.csv", "--column", "x", "-p", "pml:0.1", "--diagonal", "0.9", "--strata", "sex"),
     )
-    assert (code, out) == (3, "")
+    assert (code, out) == (4, "")
     assert "stratum 'f': no kernel satisfies PML(0.1)" in err
 
 
