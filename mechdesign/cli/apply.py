@@ -45,7 +45,7 @@ def apply(
     identified = identifiability(designed)
     if identified.advice and not identified.tells_nothing and strata is None:
         note(identified.advice)
-    release.check(table, output, Path(kernel), force=force)
+    release.check(table, output, force=force, read=[Path(kernel)])
     receipt = release.write(
         table,
         output,
