@@ -197,10 +197,9 @@ def without_limits(program: LinearProgram, duals: Array) -> Priced | None:
         return Priced(replace(program, limits=()), constant)
     places = np.concatenate([limit.symbols * m + limit.outputs for limit in taken])
     terms = np.concatenate(priced)
-    total, size, counts = (
-        np.bincount(places, values, n * m).reshape(n, m).astype(float)
-        for values in (terms, np.abs(terms), None)
-    )
+    total = np.bincount(places, terms, n * m).reshape(n, m).astype(float)
+    size = np.bincount(places, np.abs(terms), n * m).reshape(n, m).astype(float)
+    counts = np.bincount(places, minlength=n * m).reshape(n, m)
     if not p.all():
         if not np.isfinite(size).all():
             return None
