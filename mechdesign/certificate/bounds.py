@@ -53,7 +53,7 @@ def upper_bound(program: LinearProgram, duals: Duals) -> tuple[Fraction, str]:
     found = [_upper_bound(replace(program, limits=()), replace(duals, limits=None))]
     if duals.limits is not None:
         noise = _NOISE * float(np.abs(duals.limits).max(initial=0.0))
-        # Where bounds take long, what noise costs is not worth another one.
+        # Where bounds take long, there is no second one for what noise costs.
         floors = (0.0, noise) if program.gains.size <= _SECOND_ENTRIES else (0.0,)
         for floor in floors:
             taken = without_limits(program, np.where(abs(duals.limits) > floor, duals.limits, 0.0))
