@@ -391,11 +391,13 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
     margin = 4 * _UNIT * (len(p) + 8)  # of numbers of size at most one
     base = mean_of(program.prior, per_mass)
     best = np.flatnonzero(found >= found.max() - 2 * margin)
+    # What keeps forbidden entries out widens the margin.
+    several = len(best) > _FEW_COLUMNS
+    if several and (program.forbidden is not None or len(best) * len(p) <= _EXACT_ENTRIES):
+        best = best[_largest_supports(program.prior, high[:, best], low[:, best], power, sides)]
     if len(best) * len(p) > _EXACT_ENTRIES or not np.isfinite(found).all():
         top = Fraction(float(found.max())) + Fraction(margin)
         return base + top / Fraction(2) ** power
-    if len(best) > _FEW_COLUMNS:
-        best = best[_largest_supports(program.prior, high[:, best], low[:, best], power, sides)]
     limits = sides.lower, sides.upper, sides.ratio
     return base + max(
         column_supremum(program.prior, high[:, y], low[:, y], *limits) for y in best.tolist()
