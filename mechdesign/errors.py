@@ -284,7 +284,8 @@ class InfeasibleError(MechdesignError):
     ----------
     clash : descriptions of notions and requirements that cannot hold together; without any one of
         them the others can, as far as that was decided
-    proof : dual variables that prove it, see :class:`mechdesign.certificate.Infeasibility`
+    proof : dual variables that prove it, an
+        :class:`mechdesign.certificate.infeasible.Infeasibility`
     levels : for each notion of the clash the smallest level, in nats, at which the others are known
         to be feasible, ``inf`` where there is none
     """

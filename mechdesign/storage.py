@@ -247,6 +247,7 @@ def _design_out(design: Design) -> dict[str, Any]:
                 "mixed": c.repair.mixed,
                 "rounds": c.repair.rounds,
                 "constant": c.repair.constant,
+                **({"moved": c.repair.moved} if c.repair.moved else {}),
                 "loss": _gap_out(c.repair_loss),
             },
             "solver": c.solver,
@@ -649,7 +650,8 @@ def _repair_in(part: dict[str, Any], mechanism: Mechanism) -> Repair:
         raise TypeError("the record of the repair does not say whether the kernel is constant")
     if constant and (mechanism.weights != mechanism.weights[0]).any():
         raise ValueError("a constant kernel is claimed, and its rows differ")
-    return Repair(tuple(merged), _share(part["mixed"], 1), rounds, constant)
+    mixed, moved = (_share(part.get(name, 0.0), 1) for name in ("mixed", "moved"))
+    return Repair(tuple(merged), mixed, rounds, constant, moved)
 
 
 def _loss_in(value: Any) -> float:

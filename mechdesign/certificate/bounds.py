@@ -41,8 +41,8 @@ _SECOND_ENTRIES = 10_000
 _SMALLEST = 2.0**-1074
 #: A bound that floats cannot hold: larger than any of them.
 BEYOND = Fraction(2) ** 1100
-# Gains of forbidden entries lie below all others by this many times their range.
-_EXCLUDED = 1024.0
+# Reduced gains of forbidden entries lie below all others by this many times their range.
+_EXCLUDED = 64.0
 # Entries per block: what a block needs stays in the processor's cache.
 _BLOCK = 8192
 
@@ -378,10 +378,16 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
     without any rounding.
     """
     p, gains = program.prior.probabilities, program.gains
-    gains = excluded(gains, program.forbidden)
     with np.errstate(over="ignore"):
         per_mass = prices / p
         high, low = difference(gains, per_mass[:, None])
+        if program.forbidden is not None:
+            # A price on entries that are zero costs nothing and keeps them out of the supremum.
+            others = high[~program.forbidden]
+            if others.size:
+                least = others.min() - _EXCLUDED * np.ptp(others)
+                high = np.where(program.forbidden, least, high)
+                low = np.where(program.forbidden, 0.0, low)
     if not (np.isfinite(high).all() and np.isfinite(low).all()):
         return BEYOND
     largest = max(float(np.abs(high).max()), _SMALLEST)

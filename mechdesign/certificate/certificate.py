@@ -30,6 +30,7 @@ from .enclosures import Enclosure
 from .feasible import repair_required
 from .information import sublinear_bound
 from .mixture import least_bound
+from .nearest import FAR, repair_given
 from .repair import (
     Repair,
     check_forbidden,
@@ -50,8 +51,6 @@ NOTHING = 1e-11
 _MEASURED_TOLERANCE = 1e-9
 # Share of the value that merging rare outcomes may cost.
 _KEEPING = Fraction(1, 10**9)
-#: A kernel that needs more constant mass than this did not break its bounds by rounding alone.
-FAR = 1e-6
 #: The gap where nothing is known of it: beyond every number, so that no comparison passes it.
 UNKNOWN = math.inf
 
@@ -171,10 +170,16 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
 def certify_given(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certificate]:
     """:func:`certify` for a kernel from anywhere, which may be far from private.
 
-    It is kept, as far as privacy allows, whatever its value: nothing better is put in its place.
+    It is kept, as far as privacy and requirements allow, whatever its value: nothing better is put
+    in its place.
     """
     program = problem.program
     candidate = _checked(program, candidate)
+    if isinstance(program, LinearProgram) and program.is_restricted:
+        weights, repair = repair_given(program, candidate.kernel)
+        mechanism = problem.mechanism(weights)
+        value = problem.enclose(mechanism)
+        return mechanism, _examined(problem, candidate, mechanism, repair, value)
     weights, repair = repaired(problem, candidate.kernel)
     if repair.mixed > FAR or repair.merged:
         far = repair_far(candidate.kernel, program.cone)

@@ -42,12 +42,14 @@ class Repair:
     mixed : total constant mass mixed in, between 0 and 1
     rounds : how often the kernel was rounded and checked
     constant : whether only the constant kernel on its output distribution passed
+    moved : largest share of the mass of a symbol that was moved to other outputs, for requirements
     """
 
     merged: tuple[int, ...]
     mixed: float
     rounds: int
     constant: bool = False
+    moved: float = 0.0
 
     def __str__(self) -> str:
         if self.constant:
@@ -58,6 +60,8 @@ class Repair:
             parts.append("1 outcome merged" if count == 1 else f"{count} outcomes merged")
         if self.mixed:
             parts.append(f"{self.mixed:.2g} of constant mass mixed in")
+        if self.moved:
+            parts.append(f"{self.moved:.2g} of the mass of a symbol moved to satisfy all")
         return ", ".join(parts) or "rounding alone"
 
 

@@ -18,6 +18,7 @@ from .options import (
     note,
     print_json,
     read_notion,
+    say,
     say_receipt,
 )
 
@@ -73,6 +74,13 @@ def pram(
         Path | None,
         typer.Option("--output", "-o", help="Write the table with published values."),
     ] = None,
+    risk: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --output, save the risk of each published record as CSV. True values can be "
+            "told from it: keep it as secret as the data."
+        ),
+    ] = None,
     excel_safe: ExcelSafe = False,
     as_json: AsJson = False,
     force: Force = False,
@@ -108,7 +116,16 @@ def pram(
                 got="a table whose lines stand for groups",
                 remedy="leave it out to find the matrix, or repeat the lines",
             )
-        release.check(table, output, matrix, pattern, force=force)
+        release.check(table, output, matrix, pattern, risk, force=force)
+    if risk is not None:
+        if output is None:
+            raise InputError(
+                "--risk",
+                expected="--output with it, as it is about published values",
+                got="none",
+                remedy="leave it out, or add -o",
+            )
+        check_writable(risk, overwrite=force)
     limits: dict[str, Any] = {
         "missing": "drop" if missing == "keep" else "error",
         "max_symbols": max_symbols,
@@ -146,14 +163,23 @@ def pram(
             excel_safe=excel_safe,
             strata=found.strata_column,
         )
+    records = None if output is None else found.record_risk(table, output)
+    if risk is not None and records is not None:
+        records.to_csv(risk, overwrite=force)
     if as_json:
         body = pram_json(found)
-        print_json(body if receipt is None else {**body, "receipt": receipt.to_json()})
+        if receipt is not None and records is not None:
+            body["receipt"] = receipt.to_json()
+            body["published"] = {"correct": records.correct, "largest": records.largest}
+        print_json(body)
     else:
         print_pram(found)
-        if receipt is not None:
+        if receipt is not None and records is not None:
+            say(f"as published: {records.correct} guessed right, largest {records.largest:.4g}")
             say_receipt(receipt)
     if matrix is not None:
         note(f"saved {matrix}")
     if output is not None:
         note(f"saved {output}, recorded in {release.book}")
+    if risk is not None:
+        note(f"saved {risk}, which is as secret as the data")

@@ -22,6 +22,7 @@ from ..errors import (
     InputError,
     NoGuaranteeWarning,
     UnknownNameError,
+    UntoldWarning,
     UtilityError,
     ZeroMassWarning,
     quote,
@@ -40,7 +41,8 @@ from ..requirement.base import Requirement, as_requirements
 from ..solve._design import Design, design
 from ..storage import kernel_csv
 from ..utility import Hamming, LinearUtility, Utility
-from .codes import Encoder, Policy
+from ._identifiability import identifiability
+from .codes import ABSENT, Encoder, Policy
 from .customary import Customary, customary_matrices
 from .risk import (
     CategoryRisk,
@@ -230,7 +232,8 @@ class Pram:
         Parameters
         ----------
         table, published : the records with their true values, and the same with published ones:
-            data frames, or paths of CSV or Parquet files, with the same rows in the same order
+            data frames, or paths of CSV or Parquet files, with the same rows in the same order;
+            those with missing values are left out
 
         Raises
         ------
@@ -251,13 +254,20 @@ class Pram:
         groups = np.zeros(len(secrets), dtype=np.int64)
         if self.by is not None:
             groups = _places(table, self.by, tuple(part.name for part in self.strata))
-        before, after = np.empty(len(secrets)), np.empty(len(secrets))
-        guessed = np.empty(len(secrets), dtype=bool)
+        there = (secrets != ABSENT) & (reports != ABSENT) & (groups != ABSENT)
+        found = []
         for number, part in enumerate(self.strata):
-            here = groups == number
-            found = record_risks(part.mechanism, part.prior, secrets[here], reports[here])
-            before[here], after[here], guessed[here] = found.before, found.after, found.guessed
-        return RecordRisk(before, after, guessed)
+            rows = np.flatnonzero(there & (groups == number))
+            pairs = secrets[rows], reports[rows]
+            found.append(record_risks(part.mechanism, part.prior, rows, *pairs))
+        rows = np.concatenate([part.rows for part in found])
+        order = np.argsort(rows)
+        return RecordRisk(
+            rows[order],
+            np.concatenate([part.before for part in found])[order],
+            np.concatenate([part.after for part in found])[order],
+            np.concatenate([part.guessed for part in found])[order],
+        )
 
     def __repr__(self) -> str:
         asked = ", ".join(map(str, (*self.notions, *self.requirements)))
@@ -334,6 +344,8 @@ def pram(
         When a kernel is fitted to frequencies that were counted in the table.
     NoGuaranteeWarning
         When a pooled kernel does not keep the notions in every stratum.
+    UntoldWarning
+        When a kernel publishes the same, whatever the true value is.
 
     Examples
     --------
@@ -369,8 +381,6 @@ def pram(
         known = _prior(prior, total, labels)
         shared = _designed(known, goal, notions, requirements, solver, None)
         designs = dict.fromkeys(counts, shared)
-        if prior is None:
-            priors = {name: _prior(None, rows, labels) for name, rows in counts.items()}
     else:
         designs = {
             name: _designed(known, goal, notions, requirements, solver, name if own else None)
@@ -389,6 +399,11 @@ def pram(
         _warn_of_counts(found)
     if pooled:
         _warn_of_strata(found)
+    for part in found.kernels:
+        advice = identifiability(part.mechanism)
+        if advice.tells_nothing:
+            where = f"stratum {quote(part.name)}: " if own else ""
+            warn(f"{where}{advice.advice}", UntoldWarning)
     return found
 
 
@@ -556,4 +571,4 @@ def _places(table: Any, name: str, labels: tuple[Any, ...]) -> NDArray[np.int64]
     values = _column(table, name)
     if not hasattr(values, "dictionary_encode"):
         values = list(values)
-    return Encoder(name, labels, Policy(), texts=texts).encode(values)
+    return Encoder(name, labels, Policy(missing="keep"), texts=texts).encode(values)

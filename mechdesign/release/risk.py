@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..files import write_text
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -50,11 +52,13 @@ class RecordRisk:
 
     Attributes
     ----------
+    rows : ``(R,)`` positions of the records in their table; those with missing values are left out
     before : ``(R,)`` probability of the true value under the prior of its stratum
     after : ``(R,)`` posterior probability of the true value
     guessed : ``(R,)`` whether the likeliest value is the true one
     """
 
+    rows: NDArray[np.int64]
     before: Array
     after: Array
     guessed: NDArray[np.bool_]
@@ -66,8 +70,8 @@ class RecordRisk:
 
     @property
     def riskiest(self) -> int:
-        """The (first) record that has it."""
-        return int(self.after.argmax())
+        """Position in the table of the (first) record that has it."""
+        return int(self.rows[self.after.argmax()])
 
     @property
     def correct(self) -> int:
@@ -75,11 +79,26 @@ class RecordRisk:
         return int(self.guessed.sum())
 
     def __repr__(self) -> str:
-        place = self.riskiest
+        place = int(self.after.argmax())
         return (
-            f"RecordRisk of {len(self.after)} records: {self.correct} guessed right, largest "
-            f"posterior {self.largest:.6g} (record {place}, {self.before[place]:.6g} before)"
+            f"RecordRisk of {len(self.rows)} records: {self.correct} guessed right, largest "
+            f"posterior {self.largest:.6g} (record {self.riskiest}, {self.before[place]:.6g} "
+            "before)"
         )
+
+    def to_csv(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write one line for each record, counted from 1, to a file that only its owner reads.
+
+        The true values can be told from it. Raises :class:`StorageError` where it cannot be
+        written.
+        """
+        lines = ["record,before,after,guessed"]
+        columns = (self.rows + 1, self.before, self.after, self.guessed.astype(int))
+        lines += [
+            f"{row},{before!r},{after!r},{guessed}"
+            for row, before, after, guessed in zip(*(c.tolist() for c in columns), strict=True)
+        ]
+        write_text("\n".join(lines) + "\n", path, overwrite=overwrite, private=True)
 
 
 def share_unchanged(mechanism: Mechanism, prior: Prior) -> float:
@@ -118,12 +137,14 @@ def category_risks(
 def record_risks(
     mechanism: Mechanism,
     prior: Prior,
+    rows: NDArray[np.int64],
     secrets: NDArray[np.int64],
     reports: NDArray[np.int64],
 ) -> RecordRisk:
-    """For positions of the true and the published values, ``(R,)`` each."""
+    """For positions of records, of their true and of their published values, ``(R,)`` each."""
     after = mechanism.posterior(prior)
     return RecordRisk(
+        rows,
         prior.probabilities[secrets],
         after[secrets, reports],
         after.argmax(axis=0)[reports] == secrets,

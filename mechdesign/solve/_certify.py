@@ -10,9 +10,17 @@ from numpy.typing import NDArray
 
 from ..certificate.bounds import clamped_prices
 from ..certificate.certificate import certify_given, examine, fitting_duals
+from ..certificate.infeasible import check_feasible, check_possible
 from ..certificate.repair import clean_kernel, to_weights
 from ..certificate.shape import sides_outside
-from ..errors import InputError, KernelError, NoMethodError, UtilityError, quote
+from ..errors import (
+    CertificateError,
+    InputError,
+    KernelError,
+    NoMethodError,
+    UtilityError,
+    quote,
+)
 from ..exact import DENOMINATOR_BITS, Verdict
 from ..labels import Label, check_labels
 from ..mechanism import Mechanism
@@ -39,13 +47,15 @@ def certify(
     duals: Any = None,
     outputs: Any = None,
     time_limit: float | None = None,
+    subject_to: Any = (),
 ) -> Design:
     """A kernel from anywhere: made exactly private, checked exactly, and bounded.
 
     The kernel is rounded to integer weights, and constant columns are added until every notion
     holds, or outcomes merged where that costs less; one that is private already stays as it is. Its
     value is exact, and the bound holds for every kernel that satisfies the notions, so that the gap
-    says how much a better kernel could gain.
+    says how much a better kernel could gain. Under requirements, which constant columns may break,
+    a kernel that is far from them gives way to the nearest one that satisfies everything.
 
     Parameters
     ----------
@@ -61,12 +71,15 @@ def certify(
         What the bound is computed from, of any quality: row prices λ, by how much the optimum rises
         per unit added to the sum of a row (0 for symbols of zero mass), or what
         ``found.certificate.duals`` holds. Left out, :func:`design` is run for them. ``Duals()``
-        leaves the bound that needs none. Row prices say nothing of limits on sums over outcomes:
-        with :class:`MaximalLeakage` and the like their bound is that of the other notions.
+        leaves the bound that needs none. Row prices say nothing of limits on sums over outcomes
+        and of requirements: their bound is that of the other notions, with the entries that must be
+        zero. Leave them out there.
     outputs : M labels, optional
         Those of the kernel, or the utility's own, when left out.
     time_limit : float, optional
         Seconds for a search for the bound (sub-convex utilities), 60 when left out.
+    subject_to : requirement or list of them, optional
+        What else must hold, from ``md.require``, as in :func:`design`; checked exactly too.
 
     Returns
     -------
@@ -79,8 +92,10 @@ def certify(
     InputError
         For a kernel of another shape, entries that are not finite or negative, rows that do not
         sum to one, and dual variables that are no finite numbers or of other shapes.
+    InfeasibleError
+        When no kernel satisfies everything that is asked, with the proof.
     CertificateError
-        When a notion fails its exact check on the repaired kernel.
+        When a notion or requirement fails its exact check on the repaired kernel.
     SolverError
         When the bound was left to :func:`design` and every method failed.
 
@@ -97,14 +112,19 @@ def certify(
     rows, labels = _read(kernel, prior)
     if outputs is not None and not isinstance(utility, OutputUtility):
         labels = check_labels(outputs, rows.shape[1], "outputs", UtilityError)
-    problem = _problem(rows, labels, prior, utility, privacy, outputs, time_limit)
+    problem = _problem(rows, labels, prior, utility, privacy, outputs, time_limit, subject_to)
+    check_possible(problem)
     kept = rows[problem.kept]
     numbers, said = _duals(problem, duals, rows.shape)
     named = problem
     if not problem.outputs and labels is not None:
         named = replace(problem, outputs=labels)
     candidate = Candidate(kept, numbers, f"given, bounded {said}")
-    mechanism, certificate = certify_given(named, candidate)
+    try:
+        mechanism, certificate = certify_given(named, candidate)
+    except CertificateError:
+        check_feasible(problem)
+        raise
     own = _with_own_rows(named, mechanism, rows)
     if own is not None:
         c, mechanism = certificate, own
@@ -221,11 +241,12 @@ def _problem(
     privacy: Any,
     outputs: Any,
     time_limit: float | None,
+    subject_to: Any,
 ) -> Problem:
     """The problem that the kernel is an answer to, with as many outputs."""
     has_names = isinstance(utility, OutputUtility)
     asked = (outputs if outputs is not None else own) if has_names else None
-    problem = state_problem(prior, utility, privacy, asked, time_limit)
+    problem = state_problem(prior, utility, privacy, asked, time_limit, subject_to)
     count = len(problem.outputs)
     if has_names and rows.shape[1] != count:
         raise KernelError(
@@ -240,7 +261,7 @@ def _problem(
 def _with_own_rows(problem: Problem, mechanism: Mechanism, rows: Array) -> Mechanism | None:
     """The mechanism with the rows that were given for symbols left out of the problem.
 
-    ``None`` where there are none, or where a notion does not hold with them.
+    ``None`` where there are none, or where a notion or requirement does not hold with them.
     """
     left_out = np.setdiff1d(np.arange(len(rows)), problem.kept)
     place = {label: y for y, label in enumerate(problem.outputs)}
@@ -252,8 +273,9 @@ def _with_own_rows(problem: Problem, mechanism: Mechanism, rows: Array) -> Mecha
     weights = mechanism.weights.copy()
     weights[left_out] = to_weights(clean_kernel(own))
     found = Mechanism.from_weights(weights, DENOMINATOR_BITS, mechanism.inputs, mechanism.outputs)
-    checks = [notion.check(found, problem.prior) for notion in problem.notions]
-    return found if all(check.verdict is Verdict.YES for check in checks) else None
+    verdicts = [notion.check(found, problem.prior).verdict for notion in problem.notions]
+    verdicts += [asked.check(found, problem.prior).verdict for asked in problem.requirements]
+    return found if all(verdict is Verdict.YES for verdict in verdicts) else None
 
 
 # The bound
@@ -281,6 +303,7 @@ def _duals(problem: Problem, given: Any, shape: tuple[int, int]) -> tuple[Duals,
     arrays = [fitting.prices] if fitting.prices is not None else []
     for parts in (fitting.multipliers, fitting.sums):
         arrays += [np.asarray(numbers) for part in parts or () for numbers in part]
+    arrays += [fitting.limits] if fitting.limits is not None else []
     if not all(np.isfinite(numbers).all() for numbers in arrays):
         raise _not_finite("an infinite one or no number")
     if fitting.multipliers is None and fitting.sums is None and fitting.prices is not None:
@@ -290,7 +313,8 @@ def _duals(problem: Problem, given: Any, shape: tuple[int, int]) -> tuple[Duals,
 
 def _shapes(duals: Duals) -> str:
     prices = "no prices" if duals.prices is None else f"prices of shape {np.shape(duals.prices)}"
-    return f"{prices}, and {len(duals.multipliers or ())} parts of multipliers"
+    limits = "" if duals.limits is None else f", and {np.size(duals.limits)} for limits"
+    return f"{prices}, and {len(duals.multipliers or ())} parts of multipliers{limits}"
 
 
 def _not_finite(got: str) -> InputError:

@@ -6,15 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, KernelError, LevelError, quote
+from ..errors import InputError, KernelError, LevelError, RequirementError, quote
+from ..labels import Label, check_labels
 from ..prior import Prior, as_prior
 from ..privacy.notion import as_notions
 from ..privacy.sums import ConicRows, SumConstraint
-from .problem import ask, check_size
+from ..requirement.base import Limit, Requirement, as_requirements
+from .linear_program import EQUATION, limit_rows
+from .problem import ask, check_size, forbidden_entries
 from .program import Cone
 
 
-def constraints(kernel: Any, prior: Prior, privacy: Any) -> list[Any]:
+def constraints(
+    kernel: Any, prior: Prior, privacy: Any, subject_to: Any = (), outputs: Any = None
+) -> list[Any]:
     """What makes a cvxpy expression a kernel that satisfies privacy notions, as a convex set.
 
     For an objective of one's own, K being an ``(N, M)`` variable, the constraints ask::
@@ -22,6 +27,7 @@ def constraints(kernel: Any, prior: Prior, privacy: Any) -> list[Any]:
         Σ_y K_xy = 1,   K ≥ 0                        a kernel
         (μᵀK)_y ≤ e^ε (νᵀK)_y                        pairs of hypotheses, at every outcome y
         Σ_y φ(k_y) ≤ limit                           notions that limit a sum over outcomes
+        K_xy = 0,   low ≤ Σ a_xy K_xy ≤ high         requirements
 
     with sparse rows and auxiliary variables, so that there are O(NM) non-zeros where hypotheses are
     symbols and the prior. Factors lie slightly inside e^ε. What a solver returns keeps them up to
@@ -35,6 +41,11 @@ def constraints(kernel: Any, prior: Prior, privacy: Any) -> list[Any]:
         Symbols of zero mass have rows too, which satisfy what the notions ask of them.
     privacy : PrivacyNotion or list of them
         All of a list must hold. Levels in nats.
+    subject_to : requirement or list of them, optional
+        What else must hold, from ``md.require``. Equations are asked without their tolerance.
+    outputs : M labels, optional
+        What requirements call the columns; the symbols of the prior, where there are as many, when
+        left out.
 
     Returns
     -------
@@ -45,8 +56,9 @@ def constraints(kernel: Any, prior: Prior, privacy: Any) -> list[Any]:
     Raises
     ------
     InputError
-        Where cvxpy is not installed, for a notion that can be audited only, and for what is no
-        affine expression with one row per symbol. For cvxpy see [DiamondBoyd2016].
+        Where cvxpy is not installed, for a notion that can be audited only, for what is no affine
+        expression with one row per symbol, and for requirements that do not fit the labels. For
+        cvxpy see [DiamondBoyd2016].
 
     Examples
     --------
@@ -67,7 +79,9 @@ def constraints(kernel: Any, prior: Prior, privacy: Any) -> list[Any]:
     as_prior(prior)
     notions = as_notions(privacy)
     n, m = _checked_shape(cp, kernel, prior)
-    asked = ask(notions, prior)
+    requirements = as_requirements(subject_to)
+    labels = _labels(prior, m, outputs, requirements)
+    asked = ask(notions, prior, requirements)
     if asked.unexpressed:
         raise LevelError(
             f"cvxpy constraints of {asked.unexpressed[0]}",
@@ -81,7 +95,10 @@ def constraints(kernel: Any, prior: Prior, privacy: Any) -> list[Any]:
         found.append(_columns(cp, cone, kernel, n, m) <= 0)
     for _, constraint in asked.sums:
         found += _sum(cp, constraint, kernel, n, m)
-    return found
+    limits = [
+        limit.without_zeros() for asker in requirements for limit in asker.limits(prior, labels)
+    ]
+    return found + _limits(cp, limits, cone, kernel)
 
 
 def _cvxpy() -> Any:
@@ -118,6 +135,44 @@ def _checked_shape(cp: Any, kernel: Any, prior: Prior) -> tuple[int, int]:
         got=got,
         remedy=remedy,
     )
+
+
+def _labels(
+    prior: Prior, count: int, outputs: Any, requirements: tuple[Requirement, ...]
+) -> tuple[Label, ...]:
+    """What requirements call the columns; none where nothing asks for their names."""
+    if outputs is not None:
+        return check_labels(outputs, count, "outputs", KernelError)
+    if count == len(prior):
+        return prior.labels
+    if far := next((r for r in requirements if not r.is_local), None):
+        raise RequirementError(
+            f"{far} with a kernel of {count} columns",
+            expected="labels of the columns, as there are not as many as symbols",
+            got="none",
+            remedy="name them with outputs=[…]",
+        )
+    return ()
+
+
+def _limits(cp: Any, limits: list[Limit], cone: Cone, kernel: Any) -> list[Any]:
+    """Entries that must be zero, and limits on sums over entries."""
+    n, m = kernel.shape
+    point, found = cp.vec(kernel, order="F"), []
+    zeros = forbidden_entries(limits, cone, m)
+    if zeros is not None:
+        found.append(point[np.flatnonzero(zeros.ravel(order="F"))] == 0)
+    rows, low, high, _ = limit_rows([limit for limit in limits if not limit.forbids], n, n * m)
+    same = high - low <= EQUATION
+    for chosen, sign, ends in (
+        (np.isfinite(high) & ~same, 1, high),
+        (np.isfinite(low) & ~same, -1, -low),
+    ):
+        if chosen.any():
+            found.append(sign * rows[chosen] @ point <= ends[chosen])
+    if same.any():
+        found.append(rows[same] @ point == (low + high)[same] / 2)
+    return found
 
 
 def _columns(cp: Any, cone: Cone, kernel: Any, n: int, m: int) -> Any:

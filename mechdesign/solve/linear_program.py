@@ -26,15 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..privacy.sums import ConicRows, Epigraph, SumDuals
+from ..requirement.base import Limit
 from .least_program import LeastProgram
 from .method import Duals
 from .program import LinearProgram
 
 Array = NDArray[np.float64]
 
-# Limits are solved for with this room, as a share of their largest coefficient, for rounding; those
-# that leave less than the other number are solved for as equations.
-_ROOM, _EQUATION = 1e-13, 1e-8
+# Limits are solved for with this room, as a share of their largest coefficient, for rounding.
+_ROOM = 1e-13
+#: Limits that leave less than this share of it are solved for as equations.
+EQUATION = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,7 @@ class SparseProgram:
     @property
     def is_equation(self) -> NDArray[np.bool_]:
         """Which limits leave too little room to be two inequalities."""
-        return np.asarray(self.high - self.low <= _EQUATION)
+        return np.asarray(self.high - self.low <= EQUATION)
 
     def invert(
         self,
@@ -237,7 +239,7 @@ def _compiled(program: LinearProgram) -> SparseProgram:
         below = sparse.vstack([wide, *rows]).tocsr()
         right = np.concatenate([right, *(epigraph.right for epigraph in epigraphs)])
         signed = np.concatenate([signed, *(np.full(e.size, e.is_signed) for e in epigraphs)])
-    limits, low, high, limit_scales = _limits(program, size, m * size + own)
+    limits, low, high, limit_scales = limit_rows(program.limits, size, m * size + own)
     found = SparseProgram(
         program,
         flat,
@@ -259,15 +261,18 @@ def _compiled(program: LinearProgram) -> SparseProgram:
     return found if program.forbidden is None else _without(found, program.forbidden, own)
 
 
-def _limits(program: LinearProgram, block: int, size: int) -> tuple[Any, Array, Array, Array]:
-    """Rows of the limits over all variables, their ends, and what they were divided by."""
+def limit_rows(limits: Sequence[Limit], block: int, size: int) -> tuple[Any, Array, Array, Array]:
+    """Rows of limits over all variables, their ends, and what they were divided by.
+
+    Entry (x, y) of the kernel stands at the place ``y * block + x`` of ``size`` variables.
+    """
     from scipy import sparse
 
-    count = len(program.limits)
-    coefficients = [limit.coefficients for limit in program.limits]
+    count = len(limits)
+    coefficients = [limit.coefficients for limit in limits]
     scales = np.array([np.abs(c).max(initial=0.0) or 1.0 for c in coefficients])
     low, high = np.full(count, -math.inf), np.full(count, math.inf)
-    for j, limit in enumerate(program.limits):
+    for j, limit in enumerate(limits):
         if limit.low is not None:
             low[j] = float(limit.low / Fraction(float(scales[j])))
         if limit.high is not None:
@@ -275,7 +280,7 @@ def _limits(program: LinearProgram, block: int, size: int) -> tuple[Any, Array, 
     room = np.minimum(_ROOM, np.where(np.isfinite(high - low), (high - low) / 4, _ROOM))
     lengths = [len(c) for c in coefficients]
     data = [c / s for c, s in zip(coefficients, scales, strict=True)]
-    places = [limit.outputs * block + limit.symbols for limit in program.limits]
+    places = [limit.outputs * block + limit.symbols for limit in limits]
     matrix = sparse.csr_array(
         (
             np.concatenate([np.zeros(0), *data]),

@@ -242,7 +242,7 @@ def state_problem(
         whole = whole or prior.has_full_support
         symbols = np.arange(len(prior)) if whole else prior.support
         limits = [(asker, limit.on(symbols, len(prior))) for asker, limit in asked]
-        forbidden = _forbidden([limit for _, limit in limits], common[1], len(labels))
+        forbidden = forbidden_entries([limit for _, limit in limits], common[1], len(labels))
         zeros = tuple(
             (asker, np.column_stack([limit.symbols, limit.outputs]))
             for asker, limit in limits
@@ -296,7 +296,7 @@ def _names_more(bound: Bound, prior: Prior) -> bool:
     return any(not known.issuperset(found.support) for found in distributions)
 
 
-def _forbidden(limits: list[Limit], cone: Cone, outputs: int) -> NDArray[np.bool_] | None:
+def forbidden_entries(limits: list[Limit], cone: Cone, outputs: int) -> NDArray[np.bool_] | None:
     """Entries that limits leave no value but zero, and those that follow in the cone."""
     found = np.zeros((len(cone.prior), outputs), dtype=bool)
     for limit in limits:

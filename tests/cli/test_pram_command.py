@@ -86,7 +86,7 @@ def test_a_table_is_published_by_stratum_with_a_key(run, people, tmp_path):
         *("people.csv", "--column", "x", "-p", "pml:0.8", "--strata", "sex", "--zero", "b,a"),
         *("--row", "id", "--key", "secret.key", "--ledger", "book.jsonl"),
     )
-    code, out, err = run(*asked, "--json", "-o", "out.csv")
+    code, out, err = run(*asked, "--json", "-o", "out.csv", "--risk", "risk.csv")
     assert code == 0, err
     body = json.loads(out)
     assert [part["stratum"] for part in body["strata"]] == ["f", "m"]
@@ -98,7 +98,12 @@ def test_a_table_is_published_by_stratum_with_a_key(run, people, tmp_path):
     assert set(made["x"]) <= set(LABELS)
     assert not ((people["x"] == "b") & (made["x"] == "a")).any()
     assert 0.3 < (made["x"] == people["x"]).mean() < 1
-    assert stat.S_IMODE(os.stat("secret.key").st_mode) == 0o600
+    for name in ("secret.key", "risk.csv"):
+        assert stat.S_IMODE(os.stat(name).st_mode) == 0o600
+    risk = pd.read_csv("risk.csv")
+    assert len(risk) == 300
+    assert risk["guessed"].sum() == body["published"]["correct"]
+    assert risk["after"].max() == pytest.approx(body["published"]["largest"], rel=1e-12)
     (entry,) = Ledger("book.jsonl").releases()
     assert entry["column"] == "x"
     # The same key gives the same values again, and no second release.
@@ -148,6 +153,7 @@ def test_a_pooled_matrix_and_a_given_prior(run):
         (["--column", "x", "-p", "pml:1", "--pattern", "small.csv"], "one row for each category"),
         (["--column", "x", "-p", "pml:1", "--strata", "x"], "another column"),
         (["--column", "x", "-p", "pml:1", "--pooled"], "add strata="),
+        (["--column", "x", "-p", "pml:1", "--risk", "r.csv"], "--output with it"),
         (["--column", "x", "-p", "pml:1", "--missing", "no"], "policy for missing values"),
         (["--column", "x", "-p", "pml:1", "-o", "people.csv", "--force"], "another file"),
         (

@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 
 from mechdesign import Prior
 from mechdesign.errors import DataError, UnknownNameError, ZeroMassWarning
-from mechdesign.input_tables import count_csv, count_values, csv_header, read_matrix
+from mechdesign.input_tables import (
+    count_csv,
+    count_csv_by,
+    count_values,
+    count_values_by,
+    csv_header,
+    read_matrix,
+)
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -383,3 +390,42 @@ def test_tables_with_other_separators_are_told_so(tmp_path, sign, said):
     path.write_text(f"id{sign}job\n1{sign}nurse\n2{sign}clerk\n")
     with pytest.raises(DataError, match="separated by commas, got " + re.escape(said)):
         Prior.from_csv(path, "job")
+
+
+# Groups of rows
+
+
+def test_counts_in_groups_are_those_of_a_cross_table(tmp_path):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"s": rng.integers(0, 3, 80), "x": rng.choice(list("abc"), 80)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    expected = pd.crosstab(frame["s"], frame["x"]).to_dict("index")
+    assert count_values_by(frame["x"], frame["s"]) == expected
+    assert count_values_by(pl.Series(frame["x"]), pl.Series(frame["s"])) == expected
+    assert count_csv_by(tmp_path / "t.csv", "x", "s") == expected
+    assert list(count_csv_by(tmp_path / "t.csv", "x", "s")) == [0, 1, 2]
+
+
+def test_every_group_has_every_value_and_weights_count():
+    found = count_csv_by("titanic", "class", "age")
+    assert found["child"]["crew"] == 0
+    assert list(found["child"]) == list(found["adult"]) == ["1st", "2nd", "3rd", "crew"]
+    total = {x: found["child"][x] + found["adult"][x] for x in found["child"]}
+    assert total == count_csv("titanic", "class")
+
+
+def test_rows_without_a_group_are_refused_and_without_a_value_by_the_policy(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("s,x\nf,a\n,b\nm,b\n")
+    with pytest.raises(DataError, match=r"column 's' of t.csv: expected no missing values"):
+        count_csv_by(path, "x", "s")
+    with pytest.raises(DataError, match="1 of 3 rows"):
+        count_values_by(["a", "b", "b"], ["f", None, "m"])
+    assert count_values_by(["a", None, "b"], ["f", "f", "m"], missing="drop") == {
+        "f": {"a": 1, "b": 0},
+        "m": {"a": 0, "b": 1},
+    }
+    with pytest.raises(DataError, match="3 entries, one per row"):
+        count_values_by(["a", "b", "b"], ["f", "m"])
+    with pytest.raises(UnknownNameError):
+        count_csv_by(path, "x", "z")

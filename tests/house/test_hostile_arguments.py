@@ -213,6 +213,30 @@ CALLS = {
     "Hamming": (md.utility.Hamming, {}),
     "Matrix": (md.utility.Matrix, {"u": np.eye(3), "outputs": ["a", "b", "c"]}),
     "Distance": (md.utility.Distance, {"d": "absolute"}),
+    "smallest": (
+        md.smallest,
+        {
+            "notion": md.LDP,
+            "prior": PRIOR,
+            "utility": md.utility.Hamming(),
+            "at_least": 0.7,
+            "subject_to": (),
+            "outputs": None,
+            "precision": 0.1,
+            "solver": "auto",
+            "time_limit": None,
+        },
+    ),
+    "WorstCase": (
+        md.utility.WorstCase,
+        {
+            "utilities": md.utility.Hamming(),
+            "priors": [PRIOR],
+            "weights": [2.0],
+            "goals": [0.1],
+            "refine": False,
+        },
+    ),
     "BayesGain": (md.utility.BayesGain, {"g": np.eye(3), "actions": ["a", "b", "c"]}),
 }
 for _name in (
@@ -270,7 +294,12 @@ GIVEN = {
 }
 
 # Functions that are called as they are: what they raise is theirs.
-OWN_ERRORS = {("Mechanism.merge", "groups"), ("compare", "notions"), ("estimate", "feature")}
+OWN_ERRORS = {
+    ("Mechanism.merge", "groups"),
+    ("compare", "notions"),
+    ("estimate", "feature"),
+    ("smallest", "notion"),
+}
 GOOD = {"epsilon": 0.5, "epsilon_l": 0.5, "epsilon_u": 0.5, "delta": 0.1, "entries": 2, "low": 0.3}
 GOOD |= GIVEN
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import stat
 from fractions import Fraction
 
 import numpy as np
@@ -24,6 +25,7 @@ from mechdesign.errors import (
     RequirementError,
     StorageError,
     UnknownNameError,
+    UntoldWarning,
     UtilityError,
 )
 from mechdesign.input_tables import read_matrix
@@ -96,6 +98,26 @@ def test_the_risk_of_each_record_is_that_of_bayes_rule_by_loops(people):
         assert risk.guessed[i] == (column.index(max(column)) == LABELS.index(x))
     assert risk.after[risk.riskiest] == risk.largest == risk.after.max()
     assert risk.correct == sum(risk.guessed)
+
+
+def test_records_with_missing_values_are_left_out_and_the_rest_written_for_the_owner(
+    people, tmp_path
+):
+    found = found_for(people)
+    out = md.privatize(people, "x", found.released, rng=1)
+    whole = found.record_risk(people, out)
+    assert whole.rows.tolist() == list(range(500))
+    out.loc[[3, 7], "x"] = None
+    risk = found.record_risk(people, out)
+    assert risk.rows.tolist() == [i for i in range(500) if i not in (3, 7)]
+    assert np.array_equal(risk.after, np.delete(whole.after, [3, 7]))
+    risk.to_csv(tmp_path / "risk.csv")
+    assert stat.S_IMODE((tmp_path / "risk.csv").stat().st_mode) == 0o600
+    read = list(csv.DictReader((tmp_path / "risk.csv").read_text().splitlines()))
+    assert [int(row["record"]) for row in read] == (risk.rows + 1).tolist()
+    assert [float(row["after"]) for row in read] == risk.after.tolist()
+    assert [float(row["before"]) for row in read] == risk.before.tolist()
+    assert sum(int(row["guessed"]) for row in read) == risk.correct
 
 
 def test_the_risks_of_categories_are_means_and_maxima_over_what_may_be_published(people):
@@ -259,6 +281,25 @@ def test_matrices_of_strata_stand_below_each_other(people):
     for part, rows in zip(found.strata, (lines[:3], lines[3:]), strict=True):
         kernel = [[float(r[y]) for y in LABELS] for r in rows]
         assert np.array_equal(kernel, part.mechanism.kernel)
+
+
+def test_names_that_a_spreadsheet_would_run_are_made_safe_where_asked(people):
+    strange = people.assign(sex=people["sex"].map({"f": "=1+1", "m": 'a,"b"'}))
+    found = found_for(strange, strata="sex")
+    plain, safe = (list(csv.reader(io.StringIO(found.matrix_csv(excel_safe=e)))) for e in (0, 1))
+    assert {row[0] for row in plain[1:]} == {"=1+1", 'a,"b"'}
+    assert {row[0] for row in safe[1:]} == {"'=1+1", 'a,"b"'}
+    out = md.privatize(strange, "x", found.released, strata="sex", rng=1)
+    assert out["sex"].equals(strange["sex"])
+
+
+def test_a_level_at_which_nothing_is_told_is_warned_of(people):
+    with (
+        pytest.warns(CountsWarning),
+        pytest.warns(UntoldWarning, match=r"stratum '[fm]': reports tell none of the 3 symbols"),
+    ):
+        found = md.pram(people, "x", md.PML(0), strata="sex")
+    assert found.strata[1].correct_after == pytest.approx(found.strata[1].correct_before)
 
 
 # The customary matrices

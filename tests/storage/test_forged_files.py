@@ -37,6 +37,17 @@ CASES = {
     "sub-convex, closed form": (ABC, md.utility.MutualInformation(), md.PML(0.1)),
     "sub-convex, searched": (ABC, md.utility.MutualInformation(), md.LDP(1)),
     "two symbols": (TWO, md.utility.TotalVariation(), md.LDP(1)),
+    "least of several": (
+        ABC,
+        md.utility.WorstCase(
+            [
+                (md.utility.Hamming(), None),
+                (md.utility.Hamming(), md.Prior([0.2, 0.3, 0.5], ["a", "b", "c"])),
+            ],
+            weights=[1, 2],
+        ),
+        md.PML(0.4),
+    ),
     "average": (TWO, md.utility.Hamming(), md.MaximalLeakage(0.3)),
 }
 # Of these, a loaded file says what was written down; they prove nothing, and say so in the docs.

@@ -178,7 +178,7 @@ class _Asked:
             kept_at = self._in_proportion(row, column.astype(np.intp), flat, p, scales)
             row, column, flat = row[kept_at], column[kept_at], flat[kept_at]
         matrix = sparse.csr_array(
-            (flat, (row, column.astype(np.intp))), shape=(count, len(entries.places))
+            (flat, (row, column.astype(np.intp))), shape=(count, len(entries.symbols))
         )
         same = equal > 0
         low = np.where(same, (low + high) / 2, low)
@@ -190,7 +190,6 @@ class _Asked:
         """Move what weighs a whole column like p to the scales; which coefficients are left."""
         entries = self.entries
         m = entries.shape[1]
-        heights = np.diff(np.append(entries.starts, len(entries.places)))
         output = entries.outputs[column]
         key = row * m + output
         count = np.bincount(key, minlength=scales.size)
@@ -198,7 +197,7 @@ class _Asked:
         most, least = np.full(scales.size, -np.inf), np.full(scales.size, np.inf)
         np.maximum.at(most, key, ratio)
         np.minimum.at(least, key, ratio)
-        whole = count == np.tile(heights, len(scales))
+        whole = count == np.tile(entries.heights, len(scales))
         with np.errstate(invalid="ignore"):
             whole &= most - least <= _PROPORTIONAL * np.maximum(np.abs(most), np.abs(least))
         scales.ravel()[whole] = most[whole]
