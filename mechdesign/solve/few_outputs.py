@@ -4,7 +4,8 @@ A node leaves some outputs out and wants some others to occur; its program is li
 says something, the sum of column maxima is limited by k as well, which no k outputs exceed. Where k
 are wanted, all others are left out. A node whose kernel uses at most k outputs is solved; any other
 is split by an output that it uses: one part wants it, the other leaves it out. The parts that are
-not split any further cover every choice of k outputs, so the largest of their bounds is one for all.
+not split any further cover every choice of k outputs, so the largest of their bounds is one for
+all.
 """
 
 from __future__ import annotations
