@@ -398,7 +398,11 @@ def _duals_out(duals: Duals) -> dict[str, Any]:
         found["mixture"] = duals.mixture.tolist()
     if duals.branches is not None:
         found["branches"] = [
-            {"excluded": list(part.excluded), "duals": _duals_out(part.duals)}
+            {
+                "excluded": list(part.excluded),
+                "counted": part.counted,
+                "duals": _duals_out(part.duals),
+            }
             for part in duals.branches
         ]
     if duals.offset or duals.power:
@@ -786,10 +790,10 @@ def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
     if prices is not None and (prices.shape != (len(prior),) or not np.isfinite(prices).all()):
         raise ValueError(f"prices of shape {prices.shape} for {len(prior)} symbols")
     lists = [part["multipliers"], part.get("averages")]
-    searched = _branches_in(part)
+    searched = _branches_in(part, len(problem.outputs))
     total = sum(
         _entries(matrix)
-        for some in (part, *(duals for _, duals in searched or ()))
+        for some in (part, *(branch["duals"] for branch in searched or ()))
         for parts in (some["multipliers"], some.get("averages"))
         for row in parts or ()
         for matrix in row
@@ -809,23 +813,25 @@ def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
     branches = None
     if searched is not None:
         branches = tuple(
-            Branch(excluded, _duals_in(duals, problem)) for excluded, duals in searched
+            Branch(tuple(some["excluded"]), _duals_in(some["duals"], problem), some["counted"])
+            for some in searched
         )
     return Duals(prices, multipliers, sums, offset, power, limits, mixture, branches)
 
 
-def _branches_in(part: dict[str, Any]) -> list[tuple[tuple[int, ...], dict[str, Any]]] | None:
-    """Outputs left out and dual variables, as they stand there, of the parts of a search."""
-    if part.get("branches") is None:
+def _branches_in(part: dict[str, Any], outputs: int) -> list[dict[str, Any]] | None:
+    """The parts of a search as they stand there, with outputs that there are."""
+    found: list[dict[str, Any]] | None = part.get("branches")
+    if found is None:
         return None
-    found = []
-    for branch in part["branches"]:
-        excluded, duals = branch["excluded"], branch["duals"]
-        if not all(type(y) is int and y >= 0 for y in excluded) or "branches" in duals:
+    if not isinstance(found, list) or len(found) > 2 * MOST_PROGRAMS:
+        raise ValueError("the parts of a search are no list, or a longer one than any search has")
+    for branch in found:
+        places, counted = branch["excluded"], branch["counted"]
+        if not all(type(y) is int and 0 <= y < outputs for y in places):
             raise ValueError("a part of a search holds other things than outputs")
-        found.append((tuple(excluded), duals))
-    if len(found) > 2 * MOST_PROGRAMS:
-        raise ValueError(f"a search of {len(found)} parts")
+        if "branches" in branch["duals"] or not isinstance(counted, bool):
+            raise ValueError("a part of a search has another form")
     return found
 
 

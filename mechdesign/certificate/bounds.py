@@ -62,7 +62,12 @@ def _searched_bound(program: LinearProgram, most: int, duals: Duals) -> tuple[Fr
     parts = duals.branches or ()
     if not parts or not covers([frozenset(part.excluded) for part in parts], most):
         return relaxed
-    found = [upper_bound(program.without_outputs(part.excluded), part.duals) for part in parts]
+    found = [
+        upper_bound(
+            program.without_outputs(part.excluded, most if part.counted else None), part.duals
+        )
+        for part in parts
+    ]
     bound, source = max(found)
     return min(relaxed, (bound, f"{source} of {len(parts)} parts of a search"))
 

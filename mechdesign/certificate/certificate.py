@@ -290,7 +290,9 @@ def _fitting_branches(program: Program, branches: Any) -> tuple[Branch, ...] | N
     for branch in branches:
         if not isinstance(branch, Branch) or not all(y in outputs for y in branch.excluded):
             return None
-        fitting = fitting_duals(program, replace(branch.duals, branches=None), len(outputs))
+        most = program.most_outputs if branch.counted else None
+        part = program.without_outputs((), most)
+        fitting = fitting_duals(part, replace(branch.duals, branches=None), len(outputs))
         if fitting is None:
             return None
         found.append(replace(branch, duals=fitting))

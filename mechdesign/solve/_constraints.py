@@ -80,6 +80,13 @@ def constraints(
     notions = as_notions(privacy)
     n, m = _checked_shape(cp, kernel, prior)
     requirements = as_requirements(subject_to)
+    if few := next((r for r in requirements if r.most_outputs is not None), None):
+        raise RequirementError(
+            f"cvxpy constraints of {few}",
+            expected="requirements that are linear in the kernel",
+            got="a choice among outputs",
+            remedy="leave it out and forbid outputs by md.require.zero(None, y), or use md.design",
+        )
     labels = _labels(prior, m, outputs, requirements)
     asked = ask(notions, prior, requirements)
     if asked.unexpressed:

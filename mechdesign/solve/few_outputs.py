@@ -1,9 +1,11 @@
 """At most k outputs: branch and bound over which of them occur.
 
-A node leaves some outputs out and wants some others to occur; its program is linear. Where k are
-wanted, all others are left out. A node whose kernel uses at most k outputs is solved; any other is
-split by an output that it uses: one part wants it, the other leaves it out. The parts that are not
-split any further cover every choice of k outputs, so the largest of their bounds is one for all.
+A node leaves some outputs out and wants some others to occur; its program is linear. Where that
+says something, the sum of column maxima is limited by k as well, which no k outputs exceed. Where k
+are wanted, all others are left out. A node whose kernel uses at most k outputs is solved; any other
+is split by an output that it uses: one part wants it, the other leaves it out. The parts that are
+not split any further cover every choice of k outputs, so the largest of their bounds is one for
+all.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from ..certificate.bounds import upper_bound
 from ..certificate.feasible import slack_duals
 from ..errors import SolverError
+from ..exact import nearest_float
 from . import clock
 from .backends.clarabel import EpigraphClarabel
 from .backends.highs import EpigraphHighs, HighsSimplex
@@ -42,6 +45,7 @@ class _Node:
     excluded: frozenset[int] = field(compare=False)
     candidate: Candidate | None = field(compare=False)
     duals: Duals = field(compare=False)
+    counted: bool = field(compare=False)
 
 
 class OutputSearch(Method):
@@ -80,9 +84,11 @@ def search_outputs(program: LinearProgram) -> tuple[Candidate | None, Duals, dic
     """The best kernel found with so many outputs, if any, dual variables of all parts, details."""
     search = _Search(program)
     leaves = search.run()
-    branches = tuple(Branch(tuple(sorted(node.excluded)), node.duals) for node in leaves)
+    branches = tuple(
+        Branch(tuple(sorted(node.excluded)), node.duals, node.counted) for node in leaves
+    )
     details = {"programs": str(search.solved), "parts": str(len(branches))}
-    return search.best, replace(search.root.duals, branches=branches), details
+    return search.best, replace(search.relaxed, branches=branches), details
 
 
 class _Search:
@@ -95,7 +101,13 @@ class _Search:
         self.solved, self.value, self._count = 0, -np.inf, 0
         self.best: Candidate | None = None
         self._tried: set[frozenset[int]] = set()
+        self._counted = False
         self.root = self._node(frozenset(), frozenset())
+        self.relaxed = self.root.duals
+        found = self.root.candidate
+        if found is not None and found.kernel.max(axis=0).sum() > self.most * (1 + _RARE):
+            self._counted = True
+            self.root = self._node(frozenset(), frozenset())
 
     def run(self) -> list[_Node]:
         """The parts that are not split any further."""
@@ -135,7 +147,7 @@ class _Search:
 
     def _node(self, wanted: frozenset[int], excluded: frozenset[int]) -> _Node:
         """A part of the search, solved; its best outputs are tried as a choice of their own."""
-        candidate, duals, bound = self._solve(excluded)
+        candidate, duals, counted, bound = self._solve(excluded)
         if candidate is not None:
             used = self._by_share(candidate.kernel)
             if len(used) > self.most:
@@ -143,7 +155,7 @@ class _Search:
                 self._try(frozenset(first[: self.most]))
             else:
                 self._accept(candidate)
-        return _Node(self._order(bound), bound, wanted, excluded, candidate, duals)
+        return _Node(self._order(bound), bound, wanted, excluded, candidate, duals, counted)
 
     def _try(self, chosen: frozenset[int]) -> None:
         """The best kernel with some outputs alone."""
@@ -159,15 +171,18 @@ class _Search:
         if value > self.value:
             self.best, self.value = candidate, value
 
-    def _solve(self, excluded: frozenset[int]) -> tuple[Candidate | None, Duals, float]:
-        """Kernel, dual variables and proven bound of the program without some outputs.
+    def _solve(self, excluded: frozenset[int]) -> tuple[Candidate | None, Duals, bool, float]:
+        """Kernel, dual variables, whether column maxima are limited, and the proven bound of the
+        program without some outputs.
 
         Without a kernel where a solver finds none; the dual variables then say what is proved.
         """
         self.solved += 1
-        part = self.program.without_outputs(sorted(excluded))
+        # Of at most k outputs the column maxima are at most k anyway.
+        counted = self._counted and self.program.shape[1] - len(excluded) > self.most
+        part = self.program.without_outputs(sorted(excluded), self.most if counted else None)
         if part.forbidden is not None and part.forbidden.all(axis=1).any():
-            return None, Duals(), -np.inf
+            return None, Duals(), counted, -np.inf
         method = next((m for m in _NODE_METHODS if m.refusal(part) is None), None)
         if method is None:
             raise SolverError(f"no method solves a part of the search for {self.program}: {part}")
@@ -175,8 +190,8 @@ class _Search:
             found = method.solve(part)
         except SolverError:
             duals = self._impossible(part)
-            return None, duals, float(upper_bound(part, duals)[0])
-        return found, found.duals, float(upper_bound(part, found.duals)[0])
+            return None, duals, counted, nearest_float(upper_bound(part, duals)[0])
+        return found, found.duals, counted, nearest_float(upper_bound(part, found.duals)[0])
 
     def _impossible(self, part: LinearProgram) -> Duals:
         """Dual variables that prove a part impossible, scaled so that its bound is below any value.
@@ -187,7 +202,7 @@ class _Search:
         found = slack_duals(bare)
         if found is None:
             return Duals()
-        below = float(upper_bound(bare, found)[0])
+        below = nearest_float(upper_bound(bare, found)[0])
         if below >= 0:
             return Duals()
         size = float(np.abs(part.gains).max())
@@ -204,5 +219,6 @@ def scaled(duals: Duals, factor: float) -> Duals:
         duals,
         prices=None if duals.prices is None else factor * duals.prices,
         multipliers=times(duals.multipliers),
+        sums=times(duals.sums),
         limits=None if duals.limits is None else factor * duals.limits,
     )

@@ -74,10 +74,12 @@ class Branch:
     ----------
     excluded : positions of these outputs
     duals : of the program without them
+    counted : whether that program limits the sum of column maxima by the number of outputs
     """
 
     excluded: tuple[int, ...]
     duals: Duals
+    counted: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,9 +32,9 @@ from ..certificate.rational import difference, kernel_mean, mean_of
 from ..errors import InputError, SolverError
 from ..exact import nearest_float
 from ..prior import Prior
-from ..privacy.constraint import Rounding
+from ..privacy.constraint import Hypotheses, Rounding
 from ..privacy.rows import ConeRows, Multipliers
-from ..privacy.sums import SumConstraint
+from ..privacy.sums import ColumnMaxima, SumConstraint
 from ..requirement.base import Limit
 from ..utility.sublinear import FInformation, SublinearUtility
 
@@ -332,8 +332,17 @@ class LinearProgram(Program):
         asked = self.forbidden is not None or bool(self.limits)
         return asked or self.most_outputs is not None
 
-    def without_outputs(self, excluded: Sequence[int]) -> LinearProgram:
-        """The program with some outputs forbidden, and any number of the others."""
+    def without_outputs(self, excluded: Sequence[int], most: int | None = None) -> LinearProgram:
+        """The program with some outputs forbidden, and any number of the others.
+
+        With ``most`` the sum of column maxima is at most that, as with at most so many outputs.
+        """
+        if most is not None:
+            level = math.nextafter(math.nextafter(math.log(most), math.inf), math.inf)
+            maxima = ColumnMaxima(Hypotheses.points(self.prior), level)
+            labels = (*self.sum_labels, f"at most {most} outputs")
+            counted = replace(self, sums=(*self.sums, maxima), sum_labels=labels)
+            return counted.without_outputs(excluded)
         forbidden = np.zeros(self.shape, dtype=bool)
         if self.forbidden is not None:
             forbidden |= self.forbidden
