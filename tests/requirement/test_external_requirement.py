@@ -128,7 +128,7 @@ def test_a_file_that_names_it_needs_its_module(tmp_path):
 
 
 def test_the_command_line_names_it_by_its_path(tmp_path):
-    text = '''
+    text = """
 from dataclasses import dataclass
 from fractions import Fraction
 import numpy as np
@@ -145,7 +145,7 @@ class FirstAtLeast(Requirement):
     @property
     def description(self):
         return f"the first entry is at least {self.value:g}"
-'''
+"""
     (tmp_path / "mine.py").write_text(text)
     base = [sys.executable, "-m", "mechdesign"]
     asked = ["--require", "mine:FirstAtLeast:0.7"]
