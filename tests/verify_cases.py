@@ -37,6 +37,7 @@ with warnings.catch_warnings():
 HAMMING, ABSOLUTE = md.utility.Hamming(), md.utility.Distance("absolute")
 GAINS = md.utility.Matrix([[1, 0, 0.5], [0, 1, 0.2], [0, 0.3, 1]])
 WIDE = md.utility.Matrix([[3, -1, 0.5, 0.1], [0, 1, 0.2, 0.6], [-2, 0.3, 1, 0.5]])
+LOW = md.utility.Matrix([[2, -1.5, 0.4, 0.3], [-1, 1.5, -0.5, 0.2], [0.1, 0.3, 0.7, 0.9]])
 FEATURE = {"a": 0, "b": {0: 1, 1: 3}, "c": 1}
 SECRETS = {"s": ["a"], "t": {"b": 0.5, "c": 1}}
 TWINS = [[0, 0, 1, 2], [0, 0, 1, 2], [1, 1, 0, 3], [2, 2, 3, 0]]
@@ -137,7 +138,7 @@ PARTLY: dict[str, tuple[tuple[Any, ...], set[str]]] = (
             ),
             "least of several": (
                 ABC,
-                md.utility.WorstCase([HAMMING, (GAINS, OTHER)], weights=[1, 0.7]),
+                md.utility.WorstCase([WIDE, (LOW, OTHER)], weights=[1, 0.7]),
                 [md.PML(0.4), md.MaximalLeakage(0.3)],
             ),
         }.items()
@@ -581,6 +582,83 @@ def broken_cases() -> Iterator[Case]:
             yield of(name, (*given, key), value)
 
 
+def least_cases() -> Iterator[Case]:
+    """Worst cases: dual variables of any quality, other claims, and other forms."""
+    asked = {name: case for name, (case, _) in PARTLY.items() if name.startswith("least")}
+    pending, refuted, unreadable = {"not proved here"}, {"refuted"}, {"unreadable"}
+    for number, (name, case) in enumerate(asked.items()):
+        found = designed(*case)
+        c, count = found.certificate, len(found.certificate.duals.mixture)
+        state, open_claims = pending, {"gain_gap": "not proved here"}
+        for noise in range(6):
+            rng = np.random.default_rng([number, noise, 5])
+            mixture = c.duals.mixture + rng.normal(0, (0, 1e-3, 0.3)[noise % 3], count)
+            if noise > 2:
+                mixture[int(np.argmin(mixture))] = 1e-12  # no more than noise
+            weak = examined(found, replace(c.duals, mixture=mixture))
+            data = in_bytes(replace(found, certificate=weak))
+            own = (weak.bound - 1e-10, weak.bound)
+            yield Case(f"{name}, mixture {noise}", data, pending, open_claims, own)
+        weak = examined(found, replace(c.duals, mixture=None))
+        data = in_bytes(replace(found, certificate=weak))
+        yield Case(f"{name}, none", data, pending, open_claims, (weak.bound - 1e-10, weak.bound))
+        weak = examined(found, replace(Duals(), mixture=np.ones(count)))
+        data = in_bytes(replace(found, certificate=weak))
+        yield Case(f"{name}, bare", data, pending, open_claims, (weak.bound - 1e-10, weak.bound))
+        good = json.loads(in_bytes(found))
+        bound, value = c.bound_exact, c.value_exact
+        for path, other, state, states in (
+            (
+                ("value_exact",),
+                str(value + Fraction(1, 10**30)),
+                refuted,
+                {"value_exact": "refuted"},
+            ),
+            (("value",), c.value + 1e-9, refuted, {"value": "refuted"}),
+            (("gap",), c.gap * 1.5, refuted, {"gap": "refuted"}),
+            (("gap",), c.gap / 1.5, refuted, {"gap": "refuted"}),
+            (("bound_exact",), str(value - (bound - value)), refuted, {"bound": "refuted"}),
+            (("duals", "mixture"), [1.0] * (count + 1), unreadable, {}),
+            (("duals", "mixture"), "x", unreadable, {}),
+            (("duals", "mixture"), [True] * count, unreadable, {}),
+        ):
+            data = in_bytes(changed(good, ("certificate", *path), other))
+            yield Case(f"{name}, {path}", data, state, states)
+        first, last = good["utility"]["parts"][0], good["utility"]["parts"][-1]
+        parts = ("utility", "parts")
+        for path, other in (
+            (parts, []), ((*parts, 0, "goal"), 0.1), ((*parts, 0, "utility", "gains"), [[1.0]]),
+            (("utility", "each"), 1), (parts, GONE),
+        ):  # fmt: skip
+            state = unreadable if other is not GONE else {"not proved here", "unreadable"}
+            yield Case(f"{name}, {path}", in_bytes(changed(good, path, other)), state)
+        if good["utility"]["each"]:
+            data = in_bytes(changed(good, parts, [first, first]))
+            yield Case(f"{name}, two", data, unreadable)
+            continue
+        use = last["prior"]
+        elsewhere = {**use, "labels": ["a", "b", "z"]}
+        for path, others in (("weight", (0, -0.7, "x")), ("prior", (elsewhere, {}))):
+            for other in others:
+                data = in_bytes(changed(good, (*parts, -1, path), other))
+                yield Case(f"{name}, {path}: {other!r}"[:60], data, unreadable)
+        states = {"value": "refuted"}
+        turned = {**use, "labels": use["labels"][::-1]}
+        for path, other in (("weight", 0.69), ("prior", None), ("prior", turned)):
+            data = in_bytes(changed(good, (*parts, -1, path), other))
+            yield Case(f"{name}, other {path}", data, refuted, states)
+    empty, other = asked["least of symbols, one empty"][0], "least of several, one empty"
+    found = designed(empty, md.utility.WorstCase([HAMMING, GAINS]), md.LDP(1.0))
+    yield Case(other, in_bytes(found), pending, {"gain_gap": "not proved here"})
+    tied = designed(BETWEEN, md.utility.WorstCase([HAMMING, ABSOLUTE]), md.DP(1, "adjacent"))
+    yield Case("least, tied", in_bytes(tied), pending, {"gain_gap": "not proved here"})
+    good = json.loads(in_bytes(found))
+    good["utility"]["parts"][0]["prior"] = {
+        "labels": ["a", "b", "c"], "weights": ["1", "1", "2"], "probabilities": [0.25, 0.25, 0.5]
+    }  # fmt: skip
+    yield Case(f"{other}, mass beyond", in_bytes(resealed(good)), unreadable)
+
+
 #: Names that a file may leave out.
 OPTIONAL = {"value_exact", "bound_exact", "arithmetic", "bound_source", "gains"}
 
@@ -596,7 +674,7 @@ def _places(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 def all_cases() -> list[Case]:
     """All of the above, those that decide most first."""
     makers: tuple[Callable[[], Iterator[Case]], ...] = (
-        honest_cases, broken_cases, false_cases, shaken_cases,
+        honest_cases, least_cases, broken_cases, false_cases, shaken_cases,
     )  # fmt: skip
     return [case for make in makers for case in make()]
 

@@ -1173,9 +1173,8 @@ def _functions(
             _need(set(use.labels) == set(prior.labels), "a prior of use over other symbols")
             place = dict(zip(use.labels, use.masses, strict=True))
             masses = [place[label] for label in prior.labels]
-            _need(
-                all(w or not m for w, m in zip(prior.weights, masses, strict=True)), "mass beyond"
-            )
+            beyond = [m for w, m in zip(prior.weights, masses, strict=True) if m and not w]
+            _need(not beyond, "mass beyond the prior of the design")
         found.append({kept.index(x): (weight * m, gains[x]) for x, m in enumerate(masses) if m})
     return found
 

@@ -57,6 +57,9 @@ DOUBLED = (
     "an edge without length",
     "prices of another number than symbols",
     "chances of a secret",
+    "a mixture of other functions",
+    "a prior of use over other symbols",
+    "mass beyond the prior of the design",
     "share_of_gain >= v for v in gained(own)",  # outputs as good as one another in floats
     "for floor in",  # dual variables left out as noise, which is safe whatever they are
 )
