@@ -72,7 +72,7 @@ def _searched_bound(program: LinearProgram, most: int, duals: Duals) -> tuple[Fr
     return min(relaxed, (bound, f"{source} of {len(parts)} parts of a search"))
 
 
-def covers(parts: list[frozenset[int]], most: int, budget: int = 200_000) -> bool:
+def covers(parts: list[frozenset[int]], most: int, most_steps: int = 200_000) -> bool:
     """Whether every choice of outputs is in a part that leaves none of them out.
 
     That is so where no ``most`` outputs meet all sets of outputs that are left out. ``False`` where
@@ -84,7 +84,7 @@ def covers(parts: list[frozenset[int]], most: int, budget: int = 200_000) -> boo
     def met(chosen: int, banned: int, room: int) -> bool:
         nonlocal steps
         steps += 1
-        if steps > budget:
+        if steps > most_steps:
             return True
         unmet = [part & ~banned for part in left if not part & chosen]
         if not unmet:
@@ -117,7 +117,7 @@ def _by_limits(program: LinearProgram, duals: Duals) -> Iterator[tuple[Fraction,
     given = nothing if duals.limits is None else duals.limits
     noise = _NOISE * float(np.abs(given).max(initial=0.0))
     tried = [nothing] if duals.limits is None else [nothing, given]
-    # Where bounds take long, what noise costs is not worth another one.
+    # Where bounds take long, what noise costs does not justify another one.
     if noise and program.gains.size <= _SECOND_ENTRIES:
         tried.append(np.where(abs(given) > noise, given, 0.0))
     for prices in tried:
