@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .errors import (
     DataError,
@@ -21,10 +19,10 @@ from .errors import (
 )
 from .files import read_json
 from .input_tables import csv_header, read_matrix
-from .labels import Label, listing, near_miss, parse_labels
+from .labels import Label, near_miss, parse_labels
 from .mechanism import Mechanism
 from .prior import Prior
-from .release.codes import ABSENT, Codebook, cell_text
+from .release.codes import ABSENT, Codebook
 from .utility import (
     ChiSquare,
     Distance,
@@ -259,69 +257,6 @@ def read_symbol(text: str | None, mechanism: Mechanism) -> Label:
     book = Codebook(mechanism.inputs, "inputs of the mechanism", texts=True)
     place = book.place(text)
     return text if place == ABSENT else book.labels[place]
-
-
-def read_label(text: str, labels: Sequence[Label], subject: str) -> Label:
-    """The label that a text names; raises :class:`InputError` for none of them."""
-    book = Codebook(labels, "categories", texts=True)
-    place = book.place(text)
-    if place == ABSENT:
-        raise book.refuse(subject, [text], "correct the name", own=True)
-    return book.labels[place]
-
-
-def read_pair(text: str, labels: Sequence[Label], subject: str) -> tuple[Label, Label]:
-    """Two labels that a text such as ``a,b`` names; quotes enclose those with a comma."""
-    cells = next(csv.reader([text], skipinitialspace=True), [])
-    if len(cells) != 2:
-        raise InputError(
-            subject,
-            expected="two categories separated by a comma",
-            got=quote(text),
-            remedy="write for example a,b for what is never published as b",
-        )
-    first, second = (read_label(cell.strip(), labels, subject) for cell in cells)
-    return first, second
-
-
-def read_diagonal(text: str, labels: Sequence[Label]) -> float | dict[Label, float]:
-    """Least diagonal entries: one number, or ``a=0.6,b=0.5`` by label."""
-    subject = "--diagonal"
-    found: dict[Label, float] = {}
-    for part in next(csv.reader([text], skipinitialspace=True), []):
-        name, sign, number = part.rpartition("=")
-        try:
-            value = float(number)
-        except ValueError:
-            raise InputError(
-                subject,
-                expected="a probability, or one for each of some categories",
-                got=quote(text),
-                remedy="write 0.6 or a=0.6,b=0.5",
-            ) from None
-        if not sign and part == text.strip():
-            return value
-        found[read_label(name.strip(), labels, subject)] = value
-    return found
-
-
-def read_pattern(path: str | Path, labels: Sequence[Label]) -> NDArray[np.float64]:
-    """A matrix from a CSV file with the labels as names of rows and columns, in their order."""
-    matrix, rows, columns = read_matrix(path)
-    place = []
-    for kind, names in (("row", rows), ("column", columns)):
-        book = Codebook(names, f"{kind}s", texts=True)
-        known = [book.place(cell_text(label)) for label in labels]
-        if len(names) != len(labels) or sorted(known) != list(range(len(labels))):
-            cause = near_miss((name for name in names if name not in set(labels)), labels)
-            raise DataError(
-                f"pattern {path}",
-                expected=f"one {kind} for each category {listing(labels)}",
-                got=f"{kind}s {listing(names)}",
-                remedy="name rows and columns by the categories" + (f" ({cause})" if cause else ""),
-            )
-        place.append(known)
-    return matrix[np.ix_(*place)]
 
 
 def read_feature(path: str | None, mechanism: Mechanism) -> dict[Label, Label] | None:

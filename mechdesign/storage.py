@@ -15,9 +15,7 @@ one's own is found when the module that defines it has been imported; loading im
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import math
 import warnings
@@ -44,9 +42,8 @@ from .errors import (
     warn,
 )
 from .exact import nearest_float, read_fraction, read_integer, write_fraction, write_integer
-from .files import parse_json, read_json, read_text, write_text
-from .input_tables import read_matrix
-from .labels import Label, excel_safe_cell, tidy
+from .files import read_json, write_text
+from .labels import Label, tidy
 from .mechanism import Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
@@ -139,52 +136,6 @@ def load(path: str | Path) -> Design | Mechanism | Infeasibility:
     contents do not bear out what it says.
     """
     return _content_in(read_json(path), str(path))
-
-
-def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechanism:
-    """A kernel from any of the forms people keep them in, recognised by what the file holds.
-
-    What :func:`save` wrote; a JSON array of rows; a JSON object with ``kernel`` and optionally
-    ``inputs`` and ``outputs``; or a CSV matrix with labels.
-    """
-    text = "" if str(path).lower().endswith(".csv") else read_text(path)
-    if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
-        content = parse_json(text, f"file {path}")
-        if isinstance(content, list):
-            return Mechanism(content, normalise=normalise)
-        if "kernel" in content and content.get("format") != FORMAT:
-            return Mechanism(
-                content["kernel"],
-                content.get("inputs"),
-                content.get("outputs"),
-                normalise=normalise,
-            )
-        return from_json(content, str(path))
-    matrix, inputs, outputs = read_matrix(path)
-    return Mechanism(matrix, inputs, outputs, normalise=normalise)
-
-
-def write_csv(
-    mechanism: Mechanism, path: str | Path, *, overwrite: bool = False, excel_safe: bool = False
-) -> None:
-    """Write a kernel as CSV, see :func:`kernel_csv`."""
-    write_text(kernel_csv(mechanism, excel_safe=excel_safe), path, overwrite=overwrite)
-
-
-def kernel_csv(mechanism: Mechanism, *, excel_safe: bool = False) -> str:
-    """A kernel as CSV text: output labels in the header, input labels in the first column.
-
-    Entries are written so that they read back as the same floats. With ``excel_safe`` labels that
-    a spreadsheet would run get an apostrophe, see :func:`mechdesign.labels.excel_safe_cell`; such
-    a file names other labels.
-    """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    cell = excel_safe_cell if excel_safe else lambda label: label
-    writer.writerow(["input", *map(cell, mechanism.outputs)])
-    for label, row in zip(mechanism.inputs, mechanism.kernel, strict=True):
-        writer.writerow([cell(label), *(repr(float(value)) for value in row)])
-    return buffer.getvalue()
 
 
 # To JSON: whole files
@@ -650,7 +601,7 @@ def _repair_in(part: dict[str, Any], mechanism: Mechanism) -> Repair:
         raise TypeError("the record of the repair does not say whether the kernel is constant")
     if constant and (mechanism.weights != mechanism.weights[0]).any():
         raise ValueError("a constant kernel is claimed, and its rows differ")
-    mixed, moved = (_share(part.get(name, 0.0), 1) for name in ("mixed", "moved"))
+    mixed, moved = (_share(share, 1) for share in (part["mixed"], part.get("moved", 0.0)))
     return Repair(tuple(merged), mixed, rounds, constant, moved)
 
 

@@ -84,9 +84,6 @@ def priced_cone(case: Case, proof: Any) -> Table:
         for over, under, level in pairs_of(asked, p) or ():
             key = tuple(over), tuple(under)
             known[key] = min(level, known.get(key, level))
-    for row in case.rows:
-        if row.high == 0 and row.low is None:  # every_output: a ratio of two sides
-            pass
     table = [[Fraction(0)] * m for _ in range(n)]
     for part, given in zip(proof.problem.program.cone.parts, proof.duals.multipliers, strict=True):
         numbers = [
@@ -127,21 +124,22 @@ def is_asked(
     if mu == nu or (least is not None and least <= level):
         return True
     # A row a⁺ k ≤ a⁻ k of a requirement on every outcome, as a ratio of its two sides.
-    for row in case.rows:
-        columns = {y for _, y in row.entries}
-        if row.low is not None or row.high != 0 or len(columns) != 1:
-            continue
-        y = columns.pop()
-        a = [row.entries.get((x, y), Fraction(0)) for x in range(len(mu))]
+    for a in of_every_output(case):
         plus, minus = sum(v for v in a if v > 0), -sum(v for v in a if v < 0)
-        if (
-            plus
-            and minus
-            and mu == [max(v, 0) / plus for v in a]
-            and nu == [max(-v, 0) / minus for v in a]
-        ):
+        sides = [max(v, 0) / plus for v in a], [max(-v, 0) / minus for v in a]
+        if (mu, nu) == sides:
             return exp_between(level, DIGITS)[1] * plus >= minus * (1 - Fraction(1, 10**12))
     return False
+
+
+def of_every_output(case: Case) -> list[list[Fraction]]:
+    """Rows a with a·k ≤ 0 at every outcome, from requirements."""
+    n, _ = case.shape
+    return [
+        [wish.rows[0].entries.get((x, 0), Fraction(0)) for x in range(n)]
+        for wish in case.wishes
+        if wish.name == "every output"
+    ]
 
 
 def of_prices(
@@ -156,6 +154,7 @@ def of_prices(
         for over, under, level in pairs_of(asked, p) or ():
             factor = exp_between(level, DIGITS)[1] if level else Fraction(1)
             rows.append([factor * b - a for a, b in zip(over, under, strict=True)])
+    rows += [[-a for a in row] for row in of_every_output(case)]
     rays = rays_of(rows, n)
     best: Fraction | None = None
     for y in range(m):
@@ -176,11 +175,18 @@ def allowed_entries(case: Case) -> list[list[bool]]:
         if row.high == 0 and all(a >= 0 for a in row.entries.values()):
             for (x, y), a in row.entries.items():
                 allowed[x][y] = allowed[x][y] and a == 0
-    pairs = [pair for asked in case.asked for pair in pairs_of(asked, list(case.masses)) or ()]
+    pairs = [
+        (over, under)
+        for asked in case.asked
+        for over, under, _ in pairs_of(asked, list(case.masses)) or ()
+    ]
+    pairs += [
+        ([max(a, 0) for a in row], [max(-a, 0) for a in row]) for row in of_every_output(case)
+    ]
     changed = True
     while changed:
         changed = False
-        for over, under, _ in pairs:
+        for over, under in pairs:
             for y in range(m):
                 if not any(b and allowed[x][y] for x, b in enumerate(under)):
                     for x, a in enumerate(over):

@@ -107,20 +107,42 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "approximate secrets": (ABC, HAMMING, md.ApproximatePufferfish(0.5, 1e-3, SECRETS)),
 }
 #: Designs of which only a part can be proved, and the claims that cannot.
-PARTLY: dict[str, tuple[tuple[Any, ...], set[str]]] = {
-    name: ((ABC, utility, md.LDP(1.0)), {"value", "bound", "gap", "optimal"})
-    for name, utility in {
-        "information": md.utility.MutualInformation(),
-        "chi-square": md.utility.ChiSquare(),
-        "variation": md.utility.TotalVariation(),
-    }.items()
-} | {
-    name: ((ABC, HAMMING, notion), {"privacy", "verdicts", "bound", "gap", "gain_gap", "optimal"})
-    for name, notion in {
-        "average": md.MIPrivacy(0.2),
-        "average secrets": md.MIPufferfish(0.05, [TABLE], [ABC, OTHER]),
-    }.items()
-}
+PARTLY: dict[str, tuple[tuple[Any, ...], set[str]]] = (
+    {
+        name: ((ABC, utility, md.LDP(1.0)), {"value", "bound", "gap", "optimal"})
+        for name, utility in {
+            "information": md.utility.MutualInformation(),
+            "chi-square": md.utility.ChiSquare(),
+            "variation": md.utility.TotalVariation(),
+        }.items()
+    }
+    | {
+        name: (
+            (ABC, HAMMING, notion),
+            {"privacy", "verdicts", "bound", "gap", "gain_gap", "optimal"},
+        )
+        for name, notion in {
+            "average": md.MIPrivacy(0.2),
+            "average secrets": md.MIPufferfish(0.05, [TABLE], [ABC, OTHER]),
+        }.items()
+    }
+    | {
+        name: (asked, {"gain_gap"})
+        for name, asked in {
+            "least of symbols": (ABC, md.utility.WorstCase.symbols(GAINS), md.LDP(1.0)),
+            "least of symbols, one empty": (
+                EMPTY,
+                md.utility.WorstCase.symbols(HAMMING),
+                md.PML(0.3),
+            ),
+            "least of several": (
+                ABC,
+                md.utility.WorstCase([HAMMING, (GAINS, OTHER)], weights=[1, 0.7]),
+                [md.PML(0.4), md.MaximalLeakage(0.3)],
+            ),
+        }.items()
+    }
+)
 
 
 @dataclass

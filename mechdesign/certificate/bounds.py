@@ -72,7 +72,7 @@ def _searched_bound(program: LinearProgram, most: int, duals: Duals) -> tuple[Fr
     return min(relaxed, (bound, f"{source} of {len(parts)} parts of a search"))
 
 
-def covers(parts: list[frozenset[int]], most: int, most_steps: int = 200_000) -> bool:
+def covers(parts: list[frozenset[int]], most: int, work_limit: int = 200_000) -> bool:
     """Whether every choice of outputs is in a part that leaves none of them out.
 
     That is so where no ``most`` outputs meet all sets of outputs that are left out. ``False`` where
@@ -84,7 +84,7 @@ def covers(parts: list[frozenset[int]], most: int, most_steps: int = 200_000) ->
     def met(chosen: int, banned: int, room: int) -> bool:
         nonlocal steps
         steps += 1
-        if steps > most_steps:
+        if steps > work_limit:
             return True
         unmet = [part & ~banned for part in left if not part & chosen]
         if not unmet:
@@ -117,7 +117,7 @@ def _by_limits(program: LinearProgram, duals: Duals) -> Iterator[tuple[Fraction,
     given = nothing if duals.limits is None else duals.limits
     noise = _NOISE * float(np.abs(given).max(initial=0.0))
     tried = [nothing] if duals.limits is None else [nothing, given]
-    # Where bounds take long, what noise costs does not justify another one.
+    # Where bounds take long, what noise costs does not pay for another one.
     if noise and program.gains.size <= _SECOND_ENTRIES:
         tried.append(np.where(abs(given) > noise, given, 0.0))
     for prices in tried:
@@ -202,10 +202,9 @@ def without_limits(program: LinearProgram, duals: Array) -> Priced | None:
         return Priced(replace(program, limits=()), constant)
     places = np.concatenate([limit.symbols * m + limit.outputs for limit in taken])
     terms = np.concatenate(priced)
-    total, size, counts = (
-        np.bincount(places, values, n * m).reshape(n, m).astype(float)
-        for values in (terms, np.abs(terms), None)
-    )
+    total = np.bincount(places, terms, n * m).reshape(n, m).astype(float)
+    size = np.bincount(places, np.abs(terms), n * m).reshape(n, m).astype(float)
+    counts = np.bincount(places, minlength=n * m).reshape(n, m)
     if not p.all():
         if not np.isfinite(size).all():
             return None
@@ -397,11 +396,13 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
     margin = 4 * _UNIT * (len(p) + 8)  # of numbers of size at most one
     base = mean_of(program.prior, per_mass)
     best = np.flatnonzero(found >= found.max() - 2 * margin)
+    # What keeps forbidden entries out widens the margin.
+    several = len(best) > _FEW_COLUMNS
+    if several and (program.forbidden is not None or len(best) * len(p) <= _EXACT_ENTRIES):
+        best = best[_largest_supports(program.prior, high[:, best], low[:, best], power, sides)]
     if len(best) * len(p) > _EXACT_ENTRIES or not np.isfinite(found).all():
         top = Fraction(float(found.max())) + Fraction(margin)
         return base + top / Fraction(2) ** power
-    if len(best) > _FEW_COLUMNS:
-        best = best[_largest_supports(program.prior, high[:, best], low[:, best], power, sides)]
     limits = sides.lower, sides.upper, sides.ratio
     return base + max(
         column_supremum(program.prior, high[:, y], low[:, y], *limits) for y in best.tolist()

@@ -321,13 +321,28 @@ def slack_duals(program: LinearProgram) -> Duals | None:
 
     compiled = compile_program(program)
     n, limits, size = compiled.equal.shape[0], len(compiled.low), compiled.cost.size
-    upper = sparse.hstack([-sparse.eye_array(limits), sparse.eye_array(limits)])
-    new = n + 2 * limits
+    # Rows that no kernel of zeros satisfies need slack as much as limits do.
+    short = np.flatnonzero(compiled.right < 0)
+    parts = n, 2 * limits, len(short)
+    ends = sparse.hstack([-sparse.eye_array(limits), sparse.eye_array(limits)])
+    eased = sparse.csr_array(
+        (-np.ones(len(short)), (short, np.arange(len(short)))),
+        shape=(compiled.below.shape[0], len(short)),
+    )
+
+    def placed(columns: Any, which: int) -> Any:
+        rows = columns.shape[0]
+        blocks = [sparse.csr_array((rows, count)) for count in parts]
+        blocks[which] = columns
+        return sparse.hstack(blocks)
+
+    new = sum(parts)
     asked = compiled.extended(
         np.concatenate([np.zeros(size), -np.ones(new)]),
         new,
-        equal=sparse.hstack([sparse.eye_array(n), sparse.csr_array((n, 2 * limits))]),
-        limits=sparse.hstack([sparse.csr_array((limits, n)), upper]),
+        equal=placed(sparse.eye_array(n), 0),
+        limits=placed(ends, 1),
+        below=placed(eased, 2),
     )
     try:
         point, *rest = solved(asked)

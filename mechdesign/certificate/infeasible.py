@@ -37,6 +37,8 @@ Part = PrivacyNotion | Requirement
 _NOISE = 1e-15
 # Smallest levels are narrowed to this share of themselves, in fewer steps where kernels are large.
 _NARROW, _STEPS, _FEW_STEPS, _LARGE = 1e-8, 60, 10, 4000
+# Levels that are known up to this share are told.
+_NEAR = 5e-7
 # How often a level that is just above is tried, farther off by this factor each time.
 _TRIES, _FARTHER = 16, 3
 # Parts that are tried one by one for being superfluous.
@@ -228,7 +230,8 @@ def _smallest_level(problem: Problem, notion: PrivacyNotion) -> float | None:
     """The smallest level of a notion at which the rest is possible, ``inf`` for none.
 
     Proved impossible just below, and possible at it by a kernel that passed every exact check.
-    ``None`` where that is not decided.
+    ``None`` where that is not decided: a tolerance of equations may leave room for kernels at
+    large levels that weights over 2**53 cannot hold.
     """
     asked_for: list[Part] = [*problem.notions, *problem.requirements]
     others = [part for part in asked_for if part is not notion]
@@ -269,7 +272,7 @@ def _smallest_level(problem: Problem, notion: PrivacyNotion) -> float | None:
     for _ in range(_TRIES):
         asked = at(high)
         if asked is not None and _is_possible(asked):
-            return high
+            return high if large or high - low <= _NEAR * high else None
         high, step = high + step, _FARTHER * step
     return None
 

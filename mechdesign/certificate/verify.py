@@ -17,7 +17,7 @@ import math
 import re
 import struct
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -33,6 +33,8 @@ CODES = {PROVED: 0, REFUTED: 1, UNREADABLE: 2, OPEN: 3}
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _Matrix = dict[tuple[int, int], Fraction]
+# A linear function of the kernel: for each of its symbols s_x and a row of gains.
+_Function = dict[int, tuple[Fraction, list[Fraction]]]
 _Rows = Sequence[Sequence[Fraction]]
 
 
@@ -802,6 +804,60 @@ class _Objective:
         return self.constant + (sum(lam) + max(tops)) / (self.unit * more)
 
 
+@dataclass(frozen=True)
+class _Least:
+    """min_i Σ_x s_ix Σ_y u_ixy K_xy, at most the same sum of any mixture of the functions."""
+
+    prior: _Prior
+    functions: list[_Function]
+
+    def _each(self, of_row: Callable[[int, list[Fraction]], Fraction]) -> list[Fraction]:
+        return [
+            sum((s * of_row(x, row) for x, (s, row) in one.items()), _ZERO)
+            for one in self.functions
+        ]
+
+    def value(self, rows: list[list[int]], bits: int) -> Fraction:
+        def mean(x: int, row: list[Fraction]) -> Fraction:
+            return sum((u * k for u, k in zip(row, rows[x], strict=True) if k), _ZERO) / (1 << bits)
+
+        return min(self._each(mean))
+
+    @property
+    def width(self) -> Fraction:
+        """From the least that the largest gains give to the least that the smallest give."""
+        shares = [sum((s for s, _ in one.values()), _ZERO) for one in self.functions]
+        rows = [[row for _, row in one.values()] for one in self.functions]
+        tops = [s * max(map(max, some)) for s, some in zip(shares, rows, strict=True)]
+        return min(tops) - min(
+            s * min(map(min, some)) for s, some in zip(shares, rows, strict=True)
+        )
+
+    def bound(self, asked: list[_Part] | None, duals: Any) -> Fraction:
+        """The least bound that the mixture of the dual variables proves, without its noise too."""
+        found = [min(self._each(lambda _, row: max(row)))]
+        given = duals.get("mixture")
+        weights = [_ONE] * len(self.functions) if given is None else list(map(_real, _list(given)))
+        _need(len(weights) == len(self.functions), "a mixture of other functions")
+        floors = self._each(lambda _, row: min(row))
+        for least in (_ZERO, max(weights) / 10**9):
+            kept = [w if w > least else _ZERO for w in weights]
+            if not any(kept):
+                continue
+            shares = [w / sum(kept) for w in kept]
+            gains = dict[int, list[Fraction]]()
+            for share, one in zip(shares, self.functions, strict=True):
+                for x, (s, row) in one.items() if share else ():
+                    rate = share * s / self.prior.masses[x]
+                    before, low = gains.get(x, [_ZERO] * len(row)), min(row)
+                    gains[x] = [g + rate * (u - low) for g, u in zip(before, row, strict=True)]
+            count = len(next(iter(self.functions[0].values()))[1])
+            rows = [gains.get(x, [_ZERO] * count) for x in range(len(self.prior.labels))]
+            constant = sum((w * f for w, f in zip(shares, floors, strict=True)), _ZERO)
+            found.append(_bound(_Objective(self.prior, rows, constant), asked, duals))
+        return min(found)
+
+
 @dataclass
 class _Sides:
     """The cone l ≤ k/pᵀk ≤ h, max k ≤ r min k, at or outside the true factors."""
@@ -991,7 +1047,7 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
         report.add("constant", all(row == kernel.rows[0] for row in kernel.rows), "equal rows")
     report.add("fingerprint", saved["fingerprint"] == _fingerprint(content, prior, kernel))
     gap, is_known = math.inf if saved["gap"] == "unknown" else _level(saved["gap"]), None
-    if "gains" in content["utility"]:
+    if {"gains", "parts"} & content["utility"].keys():
         is_known = _check_claims(content, gap, prior, kernel, report)
     else:
         for claim in ("value", "bound", "gap"):
@@ -1015,27 +1071,33 @@ def _is_constant(method: Any, solver: Any, repair: Any) -> bool:
 def _check_claims(
     content: dict[str, Any], gap: float, prior: _Prior, kernel: _Kernel, report: Report
 ) -> bool | None:
-    """Value, bound and gaps of a linear utility; whether the gap is proved."""
-    saved, notions = content["certificate"], content["notions"]
-    gains = [[_real(u) for u in _list(row)] for row in _list(content["utility"]["gains"])]
-    _need(len(gains) == len(kernel.inputs), "gains of another number of symbols")
-    _need(all(len(row) == len(kernel.outputs) for row in gains), "gains of other outputs")
-    _need(all(abs(u) <= LARGEST_GAIN for row in gains for u in row), "gains that are too large")
+    """Value, bound and gaps of a linear utility, or of the least of several; whether the gap is
+    proved.
+    """
+    saved, notions, utility = content["certificate"], content["notions"], content["utility"]
     # Symbols without mass are designed for only where a notion ties them to others.
     whole = any(_ties(part["name"], part["parameters"]) for part in notions)
-    kept = range(len(gains)) if whole else prior.support
-    prior = _Prior(tuple(prior.labels[x] for x in kept), tuple(prior.weights[x] for x in kept))
-    plain = _Objective(prior, [gains[x] for x in kept])
+    kept = list(range(len(prior.labels)) if whole else prior.support)
+    inner = _Prior(tuple(prior.labels[x] for x in kept), tuple(prior.weights[x] for x in kept))
+    plain: _Objective | _Least
+    if "parts" in utility:
+        plain = _Least(inner, _functions(utility, prior, kernel, kept))
+    else:
+        gains = _gains(utility, kernel)
+        plain = _Objective(inner, [gains[x] for x in kept])
     value, width = plain.value([kernel.rows[x] for x in kept], kernel.bits), plain.width
     offset, power = _real(saved["duals"].get("offset", 0)), saved["duals"].get("power", 0)
     _need(type(power) is int and -1100 <= power <= 0, "a power that is out of range")
     unit = Fraction(1, 1 << -power)
-    shifted = _Objective(prior, [[(u - offset) / unit for u in row] for row in plain.gains])
     asked = None
     if all(part["name"] in FIELDS for part in notions):
-        parts = [p for n in notions for p in _parts(n["name"], n["parameters"], prior)]
+        parts = [p for n in notions for p in _parts(n["name"], n["parameters"], inner)]
         asked = [p for p in parts if p.level < math.inf]
-    own = offset + unit * _bound(shifted, asked, saved["duals"])
+    if isinstance(plain, _Least):
+        own = plain.bound(asked, saved["duals"])
+    else:
+        shifted = _Objective(inner, [[(u - offset) / unit for u in row] for row in plain.gains])
+        own = offset + unit * _bound(shifted, asked, saved["duals"])
 
     is_exact, said = saved.get("bound_exact") is not None, _real(saved["value"])
     # Files without exact numbers are of a version that computed value and gap in floats.
@@ -1059,10 +1121,15 @@ def _check_claims(
     fits = gap == share(bound) if is_exact else gap <= share(bound + size)
     is_known = _every([fits, proved, gap >= share(own) or None])
     report.add("gap", is_known, "of the range of gains")
+    if isinstance(plain, _Least):
+        report.add(
+            "gain_gap", None, "of what the best constant kernel lacks, which is searched for"
+        )
+        return is_known
     # Which constant output is the best was counted in floats.
     constants = [Fraction(sum(column), plain.unit) for column in zip(*plain.rows, strict=True)]
     largest = max(abs(u) for row in plain.gains for u in row)
-    room = width / 10**9 + largest * len(gains) / (1 << 48) + Fraction(1, 1 << 1060)
+    room = width / 10**9 + largest * len(kernel.rows) / (1 << 48) + Fraction(1, 1 << 1060)
 
     def gained(top: Any) -> list[float | None]:
         gains = [top - c for c in constants if max(constants) - c <= room]
@@ -1077,6 +1144,40 @@ def _check_claims(
         proved = (proved and any(v is None or share_of_gain >= v for v in gained(own))) or None
     report.add("gain_gap", _every([fits, proved]), "of what can be gained")
     return is_known
+
+
+def _gains(utility: dict[str, Any], kernel: _Kernel) -> list[list[Fraction]]:
+    """Gains of a linear utility, a row for each symbol."""
+    gains = [[_real(u) for u in _list(row)] for row in _list(utility["gains"])]
+    _need(len(gains) == len(kernel.inputs), "gains of another number of symbols")
+    _need(all(len(row) == len(kernel.outputs) for row in gains), "gains of other outputs")
+    _need(all(abs(u) <= LARGEST_GAIN for row in gains for u in row), "gains that are too large")
+    return gains
+
+
+def _functions(
+    utility: dict[str, Any], prior: _Prior, kernel: _Kernel, kept: list[int]
+) -> list[_Function]:
+    """The functions whose least is maximised, each with s_x and a row of gains for its symbols."""
+    parts = [(part, _gains(part["utility"], kernel)) for part in _list(utility["parts"])]
+    _need(parts and all(part["goal"] is None for part, _ in parts), "no utilities, or a goal")
+    if _flag(utility["each"]):
+        _need(len(parts) == 1, "several utilities of which each symbol counts")
+        return [{kept.index(x): (_ONE, parts[0][1][x])} for x in prior.support]
+    found = []
+    for part, gains in parts:
+        weight, masses = _real(part["weight"]), prior.masses
+        _need(weight > 0, "a weight that is not positive")
+        if part["prior"] is not None:
+            use = _read_prior(part["prior"], Report())
+            _need(set(use.labels) == set(prior.labels), "a prior of use over other symbols")
+            place = dict(zip(use.labels, use.masses, strict=True))
+            masses = [place[label] for label in prior.labels]
+            _need(
+                all(w or not m for w, m in zip(prior.weights, masses, strict=True)), "mass beyond"
+            )
+        found.append({kept.index(x): (weight * m, gains[x]) for x, m in enumerate(masses) if m})
+    return found
 
 
 def _ties(name: str, given: dict[str, Any]) -> bool:

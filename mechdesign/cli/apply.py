@@ -37,15 +37,15 @@ def apply(
 ) -> None:
     """Privatise one column of a file with a saved design, exactly and at any size."""
     from ..arguments import read_symbol
+    from ..kernel_files import load_kernel
     from ..mechanism import mechanism_of
     from ..release._identifiability import identifiability
-    from ..storage import load_kernel
 
     designed = load_kernel(kernel)
     identified = identifiability(designed)
     if identified.advice and not identified.tells_nothing and strata is None:
         note(identified.advice)
-    release.check(table, output, Path(kernel), force=force)
+    release.check(table, output, force=force, read=[Path(kernel)])
     receipt = release.write(
         table,
         output,

@@ -17,7 +17,7 @@ def compose(
     as_json: AsJson = False,
 ) -> None:
     """Say what several reports about the same person leak together."""
-    from ..storage import load_kernel
+    from ..kernel_files import load_kernel
     from ..theory._composition import compose as run_compose
     from ..views.plain import composition_json
 

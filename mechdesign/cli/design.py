@@ -73,10 +73,11 @@ def design(
     """Design the best mechanism for a column, certify it, and say what it leaks."""
     from .._audit import audit as run_audit
     from ..files import check_writable
+    from ..kernel_files import write_csv
     from ..release._identifiability import identifiability
     from ..solve._design import design as run_design
     from ..solve._design import explain as run_explain
-    from ..storage import save, write_csv
+    from ..storage import save
     from ..views.plain import choice_json, design_json
     from ..views.text import print_design
 

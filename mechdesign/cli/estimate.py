@@ -115,11 +115,11 @@ def estimate(
                 got=f"{quote(value)} alone",
                 remedy="name the second design and the column of its reports",
             )
+    from ..kernel_files import load_kernel
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
     from ..release._estimate import estimate as run_estimate
     from ..release.table_files import count_file
-    from ..storage import load_kernel
     from ..views.plain import estimate_json
     from ..views.text import print_estimate
 
@@ -167,11 +167,11 @@ def _joint(
     **options: Any,
 ) -> None:
     """Joint or conditional frequencies of two columns."""
+    from ..kernel_files import load_kernel
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
     from ..release._estimate_joint import estimate_joint
     from ..release.table_files import count_file
-    from ..storage import load_kernel
     from ..views.plain import joint_json
 
     sides = (first, second)

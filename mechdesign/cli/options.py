@@ -58,10 +58,11 @@ Require = Annotated[
         "--require",
         metavar="TEXT",
         help="What else must hold: zero:a,b (never a as b; * for every one), zero:farther=2, "
-        "at-least:a,a,0.5, at-most:a,b,0.1, diagonal:0.6, cost:hamming,0.3 or cost:FILE.csv,0.3 "
-        "(with ,each for every symbol), invariant, output:a,0.1,0.3, equal-error:a+b|c,0.01, "
-        "unbiased:a=0,b=1, monotone, symmetric, outputs:3, pattern:FILE.csv, rows:FILE.csv,<=,1.5, "
-        "every-output:a=1,b=-2, or one of your own, package.module:Name:0.5. Repeat it.",
+        "at-least:a,a,0.5, at-most:a,b,0.1, diagonal:0.6 or diagonal:a=0.6, cost:hamming,0.3 "
+        "or cost:FILE.csv,0.3 (with ,each for every symbol), invariant, output:a,0.1,0.3, "
+        "equal-error:a+b|c,0.01, unbiased:a=0,b=1, monotone, symmetric, outputs:3, "
+        "pattern:FILE.csv, rows:FILE.csv,<=,1.5, every-output:a=1,b=-2, or one of your own, "
+        "package.module:Name:0.5. Repeat it.",
     ),
 ]
 Table = Annotated[
@@ -355,8 +356,16 @@ class ReleaseOptions:
 
         return self.ledger or default_ledger()
 
-    def check(self, table: str, output: Path, *others: Path | None, force: bool) -> None:
-        """Raise :class:`InputError` for files of one name; ``others`` are read or written too."""
+    def check(
+        self,
+        table: str,
+        output: Path,
+        *,
+        force: bool,
+        read: Iterable[Path | None] = (),
+        written: Iterable[Path | None] = (),
+    ) -> None:
+        """Raise :class:`InputError` for files of one name, among those read and written too."""
         from ..files import check_writable
         from ..release.table_files import receipt_path
 
@@ -368,17 +377,19 @@ class ReleaseOptions:
                 got=str(output),
                 remedy="keep the original until the reports are checked",
             )
-        named = {os.path.realpath(path) for path in others if path is not None}
-        taken = (output, receipt_path(output), self.book, Path(f"{self.book}.key"))
-        of_release = {os.path.realpath(path) for path in taken} | named
-        if self.key is not None and os.path.realpath(self.key) in of_release:
+        own = (output, receipt_path(output), self.book, Path(f"{self.book}.key"))
+        taken, known = (
+            {os.path.realpath(path) for path in paths if path is not None}
+            for paths in ((*own, *written), (*read, *written))
+        )
+        if self.key is not None and os.path.realpath(self.key) in taken:
             raise InputError(
                 "--key",
                 expected="another file than those of the output and the ledger",
                 got=str(self.key),
                 remedy="keep the key where nobody else reads",
             )
-        if self.ledger is not None and os.path.realpath(self.ledger) in named:
+        if self.ledger is not None and os.path.realpath(self.ledger) in known:
             raise InputError(
                 "--ledger",
                 expected="a file of its own",
@@ -451,10 +462,10 @@ class KernelSource(PriorOption):
 
         With ``any_prior`` a public design needs none, as long as no notion does that is asked.
         """
+        from ..kernel_files import load_kernel
         from ..prior import Prior
         from ..published import PublicDesign
         from ..solve._design import Design
-        from ..storage import load_kernel
 
         notions = tuple(read_notion(spec) for spec in self.privacy or [])
         given = None

@@ -27,9 +27,9 @@ def plan(
 ) -> None:
     """Say how many reports an error takes, or what error a number of reports gives."""
     from ..arguments import read_feature
+    from ..kernel_files import load_kernel
     from ..mechanism import mechanism_of
     from ..release._plan import plan as run_plan
-    from ..storage import load_kernel
     from ..views.plain import plan_json
 
     designed = load_kernel(kernel)

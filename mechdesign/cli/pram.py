@@ -14,10 +14,12 @@ from .options import (
     MaxSymbols,
     Privacy,
     ReleaseOptions,
+    Require,
     Weights,
     note,
     print_json,
     read_notion,
+    read_required,
     say,
     say_receipt,
 )
@@ -53,6 +55,7 @@ def pram(
         str | None,
         typer.Option(help="Least probability of no change: 0.6, or a=0.6,b=0.5."),
     ] = None,
+    require: Require = None,
     prior: Annotated[
         str | None,
         typer.Option(
@@ -86,13 +89,14 @@ def pram(
     force: Force = False,
 ) -> None:
     """Find the best matrix to randomise a categorical variable with, and publish the table."""
-    from ..arguments import read_diagonal, read_pair, read_pattern, read_prior
+    from ..arguments import read_prior
     from ..data import example_path
     from ..errors import InputError, UnknownNameError
     from ..files import check_writable
+    from ..prior import Prior
     from ..release._pram import categories
     from ..release._pram import pram as run_pram
-    from ..requirement import require
+    from ..utility import Hamming
     from ..views.plain import pram_json
     from ..views.text import print_pram
 
@@ -116,7 +120,7 @@ def pram(
                 got="a table whose lines stand for groups",
                 remedy="leave it out to find the matrix, or repeat the lines",
             )
-        release.check(table, output, matrix, pattern, risk, force=force)
+        release.check(table, output, force=force, read=[pattern], written=[matrix, risk])
     if risk is not None:
         if output is None:
             raise InputError(
@@ -130,21 +134,21 @@ def pram(
         "missing": "drop" if missing == "keep" else "error",
         "max_symbols": max_symbols,
     }
-    wishes: list[Any] = [require.invariant()] if invariant else []
-    if zero or pattern is not None or diagonal is not None:
-        labels = categories(table, column, **limits)
-        wishes += [require.zero(*read_pair(text, labels, "--zero")) for text in zero or []]
-        if pattern is not None:
-            wishes.append(require.zero(pattern=read_pattern(pattern, labels)))
-        if diagonal is not None:
-            wishes.append(require.diagonal(at_least=read_diagonal(diagonal, labels)))
+    wishes = [*(require or []), *(f"zero:{pair}" for pair in zero or [])]
+    wishes += ["invariant"] * invariant
+    wishes += [] if pattern is None else [f"pattern:{_cell(pattern)}"]
+    wishes += [] if diagonal is None else [f"diagonal:{diagonal}"]
+    required = []
+    if wishes:
+        known = Prior.uniform(categories(table, column, **limits))
+        required = read_required(wishes, known, [Hamming()])
     found = run_pram(
         table,
         column,
         notions,
         strata=strata,
         pooled=pooled,
-        subject_to=wishes,
+        subject_to=required,
         prior=None if prior is None else read_prior(None, None, None, "error", prior),
         weights=weights,
         **limits,
@@ -183,3 +187,9 @@ def pram(
         note(f"saved {output}, recorded in {release.book}")
     if risk is not None:
         note(f"saved {risk}, which is as secret as the data")
+
+
+def _cell(path: Path) -> str:
+    """The name of a file as one part of the text of a requirement."""
+    name = str(path).replace('"', '""')
+    return f'"{name}"'

@@ -48,7 +48,7 @@ REQUIREMENT_TEXTS = {
     "pattern": "pattern:FILE.csv, with 0 where nothing may be reported",
     "at-least": "at-least:X,Y,0.5",
     "at-most": "at-most:X,Y,0.5",
-    "diagonal": "diagonal:0.6 or diagonal:0.6,0.9",
+    "diagonal": "diagonal:0.6 or diagonal:0.6,0.9 or diagonal:a=0.6,b=0.5",
     "cost": "cost:FILE.csv,0.3 or cost:hamming,0.3 (absolute, squared), with ,each at the end",
     "invariant": "invariant or invariant:1e-9",
     "output": "output:Y,0.1,0.3 or output:Y,0.1",
@@ -153,6 +153,8 @@ class _RequirementReader:
         return make(*self._pair(*parts[:2]), self._number(kind, parts[2]))
 
     def _diagonal(self, kind: str, parts: list[str]) -> Requirement:
+        if any("=" in part for part in parts):
+            return require.diagonal(at_least=self._values(kind, parts))
         return require.diagonal(*self._numbers(kind, parts, 1, 2))
 
     def _cost(self, kind: str, parts: list[str]) -> Requirement:

@@ -11,7 +11,8 @@ from typing import Any
 
 from nicegui import ui
 
-from ..storage import kernel_csv, to_json
+from ..kernel_files import kernel_csv
+from ..storage import to_json
 from ..views.html import escape
 from . import markup
 from .charts import frontier_options, lifts_options

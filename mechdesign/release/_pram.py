@@ -31,6 +31,7 @@ from ..errors import (
 from ..exact import Verdict
 from ..files import write_text
 from ..input_tables import count_csv, count_csv_by, count_values, count_values_by
+from ..kernel_files import kernel_csv
 from ..labels import Label, excel_safe_cell
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
@@ -39,7 +40,6 @@ from ..published import PublicDesign, told_in_public
 from ..requirement.averages import Invariant
 from ..requirement.base import Requirement, as_requirements
 from ..solve._design import Design, design
-from ..storage import kernel_csv
 from ..utility import Hamming, LinearUtility, Utility
 from ._identifiability import identifiability
 from .codes import ABSENT, Encoder, Policy
@@ -259,6 +259,14 @@ class Pram:
         for number, part in enumerate(self.strata):
             rows = np.flatnonzero(there & (groups == number))
             pairs = secrets[rows], reports[rows]
+            never = int((part.mechanism.kernel[pairs] == 0).sum())
+            if never:
+                raise DataError(
+                    "published table",
+                    expected="values that the matrix makes of the true ones",
+                    got=f"others in {never} records",
+                    remedy="pass both with the same rows in the same order",
+                )
             found.append(record_risks(part.mechanism, part.prior, rows, *pairs))
         rows = np.concatenate([part.rows for part in found])
         order = np.argsort(rows)
@@ -354,7 +362,7 @@ def pram(
     >>> found = md.pram({"x": list("aaaaabbbcc")}, "x", md.PML(1), prior=fair,
     ...     subject_to=md.require.invariant())
     >>> round(found.unchanged, 6)
-    0.908656
+    0.817463
     """
     counts = _counts(table, column, strata, weights, missing, max_symbols)
     notions, requirements = as_notions(privacy), as_requirements(subject_to)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import RequirementError, is_iterable, quote
+from ..errors import RequirementError, is_iterable, quote, visible
 from ..exact import Verdict, are_machine_weights, float_at_least, scaled, sums_of_products
 from ..labels import Label
 from ..mechanism import Mechanism
@@ -55,6 +55,9 @@ class Limit:
     high: Fraction | None
     label: str
     scales: tuple[Fraction, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", visible(self.label))
 
     @cached_property
     def coefficients(self) -> Array:
@@ -216,10 +219,10 @@ class Requirement(ABC):
         """The exact verdict on a kernel."""
         excess, where = self.excess(mechanism, prior)
         verdict = Verdict.YES if excess <= 0 else Verdict.NO
-        return RequirementCheck(self, verdict, float_at_least(excess), where)
+        return RequirementCheck(self, verdict, float_at_least(excess), visible(where))
 
     def __str__(self) -> str:
-        return self.description
+        return visible(self.description)
 
 
 def requirement_fields(requirement: Requirement) -> dict[str, Any]:

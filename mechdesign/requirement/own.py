@@ -172,7 +172,7 @@ class EveryOutput(Requirement):
     @property
     def description(self) -> str:
         """The sum, cut."""
-        parts = [f"{value:+g}·P(y | {label})" for label, value in self.coefficients[:4]]
+        parts = [f"{value:+g}·P(y | {quote(label)})" for label, value in self.coefficients[:4]]
         more = " + …" if len(self.coefficients) > 4 else ""
         return f"{' '.join(parts)}{more} ≤ 0 at every outcome y"
 

@@ -67,9 +67,12 @@ class SmallestLevel:
         if self.below is None:
             lines.append("no smaller one: it is reached at level zero")
         elif self.infeasible_below is not None:
-            lines.append(f"below {self.below!r}: impossible, {self.infeasible_below.reason}")
+            lines.append(
+                f"below {self.below!r}: no kernel does the rest of what is asked (proved: "
+                f"{self.infeasible_below.reason})"
+            )
         else:
-            lines.append(f"below {self.below!r}: no kernel is above {self.bound_below:.12g}")
+            lines.append(f"below {self.below!r}: no kernel is above {self.bound_below!r}")
         return "\n".join(lines)
 
 

@@ -23,6 +23,7 @@ from strategies import (
 )
 
 import mechdesign as md
+from mechdesign.certificate import rational
 from mechdesign.certificate.bounds import multiplier_bound, price_bound, trivial_bound, upper_bound
 from mechdesign.certificate.repair import repair_kernel
 from mechdesign.exact import exp_bounds
@@ -319,3 +320,29 @@ def test_decimal_agrees_on_the_enclosure():
         for level in (0.001, 0.5, 1.0, 20.0):
             truth = Fraction(Decimal(level).exp())
             assert abs(precise(level) - truth) < truth / 10**50
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize(
+    "sides", [TwoSided(0.0, 2.5, math.inf), TwoSided(0.2, 3.0, math.inf), TwoSided(0, math.inf, 4)]
+)
+def test_columns_that_nearly_tie_are_all_compared_exactly(sides, zeros):
+    # All suprema agree to fifteen digits; the largest is among those that floats cannot tell apart.
+    rng = np.random.default_rng(6)
+    n, m = 12, 40
+    prior = md.Prior.from_counts(rng.random(n) + 0.05)
+    gains = rng.random((n, 1)) * (1 + 1e-15 * rng.integers(-2, 3, (n, m)))
+    subject_to = md.require.zero(0, 0) if zeros and not sides.lower else ()
+    utility = md.utility.Matrix(gains.tolist(), list(range(m)))
+    program = state_problem(prior, utility, md.PML(2), subject_to=subject_to).program
+    prices = rng.random(n) * prior.probabilities
+    per_mass = prices / program.prior.probabilities
+    high, low = rational.difference(gains, per_mass[:, None])
+    suprema = [
+        rational.column_supremum(
+            prior, high[:, y], low[:, y], sides.lower, sides.upper, sides.ratio
+        )
+        for y in range(program.forbidden is not None, m)
+    ]
+    assert len(set(suprema)) > 10
+    assert price_bound(program, prices, sides) == rational.mean_of(prior, per_mass) + max(suprema)

@@ -145,12 +145,13 @@ def test_a_pooled_matrix_and_a_given_prior(run):
     [
         (["--column", "x"], "at least one notion"),
         (["--column", "y", "-p", "pml:1"], "column of people.csv"),
-        (["--column", "x", "-p", "pml:1", "--zero", "a"], "two categories separated by a comma"),
+        (["--column", "x", "-p", "pml:1", "--zero", "a"], "zero:X,Y"),
         (["--column", "x", "-p", "pml:1", "--zero", "a,z"], "'z'"),
-        (["--column", "x", "-p", "pml:1", "--diagonal", "much"], "write 0.6 or a=0.6,b=0.5"),
+        (["--column", "x", "-p", "pml:1", "--diagonal", "much"], "diagonal:a=0.6,b=0.5"),
         (["--column", "x", "-p", "pml:1", "--diagonal", "1.5"], "from 0 to 1"),
         (["--column", "x", "-p", "pml:1", "--pattern", "people.csv"], "matrix people.csv"),
-        (["--column", "x", "-p", "pml:1", "--pattern", "small.csv"], "one row for each category"),
+        (["--column", "x", "-p", "pml:1", "--pattern", "small.csv"], "one row for each symbol"),
+        (["--column", "x", "-p", "pml:1", "--require", "nothing"], "requirement"),
         (["--column", "x", "-p", "pml:1", "--strata", "x"], "another column"),
         (["--column", "x", "-p", "pml:1", "--pooled"], "add strata="),
         (["--column", "x", "-p", "pml:1", "--risk", "r.csv"], "--output with it"),
@@ -176,7 +177,7 @@ def test_what_cannot_hold_together_is_said_with_the_stratum(run):
     code, out, err = run(
         *("people.csv", "--column", "x", "-p", "pml:0.1", "--diagonal", "0.9", "--strata", "sex"),
     )
-    assert (code, out) == (3, "")
+    assert (code, out) == (4, "")
     assert "stratum 'f': no kernel satisfies PML(0.1)" in err
 
 
@@ -184,3 +185,16 @@ def test_lines_that_stand_for_groups_are_not_published(run):
     code, _, err = run("titanic", "--column", "class", "-p", "pml:1", "-o", "out.csv")
     assert code == 2
     assert "one row per record" in err
+
+
+def test_a_saved_kernel_of_strata_is_applied_with_their_column(run, capsys, people):
+    prior = {s: md.Prior([0.5, 0.3, 0.2], LABELS) for s in "fm"}
+    found = md.pram(people, "x", md.PML(0.8), strata="sex", prior=prior)
+    md.save(found.released, "kernel.json")
+    asked = ["apply", "kernel.json", "people.csv", "--column", "x", "--seed", "3"]
+    assert main([*asked, "--strata", "sex", "-o", "out.csv"]) == 0
+    made = md.privatize(people, "x", found.released, strata="sex", rng=3)
+    assert pd.read_csv("out.csv")["x"].tolist() == made["x"].tolist()
+    capsys.readouterr()
+    assert main([*asked, "-o", "other.csv"]) == 2  # the strata were forgotten
+    assert "inputs of the mechanism" in capsys.readouterr().err

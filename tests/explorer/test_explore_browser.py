@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.storage import load_kernel
+from mechdesign.kernel_files import load_kernel
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 

@@ -11,7 +11,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.explorer.settings import Column, Settings
-from mechdesign.storage import load_kernel
+from mechdesign.kernel_files import load_kernel
 
 pytest.importorskip("nicegui", reason="the page needs mechdesign[explore]")
 

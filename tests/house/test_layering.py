@@ -28,6 +28,7 @@ LAYERS = (
     ("solve", "certificate"),
     ("theory", "noise", "_audit"),
     ("storage",),
+    ("kernel_files",),
     ("release",),
     ("arguments",),
     ("_compare", "papers"),

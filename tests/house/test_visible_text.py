@@ -13,10 +13,10 @@ import pytest
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import AlikeWarning, MechdesignError, quote, visible, visible_lines
+from mechdesign.kernel_files import kernel_csv
 from mechdesign.labels import excel_safe_cell, near_miss, short_names
 from mechdesign.release.codes import Codebook
 from mechdesign.release.table_files import count_file
-from mechdesign.storage import kernel_csv
 from mechdesign.views.pages import write_report
 
 # Colours, a clearing of the screen, writing from right to left, isolates, lines, nothing to see.

@@ -479,3 +479,5 @@ def test_mistakes_of_a_release_get_messages(people):
     out = md.privatize(people, "x", found.released, strata="sex", rng=1)
     with pytest.raises(DataError, match="500 rows"):
         found.record_risk(people, out.head(7))
+    with pytest.raises(DataError, match="same rows in the same order"):
+        found.record_risk(people, out.iloc[::-1])

@@ -11,8 +11,8 @@ from checks import refused
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import CountsWarning, DataError, RepeatWarning, UntoldWarning
+from mechdesign.kernel_files import load_kernel
 from mechdesign.release.likelihood import maximise
-from mechdesign.storage import load_kernel
 from mechdesign.views.pages import estimable_lines
 
 pd = pytest.importorskip("pandas")

@@ -15,9 +15,10 @@ from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, PriorError, StorageError
 from mechdesign.exact import read_fraction, read_integer, write_fraction, write_integer
 from mechdesign.files import parse_json
+from mechdesign.kernel_files import load_kernel
 from mechdesign.privacy.databases import counts_of
 from mechdesign.release.receipts import kernel_fingerprint
-from mechdesign.storage import from_json, load_kernel, to_json
+from mechdesign.storage import from_json, to_json
 
 MILLION = 10**6
 

@@ -10,7 +10,8 @@ import pytest
 import mechdesign as md
 from mechdesign import require
 from mechdesign.errors import InfeasibleError, StorageError
-from mechdesign.storage import load_kernel, seal, to_json
+from mechdesign.kernel_files import load_kernel
+from mechdesign.storage import seal, to_json
 
 ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
 CASES = {

@@ -6,6 +6,7 @@ that is served least, and a file that claims a better optimum than its mixture p
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -22,6 +23,7 @@ from strategies import PRIOR_KINDS, random_gains, random_level, random_masses
 
 import mechdesign as md
 from mechdesign.arguments import read_utility
+from mechdesign.certificate import verify
 from mechdesign.certificate.certificate import examine
 from mechdesign.certificate.mixture import least_bound
 from mechdesign.errors import InfeasibleError, InputError, StorageError, UtilityError
@@ -356,6 +358,55 @@ def test_a_tampered_mixture_is_refused():
     with pytest.raises(StorageError, match="bound"):
         from_json(seal(better))
     assert from_json(saved).bound == found.bound
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_the_checker_of_files_proves_and_refutes_it(each):
+    several = WorstCase(
+        [Hamming(), (Distance("absolute"), md.Prior([0.2, 0.3, 0.5]))], weights=[1, 2]
+    )
+    found = md.design(ABC, WorstCase.symbols(Hamming()) if each else several, md.PML(0.5))
+
+    def said(change):
+        content = json.loads(json.dumps(to_json(found)))
+        change(content)
+        report = verify.check(json.dumps(seal(content)).encode())
+        return {claim["claim"]: claim["state"] for claim in report.claims}
+
+    honest = said(lambda content: None)
+    assert {name for name, state in honest.items() if state != verify.PROVED} == {"gain_gap"}
+
+    def put(*path, value):
+        def change(content):
+            for key in path[:-1]:
+                content = content[key]
+            content[path[-1]] = value
+
+        return change
+
+    loose = said(put("certificate", "duals", "mixture", value=[1.0] + [0.0] * (2 if each else 1)))
+    assert loose["bound"] == verify.OPEN
+    for wrong in (
+        put("utility", "parts", -1, "utility", "gains", 0, 0, value=0.9),
+        put("certificate", "value", value=found.value + 1e-6),
+        put("certificate", "value_exact", value="3/5"),
+        put("certificate", "bound_exact", value="-5"),
+        put("certificate", "gap", value=0.0),
+    ):
+        assert verify.REFUTED in said(wrong).values()
+    for strange in (
+        put("utility", "parts", value=[]),
+        put("utility", "parts", 0, "goal", value=0.1),
+        put("certificate", "duals", "mixture", value=[1.0]),
+    ):
+        with pytest.raises(verify.UnreadableError):
+            said(strange)
+    if not each:
+        heavier = said(put("utility", "parts", 1, "weight", value=3.0))
+        assert heavier["value"] == verify.REFUTED
+        other = to_json(md.design(ABC, WorstCase(Hamming(), priors=[ABC]), md.PML(0.5)))
+        use = other["utility"]["parts"][0]["prior"]
+        assert said(put("utility", "parts", 1, "prior", value=use))["value"] == verify.REFUTED
 
 
 def test_a_mixture_of_another_kind_is_withheld():

@@ -403,20 +403,20 @@ class Bordered:
         """The affine direction, or the one towards the targets in ``e``."""
         entries, cone, rows, singles = self.entries, self.cone, self.rows, self.singles
         f, side = self.f.copy(), self.side
-        pulls = -self.single.z * self.single.lack / self.single.s
+        changes = -self.single.z * self.single.lack / self.single.s
         gains = -self.row.z - self.row.z * self.row.lack / self.row.s
         if corrected:
             f += self.low.e - self.high.e
-            pulls += self.single.e
+            changes += self.single.e
             gains += self.row.e
             side = side + entries.by_output(cone.lower * self.low.e - cone.upper * self.high.e)
-        f += np.bincount(singles.places, singles.signs * pulls, len(f))
+        f += np.bincount(singles.places, singles.signs * changes, len(f))
         goal = np.bincount(rows.rows, rows.signs * gains, rows.count) * self.give
         goal = np.where(rows.equations, self.off, goal)
         self.shape, self.dt, self.dlink = self._columns(f, side, self.unlinked)
         self.dprices, self.deta = np.zeros(len(self.p)), np.zeros(rows.count)
         enough = max(_REFINED * self.primal, _EXACT)
-        # The affine direction only says where to aim.
+        # The affine direction only gives the centring parameter and the second-order terms.
         for solution in range(_SOLUTIONS if corrected else 1):
             dk = self.shape + self.w * entries.spread(self.dt)
             lack = entries.by_symbol(dk) - self.missing

@@ -1,0 +1,60 @@
+"""Kernels in the forms that people keep them in: matrices as CSV and JSON, and saved designs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+from .files import parse_json, read_text, write_text
+from .input_tables import read_matrix
+from .labels import excel_safe_cell
+from .mechanism import Mechanism
+from .solve._design import Design
+from .storage import FORMAT, from_json
+
+
+def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechanism:
+    """A kernel from any of the forms people keep them in, recognised by what the file holds.
+
+    What :func:`save` wrote; a JSON array of rows; a JSON object with ``kernel`` and optionally
+    ``inputs`` and ``outputs``; or a CSV matrix with labels.
+    """
+    text = "" if str(path).lower().endswith(".csv") else read_text(path)
+    if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
+        content = parse_json(text, f"file {path}")
+        if isinstance(content, list):
+            return Mechanism(content, normalise=normalise)
+        if "kernel" in content and content.get("format") != FORMAT:
+            return Mechanism(
+                content["kernel"],
+                content.get("inputs"),
+                content.get("outputs"),
+                normalise=normalise,
+            )
+        return from_json(content, str(path))
+    matrix, inputs, outputs = read_matrix(path)
+    return Mechanism(matrix, inputs, outputs, normalise=normalise)
+
+
+def write_csv(
+    mechanism: Mechanism, path: str | Path, *, overwrite: bool = False, excel_safe: bool = False
+) -> None:
+    """Write a kernel as CSV, see :func:`kernel_csv`."""
+    write_text(kernel_csv(mechanism, excel_safe=excel_safe), path, overwrite=overwrite)
+
+
+def kernel_csv(mechanism: Mechanism, *, excel_safe: bool = False) -> str:
+    """A kernel as CSV text: output labels in the header, input labels in the first column.
+
+    Entries are written so that they read back as the same floats. With ``excel_safe`` labels that
+    a spreadsheet would run get an apostrophe, see :func:`mechdesign.labels.excel_safe_cell`; such
+    a file names other labels.
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    cell = excel_safe_cell if excel_safe else lambda label: label
+    writer.writerow(["input", *map(cell, mechanism.outputs)])
+    for label, row in zip(mechanism.inputs, mechanism.kernel, strict=True):
+        writer.writerow([cell(label), *(repr(float(value)) for value in row)])
+    return buffer.getvalue()

@@ -1,0 +1,374 @@
+"""What every requirement keeps to: words, files, an exact check that shares nothing with limits."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from checks import refused
+from plain_requirements import WISHES, Room, Wish, random_fractions
+
+import mechdesign as md
+from mechdesign.certificate.certificate import fingerprint
+from mechdesign.errors import RequirementError, StorageError
+from mechdesign.exact import Verdict
+from mechdesign.requirement import REQUIREMENTS, as_requirements, requirement_fields
+from mechdesign.storage import from_json, requirement_from_json, requirement_to_json, seal, to_json
+
+PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
+HAMMING = md.utility.Hamming()
+TRIES, BITS = 60, 12
+
+
+def room(rng, most=4):
+    n = int(rng.integers(2, most + 1))
+    m = n if rng.random() < 0.7 else int(rng.integers(2, most + 2))
+    return Room(rng, random_fractions(rng, n), tuple(range(m)))
+
+
+def made(name, rng) -> tuple[Wish, Room]:
+    while True:
+        place = room(rng)
+        wish = WISHES[name](place)
+        if wish is not None:
+            return wish, place
+
+
+def prior_of(place):
+    common = math.lcm(*(m.denominator for m in place.masses))
+    return md.Prior.from_counts([int(m * common) for m in place.masses])
+
+
+def kernels(rng, place):
+    """Kernels of integers: random ones, sparse ones, constant, deterministic, symmetric ones."""
+    n, m, whole = place.n, place.m, 1 << BITS
+    found = [rng.dirichlet(np.full(m, share), n) for share in (0.1, 1.0, 5.0)]
+    found.append(np.broadcast_to(rng.dirichlet(np.ones(m)), (n, m)))
+    found.append(np.full((n, m), 1 / m))
+    found.append(np.eye(n, m) + (np.arange(n)[:, None] >= m) * np.eye(1, m))
+    for y in range(m):  # an output that never occurs
+        others = np.broadcast_to(np.arange(m) != y, (n, m)) + 1e-300
+        found.append(others / others.sum(axis=1, keepdims=True))
+    kept = []
+    for kernel in found:
+        weights = np.floor(kernel * whole).astype(np.int64)
+        weights[np.arange(n), weights.argmax(axis=1)] += whole - weights.sum(axis=1)
+        kept.append(weights)
+    return kept
+
+
+def mechanism(weights, place):
+    return md.Mechanism.from_weights(weights, BITS, range(place.n), place.outputs)
+
+
+def test_every_registered_requirement_is_drawn():
+    rng = np.random.default_rng(3)
+    drawn = {type(made(name, rng)[0].requirement) for name in WISHES for _ in range(4)}
+    own = {cls for cls in REQUIREMENTS.values() if cls.__module__.startswith("mechdesign.")}
+    assert drawn >= own
+
+
+@pytest.mark.parametrize("name", WISHES)
+def test_limits_excess_and_definition_agree_on_kernels(name):
+    rng = np.random.default_rng([11, list(WISHES).index(name)])
+    verdicts = set()
+    for _ in range(TRIES):
+        wish, place = made(name, rng)
+        prior, requirement = prior_of(place), wish.requirement
+        limits = list(requirement.limits(prior, place.outputs))
+        for weights in kernels(rng, place):
+            found = mechanism(weights, place)
+            excess, where = requirement.excess(found, prior)
+            plain = all(row.is_kept(weights.tolist(), BITS) for row in wish.rows)
+            assert (excess <= 0) == plain, where
+            if not requirement.is_local:
+                assert all(limit.is_kept(weights, BITS) for limit in limits) == plain
+            check = requirement.check(found, prior)
+            assert check.verdict is (Verdict.YES if plain else Verdict.NO)
+            assert Fraction(check.excess) >= excess
+            assert where
+            verdicts.add(plain)
+    assert verdicts == {True, False}, "one of the verdicts never came"
+
+
+@pytest.mark.parametrize("name", WISHES)
+def test_the_excess_is_that_of_the_row_broken_most(name):
+    """Entries that are forbidden together are one limit, the sum of them; others are row by row."""
+    rng = np.random.default_rng([12, list(WISHES).index(name)])
+    for _ in range(TRIES):
+        wish, place = made(name, rng)
+        for weights in kernels(rng, place):
+            off = [Fraction(0)] if not wish.rows else []
+            for row in wish.rows:
+                value = row.value(weights.tolist(), BITS)
+                off += [row.low - value] if row.low is not None else []
+                off += [value - row.high] if row.high is not None else []
+            excess, _ = wish.requirement.excess(mechanism(weights, place), prior_of(place))
+            if max(off) > 0 or excess > 0:
+                assert excess == max(off)
+
+
+@pytest.mark.parametrize("name", WISHES)
+def test_descriptions_are_one_line(name):
+    rng = np.random.default_rng([13, list(WISHES).index(name)])
+    for _ in range(TRIES):
+        requirement = made(name, rng)[0].requirement
+        text = requirement.description
+        assert text == str(requirement)
+        assert "\n" not in text
+        assert 5 < len(text) < 300
+        assert "None" not in text
+        assert "nan" not in text
+
+
+@pytest.mark.parametrize("name", WISHES)
+def test_files_hold_requirements_as_they_are(name):
+    rng = np.random.default_rng([14, list(WISHES).index(name)])
+    for _ in range(TRIES):
+        requirement = made(name, rng)[0].requirement
+        again = requirement_from_json(json.loads(json.dumps(requirement_to_json(requirement))))
+        assert again == requirement
+        assert hash(again) == hash(requirement)
+        assert requirement_fields(again) == requirement_fields(requirement)
+
+
+LABELS = [1, 1.5, "inf", "nan", "", "a\nb", ("a", 2), (), True, "1"]
+
+
+@pytest.mark.parametrize("label", LABELS, ids=repr)
+def test_files_hold_labels_of_every_kind(label):
+    for requirement in (
+        md.require.at_least(label, label, 0.25),
+        md.require.diagonal({label: 0.5}),
+        md.require.output(label, 0.1),
+        md.require.unbiased({label: 1.0}),
+        md.require.equal_error([[label], ["b"]], 0.1),
+        md.require.every_output({label: 1.0, "b": -2.0}),
+    ):
+        again = requirement_from_json(json.loads(json.dumps(requirement_to_json(requirement))))
+        assert again == requirement
+        assert repr(again) == repr(requirement)
+        assert "\n" not in str(requirement)
+
+
+# What is refused
+
+EYE = np.eye(3)
+BAD = {
+    "zero of nothing": lambda r: r.zero(),
+    "zero of two kinds": lambda r: r.zero("a", "b", farther_than=1),
+    "distance alone": lambda r: r.zero("a", "b", distance=EYE),
+    "pattern with NaN": lambda r: r.zero(pattern=EYE * math.nan),
+    "pattern of one row": lambda r: r.zero(pattern=[1, 0, 1]),
+    "pattern that is ragged": lambda r: r.zero(pattern=[[1, 0], [1]]),
+    "pattern of nothing": lambda r: r.zero(pattern=[[]]),
+    "pattern of text": lambda r: r.zero(pattern=[["x"]]),
+    "complex pattern": lambda r: r.zero(pattern=[[1j]]),
+    "negative distance": lambda r: r.zero(farther_than=-1),
+    "distance NaN": lambda r: r.zero(farther_than=math.nan),
+    "floor above one": lambda r: r.at_least("a", "a", 1.0001),
+    "floor below zero": lambda r: r.at_least("a", "a", -1e-9),
+    "floor NaN": lambda r: r.at_least("a", "a", math.nan),
+    "floor of text": lambda r: r.at_least("a", "a", "0.5"),
+    "floor of truth": lambda r: r.at_least("a", "a", True),
+    "ceiling infinite": lambda r: r.at_most("a", "a", math.inf),
+    "no floor": lambda r: r.at_least("a", "a", None),
+    "no diagonal": lambda r: r.diagonal(),
+    "diagonal swapped": lambda r: r.diagonal(0.6, 0.5),
+    "diagonal NaN": lambda r: r.diagonal({"a": math.nan}),
+    "cost NaN": lambda r: r.cost(EYE * math.nan, 1),
+    "cost limit infinite": lambda r: r.cost(EYE, math.inf),
+    "cost of one row": lambda r: r.cost([1, 2], 1),
+    "invariance too sharp": lambda r: r.invariant(1e-16),
+    "invariance negative": lambda r: r.invariant(-1),
+    "invariance at zero": lambda r: r.invariant(0.0),
+    "share swapped": lambda r: r.output("a", 0.5, 0.4),
+    "share above one": lambda r: r.output("a", 0.5, 1.4),
+    "one group": lambda r: r.equal_error([["a", "b"]], 0.1),
+    "an empty group": lambda r: r.equal_error([["a"], []], 0.1),
+    "groups of text": lambda r: r.equal_error("ab", 0.1),
+    "groups exactly": lambda r: r.equal_error([["a"], ["b"]], 0),
+    "groups NaN": lambda r: r.equal_error([["a"], ["b"]], math.nan),
+    "unbiased by a list": lambda r: r.unbiased([1, 2]),
+    "unbiased NaN": lambda r: r.unbiased({"a": math.nan}),
+    "unbiased too sharp": lambda r: r.unbiased({"a": 1}, 1e-15),
+    "symmetric too sharp": lambda r: r.symmetric(1e-15),
+    "no such sense": lambda r: r.rows(EYE, "<", 1),
+    "rows NaN": lambda r: r.rows(EYE, "<=", math.nan),
+    "rows and numbers": lambda r: r.rows([EYE, EYE], "<=", [1]),
+    "rows too sharp": lambda r: r.rows(EYE, "==", 1, tolerance=1e-16),
+    "every output, signs": lambda r: r.every_output({"a": 2, "b": -1}),
+    "every output by a list": lambda r: r.every_output([1]),
+    "every output NaN": lambda r: r.every_output({"a": math.nan, "b": -1}),
+}
+#: Requirements that are well made and do not fit the design.
+MISFITS = {
+    "no such symbol": lambda r: r.zero("z", "a"),
+    "no such output": lambda r: r.zero("a", "z"),
+    "number for text": lambda r: r.at_least(0, "a", 0.5),
+    "no such diagonal": lambda r: r.diagonal({"z": 0.5}),
+    "pattern of another shape": lambda r: r.zero(pattern=np.ones((2, 3))),
+    "distance of another shape": lambda r: r.zero(farther_than=1, distance=np.ones((4, 4))),
+    "cost of another shape": lambda r: r.cost(np.ones((3, 2)), 1),
+    "rows of another shape": lambda r: r.rows(np.ones((2, 2)), "<=", 1),
+    "no such share": lambda r: r.output("z"),
+    "no such group": lambda r: r.equal_error([["a"], ["z"]], 0.1),
+    "costs of groups of another shape": lambda r: r.equal_error(
+        [["a"], ["b"]], 0.1, costs=np.ones((2, 2))
+    ),
+    "values that lack": lambda r: r.unbiased({"a": 1.0}),
+    "no such coefficient": lambda r: r.every_output({"a": 1, "z": -2}),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_no_requirement_is_refused(name):
+    refused(lambda: BAD[name](md.require), error=RequirementError)
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_what_does_not_fit_is_refused_by_the_design(name):
+    requirement = MISFITS[name](md.require)
+    refused(
+        lambda: md.design(PRIOR, HAMMING, md.LDP(1), subject_to=requirement),
+        error=RequirementError,
+    )
+
+
+@pytest.mark.parametrize(
+    "given", ["zero", 1, [md.LDP(1)], [None], md.requirement.Monotone, [[]], {"a": 1}], ids=repr
+)
+def test_what_is_none_is_refused(given):
+    refused(lambda: md.design(PRIOR, HAMMING, md.LDP(1), subject_to=given), error=RequirementError)
+
+
+def test_only_what_is_asked_of_all_outcomes_alike_goes_with_informations():
+    information = md.utility.MutualInformation()
+    refused(
+        lambda: md.design(PRIOR, information, md.LDP(1), subject_to=md.require.invariant()),
+        "MutualInformation",
+        error=RequirementError,
+    )
+
+
+def test_repetitions_count_once():
+    twice = as_requirements([md.require.monotone(), md.require.invariant(), md.require.monotone()])
+    assert len(twice) == 2
+    found = md.design(PRIOR, HAMMING, md.PML(0.5), subject_to=[md.require.invariant()] * 3)
+    assert len(found.requirements) == len(found.certificate.kept) == 1
+    alone = md.design(PRIOR, HAMMING, md.PML(0.5), subject_to=md.require.invariant())
+    assert found.mechanism == alone.mechanism
+    assert found.certificate.fingerprint == alone.certificate.fingerprint
+
+
+# Files
+
+ASKED = [
+    md.require.invariant(1e-9),
+    md.require.zero("a", "c"),
+    md.require.diagonal(at_least={"b": 0.25}),
+    md.require.cost(1 - EYE, 0.5),
+    md.require.rows(EYE, ">=", 1.0, name="trace"),
+    md.require.equal_error([["a"], ["b", "c"]], 0.5),
+]
+#: Stricter numbers that the kernel breaks, by requirement and field.
+STRICTER = {
+    ("OutputShare", "high"): 0.1,
+    ("Cost", "limit"): 0.05,
+    ("Rows", "right"): [2.9],
+    ("EqualError", "tolerance"): 1e-9,
+    ("Diagonal", "limits_of"): [["b", 0.999, None]],
+    ("Entry", "y"): "a",
+}
+
+
+@pytest.fixture(scope="module")
+def saved():
+    found = md.design(PRIOR, HAMMING, md.PML(1.2), subject_to=ASKED)
+    return json.loads(json.dumps(to_json(found)))
+
+
+def test_a_design_loads_with_its_requirements(saved):
+    found = from_json(saved)
+    assert list(found.requirements) == ASKED
+    assert [check.verdict for check in found.certificate.kept] == [Verdict.YES] * len(ASKED)
+    assert saved["certificate"]["bound"] == pytest.approx(found.bound)
+
+
+def altered(value):
+    """Something else of the same kind, or of another."""
+    if isinstance(value, bool):
+        return [not value, None]
+    if isinstance(value, (int, float)):
+        return [value / 2 + 0.001, -1, "x", None, [value]]
+    if isinstance(value, str):
+        return [value + "x", 1, None]
+    if isinstance(value, list):
+        return [[], [*value, 1], value[:-1], None, "x"]
+    return ["x", 1, []]
+
+
+def test_no_field_of_a_requirement_can_be_altered(saved):
+    tried = 0
+    for i, part in enumerate(saved["requirements"]):
+        places = [("name", part["name"])] + [
+            (key, value) for key, value in part["parameters"].items()
+        ]
+        for key, value in places:
+            for other in altered(value):
+                if other == value:
+                    continue
+                forged = copy.deepcopy(saved)
+                target = forged["requirements"][i]
+                (target if key == "name" else target["parameters"])[key] = other
+                del forged["digest"]
+                with pytest.raises(StorageError):
+                    from_json(seal(forged))
+                tried += 1
+        forged = copy.deepcopy(saved)
+        del forged["requirements"][i], forged["digest"]
+        with pytest.raises(StorageError):
+            from_json(seal(forged))
+    assert tried > 60
+
+
+@pytest.mark.parametrize("place", STRICTER, ids=".".join)
+def test_a_stricter_requirement_is_refused_whatever_the_fingerprint(saved, place):
+    name, field = place
+    forged = copy.deepcopy(saved)
+    part = next((p for p in forged["requirements"] if p["name"] == name), None)
+    if part is None:
+        part = requirement_to_json(md.require.output("a", 0.0, 0.9))
+        forged["requirements"].append(part)
+        forged["certificate"]["duals"]["limits"].append(0.0)
+    part["parameters"][field] = STRICTER[place]
+    asked = [requirement_from_json(p) for p in forged["requirements"]]
+    found = from_json(saved)
+    forged["certificate"]["fingerprint"] = fingerprint(
+        found.prior, found.mechanism, found.notions, asked
+    )
+    del forged["digest"]
+    with pytest.raises(StorageError, match="withheld"):
+        from_json(seal(forged))
+
+
+def test_dual_variables_of_limits_are_recomputed_from(saved):
+    for change in (lambda v: 0.0, lambda v: -v, lambda v: 1e3 * v, lambda v: v + 0.25):
+        forged = copy.deepcopy(saved)
+        duals = forged["certificate"]["duals"]
+        duals["limits"] = [change(v) for v in duals["limits"]]
+        del forged["digest"]
+        if duals["limits"] == saved["certificate"]["duals"]["limits"]:
+            continue
+        with pytest.raises(StorageError, match=r"bound|gap|optimal"):
+            from_json(seal(forged))
+    for wrong in ([], [0.0], ["x"], [math.inf] * 9, None, {"a": 1}):
+        forged = copy.deepcopy(saved)
+        forged["certificate"]["duals"]["limits"] = wrong
+        del forged["digest"]
+        with pytest.raises(StorageError):
+            from_json(seal(forged))
