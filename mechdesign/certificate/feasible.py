@@ -34,6 +34,7 @@ _LEAST_SHARE, _GROWTH, _NARROWINGS = 2.0**-50, 16.0, 3
 _PASSES = 4
 # Kernels are moved inside of limits by this share of their coefficients, for rounding.
 _MARGIN = 2.0**-51
+_UNIT = 2.0**-52
 # The inner kernel: room that is enough, as a share of what an even kernel has, and searches for it.
 _ENOUGH, _SEARCHES = 0.25, 4
 # Room below this is a solver's noise.
@@ -52,7 +53,7 @@ def repair_required(
 
     Raises :class:`CertificateError` where none is found.
     """
-    start = moved(program, clean_kernel(without_forbidden(program, kernel)))
+    start = moved(program, _allowed(program, kernel))
     weights = to_weights(start)
     if satisfies(program, weights):
         return weights, Repair((), 0.0, 1)
@@ -80,6 +81,18 @@ def repair_required(
     )
 
 
+def _allowed(program: LinearProgram, kernel: Array) -> Array:
+    """A clean kernel without what it has at forbidden entries; rows that had nothing else are even
+    over what is allowed.
+    """
+    found = without_forbidden(program, clean_kernel(kernel))
+    if program.forbidden is not None:
+        empty = found.sum(axis=1) == 0
+        found[empty] = ~program.forbidden[empty]
+        found /= np.maximum(found.sum(axis=1), 1e-300)[:, None]
+    return found
+
+
 def _without_traces(
     program: LinearProgram, kernel: Array, inner: Array
 ) -> Iterator[tuple[Array, Array]]:
@@ -95,7 +108,7 @@ def _without_traces(
 
 def _inner_kernels(program: LinearProgram, inside: Array | None) -> Any:
     if inside is not None:
-        yield moved(program, clean_kernel(without_forbidden(program, inside)))
+        yield moved(program, _allowed(program, inside))
     try:
         yield moved(program, roomiest_kernel(program))
     except SolverError as failure:
@@ -135,7 +148,9 @@ def moved(program: LinearProgram, kernel: Array) -> Array:
         return kernel
     n, m = program.shape
     rows, low, high, size = _rows(program)
-    margin = np.minimum(_MARGIN * size, (high - low) / 4)
+    same = high - low <= 1e-8
+    # Rounding to weights spends some of what an equation may be off.
+    margin = np.where(same, (high - low) / 4, np.minimum(_MARGIN * size, (high - low) / 4))
     rights = np.arange(n)
     sums = sparse.csr_array(
         (np.ones(n * m), (np.repeat(rights, m), np.arange(n * m))), shape=(n, n * m)
@@ -144,11 +159,12 @@ def moved(program: LinearProgram, kernel: Array) -> Array:
     for _ in range(_PASSES):
         values = rows @ found
         target = np.clip(values, low + margin, high - margin)
-        active = np.flatnonzero((values != target) | (high - low <= 1e-8))
-        if not (values != target).any():
+        active = np.flatnonzero((values != target) | same)
+        off = 1 - sums @ found
+        if not ((values != target).any() or (abs(off) > _UNIT).any()):
             break
         matrix = sparse.vstack([sums, rows[active]]).tocsr()
-        residual = np.concatenate([1 - sums @ found, (target - values)[active]])
+        residual = np.concatenate([off, (target - values)[active]])
         scale = np.sqrt(found)
         step = scale * lsqr(matrix * scale, residual, atol=1e-15, btol=1e-15)[0]
         tried = found + step
