@@ -22,7 +22,7 @@ from ..prior import Prior
 from ..privacy.rows import Multipliers
 from ..privacy.sums import Minorants, SumConstraint, SumDuals
 from ..solve.method import Duals
-from ..solve.program import LinearProgram, TwoSided
+from ..solve.program import LARGEST_GAIN, LinearProgram, TwoSided
 from .rational import column_supremum, difference, mean_of
 from .shape import sides_outside
 
@@ -214,7 +214,8 @@ def without_limits(program: LinearProgram, duals: Array) -> Priced | None:
         gains = program.gains - total / p[:, None]
         # Rounding of each term, of their sum, of the quotient and of the difference.
         off = _UNIT * (counts + 6) * (size + p[:, None] * np.abs(program.gains)) + _SMALLEST
-    if not (np.isfinite(gains).all() and np.isfinite(off).all()):
+        found = float(np.abs(gains).max()) if np.isfinite(gains).all() else math.inf
+    if not (found <= LARGEST_GAIN and np.isfinite(off).all()):
         return None
     off = np.where(counts > 0, off, 0.0)
     lost = Fraction(float(off.max(axis=1).sum())) * (1 + Fraction(_UNIT) * (n + 4))
@@ -377,7 +378,7 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
     without any rounding.
     """
     p, gains = program.prior.probabilities, program.gains
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         per_mass = prices / p
         high, low = difference(gains, per_mass[:, None])
         if program.forbidden is not None:

@@ -40,6 +40,7 @@ _PASSES = 4
 _MARGIN = 2.0**-51
 # Limits whose ends are closer are equations.
 _NARROW = 1e-8
+_UNIT = 2.0**-52
 # The inner kernel: room that is enough, as a share of what an even kernel has, and searches for it.
 _ENOUGH, _SEARCHES = 0.25, 4
 # Room below this is a solver's noise.
@@ -47,7 +48,6 @@ _NOISE = 1e-8
 # Total slack below this proves nothing.
 _LEAST_SLACK = 1e-15
 _CONE_TOLERANCE = 1e-10
-_UNIT = 2.0**-52
 # Rows up to which normal equations are solved, and eigenvalues of theirs that count as zero.
 _DIRECT, _SINGULAR = 1000, 1e-13
 
@@ -67,7 +67,7 @@ def repair_required(
         # Those that occur most; the others are forbidden from here on.
         order = np.argsort(-kernel.sum(axis=0), kind="stable")
         program = program.without_outputs(order[program.most_outputs :].tolist())
-    start = moved(program, clean_kernel(without_forbidden(program, kernel)))
+    start = moved(program, _allowed(program, kernel))
     weights = to_weights(start)
     if satisfies(program, weights):
         return weights, Repair((), 0.0, 1)
@@ -98,6 +98,18 @@ def repair_required(
     )
 
 
+def _allowed(program: LinearProgram, kernel: Array) -> Array:
+    """A clean kernel without what it has at forbidden entries; rows that had nothing else are even
+    over what is allowed.
+    """
+    found = without_forbidden(program, clean_kernel(kernel))
+    if program.forbidden is not None:
+        empty = found.sum(axis=1) == 0
+        found[empty] = ~program.forbidden[empty]
+        found /= np.maximum(found.sum(axis=1), 1e-300)[:, None]
+    return found
+
+
 def _without_traces(
     program: LinearProgram, kernel: Array, inner: Array
 ) -> Iterator[tuple[Array, Array]]:
@@ -113,7 +125,7 @@ def _without_traces(
 
 def _inner_kernels(program: LinearProgram, inside: Array | None) -> Any:
     if inside is not None:
-        yield moved(program, clean_kernel(without_forbidden(program, inside)))
+        yield moved(program, _allowed(program, inside))
     try:
         yield moved(program, roomiest_kernel(program))
     except SolverError as failure:
@@ -164,19 +176,20 @@ def moved(program: LinearProgram, kernel: Array) -> Array:
         return kernel
     n, m = program.shape
     rows, low, high, size = program.limit_rows
-    margin = np.minimum(_MARGIN * size, (high - low) / 4)
     narrow = high - low <= _NARROW
+    # Rounding to weights spends some of what an equation may be off.
+    margin = np.where(narrow, (high - low) / 4, np.minimum(_MARGIN * size, (high - low) / 4))
     middle = (low[narrow] + high[narrow]) / 2
     found = kernel.ravel()
     for _ in range(_PASSES):
         values = rows @ found
         target = np.clip(values, low + margin, high - margin)
         active = np.flatnonzero((values != target) | narrow)
-        if not (values != target).any():
+        missing = 1 - found.reshape(n, m).sum(axis=1)
+        if not ((values != target).any() or (abs(missing) > m * _UNIT).any()):
             break
         # All to the middle: equations may depend on each other, their ends do not agree.
         target[narrow] = middle
-        missing = 1 - found.reshape(n, m).sum(axis=1)
         step = _least_change(rows[active], found, missing, (target - values)[active])
         tried = found + step
         if not np.isfinite(tried).all():

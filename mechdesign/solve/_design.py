@@ -299,14 +299,18 @@ def run_solver(
     check_possible(problem)
     choice = choose(problem, solver)
     warm = start[1] if start is not None and start[0] == choice.method.name else None
+    withheld: CertificateError | None = None
     while True:
         try:
             found, candidate = _run_choice(problem, choice, warm)
             break
-        except (SolverError, CertificateError):
+        except (SolverError, CertificateError) as failure:
             check_feasible(problem)
+            if withheld is None and isinstance(failure, CertificateError):
+                withheld = failure
             if solver != "auto" or not choice.also:
-                raise
+                # A kernel that could not be mended says more than solvers that found none.
+                raise withheld or failure from None
             refused = {**choice.refusals, choice.method.name: "it failed"}
             choice, warm = Choice(find_method(choice.also[0]), refused, choice.also[1:]), None
     if solver == "auto":

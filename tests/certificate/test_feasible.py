@@ -1,4 +1,4 @@
-"""Weights that satisfy requirements: floats decide what is far from a limit, integers the rest."""
+"""Repair under requirements: what it returns satisfies everything exactly, or it refuses."""
 
 from __future__ import annotations
 
@@ -6,59 +6,173 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from plain_requirements import WISHES, faults, names, random_case
+from random_designs import MAKERS
 
 import mechdesign as md
-from mechdesign import require
-from mechdesign.certificate.feasible import moved, satisfies
+from mechdesign.certificate.feasible import (
+    moved,
+    repair_required,
+    roomiest_kernel,
+    satisfies,
+)
 from mechdesign.certificate.repair import to_weights
+from mechdesign.errors import CertificateError, InfeasibleError
+from mechdesign.exact import DENOMINATOR_BITS
 from mechdesign.solve.problem import state_problem
 
-
-def program_of(subject_to, n=60):
-    prior = md.Prior.from_counts(np.random.default_rng(0).random(n) + 0.1)
-    utility = md.utility.Matrix(np.zeros((n, n)).tolist(), list(prior.labels))
-    return state_problem(prior, utility, md.PML(5), subject_to=subject_to).program
-
-
-@pytest.mark.parametrize("side", [-1, 1])
-@pytest.mark.parametrize("unit", [0, 1, 1e-30, 1e-9, 0.1])
-def test_a_limit_is_decided_exactly_at_every_distance(side, unit):
-    rng = np.random.default_rng(2)
-    costs = rng.random((60, 60))
-    kernel = rng.random((60, 60)) + 0.1
-    weights = to_weights(kernel / kernel.sum(axis=1)[:, None])
-    (limit,) = program_of(require.cost(costs, 0.5)).limits
-    reached = limit.exactly(weights, 53)
-    program = program_of(require.cost(costs, 0.5))
-    end = reached + side * Fraction(unit) * (Fraction(1, 2**200) if unit == 1 else 1)
-    object.__setattr__(program.limits[0], "high", end)
-    assert satisfies(program, weights) == (side * unit >= 0)
+PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
+HAMMING = md.utility.Hamming()
+HEAVY = ("MIPrivacy", "MIPufferfish")
+NOTIONS = [name for name in MAKERS if name not in HEAVY]
 
 
-@pytest.mark.parametrize("count", [1, 30])
-def test_a_kernel_moves_onto_equations_by_little(count):
-    rng = np.random.default_rng(3)
-    matrices = rng.normal(size=(count, 60, 60))
-    kernel = rng.random((60, 60)) + 0.1
-    kernel /= kernel.sum(axis=1)[:, None]
-    right = (matrices * kernel).sum(axis=(1, 2)) + 1e-6 * rng.normal(size=count)
-    program = program_of(require.rows(matrices, "==", right.tolist()))
-    found = moved(program, kernel)
-    rows, low, high, _ = program.limit_rows
-    values = rows @ found.ravel()
-    assert ((values >= low) & (values <= high)).all()
-    assert np.abs(found.sum(axis=1) - 1).max() <= 1e-14
-    assert np.abs(found - kernel).max() <= 1e-6
+def drawn(number, seed=5):
+    """A case that limits or zeros restrict, and its problem."""
+    rng = np.random.default_rng([seed, number])
+    name = NOTIONS[number % len(NOTIONS)]
+    wishes = [wish for wish in WISHES if wish != "every_output"]
+    chosen = names(rng, wishes[number % len(wishes)], 1 + number % 2)
+    while True:
+        case = random_case(rng, (name,), chosen, most=4, low=0.4, rare=0.2)
+        utility = md.utility.Matrix(case.gains, list(case.outputs))
+        problem = state_problem(
+            case.prior, utility, list(case.notions), None, None, case.requirements
+        )
+        if problem.program.is_restricted:
+            return rng, case, problem
 
 
-def test_equations_that_repeat_each_other_are_no_obstacle():
-    # The marginal is kept by the last output as soon as it is by all the others.
-    rng = np.random.default_rng(4)
-    program = program_of(require.invariant())
-    kernel = 0.5 * np.eye(60) + 0.5 * program.prior.probabilities
-    noisy = kernel * (1 + 1e-7 * rng.normal(size=kernel.shape))
-    found = moved(program, noisy)
-    rows, low, high, _ = program.limit_rows
-    values = rows @ found.ravel()
-    assert ((values >= low) & (values <= high)).all()
-    assert np.abs(found - kernel).max() <= 1e-6
+def wild(rng, shape):
+    """Kernels that solvers could come back with, if all goes wrong."""
+    n, m = shape
+    return {
+        "random": rng.dirichlet(np.ones(m), n),
+        "sparse": rng.dirichlet(np.full(m, 0.05), n),
+        "deterministic": np.eye(n, m) + (np.arange(n)[:, None] >= m) * np.eye(1, m),
+        "negative": rng.dirichlet(np.ones(m), n) + rng.normal(0, 0.1, (n, m)),
+        "not normalised": rng.uniform(0.4, 3, (n, m)),
+        "tiny": np.eye(n, m) * 1e-300 + rng.dirichlet(np.full(m, 0.05), n) ** 20 + 0.5 / m,
+    }
+
+
+def is_right(case, weights):
+    assert not faults(case, weights.tolist(), DENOMINATOR_BITS), str(case)
+
+
+@pytest.mark.parametrize("number", range(72))
+def test_what_repair_returns_satisfies_everything(number):
+    rng, case, problem = drawn(number)
+    program = problem.program
+    for kernel in wild(rng, program.shape).values():
+        try:
+            weights, repair = repair_required(program, kernel)
+        except CertificateError:
+            continue
+        is_right(case, weights)
+        assert 0 <= repair.mixed <= 1
+
+
+@pytest.mark.parametrize("number", range(0, 72, 3))
+def test_a_kernel_that_is_said_to_lie_inside_is_not_believed(number):
+    rng, case, problem = drawn(number)
+    program = problem.program
+    kernels = wild(rng, program.shape)
+    for inside in kernels.values():
+        try:
+            weights, _ = repair_required(program, kernels["random"], inside)
+        except CertificateError:
+            continue
+        is_right(case, weights)
+
+
+def test_repair_finds_something_wherever_a_design_does():
+    found = 0
+    for number in range(60):
+        rng, case, problem = drawn(number)
+        try:
+            case.design()
+        except InfeasibleError:
+            continue
+        weights, _ = repair_required(problem.program, wild(rng, case.shape)["random"])
+        is_right(case, weights)
+        found += 1
+    assert found > 20
+
+
+def test_small_violations_cost_little():
+    for size in (1e-12, 1e-9, 1e-6):
+        for asked in (md.require.invariant(), md.require.symmetric(), md.require.zero("a", "c")):
+            found = md.design(PRIOR, HAMMING, md.PML(1.2), subject_to=asked)
+            problem = state_problem(PRIOR, HAMMING, md.PML(1.2), None, None, asked)
+            noise = np.random.default_rng(1).normal(0, size, (3, 3))
+            weights, _ = repair_required(problem.program, found.mechanism.kernel + noise)
+            lost = np.ldexp(weights.astype(float), -DENOMINATOR_BITS) - found.mechanism.kernel
+            assert abs(lost).max() < 100 * size
+
+
+def test_kernels_are_moved_onto_equations_and_stay_zero_where_they_are():
+    asked = [md.require.invariant(), md.require.zero("a", "c")]
+    problem = state_problem(PRIOR, HAMMING, md.PML(1.2), None, None, asked)
+    kernel = np.array([[0.7, 0.3, 0.0], [0.3, 0.6, 0.1], [0.2, 0.2, 0.6]])
+    found = moved(problem.program, kernel)
+    assert abs(PRIOR.probabilities @ found - PRIOR.probabilities).max() < 6e-13
+    assert abs(found.sum(axis=1) - 1).max() < 1e-13
+    assert found[0, 2] == 0
+    assert (found >= 0).all()
+
+
+def test_every_breach_is_seen():
+    """A control for what all the above rests on inside the package."""
+    asked = [md.require.zero("a", "c"), md.require.at_least("b", "b", 0.25)]
+    problem = state_problem(
+        PRIOR, HAMMING, [md.PML(1.2), md.MaximalLeakage(0.5)], None, None, asked
+    )
+    program = problem.program
+    good, _ = repair_required(program, np.full((3, 3), 1 / 3))
+    assert satisfies(program, good)
+    zero, floor, cone = good.copy(), good.copy(), good.copy()
+    zero[0, 2], zero[0, 0] = 1, zero[0, 0] - 1
+    quarter = 1 << (DENOMINATOR_BITS - 2)
+    floor[1, 0] += floor[1, 1] - quarter + 1
+    floor[1, 1] = quarter - 1
+    cone[2] = [0, 0, 1 << DENOMINATOR_BITS]
+    for bad in (zero, floor, cone):
+        assert (bad.sum(axis=1) == 1 << DENOMINATOR_BITS).all()
+        assert not satisfies(program, bad)
+
+
+def test_entries_without_room_are_zeros():
+    """What is asked together may leave an entry nothing but zero, where solvers leave traces."""
+    pattern = np.ones((4, 4))
+    pattern[1, 0] = 0.0
+    asked = [md.require.zero(pattern=pattern), md.require.monotone()]
+    prior = md.Prior.from_counts([27, 9, 22, 18])
+    found = md.design(prior, HAMMING, md.MIPrivacy(0.8913), subject_to=asked)
+    assert not found.mechanism.weights[1:, 0].any()
+    assert found.gap < 1e-6
+
+
+def test_the_roomiest_kernel_has_room():
+    for asked in (md.require.monotone(), md.require.at_least(None, None, 0.1)):
+        problem = state_problem(PRIOR, HAMMING, md.PML(0.5), None, None, asked)
+        kernel = roomiest_kernel(problem.program)
+        weights = to_weights(kernel)
+        assert satisfies(problem.program, weights)
+        for limit in problem.program.limits:
+            value = limit.exactly(weights, DENOMINATOR_BITS)
+            ends = [limit.high - value] if limit.high is not None else []
+            ends += [value - limit.low] if limit.low is not None else []
+            assert min(ends) > Fraction(1, 100)
+
+
+def test_too_little_room_is_refused_with_a_remedy():
+    """x = 1/3 has no weights over 2**53, within nothing."""
+    thirds = np.zeros((3, 3))
+    thirds[0, 0] = 3.0
+    asked = [
+        md.require.rows(thirds, "<=", 1.0, name="one third at most"),
+        md.require.rows(thirds, ">=", 1.0, name="one third at least"),
+    ]
+    with pytest.raises(CertificateError, match="allow a larger tolerance"):
+        md.design(PRIOR, HAMMING, md.PML(0.5), subject_to=asked)
