@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -137,7 +136,7 @@ def _inner_kernels(program: LinearProgram, inside: Array | None) -> Any:
 def _mixed(
     program: LinearProgram, kernel: Array, inner: Array, share: float
 ) -> NDArray[np.int64] | None:
-    weights = to_weights((1 - share) * kernel + share * inner)
+    weights = to_weights(_at_fixed(program, (1 - share) * kernel + share * inner))
     return weights if satisfies(program, weights) else None
 
 
@@ -232,11 +231,12 @@ def _least_change(rows: Any, kernel: Array, missing: Array, lacking: Array) -> A
 
 
 def _at_fixed(program: LinearProgram, kernel: Array) -> Array:
-    """A kernel whose single entries with two equal ends are these, to the last bit."""
+    """A kernel whose single entries lie between their ends, to the last bit."""
     for limit in program.limits:
-        if len(limit.values) == 1 and limit.low is not None and limit.low == limit.high:
-            x, y, value = limit.symbols[0], limit.outputs[0], limit.coefficients[0]
-            kernel[x, y] = float(limit.low / Fraction(float(value)))
+        if len(limit.values) == 1 and limit.coefficients[0] == 1:
+            place = limit.symbols[0], limit.outputs[0]
+            low, high = limit.ends
+            kernel[place] = min(max(kernel[place], low), high)
     return kernel
 
 

@@ -7,6 +7,7 @@ others become rows, those whose ends nearly meet equations. The iterations are i
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -104,6 +105,22 @@ def solve_required(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """low ≤ Σ a_i k_i ≤ high over entries, with a largest coefficient of one.
+
+    ``lower`` and ``upper`` are the limits that its dual belongs to by its sign, and their unit.
+    """
+
+    places: Places
+    coefficients: Array
+    low: float
+    high: float
+    is_equation: bool
+    lower: tuple[int, float]
+    upper: tuple[int, float]
+
+
 class _Asked:
     """Zeros and limits of a program in the form that the iterations take, and the way back."""
 
@@ -122,67 +139,90 @@ class _Asked:
         #: Position of each entry of the kernel, −1 for those that are zero.
         self.place = np.full((n, m), -1)
         self.place[symbols, self.outputs[outputs]] = np.arange(len(symbols))
-        self._sort(cone, p)
+        #: Of each entry and sign the tightest value, and which limit asks for it in what unit.
+        self._bounds: dict[tuple[int, float], tuple[float, int, float]] = {}
+        self._rows: list[_Row] = []
+        for number, limit in enumerate(program.limits):
+            if _is_single(limit):
+                self._add_bound(number, limit)
+            else:
+                self._add_row(number, limit)
+        self._fix_entries()
+        keys, found = list(self._bounds), list(self._bounds.values())
+        self.singles = Singles(
+            np.array([place for place, _ in keys], dtype=np.intp),
+            np.array([sign for _, sign in keys], dtype=float),
+            np.array([value for value, _, _ in found], dtype=float),
+        )
+        self.rows = self._compiled_rows(p if cone.linked else None)
 
-    def _sort(self, cone: Cone, p: Array) -> None:
+    def _add_bound(self, number: int, limit: Limit) -> None:
+        place = int(self.place[limit.symbols[0], limit.outputs[0]])
+        scale = float(limit.coefficients[0])
+        for end, side in ((limit.low, 1.0), (limit.high, -1.0)):
+            if end is None or scale == 0:
+                continue
+            value, sign = float(end / Fraction(scale)), math.copysign(side, side * scale)
+            if place < 0:
+                self._check(sign * value <= 0, limit)
+            elif sign * value <= min(sign, 0.0):
+                continue  # every probability does
+            else:
+                self._check(0 < value < 1, limit)
+                bound = value + sign * _ROOM, number, sign / scale
+                known = self._bounds.get((place, sign), bound)
+                self._bounds[place, sign] = max(bound, known, key=lambda b: sign * b[0])
+
+    def _add_row(self, number: int, limit: Limit) -> None:
+        place, coefficients = self.place[limit.symbols, limit.outputs], limit.coefficients
+        kept = np.flatnonzero((place >= 0) & (coefficients != 0))
+        scale = float(np.abs(coefficients[kept]).max(initial=0.0))
+        if not scale:
+            self._check((limit.low or 0) <= 0 <= (limit.high or 0), limit)
+            return
+        low = -math.inf if limit.low is None else float(limit.low / Fraction(scale)) + _ROOM
+        high = math.inf if limit.high is None else float(limit.high / Fraction(scale)) - _ROOM
+        owner, is_equation = (number, 1 / scale), _width(limit) <= _EQUATION
+        row = _Row(place[kept], coefficients[kept] / scale, low, high, is_equation, owner, owner)
+        self._rows.append(row)
+
+    def _fix_entries(self) -> None:
+        """Entries whose floor meets their ceiling have rows: there is nothing between the two."""
+        for place, sign in list(self._bounds):
+            floor, ceiling = self._bounds.get((place, 1.0)), self._bounds.get((place, -1.0))
+            if sign < 0 or floor is None or ceiling is None or ceiling[0] - floor[0] > _EQUATION:
+                continue
+            _, below, factor = self._bounds.pop((place, 1.0))
+            _, above, other = self._bounds.pop((place, -1.0))
+            self._check(ceiling[0] - floor[0] >= -_EQUATION, self.program.limits[below])
+            owners = (below, factor), (above, -other)
+            where, one = np.array([place]), np.ones(1)
+            self._rows.append(_Row(where, one, floor[0], ceiling[0], True, *owners))
+
+    def _compiled_rows(self, p: Array | None) -> Rows:
+        """Rows in the form that the iterations take; with a prior, columns in proportion to it are
+        rows in t.
+        """
         from scipy import sparse
 
-        limits, entries = self.program.limits, self.entries
-        places, signs, values, asking = [], [], [], []
-        found, self._rows, data, where = [], [], [], []
-        for j, limit in enumerate(limits):
-            coefficients = limit.coefficients
-            if _is_single(limit):
-                place, scale = self.place[limit.symbols[0], limit.outputs[0]], coefficients[0]
-                for end, sign in ((limit.low, 1.0), (limit.high, -1.0)):
-                    if end is None or scale == 0:
-                        continue
-                    value = float(end / Fraction(float(scale)))
-                    sign = sign if scale > 0 else -sign
-                    if place < 0:
-                        self._check(sign * value <= 0, limit)
-                    elif 0 < value < 1:
-                        places.append(place)
-                        signs.append(sign)
-                        values.append(value + sign * _ROOM)
-                        asking.append((j, sign / scale))
-                    else:
-                        self._check(sign * (0.5 - value) > 0, limit)
-                continue
-            place = self.place[limit.symbols, limit.outputs]
-            kept = np.flatnonzero((place >= 0) & (coefficients != 0))
-            scale = float(np.abs(coefficients[kept]).max(initial=0.0))
-            if not scale:
-                self._check((limit.low or 0) <= 0 <= (limit.high or 0), limit)
-                continue
-            ends = [
-                math.copysign(math.inf, sign)
-                if end is None
-                else float(end / Fraction(scale)) - sign * _ROOM
-                for end, sign in ((limit.low, -1.0), (limit.high, 1.0))
-            ]
-            self._rows.append((j, scale))
-            found.append((*ends, _width(limit) <= _EQUATION))
-            data.append(coefficients[kept] / scale)
-            where.append(place[kept])
-        self.singles = Singles(
-            np.array(places, dtype=np.intp), np.array(signs), np.array(values, dtype=float)
-        )
-        self._asking = asking
-        count = len(found)
-        low, high, equal = np.array(found).reshape(count, 3).T
-        row = np.repeat(np.arange(count), [len(v) for v in data])
-        flat, column = (np.concatenate([np.zeros(0), *parts]) for parts in (data, where))
-        scales = np.zeros((count, entries.shape[1]))
-        if cone.linked:
-            kept_at = self._in_proportion(row, column.astype(np.intp), flat, p, scales)
-            row, column, flat = row[kept_at], column[kept_at], flat[kept_at]
+        count, (_, m) = len(self._rows), self.entries.shape
+        number = np.repeat(np.arange(count), [len(row.places) for row in self._rows])
+        none = np.zeros(0)
+        data = np.concatenate([none, *(row.coefficients for row in self._rows)])
+        column = np.concatenate([none.astype(int), *(row.places for row in self._rows)])
+        scales = np.zeros((count, m))
+        if p is not None:
+            kept = self._in_proportion(number, column, data, p, scales)
+            number, column, data = number[kept], column[kept], data[kept]
         matrix = sparse.csr_array(
-            (flat, (row, column.astype(np.intp))), shape=(count, len(entries.symbols))
+            (data, (number, column)), shape=(count, len(self.entries.symbols))
         )
-        same = equal > 0
-        low = np.where(same, (low + high) / 2, low)
-        self.rows = Rows(entries, matrix, scales, same, low, high)
+        low = np.array([row.low for row in self._rows])
+        high = np.array([row.high for row in self._rows])
+        equations = np.array([row.is_equation for row in self._rows], dtype=bool)
+        middle = (low[equations] + high[equations]) / 2
+        low[equations] = middle
+        return Rows(self.entries, matrix, scales, equations, low, high)
 
     def _in_proportion(
         self, row: Places, column: Places, data: Array, p: Array, scales: Array
@@ -203,9 +243,11 @@ class _Asked:
         scales.ravel()[whole] = most[whole]
         return np.flatnonzero(~whole[key])
 
-    def _check(self, is_kept: bool, limit: Limit) -> None:
-        if not is_kept:
-            raise SolverError(f"{self.program}: {limit.label} cannot be satisfied")
+    def _check(self, is_possible: bool, limit: Limit) -> None:
+        if not is_possible:
+            raise SolverError(
+                f"{self.program}: {limit.label} leaves nothing inside for an interior point"
+            )
 
     def kernel(self, k: Array) -> Array:
         """The whole kernel ``(n, M)``."""
@@ -216,8 +258,10 @@ class _Asked:
     def duals(self, eta: Array, multipliers: Array) -> Array:
         """Of each limit, positive for its upper and negative for its lower end."""
         found = np.zeros(len(self.program.limits))
-        for (j, scale), value in zip(self._rows, eta.tolist(), strict=True):
-            found[j] = value / scale
-        for (j, factor), value in zip(self._asking, multipliers.tolist(), strict=True):
-            found[j] -= factor * value
+        for row, value in zip(self._rows, eta.tolist(), strict=True):
+            number, factor = row.upper if value > 0 else row.lower
+            found[number] += factor * value
+        owners = self._bounds.values()
+        for (_, number, factor), value in zip(owners, multipliers.tolist(), strict=True):
+            found[number] -= factor * value
         return found
