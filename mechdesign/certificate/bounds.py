@@ -21,6 +21,7 @@ from ..privacy.rows import Multipliers
 from ..privacy.sums import Minorants, SumConstraint, SumDuals
 from ..solve.method import Duals
 from ..solve.program import LinearProgram, TwoSided
+from .cuts import priced_cuts
 from .rational import column_supremum, difference, mean_of
 from .shape import sides_outside
 
@@ -43,6 +44,12 @@ _BLOCK = 8192
 
 def upper_bound(program: LinearProgram, duals: Duals) -> tuple[Fraction, str]:
     """The smallest of the bounds that dual variables give, and which of them gave it."""
+    if program.convex:
+        bare = replace(program, convex=()), replace(duals, convex=None)
+        found = [upper_bound(*bare)]
+        if duals.convex is not None:
+            found.append(upper_bound(*priced_cuts(program, duals)))
+        return min(found)
     if not program.limits:
         return _upper_bound(program, duals)
     found = [_upper_bound(replace(program, limits=()), replace(duals, limits=None))]

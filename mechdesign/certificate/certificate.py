@@ -25,6 +25,7 @@ from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram, Program, SublinearProgram
 from ..utility.sublinear import ChiSquare
 from .bounds import upper_bound
+from .cuts import fitting_cuts
 from .enclosures import Enclosure
 from .feasible import repair_required
 from .information import sublinear_bound
@@ -78,7 +79,8 @@ class Certificate:
     fingerprint : SHA-256 over prior, kernel, notions and labels
     kept : exact verdict on each requirement, all of them yes
     rests_on_floats : whether value and bound are those of a function that the user gave, evaluated
-        in floats with an allowance for rounding; else they hold for the utility itself
+        in floats with an allowance for rounding, or a requirement is one, checked in floats and
+        bounded by its gradients; else they hold for what was asked itself
     """
 
     checks: tuple[Check, ...]
@@ -246,6 +248,11 @@ def fitting_duals(program: Program, duals: Duals, outputs: int) -> Duals | None:
         return None
     if prices is not None:
         prices = prices.astype(float, copy=False)
+    convex = duals.convex
+    if convex is not None:
+        convex = fitting_cuts(program, convex)
+        if convex is None:
+            return None
     limits = None
     if duals.limits is not None:
         limits = _array(duals.limits)
@@ -253,7 +260,8 @@ def fitting_duals(program: Program, duals: Duals, outputs: int) -> Duals | None:
         if limits.shape != (count,) or not _holds_numbers(limits):
             return None
         limits = limits.astype(float, copy=False)
-    return replace(duals, prices=prices, multipliers=multipliers, sums=sums, limits=limits)
+    found = replace(duals, prices=prices, multipliers=multipliers, sums=sums)
+    return replace(found, limits=limits, convex=convex)
 
 
 def _array(given: Any) -> NDArray[Any]:
@@ -381,7 +389,7 @@ def examine(
         solver,
         duals,
         fingerprint(problem.prior, mechanism, problem.notions, problem.requirements),
-        not problem.program.is_exact,
+        not (problem.program.is_exact and all(r.is_exact for r in problem.requirements)),
         kept,
     )
 

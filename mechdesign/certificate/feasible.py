@@ -19,6 +19,7 @@ from ..exact import DENOMINATOR_BITS, Verdict
 from ..mechanism import Mechanism
 from ..solve.backends.clarabel import solve_cones
 from ..solve.backends.highs import solve_rows
+from ..solve.cvxpy_form import inner_kernel
 from ..solve.linear_program import SparseProgram, compile_program
 from ..solve.program import LinearProgram
 from .repair import Repair, clean_kernel, corrections, to_weights, without_forbidden
@@ -80,7 +81,8 @@ def _inner_kernels(program: LinearProgram, inside: Array | None) -> Any:
     if inside is not None:
         yield moved(program, clean_kernel(without_forbidden(program, inside)))
     try:
-        yield moved(program, roomiest_kernel(program))
+        inner = inner_kernel(program) if program.convex else roomiest_kernel(program)
+        yield moved(program, clean_kernel(without_forbidden(program, inner)))
     except SolverError as failure:
         raise CertificateError(
             f"no kernel inside of all that is asked was found for {program}: {failure}"
@@ -99,6 +101,9 @@ def satisfies(program: LinearProgram, weights: NDArray[np.int64]) -> bool:
     if program.forbidden is not None and weights[program.forbidden].any():
         return False
     if not all(limit.is_kept(weights, DENOMINATOR_BITS) for limit in program.limits):
+        return False
+    kernel = np.ldexp(weights.astype(float), -DENOMINATOR_BITS)
+    if not all(convex.is_kept(kernel) for convex in program.convex):
         return False
     if corrections(weights, program.cone).any():
         return False

@@ -21,12 +21,14 @@ from ..labels import Label
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
+from ..solve.cvxpy_form import inner_kernel
 from ..solve.linear_program import compile_program
 from ..solve.method import Duals
 from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram
 from ..utility.linear import Matrix
 from .bounds import upper_bound
+from .cuts import least_slack_of_cuts
 from .feasible import repair_required, solved
 
 Part = PrivacyNotion | Requirement
@@ -59,7 +61,9 @@ class Infeasibility:
         """The proof in words."""
         zeros = _without_output(self.problem)
         if zeros is None:
-            return f"a utility of zero is at most {float(self.bound):.3g}"
+            exact = all(part.is_exact for part in self.problem.requirements)
+        floats = "" if exact else ", by gradients in floats"
+        return f"a utility of zero is at most {float(self.bound):.3g}{floats}"
         return f"zeros, and those that follow from them, leave {quote(zeros)} no output"
 
 
@@ -134,6 +138,8 @@ def _least_slack(program: LinearProgram) -> Duals | None:
     """Dual variables of the least total slack; ``None`` where there is hardly any, or no answer."""
     from scipy import sparse
 
+    if program.convex:
+        return least_slack_of_cuts(program, _least_slack)
     compiled = compile_program(program)
     n, limits, size = compiled.equal.shape[0], len(compiled.low), compiled.cost.size
     upper = sparse.hstack([-sparse.eye_array(limits), sparse.eye_array(limits)])
@@ -257,8 +263,11 @@ def _is_possible(problem: Problem) -> bool:
     """Whether a kernel was found that satisfies everything exactly."""
     program: Any = problem.program
     try:
-        point = solved(compile_program(program))[0]
-        repair_required(program, compile_program(program).kernel(point))
+        if program.convex:
+            kernel = inner_kernel(program)
+        else:
+            kernel = compile_program(program).kernel(solved(compile_program(program))[0])
+        repair_required(program, kernel)
     except (SolverError, CertificateError):
         return False
     return True

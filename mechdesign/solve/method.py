@@ -27,6 +27,8 @@ class Duals:
     multipliers : dual variables of each part of the cone, in their order
     sums : dual variables of each constraint on a sum over outcomes
     limits : ``(J,)`` of each limit, positive for its upper and negative for its lower end
+    convex : for each convex constraint of one's own kernels ``(k, n, M)``, at which it is
+        linearised, and multipliers of its functions there, ``(k, functions)``
     offset, power : the numbers are those of the gains (u − offset) / 2**power
     """
 
@@ -36,6 +38,7 @@ class Duals:
     offset: float = 0.0
     power: int = 0
     limits: NDArray[np.float64] | None = None
+    convex: tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...] | None = None
 
     @property
     def averages(self) -> tuple[SumDuals, ...] | None:
@@ -58,7 +61,11 @@ class Duals:
         if prices is not None:
             prices = masses * self.offset + np.ldexp(prices, self.power)
         limits = None if self.limits is None else np.ldexp(self.limits, self.power)
-        return Duals(prices, scaled(self.multipliers), scaled(self.sums), limits=limits)
+        convex = self.convex
+        if convex is not None:
+            convex = tuple((points, np.ldexp(eta, self.power)) for points, eta in convex)
+        parts = scaled(self.multipliers), scaled(self.sums)
+        return Duals(prices, *parts, limits=limits, convex=convex)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +103,7 @@ class Handles:
     needs_sums : whether there must be some
     forbidden : whether entries may have to be zero
     limits : whether there may be limits on sums over entries
+    convex : whether there may be convex constraints of one's own
     most_symbols : largest number of symbols
     """
 
@@ -105,6 +113,7 @@ class Handles:
     needs_sums: bool = False
     forbidden: bool = False
     limits: bool = False
+    convex: bool = False
     most_symbols: int | None = None
 
     def refusal(self, program: Program) -> str | None:
@@ -123,6 +132,8 @@ class Handles:
                 return "some entries are forbidden"
             if program.limits and not self.limits:
                 return "there are limits on entries or their sums"
+            if program.convex and not self.convex:
+                return "there are convex constraints of one's own"
         return self._sums_refusal(program) or self._cone_refusal(program)
 
     def _sums_refusal(self, program: Program) -> str | None:

@@ -23,6 +23,7 @@ from ..privacy.notion import PrivacyNotion, as_notions
 from ..privacy.rows import ConeRows, cone_rows
 from ..privacy.sums import SumConstraint
 from ..requirement.base import Limit, Requirement, as_requirements
+from ..requirement.convex import Convex
 from ..utility.base import Utility
 from ..utility.linear import LinearUtility, checked_matrix
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
@@ -184,13 +185,18 @@ def state_problem(
             got="a sub-convex one, whose outputs the design finds",
             remedy="use md.utility.Hamming() or another linear utility, or md.require.every_output",
         )
+    requirements = tuple(
+        part for requirement in requirements for part in requirement.stated(prior, labels)
+    )
+    convex = tuple(r for r in requirements if isinstance(r, Convex))
     asked = [
         (requirement, limit.without_zeros())
         for requirement in requirements
         for limit in requirement.limits(prior, labels)
     ]
-    whole = not prior.has_full_support and (
+    whole = not prior.has_full_support and bool(
         any(n.covers_zero_mass for n in notions)
+        or convex
         or any((~np.isin(limit.symbols, prior.support)).any() for _, limit in asked)
     )
     inner = prior if whole else prior.restricted()
@@ -226,7 +232,7 @@ def state_problem(
         forbidden = forbidden_entries([limit for _, limit in limits], common[1], len(labels))
         limits = [(asker, limit) for asker, limit in limits if not limit.forbids]
         held = tuple(limit for _, limit in limits)
-        program = LinearProgram(*common, gains[symbols], forbidden, held)
+        program = LinearProgram(*common, gains[symbols], forbidden, held, convex)
     else:
         assert isinstance(utility, SublinearUtility)
         if not isinstance(utility, FInformation):
