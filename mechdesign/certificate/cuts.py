@@ -16,12 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SolverError
+from ..errors import CertificateError, SolverError
 from ..requirement.base import Limit
 from ..requirement.convex import ROUNDING, Convex
 from ..solve.cvxpy_form import least_violation
+from ..solve.linear_program import compile_program
 from ..solve.method import Duals
 from ..solve.program import LinearProgram, Program
+from .feasible import solved
+from .repair import clean_kernel
 
 Array = NDArray[np.float64]
 #: Kernels at which each convex constraint is linearised, and multipliers of its functions there.
@@ -31,17 +34,23 @@ ConvexDuals = tuple[tuple[Array, Array], ...]
 _NEAR = 1e-3
 # Violations below this prove nothing.
 _NOISE = 1e-9
-_ROUNDS = 30
+# Linear programs that are tried for a proof that there is nothing.
+_ROUNDS = 40
 
 
 def linearised(requirement: Convex, point: Array, multipliers: Array) -> Limit | None:
     """The limit that multipliers of the functions prove at a kernel; ``None`` where cvxpy has no
     finite value or gradient of one that is priced.
     """
+    values, slopes = requirement.values(point), requirement.gradients(point)
+    return _limit(requirement, point, values, slopes, multipliers)
+
+
+def _limit(
+    requirement: Convex, point: Array, values: Array, slopes: Any, multipliers: Array
+) -> Limit | None:
     used = np.flatnonzero(multipliers > 0)
-    values = requirement.values(point)[used]
-    slopes = requirement.gradients(point)[used]
-    eta = multipliers[used]
+    values, slopes, eta = values[used], slopes[used], multipliers[used]
     total = np.asarray(eta @ slopes).ravel()
     sizes = np.asarray(eta @ abs(slopes)).ravel()
     size = float(sizes.sum() + eta @ abs(values) + eta.sum() * requirement.tolerance)
@@ -114,21 +123,30 @@ class Linearisation:
             parts.append((points, multipliers[used]))
         return replace(found, limits=limits[:count], convex=tuple(parts))
 
+    def with_point(self, convex: Sequence[Convex], point: Array) -> Linearisation:
+        """The program with convex constraints linearised at one more kernel, where they nearly
+        bind.
+        """
+        limits, rows = list(self.program.limits), list(self.rows)
+        for j, requirement in enumerate(convex):
+            values, slopes = requirement.values(point), requirement.gradients(point)
+            sizes = np.asarray(abs(slopes).sum(axis=1)).ravel()
+            for i in np.flatnonzero(values >= -_NEAR * (1 + sizes)).tolist():
+                eta = np.eye(1, requirement.count, i)[0]
+                limit = _limit(requirement, point, values, slopes, eta)
+                if limit is not None:
+                    limits.append(limit)
+                    rows.append((j, len(self.points), i))
+        found = replace(self.program, limits=tuple(limits))
+        return Linearisation(found, (*self.points, point), tuple(rows))
+
 
 def linearise(program: LinearProgram, points: Sequence[Array]) -> Linearisation:
     """The program with convex constraints linearised at kernels, where they nearly bind."""
-    limits, rows = list(program.limits), []
-    for k, point in enumerate(points):
-        for j, requirement in enumerate(program.convex):
-            values = requirement.values(point)
-            sizes = np.asarray(abs(requirement.gradients(point)).sum(axis=1)).ravel()
-            for i in np.flatnonzero(values >= -_NEAR * (1 + sizes)).tolist():
-                limit = linearised(requirement, point, np.eye(1, requirement.count, i)[0])
-                if limit is not None:
-                    limits.append(limit)
-                    rows.append((j, k, i))
-    bare = replace(program, convex=(), limits=tuple(limits))
-    return Linearisation(bare, tuple(points), tuple(rows))
+    found = Linearisation(replace(program, convex=()), (), ())
+    for point in points:
+        found = found.with_point(program.convex, point)
+    return found
 
 
 def least_slack_of_cuts(
@@ -136,7 +154,8 @@ def least_slack_of_cuts(
 ) -> Duals | None:
     """Dual variables of the least total slack of a linearisation; ``None`` where none is needed.
 
-    Convex constraints are linearised where they are broken least.
+    Convex constraints are linearised where they are broken least, and then where that leaves
+    kernels that break them.
     """
     found = least_slack(replace(program, convex=()))
     if found is not None:
@@ -148,5 +167,16 @@ def least_slack_of_cuts(
     if over <= max(requirement.tolerance for requirement in program.convex) + _NOISE:
         return None
     cut = linearise(program, [point])
-    found = least_slack(cut.program)
-    return None if found is None else cut.duals(program.convex, found)
+    for _ in range(_ROUNDS):
+        found = least_slack(cut.program)
+        if found is not None:
+            return cut.duals(program.convex, found)
+        try:
+            compiled = compile_program(cut.program)
+            point = clean_kernel(compiled.kernel(solved(compiled)[0]))
+        except (SolverError, CertificateError):
+            return None
+        if all(requirement.is_kept(point) for requirement in program.convex):
+            return None
+        cut = cut.with_point(program.convex, point)
+    return None

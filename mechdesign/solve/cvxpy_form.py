@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 # What Clarabel is asked for first; its own settings are tried next.
 _ACCURATE = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+# Convex constraints are solved for with this room, or half of their tolerance where that is less.
+_ROOM = 1e-9
 # Kernels inside of all that is asked: room that is enough, and room that is a solver's noise.
 _ENOUGH, _NOISE = 0.25, 1e-8
 
@@ -56,14 +58,19 @@ def kernel_constraints(
 
 
 def program_constraints(program: LinearProgram, kernel: Any, room: Any = 0.0) -> list[Any]:
-    """All that a program asks, convex constraints of one's own at half of their tolerance."""
+    """All that a program asks, convex constraints of one's own inside of their tolerance."""
     found = kernel_constraints(
         kernel, program.cone, program.sums, program.forbidden, program.limits, room
     )
     for requirement in program.convex:
         for expression in requirement.on_kernel(kernel):
-            found.append(expression + room <= requirement.tolerance / 2)
+            found.append(expression + room <= aimed(requirement.tolerance))
     return found
+
+
+def aimed(tolerance: float) -> float:
+    """What convex constraints of one's own are solved for, with room for rounding."""
+    return max(tolerance / 2, tolerance - _ROOM)
 
 
 def solve_kernel(program: LinearProgram, objective: Any, solver: str = "CLARABEL") -> Array:

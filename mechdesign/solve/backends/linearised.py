@@ -19,8 +19,8 @@ from ..program import LinearProgram
 Array = NDArray[np.float64]
 
 # The linear program may exceed the value found by this share of the range of gains.
-_TIGHT = 1e-10
-_ROUNDS = 60
+_TIGHT = 1e-8
+_ROUNDS, _HALVINGS = 60, 20
 # Shares of a kernel inside, at which functions have gradients where they have none at the optimum.
 _INWARDS = (0.0, 1e-8, 1e-5)
 
@@ -68,23 +68,28 @@ def _bounded(program: LinearProgram, best: Array, inside: Array | None) -> tuple
     if inside is not None:
         points = [(1 - share) * best + share * inside for share in _INWARDS]
     value, width = program.value(best), program.gain_range or 1.0
-    found = Duals()
+    cut, found = linearise(program, points), Duals()
     for number in range(1, _ROUNDS + 1):
-        cut = linearise(program, points)
         try:
             point, duals = _solved(cut)
         except SolverError:
             return found, number  # bounds of earlier ones hold
         found = cut.duals(program.convex, duals)
         kernel = clean_kernel(point)
-        if program.value(kernel) - value <= _TIGHT * width:
+        if program.value(kernel) - value <= _TIGHT * width + _allowed(program, found):
             return found, number
         if all(requirement.is_kept(kernel) for requirement in program.convex):
             return found, number
-        points.append(kernel)
+        cut = cut.with_point(program.convex, kernel)
         if inside is not None:
-            points.append(_leaving(program, inside, kernel))
+            cut = cut.with_point(program.convex, _leaving(program, inside, kernel))
     return found, _ROUNDS
+
+
+def _allowed(program: LinearProgram, duals: Duals) -> float:
+    """What the tolerance of the constraints adds to the bound."""
+    pairs = zip(program.convex, duals.convex or (), strict=True)
+    return sum(requirement.tolerance * float(eta.sum()) for requirement, (_, eta) in pairs)
 
 
 def _solved(cut: Linearisation) -> tuple[Array, Duals]:
@@ -96,7 +101,7 @@ def _solved(cut: Linearisation) -> tuple[Array, Duals]:
 def _leaving(program: LinearProgram, inside: Array, outside: Array) -> Array:
     """Where the way from a kernel inside to one outside leaves what the constraints allow."""
     low, high = 0.0, 1.0
-    for _ in range(40):
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
         point = (1 - middle) * inside + middle * outside
         kept = all(requirement.is_kept(point) for requirement in program.convex)
