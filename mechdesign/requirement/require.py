@@ -222,11 +222,11 @@ def cvxpy(
     Examples
     --------
     >>> import cvxpy as cp, mechdesign as md
-    >>> near = md.require.cvxpy(lambda K: [cp.sum_squares(K - .5) <= .5], name="near to even")
+    >>> near = md.require.cvxpy(lambda K: [cp.sum_squares(K - 1 / 3) <= .1], name="near even")
     >>> prior = md.Prior([.5, .3, .2])
     >>> found = md.design(prior, md.utility.Hamming(), md.PML(.5), subject_to=near)
     >>> round(found.value, 6), found.status, found.certificate.rests_on_floats
-    (0.0, 'optimal', True)
+    (0.492498, 'optimal', True)
     """
     return OwnConstraints(function, tolerance, name)
 

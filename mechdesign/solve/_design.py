@@ -165,7 +165,9 @@ class Design:
             + ", ".join(f"{level:.10g}" for level in check.achieved)
             for check in c.checks
         ]
-        lines += [f"exact  {kept.requirement}: {kept.verdict}" for kept in c.kept]
+        for kept in c.kept:
+            how = "exact " if kept.requirement.is_exact else "floats"
+            lines.append(f"{how} {kept.requirement}: {kept.verdict}")
         if self.scope:
             lines.append(f"scope  {self.scope}")
         weights = self.mechanism.weights

@@ -261,7 +261,7 @@ def test_without_its_duals_the_bound_is_that_of_the_notions():
 
 def test_the_certificate_says_that_it_rests_on_floats():
     found = best_of("frobenius")
-    assert "checked in floats, within 1e-09" in repr(found)
+    assert "floats a convex constraint (checked in floats, within 1e-09): yes" in repr(found)
     assert found.certificate.rests_on_floats
     (kept,) = found.certificate.kept
     assert kept.excess <= 0
