@@ -49,7 +49,7 @@ from .prior import Prior
 from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
 from .published import PublicDesign
 from .registry import is_registered
-from .requirement import REQUIREMENTS, Requirement, requirement_fields
+from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.few_outputs import MOST_PROGRAMS
 from .solve.least_program import LeastProgram
@@ -357,6 +357,11 @@ def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
 
 def requirement_to_json(requirement: Requirement) -> dict[str, Any]:
     """Name and parameters of a requirement as plain values; raises :class:`StorageError`."""
+    if isinstance(requirement, Convex):
+        raise StorageError(
+            f"save: expected requirements of numbers, got {quote(str(requirement))}, a function in "
+            "cvxpy that is not linear; save the mechanism alone, found.mechanism."
+        )
     if not (is_dataclass(requirement) and is_registered(requirement, REQUIREMENTS)):
         raise StorageError(
             f"save: expected a requirement that is a registered dataclass, got "

@@ -23,6 +23,7 @@ from ..privacy.rows import Multipliers
 from ..privacy.sums import Minorants, SumConstraint, SumDuals
 from ..solve.method import Duals
 from ..solve.program import LARGEST_GAIN, LinearProgram, TwoSided
+from .cuts import priced_cuts
 from .rational import column_supremum, difference, mean_of
 from .shape import sides_outside
 
@@ -51,6 +52,12 @@ def upper_bound(program: LinearProgram, duals: Duals) -> tuple[Fraction, str]:
     """The smallest of the bounds that dual variables give, and which of them gave it."""
     if program.most_outputs is not None:
         return _searched_bound(program, program.most_outputs, duals)
+    if program.convex:
+        bare = replace(program, convex=()), replace(duals, convex=None)
+        found = [upper_bound(*bare)]
+        if duals.convex is not None:
+            found.append(upper_bound(*priced_cuts(program, duals)))
+        return min(found)
     if not program.limits:
         return _upper_bound(program, duals)
     return min((bound, source) for bound, source, _ in _by_limits(program, duals))

@@ -26,6 +26,7 @@ from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram, Program, SublinearProgram
 from ..utility.sublinear import ChiSquare
 from .bounds import upper_bound
+from .cuts import fitting_cuts
 from .enclosures import Enclosure
 from .feasible import repair_required
 from .information import sublinear_bound
@@ -80,7 +81,8 @@ class Certificate:
     fingerprint : SHA-256 over prior, kernel, notions and labels
     kept : exact verdict on each requirement, all of them yes
     rests_on_floats : whether value and bound are those of a function that the user gave, evaluated
-        in floats with an allowance for rounding; else they hold for the utility itself
+        in floats with an allowance for rounding, or a requirement is one, checked in floats and
+        bounded by its gradients; else they hold for what was asked itself
     value_exact : the expected utility as a rational; ``None`` where it is not known to be one
     bound_exact : the bound before it was rounded up; ``None`` where it is beyond floats
     """
@@ -270,8 +272,14 @@ def fitting_duals(program: Program, duals: Duals, outputs: int) -> Duals | None:
         branches = _fitting_branches(program, branches)
         if branches is None:
             return None
+    convex = duals.convex
+    if convex is not None:
+        convex = fitting_cuts(program, convex)
+        if convex is None:
+            return None
     return replace(
         duals,
+        convex=convex,
         prices=prices,
         multipliers=multipliers,
         sums=sums,
@@ -425,7 +433,7 @@ def examine(
         solver,
         duals,
         fingerprint(problem.prior, mechanism, problem.notions, problem.requirements),
-        not problem.program.is_exact,
+        not (problem.program.is_exact and all(r.is_exact for r in problem.requirements)),
         kept,
         value.low if value is not None and value.low == value.high else None,
         bound if rounded < math.inf else None,

@@ -21,6 +21,7 @@ from ..mechanism import Mechanism
 from ..solve.backends.clarabel import solve_cones
 from ..solve.backends.highs import solve_rows
 from ..solve.backends.refined import is_small, solve_refined
+from ..solve.cvxpy_form import inner_kernel
 from ..solve.linear_program import SparseProgram, compile_program
 from ..solve.method import Duals
 from ..solve.program import LinearProgram
@@ -126,7 +127,8 @@ def _inner_kernels(program: LinearProgram, inside: Array | None) -> Any:
     if inside is not None:
         yield moved(program, _allowed(program, inside))
     try:
-        yield moved(program, roomiest_kernel(program))
+        inner = inner_kernel(program) if program.convex else roomiest_kernel(program)
+        yield moved(program, clean_kernel(without_forbidden(program, inner)))
     except SolverError as failure:
         raise CertificateError(
             f"no kernel inside of all that is asked was found for {program}: {failure}"
@@ -145,6 +147,9 @@ def satisfies(program: LinearProgram, weights: NDArray[np.int64]) -> bool:
     if program.forbidden is not None and weights[program.forbidden].any():
         return False
     if not _keeps_limits(program, weights):
+        return False
+    kernel = np.ldexp(weights.astype(float), -DENOMINATOR_BITS)
+    if not all(convex.is_kept(kernel) for convex in program.convex):
         return False
     if corrections(weights, program.cone).any():
         return False

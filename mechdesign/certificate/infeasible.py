@@ -22,6 +22,7 @@ from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
+from ..solve.cvxpy_form import inner_kernel
 from ..solve.few_outputs import search_outputs
 from ..solve.linear_program import compile_program
 from ..solve.method import Duals
@@ -71,7 +72,9 @@ class Infeasibility:
         """What is proved, as text."""
         zeros = _without_output(self.problem)
         if zeros is None:
-            return f"a utility of zero is at most {nearest_float(self.bound):.3g}"
+            exact = all(part.is_exact for part in self.problem.requirements)
+            floats = "" if exact else ", by gradients in floats"
+            return f"a utility of zero is at most {nearest_float(self.bound):.3g}{floats}"
         return f"zeros, and those that follow from them, leave {quote(zeros)} no output"
 
     def __repr__(self) -> str:
@@ -159,7 +162,10 @@ def prove_infeasible(problem: Problem) -> Infeasibility | None:
     assert isinstance(program, LinearProgram)
     if program.unexpressed:
         return None
-    duals = Duals() if _without_output(problem) is not None else slack_duals(program)
+    duals: Duals | None = Duals()
+    if _without_output(problem) is None:
+        bare = program.convex == ()
+        duals = slack_duals(program) if bare else least_slack_of_cuts(program, slack_duals)
     if duals is None and program.most_outputs is not None:
         found, duals, _ = search_outputs(program)
         duals = duals if found is None else None
@@ -287,8 +293,11 @@ def _is_possible(problem: Problem) -> bool:
                 return False
             repair_required(program, found.kernel)
             return True
-        point = solved(compile_program(program))[0]
-        repair_required(program, compile_program(program).kernel(point))
+        if program.convex:
+            kernel = inner_kernel(program)
+        else:
+            kernel = compile_program(program).kernel(solved(compile_program(program))[0])
+        repair_required(program, kernel)
     except (SolverError, CertificateError):
         return False
     return True

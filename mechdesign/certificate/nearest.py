@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import CertificateError, SolverError
 from ..exact import DENOMINATOR_BITS
+from ..solve.cvxpy_form import cvxpy_distance, solve_kernel
 from ..solve.linear_program import compile_program
 from ..solve.program import LinearProgram
 from .feasible import repair_required, solved
@@ -70,6 +71,8 @@ def nearest_kernel(program: LinearProgram, kernel: Array) -> Array:
     """
     from scipy import sparse
 
+    if program.convex:
+        return clean_kernel(solve_kernel(program, lambda K: -cvxpy_distance(K, kernel)))
     compiled = compile_program(program)
     (n, m), size = program.shape, compiled.cost.size
     outputs, symbols = np.divmod(compiled.variables, compiled.block)

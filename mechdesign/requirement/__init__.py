@@ -15,12 +15,15 @@ from .base import (
     as_requirements,
     requirement_fields,
 )
+from .convex import Convex
 from .entries import Diagonal, Entry, Pattern, Within
 from .order import Monotone, Symmetric
 from .own import EveryOutput, FewOutputs, Rows
+from .sparse import Sums
 
 __all__ = [
     "REQUIREMENTS",
+    "Convex",
     "Cost",
     "Diagonal",
     "Entry",
@@ -36,6 +39,7 @@ __all__ = [
     "Requirement",
     "RequirementCheck",
     "Rows",
+    "Sums",
     "Symmetric",
     "Unbiased",
     "Within",

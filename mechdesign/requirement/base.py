@@ -184,6 +184,8 @@ class Requirement(ABC):
     #: Whether it is asked of every outcome alike, through :meth:`bounds`, so that the outputs need
     #: no names: sub-convex utilities can be designed with such a requirement.
     is_local: ClassVar[bool] = False
+    #: Whether its check and the bounds under it are exact, and do not rest on floats.
+    is_exact: ClassVar[bool] = True
 
     @property
     def most_outputs(self) -> int | None:
@@ -201,6 +203,12 @@ class Requirement(ABC):
 
         Raises :class:`RequirementError` where it does not fit them.
         """
+
+    def stated(self, prior: Prior, outputs: Sequence[Label]) -> tuple[Requirement, ...]:
+        """What it asks of kernels from the prior's symbols to the outputs, as requirements that are
+        known in full; itself, for most.
+        """
+        return (self,)
 
     @abstractmethod
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
@@ -250,7 +258,7 @@ def as_requirements(given: Any) -> tuple[Requirement, ...]:
                 "subject_to",
                 expected="requirements such as md.require.zero('a', 'b')",
                 got=got,
-                remedy="see md.require; md.require.rows takes any linear constraint",
+                remedy="see md.require; rows takes any linear constraint, cvxpy any convex one",
             )
     return tuple(dict.fromkeys(found))
 

@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import RequirementError, quote
 from .averages import Cost, EqualError, Invariant, OutputShare, Unbiased
 from .base import as_requirements
+from .convex import CONVEX_TOLERANCE, OwnConstraints
 from .entries import EVERY, Diagonal, Entry, Pattern, Within
 from .order import Monotone, Symmetric
 from .own import EveryOutput, FewOutputs, Rows
@@ -26,6 +27,7 @@ __all__ = [
     "at_least",
     "at_most",
     "cost",
+    "cvxpy",
     "diagonal",
     "equal_error",
     "every_output",
@@ -204,6 +206,40 @@ def every_output(coefficients: Mapping[Any, float]) -> EveryOutput:
             remedy="such as {'a': 1, 'b': -2}",
         )
     return EveryOutput(tuple((_label(k), v) for k, v in coefficients.items()))
+
+
+def cvxpy(
+    function: Callable[[Any], Any], name: str = "", *, tolerance: float = CONVEX_TOLERANCE
+) -> OwnConstraints:
+    """Any convex constraints, by a function of a cvxpy variable K that gives a list of them.
+
+    Comparisons of affine expressions become linear limits with the coefficients that cvxpy finds,
+    equations within 1e-12 of the largest of them, and are checked and priced exactly. Others,
+    g(K) ≤ 0 for a convex g, hold within ``tolerance`` in floats: kernels are checked, and bounded,
+    for g(K) ≤ tolerance, the bound by gradients of cvxpy, which certificates say. Designs with
+    such constraints cannot be saved.
+
+    Parameters
+    ----------
+    function : of K, an (N, M) variable: rows are the symbols of the prior, columns the outputs
+    name : how it is called in messages
+    tolerance : how far a g may lie above zero, in its own units
+
+    Raises
+    ------
+    RequirementError
+        In a design, for constraints that cvxpy does not know to be convex, or on other variables.
+
+    Examples
+    --------
+    >>> import cvxpy as cp, mechdesign as md
+    >>> near = md.require.cvxpy(lambda K: [cp.sum_squares(K - 1 / 3) <= .1], name="near even")
+    >>> prior = md.Prior([.5, .3, .2])
+    >>> found = md.design(prior, md.utility.Hamming(), md.PML(.5), subject_to=near)
+    >>> round(found.value, 6), found.status, found.certificate.rests_on_floats
+    (0.492498, 'optimal', True)
+    """
+    return OwnConstraints(function, tolerance, name)
 
 
 def _label(label: Any) -> Any:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ..errors import InputError, KernelError, LevelError, RequirementError, quote
+from ..errors import KernelError, LevelError, RequirementError, quote
 from ..labels import Label, check_labels
 from ..prior import Prior, as_prior
 from ..privacy.notion import as_notions
-from ..privacy.sums import ConicRows, SumConstraint
-from ..requirement.base import Limit, Requirement, as_requirements
-from .linear_program import EQUATION, limit_rows
+from ..requirement.base import Requirement, as_requirements
+from ..requirement.convex import Convex, OwnConstraints, import_cvxpy
+from .cvxpy_form import kernel_constraints
 from .problem import ask, check_size, forbidden_entries
 from .program import Cone
 
@@ -75,10 +73,10 @@ def constraints(
     >>> round(float(problem.solve(solver="CLARABEL")), 3)
     0.92
     """
-    cp = _cvxpy()
+    cp = import_cvxpy()
     as_prior(prior)
     notions = as_notions(privacy)
-    n, m = _checked_shape(cp, kernel, prior)
+    m = _checked_shape(cp, kernel, prior)
     requirements = as_requirements(subject_to)
     if few := next((r for r in requirements if r.most_outputs is not None), None):
         raise RequirementError(
@@ -96,33 +94,19 @@ def constraints(
             got="one that can be audited only",
             remedy="leave it out, and check the kernel for it with md.audit",
         )
-    found = [cp.sum(kernel, axis=1) == 1, kernel >= 0]
+    stated = [part for asker in requirements for part in asker.stated(prior, labels)]
+    limits = [limit.without_zeros() for part in stated for limit in part.limits(prior, labels)]
     cone = Cone(prior, tuple(rows for _, rows in asked.cone))
-    if cone.count:
-        found.append(_columns(cp, cone, kernel, n, m) <= 0)
-    for _, constraint in asked.sums:
-        found += _sum(cp, constraint, kernel, n, m)
-    limits = [
-        limit.without_zeros() for asker in requirements for limit in asker.limits(prior, labels)
-    ]
-    return found + _limits(cp, limits, cone, kernel)
+    zeros = forbidden_entries(limits, cone, m)
+    limits = [limit for limit in limits if not limit.forbids]
+    sums = [constraint for _, constraint in asked.sums]
+    found = kernel_constraints(kernel, cone, sums, zeros, limits)
+    convex = [part for part in stated if isinstance(part, Convex)]
+    return [*found, *(g <= 0 for part in convex for g in part.on_kernel(kernel))]
 
 
-def _cvxpy() -> Any:
-    try:
-        import cvxpy
-    except ImportError:
-        raise InputError(
-            "cvxpy constraints",
-            expected="cvxpy to be installed",
-            got="no module of that name",
-            remedy="install it with: pip install 'mechdesign[cvxpy]'",
-        ) from None
-    return cvxpy
-
-
-def _checked_shape(cp: Any, kernel: Any, prior: Prior) -> tuple[int, int]:
-    """Symbols and outputs; :class:`KernelError` for what is no affine expression of them."""
+def _checked_shape(cp: Any, kernel: Any, prior: Prior) -> int:
+    """How many outputs there are; :class:`KernelError` for what is no affine expression of them."""
     n = len(prior)
     remedy = f"make a variable K = cvxpy.Variable(({n}, M)) for M outputs"
     if not isinstance(kernel, cp.Expression):
@@ -135,7 +119,7 @@ def _checked_shape(cp: Any, kernel: Any, prior: Prior) -> tuple[int, int]:
         got = f"one that is {kernel.curvature.lower()}"
     else:
         check_size(n, kernel.shape[1], "outputs")
-        return n, kernel.shape[1]
+        return int(kernel.shape[1])
     raise KernelError(
         "kernel of cvxpy constraints",
         expected=f"an affine cvxpy expression of shape ({n}, M), a row for each symbol",
@@ -147,66 +131,17 @@ def _checked_shape(cp: Any, kernel: Any, prior: Prior) -> tuple[int, int]:
 def _labels(
     prior: Prior, count: int, outputs: Any, requirements: tuple[Requirement, ...]
 ) -> tuple[Label, ...]:
-    """What requirements call the columns; none where nothing asks for their names."""
+    """What requirements call the columns."""
     if outputs is not None:
         return check_labels(outputs, count, "outputs", KernelError)
     if count == len(prior):
         return prior.labels
-    if far := next((r for r in requirements if not r.is_local), None):
+    named = [r for r in requirements if not (r.is_local or isinstance(r, OwnConstraints))]
+    if far := next(iter(named), None):
         raise RequirementError(
             f"{far} with a kernel of {count} columns",
             expected="labels of the columns, as there are not as many as symbols",
             got="none",
             remedy="name them with outputs=[…]",
         )
-    return ()
-
-
-def _limits(cp: Any, limits: list[Limit], cone: Cone, kernel: Any) -> list[Any]:
-    """Entries that must be zero, and limits on sums over entries."""
-    n, m = kernel.shape
-    point, found = cp.vec(kernel, order="F"), []
-    zeros = forbidden_entries(limits, cone, m)
-    if zeros is not None:
-        found.append(point[np.flatnonzero(zeros.ravel(order="F"))] == 0)
-    rows, low, high, _ = limit_rows([limit for limit in limits if not limit.forbids], n, n * m)
-    same = high - low <= EQUATION
-    for chosen, sign, ends in (
-        (np.isfinite(high) & ~same, 1, high),
-        (np.isfinite(low) & ~same, -1, -low),
-    ):
-        if chosen.any():
-            found.append(sign * rows[chosen] @ point <= ends[chosen])
-    if same.any():
-        found.append(rows[same] @ point == (low + high)[same] / 2)
-    return found
-
-
-def _columns(cp: Any, cone: Cone, kernel: Any, n: int, m: int) -> Any:
-    """Rows of the cone at every column, ``(rows, M)``."""
-    rows = cone.matrix().tocsc()
-    total = rows[:, :n] @ kernel
-    if cone.auxiliaries:
-        total += rows[:, n:] @ cp.Variable((cone.auxiliaries, m), nonneg=True)
-    return total
-
-
-def _sum(cp: Any, constraint: SumConstraint, kernel: Any, n: int, m: int) -> list[Any]:
-    """The epigraph of a sum over outcomes: linear rows first, then cones."""
-    epigraph = constraint.epigraph(n, m)
-    point = cp.vec(kernel, order="F")
-    if epigraph.size:
-        own = cp.Variable(epigraph.size, nonneg=epigraph.is_signed)
-        point = cp.hstack([point, own])
-    found = [epigraph.rows.tocsr() @ point <= np.asarray(epigraph.right)]
-    return found + [_cone(cp, rows, rows.matrix.tocsr() @ point) for rows in epigraph.cones]
-
-
-def _cone(cp: Any, rows: ConicRows, values: Any) -> Any:
-    count = rows.matrix.shape[0] // rows.dimension
-    parts = cp.reshape(values, (count, rows.dimension), order="C")
-    if rows.kind == "exponential":
-        return cp.ExpCone(parts[:, 0], parts[:, 1], parts[:, 2])
-    if rows.kind == "power":
-        return cp.PowCone3D(parts[:, 0], parts[:, 1], parts[:, 2], rows.alpha)
-    return cp.SOC(parts[:, 0], parts[:, 1:], axis=1)
+    return tuple(range(count))

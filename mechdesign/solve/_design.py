@@ -170,7 +170,9 @@ class Design:
             + ", ".join(f"{level:.10g}" for level in check.achieved)
             for check in c.checks
         ]
-        lines += [f"exact  {kept.requirement}: {kept.verdict}" for kept in c.kept]
+        for kept in c.kept:
+            how = "exact " if kept.requirement.is_exact else "floats"
+            lines.append(f"{how} {kept.requirement}: {kept.verdict}")
         if isinstance(self.utility, WorstCase):
             lines.append(f"values {self.utility.served_text(self.mechanism, self.prior)}")
         if self.scope:

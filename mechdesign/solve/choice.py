@@ -10,6 +10,7 @@ from ..errors import InputError, NoMethodError, SolverError, UnknownNameError, q
 from .backends.clarabel import Clarabel, EpigraphClarabel
 from .backends.cvxpy import Cvxpy, installed_solvers
 from .backends.highs import SIMPLEX_ENTRIES, EpigraphHighs, HighsInteriorPoint, HighsSimplex
+from .backends.linearised import Linearised
 from .backends.refined import HighsRefined
 from .closed_form import CLOSED_FORMS, SIMPLICES
 from .column_generation.method import ColumnGeneration
@@ -31,6 +32,8 @@ MANY_MASSES = 300
 SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, COLUMNS, WINDOW, VERTICES)
 #: For constraints on sums over outcomes.
 EPIGRAPHS: tuple[Method, ...] = (EpigraphHighs(), EpigraphClarabel())
+#: For convex constraints of one's own.
+LINEARISED = Linearised()
 # What a solver of cvxpy can be called; which of them there are is asked of cvxpy.
 _CVXPY_NAME = re.compile(r"[A-Z][A-Z0-9_]{1,19}")
 
@@ -65,6 +68,8 @@ def ordered_methods(program: Program) -> tuple[Method, ...]:
     if not isinstance(program, LinearProgram):
         many = len(set(program.prior.weights)) > MANY_MASSES
         return (*SIMPLICES, WINDOW, COLUMNS, VERTICES) if many else SUBLINEAR_METHODS
+    if program.convex:
+        return (LINEARISED,)
     n, m = program.shape
     if program.most_outputs is not None:
         return (OUTPUTS,)
@@ -164,5 +169,5 @@ def named_method(name: str) -> Method | None:
 def own_methods() -> dict[str, Method]:
     """Every method that is no solver of cvxpy, by name."""
     general = (STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *EPIGRAPHS, REFINED, OUTPUTS)
-    linear = (*CLOSED_FORMS, *general)
+    linear = (LINEARISED, *CLOSED_FORMS, *general)
     return {m.name: m for m in (*linear, *SUBLINEAR_METHODS)}

@@ -30,6 +30,8 @@ class Duals:
     branches : dual variables of parts of a search that together are all of it
     mixture : ``(k,)`` of each of several linear functions whose least is maximised; taken as
         shares of their sum
+    convex : for each convex constraint of one's own kernels ``(k, n, M)``, at which it is
+        linearised, and multipliers of its functions there, ``(k, functions)``
     offset, power : the numbers are those of the gains (u − offset) / 2**power
     """
 
@@ -41,6 +43,7 @@ class Duals:
     limits: NDArray[np.float64] | None = None
     mixture: NDArray[np.float64] | None = None
     branches: tuple[Branch, ...] | None = None
+    convex: tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...] | None = None
 
     @property
     def averages(self) -> tuple[SumDuals, ...] | None:
@@ -63,7 +66,11 @@ class Duals:
         if prices is not None:
             prices = masses * self.offset + np.ldexp(prices, self.power)
         limits = None if self.limits is None else np.ldexp(self.limits, self.power)
-        return Duals(prices, scaled(self.multipliers), scaled(self.sums), limits=limits)
+        convex = self.convex
+        if convex is not None:
+            convex = tuple((points, np.ldexp(eta, self.power)) for points, eta in convex)
+        parts = scaled(self.multipliers), scaled(self.sums)
+        return Duals(prices, *parts, limits=limits, convex=convex)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +125,7 @@ class Handles:
     forbidden : whether entries may have to be zero
     limits : whether there may be limits on sums over entries
     few_outputs : whether the number of outputs must be limited, else it must not be
+    convex : whether there may be convex constraints of one's own
     most_symbols : largest number of symbols
     """
 
@@ -128,6 +136,7 @@ class Handles:
     forbidden: bool = False
     limits: bool = False
     few_outputs: bool = False
+    convex: bool = False
     most_symbols: int | None = None
 
     def refusal(self, program: Program) -> str | None:
@@ -152,6 +161,8 @@ class Handles:
                 return f"at most {program.most_outputs} outputs may occur"
             if program.most_outputs is None and self.few_outputs:
                 return "any number of outputs may occur"
+            if program.convex and not self.convex:
+                return "there are convex constraints of one's own"
         return self._sums_refusal(program) or self._cone_refusal(program)
 
     def _sums_refusal(self, program: Program) -> str | None:

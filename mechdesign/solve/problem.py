@@ -25,6 +25,7 @@ from ..privacy.rows import ConeRows, cone_rows
 from ..privacy.sums import SumConstraint
 from ..requirement.averages import LeastGain
 from ..requirement.base import Limit, Requirement, as_requirements
+from ..requirement.convex import Convex
 from ..utility.base import Utility
 from ..utility.linear import LinearUtility, OutputUtility, checked_matrix
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
@@ -202,13 +203,18 @@ def state_problem(
             got="a sub-convex one, whose outputs the design finds",
             remedy="use md.utility.Hamming() or another linear utility, or md.require.every_output",
         )
+    requirements = tuple(
+        part for requirement in requirements for part in requirement.stated(prior, labels)
+    )
+    convex = tuple(r for r in requirements if isinstance(r, Convex))
     asked = [
         (requirement, limit.without_zeros())
         for requirement in requirements
         for limit in requirement.limits(prior, labels)
     ]
-    whole = not prior.has_full_support and (
+    whole = not prior.has_full_support and bool(
         any(n.covers_zero_mass for n in notions)
+        or convex
         or any((~np.isin(limit.symbols, prior.support)).any() for _, limit in asked)
         or any(_names_more(bound, prior) for r in requirements for bound in r.bounds(prior))
     )
@@ -252,13 +258,13 @@ def state_problem(
         held = tuple(limit for _, limit in limits)
         counts = [r.most_outputs for r in requirements if r.most_outputs is not None]
         few = min(counts) if counts and min(counts) < len(labels) else None
-        program = LinearProgram(*common, gains[symbols], forbidden, held, few)
+        program = LinearProgram(*common, gains[symbols], forbidden, held, few, convex)
         if alternatives:
             place = np.full(len(prior), -1)
             place[symbols] = np.arange(len(symbols))
             placed = tuple(replace(one, symbols=place[one.symbols]) for one in alternatives)
             program = LeastProgram(
-                *common, gains[symbols], forbidden, held, few, alternatives=placed
+                *common, gains[symbols], forbidden, held, few, convex, alternatives=placed
             )
     else:
         assert isinstance(utility, SublinearUtility)

@@ -7,6 +7,7 @@ Over the columns k_y = K[:, y] ≥ 0 of a kernel on n symbols, with M outputs or
                 k_y in a cone, the same for all y     cone: labelled sparse rows, and their shape
                 k_xy = 0 for some entries         restrictions
                 low_j ≤ Σ a_j,xy k_xy ≤ high_j    limits
+                g_j(K) ≤ tolerance                convex constraints of one's own, in floats
                 Σ_y φ_j(k_y) ≤ limit_j            sums over outcomes
 
 Solvers work with factors slightly inside e^ε, so that rounding a kernel to integer weights leaves
@@ -36,6 +37,7 @@ from ..privacy.constraint import Hypotheses, Rounding
 from ..privacy.rows import ConeRows, Multipliers
 from ..privacy.sums import ColumnMaxima, SumConstraint
 from ..requirement.base import Limit
+from ..requirement.convex import Convex
 from ..utility.sublinear import FInformation, SublinearUtility
 
 Array = NDArray[np.float64]
@@ -317,19 +319,21 @@ class LinearProgram(Program):
         for none
     limits : on sums over entries
     most_outputs : how many outputs may occur; ``None`` for all of them
+    convex : convex constraints of one's own, in floats; all symbols are designed for with them
     """
 
     gains: Array
     forbidden: NDArray[np.bool_] | None = None
     limits: tuple[Limit, ...] = ()
     most_outputs: int | None = None
+    convex: tuple[Convex, ...] = ()
 
     @property
     def is_restricted(self) -> bool:
         """Whether anything is asked of single entries or their sums, so that constant kernels and
         mixtures with them may not do.
         """
-        asked = self.forbidden is not None or bool(self.limits)
+        asked = self.forbidden is not None or bool(self.limits or self.convex)
         return asked or self.most_outputs is not None
 
     def without_outputs(self, excluded: Sequence[int], most: int | None = None) -> LinearProgram:
@@ -387,7 +391,9 @@ class LinearProgram(Program):
         """Value of the best constant output; ``-inf`` where every output is forbidden to some, or
         where there are limits, which it may break.
         """
-        return -math.inf if self.limits else float(self._constant_values.max())
+        if self.limits or self.convex:
+            return -math.inf
+        return float(self._constant_values.max())
 
     @cached_property
     def _constant_values(self) -> Array:
@@ -511,6 +517,7 @@ class LinearProgram(Program):
         more = f", {zeros} zeros" if zeros else ""
         more += f", {len(self.limits)} limits" if self.limits else ""
         more += f", at most {self.most_outputs} outputs" if self.most_outputs is not None else ""
+        more += f", {sum(c.count for c in self.convex)} convex constraints" if self.convex else ""
         return f"{n} symbols × {m} outputs, {_asked(self)}{more}"
 
 

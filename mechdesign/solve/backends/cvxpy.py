@@ -10,13 +10,14 @@ from ...errors import SolverError, quote
 from ..linear_program import compile_program
 from ..method import Candidate, Method, handles_general
 from ..program import LinearProgram
+from .linearised import Linearised
 
 
 class Cvxpy(Method):
     """The sparse program handed to a solver that cvxpy knows, by name."""
 
     reason = "asked for by name"
-    handles = handles_general()
+    handles = handles_general(convex=True)
 
     def __init__(self, solver: str) -> None:
         self.solver = solver.upper()
@@ -28,6 +29,9 @@ class Cvxpy(Method):
         Raises :class:`SolverError` when it stops without a solution.
         """
         import cvxpy
+
+        if program.convex:
+            return Linearised(self.solver).solve(program)
 
         compiled = compile_program(program)
         point = cvxpy.Variable(compiled.cost.size, nonneg=True)
