@@ -408,10 +408,10 @@ def pram(
     if pooled:
         _warn_of_strata(found)
     for part in found.kernels:
-        advice = identifiability(part.mechanism)
-        if advice.tells_nothing:
+        identified = identifiability(part.mechanism)
+        if identified.rank == 1:
             where = f"stratum {quote(part.name)}: " if own else ""
-            warn(f"{where}{advice.advice}", UntoldWarning)
+            warn(f"{where}{identified.advice}", UntoldWarning)
     return found
 
 
