@@ -106,6 +106,8 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "approximate": (ABC, HAMMING, md.ApproximateLDP(1.0, 1e-3)),
     "approximate, far": (ABC, HAMMING, [md.ApproximateLDP(20.0, 0.25), md.PMC(1)]),
     "approximate secrets": (ABC, HAMMING, md.ApproximatePufferfish(0.5, 1e-3, SECRETS)),
+    "zero mass, tied by one": (BETWEEN, ABSOLUTE, [md.DP(1, "adjacent"), md.LDP(1.5)]),
+    "cost and ratio": (ABC, WIDE, [md.PMC(0.2), md.LDP(0.6)]),
 }
 #: Designs of which only a part can be proved, and the claims that cannot.
 PARTLY: dict[str, tuple[tuple[Any, ...], set[str]]] = (
