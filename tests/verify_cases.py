@@ -299,6 +299,11 @@ def shaken_cases(noises: int = 2) -> Iterator[Case]:
             least = found.value if name == "no neighbours" else weak.bound - room
             own = (max(least, found.value - room * 1e-3), weak.bound)
             yield Case(f"{name}, noise {noise}", data, {"proved"}, {}, own)
+    found = designed(*LINEAR["pml"])
+    c = found.certificate
+    weak = examined(found, replace(c.duals, prices=np.array([0.0, 0.1, 1.5e308])))
+    data = in_bytes(replace(found, certificate=weak))
+    yield Case("prices beyond floats", data, {"proved"})
 
 
 def false_cases() -> Iterator[Case]:
