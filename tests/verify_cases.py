@@ -106,6 +106,8 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "approximate": (ABC, HAMMING, md.ApproximateLDP(1.0, 1e-3)),
     "approximate, far": (ABC, HAMMING, [md.ApproximateLDP(20.0, 0.25), md.PMC(1)]),
     "approximate secrets": (ABC, HAMMING, md.ApproximatePufferfish(0.5, 1e-3, SECRETS)),
+    "zero mass, tied by one": (BETWEEN, ABSOLUTE, [md.DP(1, "adjacent"), md.LDP(1.5)]),
+    "cost and ratio": (ABC, WIDE, [md.PMC(0.2), md.LDP(0.6)]),
 }
 #: Designs of which only a part can be proved, and the claims that cannot.
 PARTLY: dict[str, tuple[tuple[Any, ...], set[str]]] = (
@@ -297,6 +299,11 @@ def shaken_cases(noises: int = 2) -> Iterator[Case]:
             least = found.value if name == "no neighbours" else weak.bound - room
             own = (max(least, found.value - room * 1e-3), weak.bound)
             yield Case(f"{name}, noise {noise}", data, {"proved"}, {}, own)
+    found = designed(*LINEAR["pml"])
+    c = found.certificate
+    weak = examined(found, replace(c.duals, prices=np.array([0.0, 0.1, 1.5e308])))
+    data = in_bytes(replace(found, certificate=weak))
+    yield Case("prices beyond floats", data, {"proved"})
 
 
 def false_cases() -> Iterator[Case]:

@@ -57,10 +57,15 @@ DOUBLED = (
     "an edge without length",
     "prices of another number than symbols",
     "chances of a secret",
+    "chances of a feature",
+    "dual variables of other bounds",
     "a mixture of other functions",
     "a prior of use over other symbols",
     "mass beyond the prior of the design",
     "share_of_gain >= v for v in gained(own)",  # outputs as good as one another in floats
+    "room = width / 10**9",  # the same
+    "largest = max(abs(u)",
+    "low = [max(c - room",  # which nothing reads for a ball
     "for floor in",  # dual variables left out as noise, which is safe whatever they are
 )
 #: Any numbers that these give lead to a true bound.
