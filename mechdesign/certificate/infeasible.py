@@ -30,6 +30,7 @@ from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram
 from ..utility.linear import Matrix
 from .bounds import upper_bound
+from .cuts import least_slack_of_cuts
 from .feasible import repair_required, slack_duals, solved
 
 Part = PrivacyNotion | Requirement
