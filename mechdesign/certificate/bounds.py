@@ -373,7 +373,7 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
     without any rounding.
     """
     p, gains = program.prior.probabilities, program.gains
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         per_mass = prices / p
         high, low = difference(gains, per_mass[:, None])
         if program.forbidden is not None:
