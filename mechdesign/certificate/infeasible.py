@@ -93,7 +93,7 @@ def check_feasible(problem: Problem) -> None:
 
 
 def _why(proof: Infeasibility) -> str:
-    """What was proved, in words."""
+    """A description of what was proved."""
     if proof.bound <= -BEYOND:
         return "its zeros leave a symbol no output"
     return f"a utility of zero is at most {nearest_float(proof.bound):.3g}"
