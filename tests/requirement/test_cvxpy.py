@@ -353,6 +353,19 @@ def test_solvers_by_name(solver):
     assert "linearised" in str(md.explain(PRIOR, HAMMING, md.PML(0.6), subject_to=asked))
 
 
+def test_the_worst_case_of_several_utilities():
+    turned = md.utility.Matrix(np.eye(N)[::-1], PRIOR.labels)
+    utility = md.utility.WorstCase([UTILITY, turned])
+    function = CURVED["frobenius"]
+    found = md.design(PRIOR, utility, md.PML(0.6), subject_to=own(function))
+    K = cp.Variable((N, N))
+    values = [cp.sum(cp.multiply(P[:, None] * u, K)) for u in (GAINS, np.eye(N)[::-1])]
+    asked = [*dense(md.PML(0.6), K), function(K)]
+    best = cp.Problem(cp.Maximize(cp.minimum(*values)), asked).solve(solver="CLARABEL")
+    assert found.value == pytest.approx(best, abs=1e-6)
+    assert found.gap < 1e-6
+
+
 def test_other_methods_refuse():
     asked = own(CURVED["frobenius"])
     with pytest.raises(NoMethodError, match="convex constraints of one's own"):

@@ -12,6 +12,7 @@ from ...certificate.feasible import solved
 from ...certificate.repair import clean_kernel
 from ...errors import SolverError
 from ..cvxpy_form import inner_kernel, solve_kernel
+from ..least_program import LeastProgram
 from ..linear_program import compile_program
 from ..method import EVERY_CONE, Candidate, Duals, Method, handles_general
 from ..program import LinearProgram
@@ -49,9 +50,7 @@ class Linearised(Method):
         """Raises :class:`SolverError` where cvxpy's solver stops without a kernel."""
         import cvxpy
 
-        scale = float(np.abs(program.objective).max()) or 1.0
-        cost = program.objective / scale
-        kernel = solve_kernel(program, lambda K: cvxpy.sum(cvxpy.multiply(cost, K)), self.solver)
+        kernel = solve_kernel(program, lambda K: _objective(cvxpy, program, K), self.solver)
         cleaned = clean_kernel(kernel)
         name = f"cvxpy {self.solver}"
         try:
@@ -60,6 +59,20 @@ class Linearised(Method):
             inside = None  # what is asked has no interior; the repair will see
         duals, rounds = _bounded(program, cleaned, inside)
         return Candidate(kernel, duals, name, {"linear programs": str(rounds)}, inside=inside)
+
+
+def _objective(cp: Any, program: LinearProgram, kernel: Any) -> Any:
+    """What is maximised of a cvxpy expression, scaled to about one."""
+    if isinstance(program, LeastProgram):
+        scale = program.largest_rise or 1.0
+        parts = zip(program.alternatives, program.bases, program.rises, strict=True)
+        values = [
+            base / scale + cp.sum(cp.multiply(rise / scale, kernel[one.symbols]))
+            for one, base, rise in parts
+        ]
+        return cp.min(cp.hstack(values))
+    scale = float(np.abs(program.objective).max()) or 1.0
+    return cp.sum(cp.multiply(program.objective / scale, kernel))
 
 
 def _bounded(program: LinearProgram, best: Array, inside: Array | None) -> tuple[Duals, int]:
