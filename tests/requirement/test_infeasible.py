@@ -139,7 +139,6 @@ def test_a_few(part):
 @pytest.mark.parametrize("part", range(PARTS))
 def test_many(part):
     said = [judge(drawn(number)) for number in range(FAST + part, FAST + SLOW, PARTS)]
-    assert said.count("impossible") > len(said) / 5
     assert said.count("undecided") < len(said) / 3
 
 
