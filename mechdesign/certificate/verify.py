@@ -899,8 +899,8 @@ def _limits(part: dict[str, Any], prior: _Prior, outputs: tuple[Any, ...]) -> It
             total = sum((masses[x] for x in places), _ZERO)
             mine = [masses[x] / total if x in places else _ZERO for x in n]
             for theirs in shares:
-                scales = [a - b for a, b in zip(mine, theirs, strict=True)]
-                yield _Limit(scaled(costs, scales), -room(), room())
+                between = [a - b for a, b in zip(mine, theirs, strict=True)]
+                yield _Limit(scaled(costs, between), -room(), room())
             shares.append(mine)
 
 
@@ -988,35 +988,36 @@ def _ties(name: str, given: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class _Function:
-    """Σ_x s_x Σ_y u_xy K_xy over the symbols that have a scale s."""
+    """base + Σ_x s_x Σ_y (u_xy − f_x) K_xy, the base being Σ s f, for scales s of some symbols."""
 
     scales: dict[int, Fraction]
     gains: list[list[Fraction]]
+    floors: list[Fraction]
+
+    @cached_property
+    def base(self) -> Fraction:
+        return sum((s * self.floors[x] for x, s in self.scales.items()), _ZERO)
 
     @cached_property
     def terms(self) -> list[list[Fraction]]:
-        """s_x u_xy of every symbol."""
-        return [[self.scales.get(x, _ZERO) * u for u in row] for x, row in enumerate(self.gains)]
-
-    @property
-    def total(self) -> Fraction:
-        return sum(self.scales.values(), _ZERO)
+        rows = enumerate(zip(self.gains, self.floors, strict=True))
+        return [[self.scales.get(x, _ZERO) * (u - f) for u in row] for x, (row, f) in rows]
 
     def extreme(self, choose: Any) -> Fraction:
-        """The total times the largest, or least, gain."""
-        return self.total * choose(choose(self.gains[x]) for x in self.scales)
+        """The sum of the scales times the largest, or least, gain."""
+        most = choose(choose(self.gains[x]) for x in self.scales)
+        return sum(self.scales.values(), _ZERO) * most
 
     def on(self, kept: list[int]) -> _Function:
         scales = {kept.index(x): s for x, s in self.scales.items()}
-        return _Function(scales, [self.gains[x] for x in kept])
+        return _Function(scales, [self.gains[x] for x in kept], [self.floors[x] for x in kept])
 
 
 def _functions(part: Any, prior: _Prior, outputs: int, report: Report) -> list[_Function]:
     """The linear functions whose least is the utility, one for a linear one."""
     if "gains" in part:
-        return [
-            _Function({x: prior.masses[x] for x in prior.support}, _gains(part, prior, outputs))
-        ]
+        scales, gains = {x: prior.masses[x] for x in prior.support}, _gains(part, prior, outputs)
+        return [_Function(scales, gains, [_ZERO] * len(gains))]
     found, entries = [], _list(part["parts"])
     for entry in entries:
         gains, masses = _gains(entry["utility"], prior, outputs), prior.masses
@@ -1026,11 +1027,11 @@ def _functions(part: Any, prior: _Prior, outputs: int, report: Report) -> list[_
             _need(sum(masses) == 1, "a prior of use over other symbols")
         if _flag(part["each"]):
             _need(len(entries) == 1, "symbols of several utilities")
-            return [_Function({x: _ONE}, gains) for x in prior.support]
+            return [_Function({x: _ONE}, gains, list(map(min, gains))) for x in prior.support]
         weight = Fraction(_level(entry["weight"]))
         scales = {x: weight * mass for x, mass in enumerate(masses) if mass}
         _need(set(scales) <= set(prior.support), "a prior of use of symbols without mass")
-        found.append(_Function(scales, gains))
+        found.append(_Function(scales, gains, list(map(min, gains))))
     return found
 
 
@@ -1201,13 +1202,14 @@ def _without_limits(asked: _Asked, terms: list[list[Fraction]], duals: Any) -> F
                 found.append(_disclosed(asked, terms, more) + limit)
     if duals["prices"] is not None and len(rates) == len(terms):
         sides, prices = _Sides.of(cone, asked.prior), [float(_real(v)) for v in duals["prices"]]
+        clamped = _clamped(prices, rates, p)
         # Far below the others, where they are in no supremum.
         least = low - 1024 * (high - low + max(abs(low), abs(high)))
         rates = [
             [least if (x, y) in asked.zeros else v for y, v in enumerate(row)]
             for x, row in enumerate(rates)
         ]
-        for tried in (prices, _clamped(prices, rates, p)):
+        for tried in (prices, clamped):
             quotients = [v / float(mass) for v, mass in zip(tried, p, strict=True)]
             if all(map(math.isfinite, quotients)):
                 found.append(_priced(rates, list(map(Fraction, quotients)), p, sides))
@@ -1245,7 +1247,7 @@ def _tried(numbers: list[Fraction]) -> list[list[Fraction]]:
 
 def _bound(asked: _Asked, functions: list[_Function], duals: Any) -> Fraction:
     """The least bound that dual variables prove for the least of some functions."""
-    found = [min(_disclosed(asked, f.terms, {}) for f in functions)]
+    found = [min(f.base + _disclosed(asked, f.terms, {}) for f in functions)]
     if not asked.is_known:
         return found[0]
     mixture, limits = duals.get("mixture"), duals.get("limits")
@@ -1274,7 +1276,8 @@ def _bound(asked: _Asked, functions: list[_Function], duals: Any) -> Fraction:
                 [(c - scales.get(x, _ZERO) * offset) / unit for c in row]
                 for x, row in enumerate(mixed)
             ]
-            constant = _ZERO
+            constant = sum((w * f.base for w, f in zip(shares, functions, strict=True)), _ZERO)
+            constant /= unit
             for eta, limit in zip(etas, asked.limits, strict=True):
                 end = limit.high if eta > 0 else limit.low
                 if eta and end is not None:
@@ -1326,7 +1329,8 @@ def _check_claims(
     saved, utility = content["certificate"], content["utility"]
     functions = _functions(utility, prior, len(kernel.outputs), report)
     values = [
-        kernel.total({(x, y): c for x, row in enumerate(f.terms) for y, c in enumerate(row) if c})
+        f.base
+        + kernel.total({(x, y): c for x, row in enumerate(f.terms) for y, c in enumerate(row) if c})
         for f in functions
     ]
     value = min(values)
@@ -1393,13 +1397,13 @@ def _constants(
     """
     free = [y for y in range(asked.outputs) if not any(z == y for _, z in asked.zeros)]
     if asked.limits or not free:
-        least = min(sum((min(row) for row in f.terms), _ZERO) for f in functions)
+        least = min(sum((min(row) for row in f.terms), f.base) for f in functions)
         return least, least
-    sums = [[sum((row[y] for row in f.terms), _ZERO) for y in free] for f in functions]
+    sums = [[sum((row[y] for row in f.terms), f.base) for y in free] for f in functions]
     # Which one is the best was counted in floats.
     size = max(abs(f.extreme(choose)) for f in functions for choose in (max, min))
     room = width / 10**9 + size * len(asked.kept) / (1 << 48) + Fraction(1, 1 << 1060)
-    return max(map(min, zip(*sums, strict=True))) - room, min(map(max, sums)) + 0
+    return max(map(min, zip(*sums, strict=True))) - room, min(map(max, sums))
 
 
 def _check_infeasible(content: dict[str, Any], report: Report) -> None:
@@ -1407,7 +1411,7 @@ def _check_infeasible(content: dict[str, Any], report: Report) -> None:
     prior, outputs = _read_prior(content["prior"], report), _labels(content["outputs"])
     asked = _Asked.of(content, prior, outputs)
     nothing = [[_ZERO] * len(outputs) for _ in asked.kept]
-    own = _bound(asked, [_Function({}, nothing)], content["duals"])
+    own = _bound(asked, [_Function({}, nothing, [_ZERO] * len(nothing))], content["duals"])
     own = own if all(map(asked.allowed, range(len(asked.kept)))) else min(own, -_ONE)
     report.add("infeasible", own < 0 or None, f"a utility of zero is at most {_float_up(own)!r}")
     said = Fraction(_level(content["below_zero"]))
