@@ -898,8 +898,8 @@ def _limits(part: dict[str, Any], prior: _Prior, outputs: tuple[Any, ...]) -> It
             places = {labels.index(x) for x in group}
             total = sum((masses[x] for x in places), _ZERO)
             mine = [masses[x] / total if x in places else _ZERO for x in n]
-            for theirs in shares:
-                between = [a - b for a, b in zip(mine, theirs, strict=True)]
+            for other in shares:
+                between = [a - b for a, b in zip(mine, other, strict=True)]
                 yield _Limit(scaled(costs, between), -room(), room())
             shares.append(mine)
 
