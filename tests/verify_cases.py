@@ -28,6 +28,7 @@ from mechdesign.storage import to_json
 ABC = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
 GRID = md.Prior([0.1, 0.2, 0.3, 0.4])
 PAIRS = md.Prior([0.1, 0.2, 0.3, 0.4], labels=[(0, 0), (0, 1), (1, 0), (1, 1)])
+UNEVEN = md.Prior([0.1, 0.2, 0.3, 0.4], labels=[0, 1, 2.5, 5])
 TWO = md.Prior([0.6, 0.4], labels=["no", "yes"])
 OTHER = md.Prior([0.4, 0.4, 0.2], labels=["a", "b", "c"])
 with warnings.catch_warnings():
@@ -152,6 +153,16 @@ REQUIRED: dict[str, tuple[tuple[Any, ...], list[Any], Any]] = {
         R.zero(pattern=[[1, 1, 1], [1, 0, 1], [1, 1, 1]]),
     ),
     "within": ((GRID, ABSOLUTE, md.PML(0.5)), [R.zero(farther_than=2)], R.zero(farther_than=0.5)),
+    "within numbers": (
+        (UNEVEN, ABSOLUTE, md.PML(0.5)),
+        [R.zero(farther_than=2.5)],
+        R.zero(farther_than=0.5),
+    ),
+    "zeros of secrets": (
+        (ABC, HAMMING, md.Pufferfish(0.5, SECRETS)),
+        [R.zero("b", "a")],
+        R.zero("b", "b"),
+    ),
     "within positions": (
         (ABC, HAMMING, md.PML(0.6)),
         [R.zero(farther_than=1)],
@@ -247,6 +258,7 @@ WORST: dict[str, tuple[tuple[Any, ...], list[Any]]] = {
     "goals": ((ABC, W([HAMMING, WIDE3], goals=[0.5, None]), md.LDP(1)), []),
     "worst and sum": ((ABC, W([GAINS3, WIDE3]), md.MaximalLeakage(0.3)), []),
     "worst, required": ((ABC, W.symbols(HAMMING), md.PML(0.6)), [R.zero("a", "c"), R.monotone()]),
+    "zero mass in use": ((EMPTY, W(HAMMING, priors=[EMPTY]), md.LDP(1)), []),
     "worst, zero mass": ((EMPTY, W.symbols(HAMMING), md.LDP(1)), []),
 }
 #: What no kernel satisfies, and a notion or requirements in whose place some do.
@@ -346,6 +358,10 @@ def changed(content: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[
     return resealed(content)
 
 
+OTHERS = (
+    "every output", "goals", "rows", "nearly symmetric", "within positions", "zero mass in use",
+)  # fmt: skip
+BOX_ROWS = [("a", 0.3, 0.6), ("b", 0.2, 0.5), ("c", 0.1, 0.15)]
 GONE = object()
 STATES = ("proved", "refuted", "not proved here")
 
@@ -475,6 +491,10 @@ def honest_cases() -> Iterator[Case]:
     )
     states = {"fingerprint": "proved", "privacy: LDP": "proved", "value": "refuted"}
     yield Case("weights beyond 2^62", claiming(mixed), {"refuted"}, states)
+    even = designed(*LINEAR["equal gains"])
+    more = even.certificate.value_exact + 1
+    weak = {"bound_exact": more, "bound": float(more), "gap": math.inf, "gain_gap": None}
+    yield Case("equal gains, no gap", claiming(even, **weak), {"proved"})
     old = json.loads(in_bytes(found))
     for claim in ("value_exact", "bound_exact"):
         del old["certificate"][claim]
@@ -692,6 +712,8 @@ def broken_cases() -> Iterator[Case]:
         "digest", in_bytes({**first, "digest": "0" * 64}), {"refuted"}, {"digest": "refuted"}
     )
     two, weights = "two notions", ("mechanism", "weights")
+    given, saved = ("notions", 0, "parameters"), ("certificate",)
+    saved_exact = (*saved, "bound_exact")
     one = first["mechanism"]["weights"][0]
     less = [str(int(one[0]) - 1), *one[1:]]
     refuted = {"refuted"}
@@ -715,6 +737,43 @@ def broken_cases() -> Iterator[Case]:
     yield of(two, (*weights, 0), less, refuted)
     yield of(two, (*weights, 0), [*one, "0"])
     yield of(two, (*weights, 0), ["-1", str(int(one[0]) + int(one[1]) + 1), "0"], refuted)
+    yield of(two, saved_exact, "1" * 400_001)
+    others = {**good, **{name: json.loads(in_bytes(required(name))) for name in OTHERS}}
+    parameters = ("requirements", 0, "parameters")
+    for name, path, value in (
+        ("every output", (*parameters, "coefficients"), [["a", 1], ["b", -1.5], ["b", -1.5]]),
+        ("goals", (*parameters, "masses"), [-1, 1, 1]),
+        ("goals", (*parameters, "masses"), [1, 1]),
+        ("rows", (*parameters, "sense"), "<"),
+        ("rows", (*parameters, "right"), [1.4]),
+        ("rows", (*parameters, "more"), 1),
+        ("nearly symmetric", (*parameters, "tolerance"), -0.1),
+        ("within positions", ("mechanism", "outputs"), ["a", "b", "z"]),
+        ("zero mass in use", ("utility", "parts", 0, "prior", "weights"), ["1", "1", "1"]),
+        ("rows", ("certificate", "duals", "limits"), [0.1]),
+        ("goals", ("certificate", "duals", "mixture"), [0.1]),
+        ("rows", ("schema",), 1),
+        ("graph", (*given, "distances"), ["graph", [[0, 1, 0], [1, 2, 0.5], [2, 3, 2]]]),
+        ("matrix", (*given, "distances"), ["matrix", [[*row, 9] for row in FAR[1:2] * 4]]),
+        ("box", (*given, "priors"), ["box", [*map(list, BOX_ROWS), ["z", 0, 1]]]),
+        ("floor", (*given, "priors"), ["other", 0.1]),
+    ):
+        data = in_bytes(changed(others[name], path, value))
+        yield Case(f"{name}, {path}: {value}"[:90], data, unreadable)
+    for name, state in (("nothing", "proved"), ("symmetry", "unreadable")):
+        table = [[0, 2, 1, 1], [2, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]
+        found = md.PublicDesign.of(
+            designed(*LINEAR["no metric"]).mechanism, [md.MetricPrivacy(9, table)]
+        )
+        content = json.loads(in_bytes(found))
+        if name == "symmetry":
+            table = ["matrix", [[0, 1, 1, 1], *table[1:]]]
+            content = changed(content, ("notions", 0, "parameters", "distances"), table)
+        yield Case(f"metric, {name}", in_bytes(content), {state})
+    moved = json.loads(json.dumps(good["entries"]).replace("[0, 1, 2, 3]", "[3, 2, 1, 0]"))
+    yield Case("entries of other counts", in_bytes(resealed(moved)), unreadable)
+    lone_more = changed(lone, ("mechanism", "weights", 0), [*lone["mechanism"]["weights"][0], "0"])
+    yield Case("a longer row", in_bytes(lone_more), unreadable)
     for digits in ("0x10", "+" + one[0], " " + one[0], "0" + one[0], one[0][0] + "_" + one[0][1:]):
         yield of(two, (*weights, 0, 0), digits)
     for path in (weights, ("notions",), ("mechanism", "inputs"), ("utility", "gains")):
@@ -747,7 +806,8 @@ def broken_cases() -> Iterator[Case]:
     yield of(two, ("notions", 0, "parameters"), {"epsilon": 1.0, "delta": 0})
     yield of(two, ("notions",), [])
     yield of(two, ("notions", 0, "name"), "Unheard", refuted)
-    saved = ("certificate",)
+    data = in_bytes(changed(first, ("notions", 0, "name"), "Unheard"))
+    yield Case("unheard", data, refuted, {"privacy: Unheard": "not proved here"})
     yield of(two, (*saved, "verdicts"), ["yes"], refuted)
     yield of(two, (*saved, "verdicts", 0), "no", refuted)
     yield of(two, (*saved, "achieved"), [[1.0]])
@@ -794,7 +854,6 @@ def broken_cases() -> Iterator[Case]:
     yield of(
         "line", (*shares, 0), [*good["line"]["certificate"]["duals"]["multipliers"][0], matrix]
     )
-    given = ("notions", 0, "parameters")
     for name, key, values in (
         ("adjacent", "neighbours", ["other", [[0, 9]], [[0]], 5]),
         ("hamming", "neighbours", ["adjacent"]),
@@ -865,6 +924,7 @@ def all_cases() -> list[Case]:
 def faults(checker: Any, cases: list[Case]) -> Iterator[str]:
     """What a checker says of files that must not be said."""
     yield from _faults_of_exp(checker)
+    yield from _faults_of_size(checker)
     for case in cases:
         try:
             report = checker.check(case.data)
@@ -888,6 +948,17 @@ def faults(checker: Any, cases: list[Case]) -> Iterator[str]:
 
 def _open(report: Any) -> list[dict[str, str]]:
     return [fact for fact in report.claims if fact["state"] != "proved"]
+
+
+def _faults_of_size(checker: Any) -> Iterator[str]:
+    most, checker.LARGEST_FILE = checker.LARGEST_FILE, 1
+    try:
+        checker.parse(b"[]")
+        yield "a file that is too large is read"
+    except checker.UnreadableError:
+        pass
+    finally:
+        checker.LARGEST_FILE = most
 
 
 def _faults_of_exp(checker: Any) -> Iterator[str]:

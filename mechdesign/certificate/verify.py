@@ -140,7 +140,6 @@ def _fraction(word: Any) -> Fraction:
     """A rational: a number of JSON, exact, or a text p or p/q."""
     if isinstance(word, (int, float, Fraction)) and not isinstance(word, bool):
         return Fraction(word)
-    _need(isinstance(word, str), "a rational that is neither number nor text")
     above, slash, below = word.partition("/")
     under = _integer(below) if slash else 1
     _need(under > 0, "a denominator that is not positive")
@@ -1069,13 +1068,12 @@ class _Sides:
         """Sup of ⟨e, k⟩ over the cone with pᵀk = 1; the smaller of two where both are asked."""
         found = []
         order = sorted(range(len(e)), key=lambda x: e[x] / p[x], reverse=True)
-        if self.ratio is None or self.low > 0 or self.high is not None:
-            value, left = self.low * sum(e), 1 - self.low
-            for x in order:
-                room = left if self.high is None else min(left, (self.high - self.low) * p[x])
-                value += room * e[x] / p[x]
-                left -= room
-            found.append(value)
+        value, left = self.low * sum(e), 1 - self.low
+        for x in order:
+            room = left if self.high is None else min(left, (self.high - self.low) * p[x])
+            value += room * e[x] / p[x]
+            left -= room
+        found.append(value)
         if self.ratio is not None:
             above, mass = sum(e, _ZERO), _ONE
             best = above
@@ -1297,7 +1295,6 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     kernel = _read_kernel(content["mechanism"], report)
     saved, notions = content["certificate"], _list(content["notions"])
     _need(kernel.inputs == prior.labels, "a kernel with other inputs than the prior has")
-    _need(notions, "no notions")
     pairs = zip(notions, _list(saved["achieved"]), strict=True)
     found = [_check_notion(part, prior, kernel, _list(said), report) for part, said in pairs]
     yes = saved["verdicts"] == ["yes"] * len(notions)
