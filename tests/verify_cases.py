@@ -33,6 +33,7 @@ TWO = md.Prior([0.6, 0.4], labels=["no", "yes"])
 OTHER = md.Prior([0.4, 0.4, 0.2], labels=["a", "b", "c"])
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", ZeroMassWarning)
+    HALVES = md.Prior([0.5, 0.5, 0], labels=["a", "b", "c"])
     EMPTY = md.Prior([0.5, 0.5, 0], labels=["a", "b", "c"])
     BETWEEN = md.Prior([0.5, 0, 0.5], [0, 1, 2])
 HAMMING, ABSOLUTE = md.utility.Hamming(), md.utility.Distance("absolute")
@@ -95,6 +96,11 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "conditional cost": (ABC, HAMMING, md.ConditionalPMC(0.4, FEATURE)),
     "secrets": (ABC, HAMMING, md.Pufferfish(0.5, SECRETS)),
     "secrets, priors": (ABC, HAMMING, md.Pufferfish(0.5, SECRETS, None, [ABC, OTHER])),
+    "secrets without mass": (
+        ABC,
+        HAMMING,
+        [md.Pufferfish(0.5, {"s": ["a"], "t": ["b"], "u": ["c"]}, None, [ABC, HALVES])],
+    ),
     "no secrets": (TWO, HAMMING, [md.Pufferfish(0.5, {"s": ["no"]}), md.LDP(1)]),
     "vertices": (ABC, HAMMING, md.RobustPML(0.4, [ABC, OTHER])),
     "floor": (ABC, HAMMING, md.RobustPML.floor(0.4, 0.1)),
@@ -188,6 +194,11 @@ REQUIRED: dict[str, tuple[tuple[Any, ...], list[Any], Any]] = {
         (ABC, WIDE3, md.LDP(1)),
         [R.rows([np.eye(3), np.ones((3, 3)) - np.eye(3)], "<=", [1.4, 2.0])],
         R.rows([np.eye(3)], ">=", [1.6]),
+    ),
+    "rows that forbid": (
+        (ABC, HAMMING, md.PML(0.6)),
+        [R.rows([[[0, 0, -1], [0, 0, 0], [0, 0, 0]]], ">=", [0.0])],
+        R.at_most("b", "b", 0.0),
     ),
     "rows, equal": (
         (ABC, WIDE3, md.LDP(1)),
@@ -359,8 +370,10 @@ def changed(content: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[
 
 
 OTHERS = (
-    "every output", "goals", "rows", "nearly symmetric", "within positions", "zero mass in use",
+    "every output", "goals", "rows", "symbols", "invariant", "priors of use",
+    "nearly symmetric", "within positions", "zero mass in use",
 )  # fmt: skip
+MORE = {"labels": [*"abcd"], "weights": [*"1111"], "probabilities": [0.25] * 4}
 BOX_ROWS = [("a", 0.3, 0.6), ("b", 0.2, 0.5), ("c", 0.1, 0.15)]
 GONE = object()
 STATES = ("proved", "refuted", "not proved here")
@@ -742,8 +755,11 @@ def broken_cases() -> Iterator[Case]:
     parameters = ("requirements", 0, "parameters")
     for name, path, value in (
         ("every output", (*parameters, "coefficients"), [["a", 1], ["b", -1.5], ["b", -1.5]]),
-        ("goals", (*parameters, "masses"), [-1, 1, 1]),
-        ("goals", (*parameters, "masses"), [1, 1]),
+        ("goals", (*parameters, "masses"), [1, 1, 1, 1]),
+        ("symbols", ("utility", "parts"), others["symbols"]["utility"]["parts"] * 2),
+        ("invariant", ("mechanism", "outputs"), ["a", "b", "z"]),
+        ("priors of use", ("utility", "parts", 0, "prior"), MORE),
+        ("euclidean", (*given, "distances"), "other"),
         ("rows", (*parameters, "sense"), "<"),
         ("rows", (*parameters, "right"), [1.4]),
         ("rows", (*parameters, "more"), 1),
@@ -754,7 +770,7 @@ def broken_cases() -> Iterator[Case]:
         ("goals", ("certificate", "duals", "mixture"), [0.1]),
         ("rows", ("schema",), 1),
         ("graph", (*given, "distances"), ["graph", [[0, 1, 0], [1, 2, 0.5], [2, 3, 2]]]),
-        ("matrix", (*given, "distances"), ["matrix", [[*row, 9] for row in FAR[1:2] * 4]]),
+        ("twins", (*given, "distances"), ["matrix", [[*row, 9] for row in TWINS]]),
         ("box", (*given, "priors"), ["box", [*map(list, BOX_ROWS), ["z", 0, 1]]]),
         ("floor", (*given, "priors"), ["other", 0.1]),
     ):
@@ -806,6 +822,9 @@ def broken_cases() -> Iterator[Case]:
     yield of(two, ("notions", 0, "parameters"), {"epsilon": 1.0, "delta": 0})
     yield of(two, ("notions",), [])
     yield of(two, ("notions", 0, "name"), "Unheard", refuted)
+    low = {**first["certificate"], "bound_exact": "-" + "1" * 400}
+    data = in_bytes(changed(first, saved, {**low, "bound": low["value"]}))
+    yield Case("a bound below floats", data, refuted, {"bound, rounded": "proved"})
     data = in_bytes(changed(first, ("notions", 0, "name"), "Unheard"))
     yield Case("unheard", data, refuted, {"privacy: Unheard": "not proved here"})
     yield of(two, (*saved, "verdicts"), ["yes"], refuted)
@@ -827,7 +846,13 @@ def broken_cases() -> Iterator[Case]:
         for value in ("x", "1/0", "1/-2", "1//2", [1], True, "0.5"):
             yield of(two, (*saved, claim), value)
     gains = ("utility", "gains")
-    for value in ([[1.0, 0.0, 0.0]], [[1.0]] * 3, [[1e151, 0.0, 0.0]] * 3, [["1", 0.0, 0.0]] * 3):
+    for value in (
+        [[1.0, 0.0, 0.0]],
+        [[1.0]] * 3,
+        [[1.0, 0.0, 0.0, 5.0]] * 3,
+        [[1e151, 0.0, 0.0]] * 3,
+        [["1", 0.0, 0.0]] * 3,
+    ):
         yield of(two, gains, value)
     yield of(two, (*gains, 0, 0), 0.99, refuted)
     duals = (*saved, "duals")

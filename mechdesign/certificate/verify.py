@@ -482,7 +482,6 @@ def _values(labels: Sequence[Any]) -> list[Fraction]:
 
 
 def _databases(labels: Sequence[Any]) -> list[tuple[Any, ...]]:
-    _need(all(isinstance(v, (tuple, str)) for v in labels), "labels that are no databases")
     return [tuple(v) for v in labels]
 
 
@@ -582,7 +581,6 @@ def _joint(table: Any, prior: _Prior) -> list[list[Fraction]]:
     rows = {name: {u: _fraction(m) for u, m in row} for name, row in table}
     found: dict[Any, list[Fraction]] = {}
     for x in prior.support:
-        _need(prior.labels[x] in rows, "a symbol without a feature")
         chances = rows[prior.labels[x]]
         total = sum(chances.values(), _ZERO)
         _need(total > 0 and min(chances.values()) >= 0, "chances of a feature")
@@ -871,7 +869,7 @@ def _limits(part: dict[str, Any], prior: _Prior, outputs: tuple[Any, ...]) -> It
             yield _Limit(scaled(costs, ones if each else masses, rows=rows), None, most)
     elif name == "LeastGain":
         scales = masses if given["masses"] is None else [_fraction(v) for v in given["masses"]]
-        _need(len(scales) == len(n) and min(scales) >= 0, "masses of a least gain")
+        _need(len(scales) == len(n), "masses of a least gain")
         yield _Limit(scaled(_grid(given["gains"], shape), scales), _fraction(given["least"]), None)
     elif name == "OutputShare":
         low, high = _fraction(given["low"]), _fraction(given["high"])
@@ -1231,12 +1229,6 @@ def _clamped(prices: list[float], rates: _Rows, p: list[Fraction]) -> list[float
     return [min(max(v, low), high) for v, low, high in ends]
 
 
-def _numbers(given: Any, count: int) -> list[Fraction]:
-    found = [_real(v) for v in _list(given)]
-    _need(len(found) == count, "dual variables of another number")
-    return found
-
-
 def _tried(numbers: list[Fraction]) -> list[list[Fraction]]:
     """Numbers as given, and without those that are small enough to be noise."""
     least = max(map(abs, numbers), default=_ZERO) / 10**9
@@ -1249,8 +1241,8 @@ def _bound(asked: _Asked, functions: list[_Function], duals: Any) -> Fraction:
     if not asked.is_known:
         return found[0]
     mixture, limits = duals.get("mixture"), duals.get("limits")
-    given = [_ONE] * len(functions) if mixture is None else _numbers(mixture, len(functions))
-    prices = [_ZERO] * len(asked.limits) if limits is None else _numbers(limits, len(asked.limits))
+    given = [_ONE] * len(functions) if mixture is None else [_real(v) for v in _list(mixture)]
+    prices = [_ZERO] * len(asked.limits) if limits is None else [_real(v) for v in _list(limits)]
     offset, power = _real(duals.get("offset", 0)), duals.get("power", 0)
     _need(type(power) is int and -1100 <= power <= 0, "a power that is out of range")
     unit = Fraction(1, 1 << -power)
