@@ -876,7 +876,6 @@ def _limits(part: dict[str, Any], prior: _Prior, outputs: tuple[Any, ...]) -> It
         terms = scaled(alike, masses, at=[outputs.index(given["y"])])
         yield _Limit(terms, low if low > 0 else None, high if high < 1 else None)
     elif name == "Invariant":
-        _need({labels[x] for x in prior.support} <= set(outputs), "symbols without an output")
         for y, label in enumerate(outputs):
             share = masses[labels.index(label)] if label in labels else _ZERO
             off = room() if share else _ZERO
@@ -1027,7 +1026,6 @@ def _functions(part: Any, prior: _Prior, outputs: int, report: Report) -> list[_
             return [_Function({x: _ONE}, gains, list(map(min, gains))) for x in prior.support]
         weight = Fraction(_level(entry["weight"]))
         scales = {x: weight * mass for x, mass in enumerate(masses) if mass}
-        _need(set(scales) <= set(prior.support), "a prior of use of symbols without mass")
         found.append(_Function(scales, gains, list(map(min, gains))))
     return found
 

@@ -37,6 +37,7 @@ SHARES, SAMPLE = 24, 40
 #: changed, each with the reason.
 EQUIVALENT = (
     ("_tried", "abs(v) > least", "any numbers are safe: those left out are dual variables"),
+    ("_is_within", "level <= LARGEST_LEVEL", "beyond that level it refutes more, never proves"),
     ("_parts", "rest[1] or [None]", "averages of another number are left out, which is safe"),
 )
 #: What is printed is the business of other tests; any numbers of the others give true bounds.
