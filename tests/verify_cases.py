@@ -764,6 +764,7 @@ def broken_cases() -> Iterator[Case]:
         ("rows", (*parameters, "more"), 1),
         ("nearly symmetric", (*parameters, "tolerance"), -0.1),
         ("within positions", ("mechanism", "outputs"), ["a", "b", "z"]),
+        ("nearly symmetric", ("mechanism", "outputs"), ["a", "b", "z"]),
         ("rows", ("certificate", "duals", "limits"), [0.1]),
         ("goals", ("certificate", "duals", "mixture"), [0.1]),
         ("rows", ("schema",), 1),
