@@ -1367,7 +1367,8 @@ def _check_claims(
     if told is None:
         fits = None in ends
     else:
-        fits = ends[0] is not None and (ends[1] is None or told <= ends[1])
+        most = share(bound + size, NOTHING * width) if ends[1] is None else ends[1]
+        fits = ends[0] is not None and told <= most
         least = gained(bound if is_exact else own, low)
         fits = fits and (least is None or told >= least or (False if is_exact else None))
     if len(functions) > 1 and ends[0] != ends[1]:
