@@ -17,8 +17,8 @@ import math
 import re
 import struct
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -27,14 +27,13 @@ from typing import Any
 LARGEST_FILE, DEEPEST, LONGEST_NUMBER, MOST_DIGITS = 1 << 28, 64, 3600, 400_000
 MOST_BITS, LARGEST_GAIN, LARGEST_LEVEL, LONGEST_NAME = 1 << 20, 1e150, 2000, 200
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
+TOLERANCE = 1e-12
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
 CODES = {PROVED: 0, REFUTED: 1, UNREADABLE: 2, OPEN: 3}
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _Matrix = dict[tuple[int, int], Fraction]
-# A linear function of the kernel: for each of its symbols s_x and a row of gains.
-_Function = dict[int, tuple[Fraction, list[Fraction]]]
 _Rows = Sequence[Sequence[Fraction]]
 
 
@@ -85,8 +84,12 @@ def parse(data: bytes) -> Any:
         content = json.loads(
             data.decode("utf-8"),
             object_pairs_hook=_once,
-            parse_int=lambda text: int(_short(text)),
-            parse_float=lambda text: _finite(float(_short(text))),
+            parse_int=lambda text: int(_within(text, LONGEST_NUMBER, "a long number")),
+            parse_float=lambda text: _within(
+                float(_within(text, LONGEST_NUMBER, "a long number")),
+                sys.float_info.max,
+                "a number beyond floats",
+            ),
             parse_constant=lambda text: _need(False, f"the number {text}"),
         )
     except (ValueError, RecursionError) as problem:
@@ -104,13 +107,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _short(text: str) -> str:
-    _need(len(text) <= LONGEST_NUMBER, "a number that is too long")
-    return text
-
-
-def _finite(value: float) -> float:
-    _need(math.isfinite(value), "a number beyond floats")
+def _within(value: Any, limit: float, message: str) -> Any:
+    _need((len(value) if isinstance(value, str) else abs(value)) <= limit, message)
     return value
 
 
@@ -142,7 +140,6 @@ def _fraction(word: Any) -> Fraction:
     """A rational: a number of JSON, exact, or a text p or p/q."""
     if isinstance(word, (int, float, Fraction)) and not isinstance(word, bool):
         return Fraction(word)
-    _need(isinstance(word, str), "a rational that is neither number nor text")
     above, slash, below = word.partition("/")
     under = _integer(below) if slash else 1
     _need(under > 0, "a denominator that is not positive")
@@ -200,15 +197,15 @@ class _Prior:
     labels: tuple[Any, ...]
     weights: tuple[int, ...]
 
-    @property
+    @cached_property
     def total(self) -> int:
         return sum(self.weights)
 
-    @property
+    @cached_property
     def support(self) -> list[int]:
         return [x for x, w in enumerate(self.weights) if w]
 
-    @property
+    @cached_property
     def masses(self) -> list[Fraction]:
         return [Fraction(w, self.total) for w in self.weights]
 
@@ -222,11 +219,15 @@ class _Kernel:
     bits: int
     rows: list[list[int]]
 
+    def total(self, terms: _Matrix) -> Fraction:
+        """Σ a_xy K_xy."""
+        found = sum((a * self.rows[x][y] for (x, y), a in terms.items()), _ZERO)
+        return found / (1 << self.bits)
+
 
 def _read_prior(part: Any, report: Report) -> _Prior:
     names, weights = _labels(part["labels"]), [_integer(w) for w in _list(part["weights"])]
-    _need(len(weights) == len(names), "weights of another number than labels")
-    _need(min(weights) >= 0 and any(weights), "weights of a prior that are no masses")
+    _need(min(weights) >= 0 and len(weights) == len(names), "weights of a prior")
     prior = _Prior(names, tuple(w // math.gcd(*weights) for w in weights))
     nearest = [w / prior.total for w in prior.weights]
     same = json.dumps(part["probabilities"]) == json.dumps(nearest)
@@ -236,17 +237,23 @@ def _read_prior(part: Any, report: Report) -> _Prior:
 
 def _read_kernel(part: Any, report: Report, room: Fraction = _ZERO) -> _Kernel:
     """The kernel of a file; rows that are off by up to ``room`` are neither right nor wrong."""
-    bits, rows = _integer(part["denominator_bits"]), _list(part["weights"])
+    bits, given = _integer(part["denominator_bits"]), _list(part["weights"])
     _need(0 <= bits <= MOST_BITS, "denominator_bits out of range")
     inputs, outputs = _labels(part["inputs"]), _labels(part["outputs"])
-    kernel = _Kernel(inputs, outputs, bits, [[_integer(w) for w in _list(row)] for row in rows])
-    _need(len(rows) == len(inputs), "rows of another number than inputs")
-    _need(all(len(row) == len(outputs) for row in rows), "a row of another length than outputs")
-    report.add("weights", min(map(min, kernel.rows)) >= 0, "are not negative")
-    off = max(Fraction(abs(sum(row) - (1 << bits)), 1 << bits) for row in kernel.rows)
+    rows = [[_integer(w) for w in _list(row)] for row in given]
+    _need([len(row) for row in rows] == [len(outputs)] * len(inputs), "weights of another shape")
+    report.add("weights", min(map(min, rows)) >= 0, "are not negative")
+    off = max(Fraction(abs(sum(row) - (1 << bits)), 1 << bits) for row in rows)
     fits = off == 0 or (None if off <= room else False)
     report.add("rows", fits, f"sum to 2^{bits}" if fits else f"off by up to {float(off):.3g}")
-    return kernel
+    return _Kernel(inputs, outputs, bits, rows)
+
+
+def _grid(given: Any, shape: tuple[int, int]) -> list[list[Fraction]]:
+    """A matrix of numbers, of the shape of a kernel."""
+    rows = [[_real(v) for v in row] for row in given]
+    _need([len(row) for row in rows] == [shape[1]] * shape[0], "a matrix of another shape")
+    return rows
 
 
 # The exponential
@@ -379,6 +386,12 @@ class _Part:
     parameter: int = 0
     kind: str = "ratio"
     delta: Fraction = _ZERO
+    given: Fraction | None = None
+
+    @property
+    def factor(self) -> Fraction | None:
+        """A rational at or above e^level, or the one that is given in its place."""
+        return _factor(self.level) if self.given is None else self.given
 
 
 def _points(places: Iterable[int]) -> _Family:
@@ -387,7 +400,6 @@ def _points(places: Iterable[int]) -> _Family:
 
 def _mixtures(rows: _Rows) -> _Family:
     """Rows of masses, each divided by its sum."""
-    _need(all(min(row) >= 0 and any(row) for row in rows), "masses of a hypothesis")
     scaled = [[m / sum(row, _ZERO) for m in row] for row in rows]
     total = math.lcm(*(m.denominator for row in scaled for m in row))
     whole = ({x: int(m * total) for x, m in enumerate(row) if m} for row in scaled)
@@ -470,8 +482,6 @@ def _values(labels: Sequence[Any]) -> list[Fraction]:
 
 
 def _databases(labels: Sequence[Any]) -> list[tuple[Any, ...]]:
-    _need(all(isinstance(v, (tuple, str)) and v for v in labels), "labels that are no databases")
-    _need(len({len(v) for v in labels}) == 1, "databases of several lengths")
     return [tuple(v) for v in labels]
 
 
@@ -509,7 +519,6 @@ def _metric(distances: Any, labels: tuple[Any, ...]) -> list[tuple[int, int, Fra
         return edges
     table = _table(kind, content, labels)
     _need(all(table[i][j] == table[j][i] for i in n for j in n), "distances that differ by way")
-    _need(not any(table[i][i] for i in n), "a distance of a symbol to itself")
     exact = {(i, j): Fraction(table[i][j]) for i in n for j in n if table[i][j] < math.inf}
     twins = [(table[i].index(0), i) for i in n if table[i].index(0) < i]
     if any(table[a] != table[b] for a, b in twins):
@@ -527,8 +536,8 @@ def _metric(distances: Any, labels: tuple[Any, ...]) -> list[tuple[int, int, Fra
 
 def _table(kind: str, content: Any, labels: tuple[Any, ...]) -> list[list[float]]:
     if kind == "matrix":
-        _need(len(content) == len(labels), "a matrix of another size")
-        _need(all(len(row) == len(labels) for row in content), "a matrix of another size")
+        sizes = [len(row) for row in content]
+        _need(sizes == [len(labels)] * len(labels), "a matrix of another size")
         return [[_level(d) for d in row] for row in content]
     if kind == "discrete":
         return [[float(a != b) for b in labels] for a in labels]
@@ -572,7 +581,6 @@ def _joint(table: Any, prior: _Prior) -> list[list[Fraction]]:
     rows = {name: {u: _fraction(m) for u, m in row} for name, row in table}
     found: dict[Any, list[Fraction]] = {}
     for x in prior.support:
-        _need(prior.labels[x] in rows, "a symbol without a feature")
         chances = rows[prior.labels[x]]
         total = sum(chances.values(), _ZERO)
         _need(total > 0 and min(chances.values()) >= 0, "chances of a feature")
@@ -722,8 +730,6 @@ def _check_notion(
     if name not in FIELDS:
         report.add(f"privacy: {name}({shown})", None, "a notion that is not defined here")
         return None
-    named = {_label(x) for _, content in given.get("secrets", ()) for x, _ in content}
-    _need(named <= set(prior.labels), "a secret of symbols that the prior has not")
     parts = _parts(name, given, prior)
     measured = [(p, m) for p in parts if (m := _measure(p, kernel))]
     if len(measured) < len(parts):
@@ -745,117 +751,289 @@ def _check_notion(
     return holds
 
 
+# What requirements ask
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """low ≤ Σ a_xy K_xy ≤ high; ``None`` asks nothing."""
+
+    terms: _Matrix
+    low: Fraction | None
+    high: Fraction | None
+
+    def holds(self, kernel: _Kernel) -> bool:
+        value = kernel.total(self.terms)
+        low, high = (value if end is None else end for end in (self.low, self.high))
+        return low <= value <= high
+
+    def at(self, kept: list[int]) -> _Limit:
+        return replace(self, terms={(kept.index(x), y): a for (x, y), a in self.terms.items()})
+
+    @property
+    def forbids(self) -> bool:
+        """Whether it leaves its entries no value but zero."""
+        signs = {a > 0 for a in self.terms.values()}
+        return (signs == {True} and self.high == 0) or (signs == {False} and self.low == 0)
+
+
+#: The parameters of each requirement.
+REQUIREMENTS = {
+    "Entry": "high low x y",
+    "Diagonal": "limits_of",
+    "Pattern": "allowed",
+    "Within": "distance limit",
+    "Monotone": "",
+    "Symmetric": "tolerance",
+    "Rows": "matrices name right sense tolerance",
+    "EveryOutput": "coefficients",
+    "Cost": "costs each limit",
+    "LeastGain": "gains least masses name",
+    "Invariant": "tolerance",
+    "OutputShare": "high low y",
+    "EqualError": "costs groups tolerance",
+    "Unbiased": "tolerance values",
+}
+
+
+def _limits(part: dict[str, Any], prior: _Prior, outputs: tuple[Any, ...]) -> Iterator[_Limit]:
+    """The limits of a requirement on the entries of a kernel, in the order of dual variables."""
+    name, given = part["name"], {key: _number(v) for key, v in part["parameters"].items()}
+    _need(sorted(given) == REQUIREMENTS[name].split(), f"parameters of {name}")
+    labels, masses, shape = prior.labels, prior.masses, (len(prior.labels), len(outputs))
+    n, m = map(range, shape)
+    ones, alike = [_ONE] * len(n), [[_ONE] * len(m)] * len(n)
+
+    def room(scale: Fraction = _ONE) -> Fraction:
+        if given["tolerance"] is None:
+            return Fraction(TOLERANCE * float(scale))
+        return Fraction(_level(given["tolerance"]))
+
+    def scaled(values: _Rows, scales: Sequence[Fraction], *, rows: Any = n, at: Any = m) -> _Matrix:
+        found = {(x, y): scales[x] * values[x][y] for x in rows for y in at}
+        return {place: a for place, a in found.items() if a}
+
+    def entry(x: int, y: int, low: Any, high: Any) -> _Limit:
+        most = None if high is None else _fraction(high)
+        return _Limit({(x, y): _ONE}, _fraction(low) if low else None, most)
+
+    if name == "Entry":
+        for x in n if given["x"] == () else [labels.index(given["x"])]:
+            for y in m if given["y"] == () else [outputs.index(given["y"])]:
+                yield entry(x, y, given["low"], given["high"])
+    elif name == "Diagonal":
+        for label, low, high in given["limits_of"]:
+            for v in [v for v in labels if v in outputs] if label == () else [label]:
+                yield entry(labels.index(v), outputs.index(v), low, high)
+    elif name in ("Pattern", "Within"):
+        key = "allowed" if name == "Pattern" else "distance"
+        if given[key] is not None:
+            table = _grid(given[key], shape)
+        else:
+            are_numbers = {type(v) for v in (*labels, *outputs)} <= {int, float}
+            _need(are_numbers or labels == outputs, "labels without distances")
+            ours, theirs = (labels, outputs) if are_numbers else (tuple(n), tuple(n))
+            table = [[abs(Fraction(a) - Fraction(b)) for b in theirs] for a in ours]
+        far = [[not v if name == "Pattern" else v > _fraction(given["limit"]) for v in row]
+               for row in table]  # fmt: skip
+        terms = {(x, y): _ONE for x in n for y in m if far[x][y]}
+        if terms:
+            yield _Limit(terms, None, _ZERO)
+    elif name == "Monotone":
+        for x in n[:-1]:
+            for y in m[1:]:
+                tails = {(x + i, z): _ONE - 2 * i for i in (0, 1) for z in m[y:]}
+                yield _Limit(tails, None, _ZERO)
+    elif name == "Symmetric":
+        _need(labels == outputs, "outputs that are not the symbols")
+        for x in n:
+            for z in range(x):
+                yield _Limit({(x, z): _ONE, (z, x): -_ONE}, -room(), room())
+    elif name == "Rows":
+        sense = given["sense"]
+        _need(sense in ("<=", ">=", "=="), "a sense that is none of three")
+        for matrix, right in zip(given["matrices"], given["right"], strict=True):
+            values, b = _grid(matrix, shape), _fraction(right)
+            off = room(max(abs(v) for row in values for v in row) or _ONE) * (sense == "==")
+            ends = None if sense == "<=" else b - off, None if sense == ">=" else b + off
+            yield _Limit(scaled(values, ones), *ends)
+    elif name == "EveryOutput":
+        local = {labels.index(x): _fraction(a) for x, a in given["coefficients"]}
+        _need(len(local) == len(given["coefficients"]), "a symbol that is there twice")
+        for y in m:
+            yield _Limit({(x, y): a for x, a in local.items() if a}, None, _ZERO)
+    elif name == "Cost":
+        costs, most = _grid(given["costs"], shape), _fraction(given["limit"])
+        each = _flag(given["each"])
+        for rows in [[x] for x in n] if each else [n]:
+            yield _Limit(scaled(costs, ones if each else masses, rows=rows), None, most)
+    elif name == "LeastGain":
+        scales = masses if given["masses"] is None else [_fraction(v) for v in given["masses"]]
+        _need(len(scales) == len(n), "masses of a least gain")
+        yield _Limit(scaled(_grid(given["gains"], shape), scales), _fraction(given["least"]), None)
+    elif name == "OutputShare":
+        low, high = _fraction(given["low"]), _fraction(given["high"])
+        terms = scaled(alike, masses, at=[outputs.index(given["y"])])
+        yield _Limit(terms, low if low > 0 else None, high if high < 1 else None)
+    elif name == "Invariant":
+        for y, label in enumerate(outputs):
+            share = masses[labels.index(label)] if label in labels else _ZERO
+            off = room() if share else _ZERO
+            yield _Limit(scaled(alike, masses, at=[y]), share - off, share + off)
+    elif name == "Unbiased":
+        known = {label: _fraction(v) for label, v in given["values"]}
+        off, table = room(max(_ONE, *map(abs, known.values()))), [[known[y] for y in outputs]]
+        for x, label in enumerate(labels):
+            terms = scaled(table * len(n), ones, rows=[x])
+            yield _Limit(terms, known[label] - off, known[label] + off)
+    else:
+        costs = [[Fraction(a != b) for b in outputs] for a in labels]
+        costs = costs if given["costs"] is None else _grid(given["costs"], shape)
+        shares: list[list[Fraction]] = []
+        for group in given["groups"]:
+            places = {labels.index(x) for x in group}
+            total = sum((masses[x] for x in places), _ZERO)
+            mine = [masses[x] / total if x in places else _ZERO for x in n]
+            for other in shares:
+                between = [a - b for a, b in zip(mine, other, strict=True)]
+                yield _Limit(scaled(costs, between), -room(), room())
+            shares.append(mine)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of a kernel on the symbols that are designed for, at positions ``kept``.
+
+    ``limits`` are those that dual variables price, ``zeros`` entries that must be zero.
+    ``is_known`` is false where a notion or a requirement has no definition here.
+    """
+
+    prior: _Prior
+    kept: list[int]
+    outputs: int
+    parts: list[_Part]
+    limits: list[_Limit]
+    zeros: set[tuple[int, int]]
+    is_known: bool
+
+    @classmethod
+    def of(cls, content: dict[str, Any], prior: _Prior, outputs: tuple[Any, ...]) -> _Asked:
+        notions, wished = content["notions"], content.get("requirements", [])
+        known = [n for n in notions if n["name"] in FIELDS]
+        held = [
+            (part["name"], limit)
+            for part in wished
+            if part["name"] in REQUIREMENTS
+            for limit in _limits(part, prior, outputs)
+        ]
+        # Symbols without mass are designed for only where something ties them to others.
+        whole = any(_ties(n["name"], n["parameters"]) for n in known)
+        named = {x for _, limit in held for x, _ in limit.terms}
+        whole = whole or not named <= set(prior.support)
+        kept = [x for x, w in enumerate(prior.weights) if whole or w]
+        held = [(name, limit.at(kept)) for name, limit in held]
+        inner = _Prior(*(tuple(v[x] for x in kept) for v in (prior.labels, prior.weights)))
+        parts = [part for n in known for part in _parts(n["name"], n["parameters"], inner)]
+        parts = [part for part in parts if part.level < math.inf]
+        local = [limit for name, limit in held if name == "EveryOutput"]
+        parts += [_local(limit, len(kept)) for limit in local[:: len(outputs)]]
+        limits = [limit for name, limit in held if name != "EveryOutput"]
+        zeros = {place for limit in limits if limit.forbids for place in limit.terms}
+        is_known = len(known) == len(notions) and all(r["name"] in REQUIREMENTS for r in wished)
+        limits = [limit for limit in limits if not limit.forbids]
+        found = cls(inner, kept, len(outputs), parts, limits, zeros, is_known)
+        found._close()
+        return found
+
+    def _close(self) -> None:
+        """Add the zeros that follow: where a ν has no likelihood at an outcome, μ has none."""
+        before = -1
+        while before < (before := len(self.zeros)):
+            for part in [p for p in self.parts if p.kind == "ratio"]:
+                for y in {y for _, y in self.zeros}:
+                    column = [int((x, y) not in self.zeros) for x in range(len(self.kept))]
+                    if isinstance(part.under, _PriorSet):
+                        never = [not part.under.least(column)]
+                    else:
+                        never = [not v for v in part.under.likelihoods(column)]
+                    if part.scales is None:
+                        never = [any(never)] * len(part.over.rows)
+                    for row, is_never in zip(part.over.rows, never, strict=True):
+                        self.zeros.update((x, y) for x in row if is_never)
+
+    def allowed(self, x: int) -> list[int]:
+        return [y for y in range(self.outputs) if (x, y) not in self.zeros]
+
+
+def _local(limit: _Limit, n: int) -> _Part:
+    """Σ_x a_x K[x, y] ≤ 0 as a bound on likelihoods: those of a⁺ at most a factor times of a⁻."""
+    a = {x: v for (x, _), v in limit.terms.items()}
+    over, under = ([max(sign * a.get(x, _ZERO), _ZERO) for x in range(n)] for sign in (1, -1))
+    factor = sum(under, _ZERO) / sum(over, _ZERO)
+    return _Part(_mixtures([over]), _mixtures([under]), 0.0, given=factor)
+
+
+def _ties(name: str, given: dict[str, Any]) -> bool:
+    """Whether a notion is about symbols without mass, too, other than as copies of others."""
+    named = name in ("MetricPrivacy", "EntryPML") or (name == "DP" and given["neighbours"] != "all")
+    return named or (name in FIELDS and given.get("priors") is not None)
+
+
 # Value and bound
 
 
 @dataclass(frozen=True)
-class _Objective:
-    """Σ c_xy K_xy + constant, in integers c over a unit, for c_xy = p_x u_xy.
+class _Function:
+    """base + Σ_x s_x Σ_y (u_xy − f_x) K_xy, the base being Σ s f, for scales s of some symbols."""
 
-    A limit Σ a_xy K_xy ≤ b with a price η ≥ 0 takes η a off c and adds η b to the constant.
-    """
-
-    prior: _Prior
+    scales: dict[int, Fraction]
     gains: list[list[Fraction]]
-    constant: Fraction = _ZERO
+    floors: list[Fraction]
 
     @cached_property
-    def scale(self) -> int:
-        return math.lcm(*(u.denominator for row in self.gains for u in row))
+    def base(self) -> Fraction:
+        return sum((s * self.floors[x] for x, s in self.scales.items()), _ZERO)
 
     @cached_property
-    def unit(self) -> int:
-        return self.prior.total * self.scale
+    def terms(self) -> list[list[Fraction]]:
+        rows = enumerate(zip(self.gains, self.floors, strict=True))
+        return [[self.scales.get(x, _ZERO) * (u - f) for u in row] for x, (row, f) in rows]
 
-    @cached_property
-    def rows(self) -> list[list[int]]:
-        pairs = zip(self.prior.weights, self.gains, strict=True)
-        return [[w * int(u * self.scale) for u in row] for w, row in pairs]
+    def extreme(self, choose: Any) -> Fraction:
+        """The sum of the scales times the largest, or least, gain."""
+        most = choose(choose(self.gains[x]) for x in self.scales)
+        return sum(self.scales.values(), _ZERO) * most
 
-    @property
-    def width(self) -> Fraction:
-        """The range of the gains at symbols of positive mass."""
-        counted = [self.gains[x] for x in self.prior.support]
-        return max(map(max, counted)) - min(map(min, counted))
-
-    def value(self, rows: list[list[int]], bits: int) -> Fraction:
-        pairs = zip(self.rows, rows, strict=True)
-        total = sum(c * k for cs, ks in pairs for c, k in zip(cs, ks, strict=True))
-        return self.constant + Fraction(total, self.unit << bits)
-
-    def without(self, taken: _Matrix) -> Fraction:
-        """Σ_x max_y (c_xy − w_xy), a bound where Σ_y ⟨w_y, k_y⟩ ≤ 0 for every private kernel."""
-        total = self.constant
-        for x, row in enumerate(self.rows):
-            plain = [c for y, c in enumerate(row) if (x, y) not in taken]
-            tops = [Fraction(max(plain), self.unit)] if plain else []
-            priced = (y for y in range(len(row)) if (x, y) in taken)
-            total += max([*tops, *(Fraction(row[y], self.unit) - taken[x, y] for y in priced)])
-        return total
-
-    def priced(self, per_mass: list[Fraction], sides: _Sides) -> Fraction:
-        """Σ λ + max_y sup{⟨c_y − λ, k⟩ : k in the cone, pᵀk = 1} for λ_x = p_x π_x."""
-        weights, more = self.prior.weights, math.lcm(*(v.denominator for v in per_mass))
-        lam = [w * int(v * more) * self.scale for w, v in zip(weights, per_mass, strict=True)]
-        tops = []
-        for y in range(len(self.gains[0])):
-            e = [row[y] * more - v for row, v in zip(self.rows, lam, strict=True)]
-            tops.append(sides.support(e, self.prior))
-        return self.constant + (sum(lam) + max(tops)) / (self.unit * more)
+    def on(self, kept: list[int]) -> _Function:
+        scales = {kept.index(x): s for x, s in self.scales.items()}
+        return _Function(scales, [self.gains[x] for x in kept], [self.floors[x] for x in kept])
 
 
-@dataclass(frozen=True)
-class _Least:
-    """min_i Σ_x s_ix Σ_y u_ixy K_xy, at most the same sum of any mixture of the functions."""
+def _functions(part: Any, prior: _Prior, outputs: int, report: Report) -> list[_Function]:
+    """The linear functions whose least is the utility, one for a linear one."""
+    if "gains" in part:
+        scales, gains = {x: prior.masses[x] for x in prior.support}, _gains(part, prior, outputs)
+        return [_Function(scales, gains, [_ZERO] * len(gains))]
+    found, entries = [], _list(part["parts"])
+    for entry in entries:
+        gains, masses = _gains(entry["utility"], prior, outputs), prior.masses
+        if entry["prior"] is not None:
+            use = _read_prior(entry["prior"], report)
+            masses = [use.masses[use.labels.index(label)] for label in prior.labels]
+            _need(sum(masses) == 1, "a prior of use over other symbols")
+        if _flag(part["each"]):
+            _need(len(entries) == 1, "symbols of several utilities")
+            return [_Function({x: _ONE}, gains, list(map(min, gains))) for x in prior.support]
+        weight = Fraction(_level(entry["weight"]))
+        scales = {x: weight * mass for x, mass in enumerate(masses) if mass}
+        found.append(_Function(scales, gains, list(map(min, gains))))
+    return found
 
-    prior: _Prior
-    functions: list[_Function]
 
-    def _each(self, of_row: Callable[[int, list[Fraction]], Fraction]) -> list[Fraction]:
-        return [
-            sum((s * of_row(x, row) for x, (s, row) in one.items()), _ZERO)
-            for one in self.functions
-        ]
-
-    def value(self, rows: list[list[int]], bits: int) -> Fraction:
-        def mean(x: int, row: list[Fraction]) -> Fraction:
-            return sum((u * k for u, k in zip(row, rows[x], strict=True) if k), _ZERO) / (1 << bits)
-
-        return min(self._each(mean))
-
-    @property
-    def width(self) -> Fraction:
-        """From the least that the largest gains give to the least that the smallest give."""
-        shares = [sum((s for s, _ in one.values()), _ZERO) for one in self.functions]
-        rows = [[row for _, row in one.values()] for one in self.functions]
-        tops = [s * max(map(max, some)) for s, some in zip(shares, rows, strict=True)]
-        return min(tops) - min(
-            s * min(map(min, some)) for s, some in zip(shares, rows, strict=True)
-        )
-
-    def bound(self, asked: list[_Part] | None, duals: Any) -> Fraction:
-        """The least bound that the mixture of the dual variables proves, without its noise too."""
-        found = [min(self._each(lambda _, row: max(row)))]
-        given = duals.get("mixture")
-        weights = [_ONE] * len(self.functions) if given is None else list(map(_real, _list(given)))
-        _need(len(weights) == len(self.functions), "a mixture of other functions")
-        floors = self._each(lambda _, row: min(row))
-        for least in (_ZERO, max(weights) / 10**9):
-            kept = [w if w > least else _ZERO for w in weights]
-            if not any(kept):
-                continue
-            shares = [w / sum(kept) for w in kept]
-            gains = dict[int, list[Fraction]]()
-            for share, one in zip(shares, self.functions, strict=True):
-                for x, (s, row) in one.items() if share else ():
-                    rate = share * s / self.prior.masses[x]
-                    before, low = gains.get(x, [_ZERO] * len(row)), min(row)
-                    gains[x] = [g + rate * (u - low) for g, u in zip(before, row, strict=True)]
-            count = len(next(iter(self.functions[0].values()))[1])
-            rows = [gains.get(x, [_ZERO] * count) for x in range(len(self.prior.labels))]
-            constant = sum((w * f for w, f in zip(shares, floors, strict=True)), _ZERO)
-            found.append(_bound(_Objective(self.prior, rows, constant), asked, duals))
-        return min(found)
+def _gains(part: Any, prior: _Prior, outputs: int) -> list[list[Fraction]]:
+    rows = _grid(part["gains"], (len(prior.labels), outputs))
+    _need(all(abs(u) <= LARGEST_GAIN for row in rows for u in row), "gains that are too large")
+    return rows
 
 
 @dataclass
@@ -871,7 +1049,7 @@ class _Sides:
         """What some parts amount to; the others are left out, which is safe."""
         found, whole, symbols = cls(), _mixtures([prior.masses]), _points(range(len(prior.labels)))
         for part in parts:
-            factor = None if part.scales else _factor(part.level)
+            factor = None if part.scales else part.factor
             if factor is None:
                 continue
             if (part.over, part.under) == (symbols, whole):
@@ -882,23 +1060,22 @@ class _Sides:
                 found.ratio = min(factor, found.ratio or factor)
         return found
 
-    def support(self, e: list[int], prior: _Prior) -> Fraction:
+    def support(self, e: list[Fraction], p: list[Fraction]) -> Fraction:
         """Sup of ⟨e, k⟩ over the cone with pᵀk = 1; the smaller of two where both are asked."""
-        weights, total, found = prior.weights, prior.total, []
-        order = sorted(range(len(e)), key=lambda x: Fraction(e[x], weights[x]), reverse=True)
-        if self.ratio is None or self.low > 0 or self.high is not None:
-            value, left = self.low * sum(e), (1 - self.low) * total
-            for x in order:
-                room = left if self.high is None else (self.high - self.low) * weights[x]
-                value += min(left, room) * e[x] / weights[x]
-                left -= min(left, room)
-            found.append(value)
+        found = []
+        order = sorted(range(len(e)), key=lambda x: e[x] / p[x], reverse=True)
+        value, left = self.low * sum(e), 1 - self.low
+        for x in order:
+            room = left if self.high is None else min(left, (self.high - self.low) * p[x])
+            value += room * e[x] / p[x]
+            left -= room
+        found.append(value)
         if self.ratio is not None:
-            above, mass = Fraction(sum(e)), _ONE
+            above, mass = sum(e, _ZERO), _ONE
             best = above
             for x in order:
                 above += (self.ratio - 1) * e[x]
-                mass += (self.ratio - 1) * Fraction(weights[x], total)
+                mass += (self.ratio - 1) * p[x]
                 best = max(best, above / mass)
             found.append(best)
         return min(found)
@@ -926,7 +1103,7 @@ def _price_ratio(part: _Part, given: Any, shape: tuple[int, int], taken: _Matrix
     Those of matched pairs are a on μ and e^level a on ν. Else a on the μ and b on the ν are
     feasible when e^level Σ a ≤ Σ b: a is scaled to b, and a b on a set of priors moved into it.
     """
-    (n, outputs), factor = shape, _factor(part.level)
+    (n, outputs), factor = shape, part.factor
     a = _matrix(given[0], len(part.over.rows), outputs)
     _need(len(given) == (2 if part.scales is None else 1), "dual variables of another kind")
     if part.scales is not None:
@@ -939,15 +1116,16 @@ def _price_ratio(part: _Part, given: Any, shape: tuple[int, int], taken: _Matrix
     is_set = isinstance(part.under, _PriorSet)
     under = _points(range(n)) if is_set else part.under
     b = _matrix(given[1], len(under.rows), outputs)
-    for y in range(outputs):
+    if factor is None:
+        return
+    for y in {y for _, y in b}:
         mine = {i: v for (i, z), v in a.items() if z == y}
         theirs = {j: v for (j, z), v in b.items() if z == y}
-        mass = sum(theirs.values(), _ZERO)
         mine = mine or dict.fromkeys(range(len(part.over.rows)), _ONE)
-        share = mass / (factor * sum(mine.values())) if factor is not None else _ZERO
-        if is_set and mass:
+        share = sum(theirs.values(), _ZERO) / (factor * sum(mine.values(), _ZERO))
+        if is_set:
             theirs = dict(enumerate(part.under.inside([theirs.get(x, _ZERO) for x in range(n)])))
-        for i, v in mine.items() if mass else ():
+        for i, v in mine.items():
             _add(taken, part.over, i, y, share * v)
         for j, v in theirs.items():
             _add(taken, under, j, y, -v)
@@ -955,7 +1133,7 @@ def _price_ratio(part: _Part, given: Any, shape: tuple[int, int], taken: _Matrix
 
 def _price_sum(part: _Part, s: _Matrix, outputs: int, shrink: bool, taken: _Matrix) -> Fraction:
     """Add to w minorants of one sum: Σ ⟨w_y, k_y⟩ is at most the limit that is returned."""
-    factor, tops = _factor(part.level), dict[int, Fraction]()
+    factor, tops = part.factor, dict[int, Fraction]()
     if factor is None:
         return _ZERO
     if part.kind == "excess":
@@ -970,9 +1148,9 @@ def _price_sum(part: _Part, s: _Matrix, outputs: int, shrink: bool, taken: _Matr
     sums = [sum((v for (_, z), v in s.items() if z == y), _ZERO) for y in range(outputs)]
     for (i, y), v in s.items():
         _add(taken, part.over, i, y, sign * v)
-    return (
-        max(sums) * min(factor, Fraction(len(part.over.rows))) if sign > 0 else -min(sums) / factor
-    )
+    if sign > 0:
+        return max(sums) * min(factor, Fraction(len(part.over.rows)))
+    return -min(sums) / factor
 
 
 def _inside(level: float) -> Fraction:
@@ -982,52 +1160,121 @@ def _inside(level: float) -> Fraction:
     return Fraction(max(1.0, math.nextafter(1 + excess * (1 - room), 0.0)))
 
 
-def _bound(objective: _Objective, asked: list[_Part] | None, duals: Any) -> Fraction:
-    """The least bound that dual variables prove; without any, that of full disclosure.
+def _disclosed(asked: _Asked, terms: _Rows, taken: _Matrix) -> Fraction:
+    """Σ_x max_y (c_xy − w_xy), a bound where Σ_y ⟨w_y, k_y⟩ ≤ 0 for every private kernel."""
+    tops = [
+        [row[y] - taken.get((x, y), _ZERO) for y in asked.allowed(x)] for x, row in enumerate(terms)
+    ]
+    return sum((max(row, default=_ZERO) for row in tops), _ZERO)  # without outputs all is true
 
-    ``asked`` is ``None`` where not all notions are known, so that they belong to no constraint.
-    """
-    shape = len(objective.gains), len(objective.gains[0])
-    found, taken = [objective.without({})], dict[tuple[int, int], Fraction]()
-    cone = [p for p in asked or () if p.kind == "ratio"]
-    sums = [p for p in asked or () if p.kind != "ratio"]
-    if asked is not None and duals["multipliers"] is not None:
-        _need(len(duals["multipliers"]) == len(cone), "dual variables of other bounds")
+
+def _without_limits(asked: _Asked, terms: list[list[Fraction]], duals: Any) -> Fraction:
+    """The least bound that dual variables other than those of limits prove for Σ c_xy K_xy."""
+    shape, p = (len(terms), asked.outputs), asked.prior.masses
+    found, taken = [_disclosed(asked, terms, {})], dict[tuple[int, int], Fraction]()
+    cone = [part for part in asked.parts if part.kind == "ratio"]
+    sums = [part for part in asked.parts if part.kind != "ratio"]
+    if duals["multipliers"] is not None:
         for part, given in zip(cone, _list(duals["multipliers"]), strict=True):
             _price_ratio(part, _list(given), shape, taken)
-        found.append(objective.without(taken))
+        found.append(_disclosed(asked, terms, taken))
+    rates = [[c / p[x] for c in row] for x, row in enumerate(terms) if p[x]]
+    low, high = min(map(min, rates)), max(map(max, rates))
     if sums and len(_list(duals.get("averages") or [])) == len(sums):
         given = [
-            (p, _matrix(numbers[0], len(p.over.rows), shape[1]))
-            for p, numbers in zip(sums, duals["averages"], strict=True)
-            if p.kind != "information"
+            (part, _matrix(numbers[0], len(part.over.rows), shape[1]))
+            for part, numbers in zip(sums, duals["averages"], strict=True)
+            if part.kind != "information"
         ]
         # Small ones may be noise, which costs a factor e^level: without them, too.
-        for floor in (_ZERO, objective.width / 10**9):
+        for floor in (_ZERO, (high - low) / 10**9):
             for shrink in (False, True):
                 more, limit = dict(taken), _ZERO
                 for part, s in given:
                     kept = {place: v for place, v in s.items() if v > floor}
                     limit += _price_sum(part, kept, shape[1], shrink, more)
-                found.append(objective.without(more) + limit)
-    if duals["prices"] is not None and all(objective.prior.weights):
-        _need(len(duals["prices"]) == shape[0], "prices of another number than symbols")
-        sides = _Sides.of(cone, objective.prior)
-        prices = [float(_real(v)) for v in _list(duals["prices"])]
-        for tried in (prices, _clamped(prices, objective)):
-            rates = [v / float(p) for v, p in zip(tried, objective.prior.masses, strict=True)]
-            if all(map(math.isfinite, rates)):
-                found.append(objective.priced([Fraction(v) for v in rates], sides))
+                found.append(_disclosed(asked, terms, more) + limit)
+    if duals["prices"] is not None and len(rates) == len(terms):
+        sides, prices = _Sides.of(cone, asked.prior), [float(_real(v)) for v in duals["prices"]]
+        clamped = _clamped(prices, rates, p)
+        # Far below the others, where they are in no supremum.
+        least = low - 1024 * (high - low + max(abs(low), abs(high)))
+        rates = [
+            [least if (x, y) in asked.zeros else v for y, v in enumerate(row)]
+            for x, row in enumerate(rates)
+        ]
+        for tried in (prices, clamped):
+            quotients = [v / float(mass) for v, mass in zip(tried, p, strict=True)]
+            if all(map(math.isfinite, quotients)):
+                found.append(_priced(rates, list(map(Fraction, quotients)), p, sides))
     return min(found)
 
 
-def _clamped(prices: list[float], objective: _Objective) -> list[float]:
+def _priced(rates: _Rows, prices: list[Fraction], p: list[Fraction], sides: _Sides) -> Fraction:
+    """Σ p π + max_y sup{Σ_x p_x (u_xy − π_x) k_x : k in the cone, pᵀk = 1}."""
+    columns = zip(*rates, strict=True)
+    rows = [list(zip(p, column, prices, strict=True)) for column in columns]
+    tops = [sides.support([mass * (u - v) for mass, u, v in row], p) for row in rows]
+    return sum((mass * v for mass, v in zip(p, prices, strict=True)), max(tops))
+
+
+def _clamped(prices: list[float], rates: _Rows, p: list[Fraction]) -> list[float]:
     """Prices within what a row can contribute, give or take the range; any would be safe."""
-    rough = [[_nearest(u) for u in row] for row in objective.gains]
+    rough = [[_nearest(u) for u in row] for row in rates]
     width = max(map(max, rough)) - min(map(min, rough))
-    rows = zip(prices, objective.prior.masses, rough, strict=True)
-    ends = [(v, float(p) * (min(r) - width), float(p) * (max(r) + width)) for v, p, r in rows]
+    rows = zip(prices, p, rough, strict=True)
+    ends = [(v, float(m) * (min(r) - width), float(m) * (max(r) + width)) for v, m, r in rows]
     return [min(max(v, low), high) for v, low, high in ends]
+
+
+def _tried(numbers: list[Fraction]) -> list[list[Fraction]]:
+    """Numbers as given, and without those that are small enough to be noise."""
+    least = max(map(abs, numbers), default=_ZERO) / 10**9
+    return [numbers, [v if abs(v) > least else _ZERO for v in numbers]]
+
+
+def _bound(asked: _Asked, functions: list[_Function], duals: Any) -> Fraction:
+    """The least bound that dual variables prove for the least of some functions."""
+    found = [min(f.base + _disclosed(asked, f.terms, {}) for f in functions)]
+    if not asked.is_known:
+        return found[0]
+    mixture, limits = duals.get("mixture"), duals.get("limits")
+    given = [_ONE] * len(functions) if mixture is None else [_real(v) for v in _list(mixture)]
+    prices = [_ZERO] * len(asked.limits) if limits is None else [_real(v) for v in _list(limits)]
+    offset, power = _real(duals.get("offset", 0)), duals.get("power", 0)
+    _need(type(power) is int and -1100 <= power <= 0, "a power that is out of range")
+    unit = Fraction(1, 1 << -power)
+    for weights in _tried([max(v, _ZERO) for v in given]):
+        if not any(weights):
+            continue
+        shares = [w / sum(weights) for w in weights]
+        scales: dict[int, Fraction] = {}
+        for share, f in zip(shares, functions, strict=True):
+            for x, s in f.scales.items():
+                scales[x] = scales.get(x, _ZERO) + share * s
+        mixed = [
+            [
+                sum((w * f.terms[x][y] for w, f in zip(shares, functions, strict=True) if w), _ZERO)
+                for y in range(asked.outputs)
+            ]
+            for x in range(len(asked.kept))
+        ]
+        for etas in ([_ZERO] * len(prices), *_tried(prices)):
+            terms = [
+                [(c - scales.get(x, _ZERO) * offset) / unit for c in row]
+                for x, row in enumerate(mixed)
+            ]
+            constant = sum((w * f.base for w, f in zip(shares, functions, strict=True)), _ZERO)
+            constant /= unit
+            for eta, limit in zip(etas, asked.limits, strict=True):
+                end = limit.high if eta > 0 else limit.low
+                if eta and end is not None:
+                    constant += eta * end
+                    for (x, y), a in limit.terms.items():
+                        terms[x][y] -= eta * a
+            own = constant + _without_limits(asked, terms, duals)
+            found.append(offset * sum(scales.values()) + unit * own)
+    return min(found)
 
 
 # Whole files
@@ -1038,16 +1285,20 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     kernel = _read_kernel(content["mechanism"], report)
     saved, notions = content["certificate"], _list(content["notions"])
     _need(kernel.inputs == prior.labels, "a kernel with other inputs than the prior has")
-    _need(notions and isinstance(content["agreement"], list), "no notions, or no list of methods")
     pairs = zip(notions, _list(saved["achieved"]), strict=True)
     found = [_check_notion(part, prior, kernel, _list(said), report) for part, said in pairs]
     yes = saved["verdicts"] == ["yes"] * len(notions)
     report.add("verdicts", _every([yes, *found]), "yes to every notion")
-    if _is_constant(content["method"], saved["solver"], saved["repair"]):
+    for part in content.get("requirements", []):
+        holds = None
+        if part["name"] in REQUIREMENTS:
+            holds = all(limit.holds(kernel) for limit in _limits(part, prior, kernel.outputs))
+        report.add(f"requirement: {part['name']}", holds)
+    if _flag(saved["repair"]["constant"]):
         report.add("constant", all(row == kernel.rows[0] for row in kernel.rows), "equal rows")
     report.add("fingerprint", saved["fingerprint"] == _fingerprint(content, prior, kernel))
     gap, is_known = math.inf if saved["gap"] == "unknown" else _level(saved["gap"]), None
-    if {"gains", "parts"} & content["utility"].keys():
+    if content["utility"].keys() & {"gains", "parts"}:
         is_known = _check_claims(content, gap, prior, kernel, report)
     else:
         for claim in ("value", "bound", "gap"):
@@ -1056,48 +1307,28 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     report.add("optimal", _every([fits, is_known]), "a gap up to 1e-6")
 
 
-def _is_constant(method: Any, solver: Any, repair: Any) -> bool:
-    """What is said of how the kernel was made, which proves nothing: whether all rows are equal."""
-    for name in (method, solver):
-        good = isinstance(name, str) and len(name) <= LONGEST_NAME and name.isprintable()
-        _need(good, "a name that is no short line")
-    counts = [*_list(repair["merged"]), repair["rounds"]]
-    _need(all(type(v) is int and v >= 0 for v in counts), "a record that is no count")
-    loss = 0 if repair["loss"] == "unknown" else _level(repair["loss"])
-    _need(loss < math.inf and _level(repair["mixed"], 1) <= 1, "a record that is no share")
-    return _flag(repair["constant"])
-
-
 def _check_claims(
     content: dict[str, Any], gap: float, prior: _Prior, kernel: _Kernel, report: Report
 ) -> bool | None:
-    """Value, bound and gaps of a linear utility, or of the least of several; whether the gap is
-    proved.
+    """Value, bound and gaps of a utility that is linear, or the least of linear ones; whether the
+    gap is proved.
     """
-    saved, notions, utility = content["certificate"], content["notions"], content["utility"]
-    # Symbols without mass are designed for only where a notion ties them to others.
-    whole = any(_ties(part["name"], part["parameters"]) for part in notions)
-    kept = list(range(len(prior.labels)) if whole else prior.support)
-    inner = _Prior(tuple(prior.labels[x] for x in kept), tuple(prior.weights[x] for x in kept))
-    plain: _Objective | _Least
-    if "parts" in utility:
-        plain = _Least(inner, _functions(utility, prior, kernel, kept))
-    else:
-        gains = _gains(utility, kernel)
-        plain = _Objective(inner, [gains[x] for x in kept])
-    value, width = plain.value([kernel.rows[x] for x in kept], kernel.bits), plain.width
-    offset, power = _real(saved["duals"].get("offset", 0)), saved["duals"].get("power", 0)
-    _need(type(power) is int and -1100 <= power <= 0, "a power that is out of range")
-    unit = Fraction(1, 1 << -power)
-    asked = None
-    if all(part["name"] in FIELDS for part in notions):
-        parts = [p for n in notions for p in _parts(n["name"], n["parameters"], inner)]
-        asked = [p for p in parts if p.level < math.inf]
-    if isinstance(plain, _Least):
-        own = plain.bound(asked, saved["duals"])
-    else:
-        shifted = _Objective(inner, [[(u - offset) / unit for u in row] for row in plain.gains])
-        own = offset + unit * _bound(shifted, asked, saved["duals"])
+    saved, utility = content["certificate"], content["utility"]
+    functions = _functions(utility, prior, len(kernel.outputs), report)
+    values = [
+        f.base
+        + kernel.total({(x, y): c for x, row in enumerate(f.terms) for y, c in enumerate(row) if c})
+        for f in functions
+    ]
+    value = min(values)
+    for k, part in enumerate(utility.get("parts", [])):
+        if part["goal"] is not None and not utility["each"]:
+            reached = values[k] >= _real(part["goal"]) * Fraction(part["weight"])
+            report.add(f"goal {k + 1}", reached)
+    asked = _Asked.of(content, prior, kernel.outputs)
+    functions = [f.on(asked.kept) for f in functions]
+    width = min(f.extreme(max) for f in functions) - min(f.extreme(min) for f in functions)
+    own = _bound(asked, functions, saved["duals"])
 
     is_exact, said = saved.get("bound_exact") is not None, _real(saved["value"])
     # Files without exact numbers are of a version that computed value and gap in floats.
@@ -1113,89 +1344,82 @@ def _check_claims(
     proved = False if bound < value else True if own <= bound else None
     report.add("bound", proved, f"the dual variables prove {_float_up(own)!r}")
 
-    def share(top: Any) -> float:
+    def share(top: Any, base: Fraction) -> float:
+        """(top − value) / base, rounded up."""
         if top <= value:
             return 0.0
-        return _float_up((top - value) / width) if width and top < math.inf else math.inf
+        return _float_up((top - value) / base) if base and top < math.inf else math.inf
 
-    fits = gap == share(bound) if is_exact else gap <= share(bound + size)
-    is_known = _every([fits, proved, gap >= share(own) or None])
+    fits: bool | None = (
+        gap == share(bound, width) if is_exact else gap <= share(bound + size, width)
+    )
+    is_known = _every([fits, proved, gap >= share(own, width) or None])
     report.add("gap", is_known, "of the range of gains")
-    if isinstance(plain, _Least):
-        report.add(
-            "gain_gap", None, "of what the best constant kernel lacks, which is searched for"
-        )
-        return is_known
-    # Which constant output is the best was counted in floats.
-    constants = [Fraction(sum(column), plain.unit) for column in zip(*plain.rows, strict=True)]
-    largest = max(abs(u) for row in plain.gains for u in row)
-    room = width / 10**9 + largest * len(kernel.rows) / (1 << 48) + Fraction(1, 1 << 1060)
+    low, high = _constants(asked, functions, width)
 
-    def gained(top: Any) -> list[float | None]:
-        gains = [top - c for c in constants if max(constants) - c <= room]
-        some = [width > 0 and g > NOTHING * width and g < math.inf for g in gains]
-        pairs = zip(gains, some, strict=True)
-        return [_float_up(max(top - value, _ZERO) / g) if s else None for g, s in pairs]
+    def gained(top: Any, constant: Fraction) -> float | None:
+        gain = top - constant
+        is_some = width > 0 and gain > NOTHING * width and gain < math.inf
+        return share(top, gain) if is_some else None
 
-    share_of_gain = None if saved["gain_gap"] is None else _level(saved["gain_gap"])
-    fits = share_of_gain in gained(bound)
-    if not is_exact and share_of_gain is not None:
-        fits = any(v is None or share_of_gain <= v for v in gained(bound + size))
-        proved = (proved and any(v is None or share_of_gain >= v for v in gained(own))) or None
+    told = None if saved["gain_gap"] is None else _level(saved["gain_gap"])
+    ends = [gained(bound, low), gained(bound + size, high)]
+    if told is None:
+        fits = None in ends
+    else:
+        most = share(bound + size, NOTHING * width) if ends[1] is None else ends[1]
+        fits = ends[0] is not None and told <= most
+        least = gained(bound if is_exact else own, low)
+        fits = fits and (least is None or told >= least or (False if is_exact else None))
+    if len(functions) > 1 and ends[0] != ends[1]:
+        fits = fits and None  # which constant kernel is the best is not known
     report.add("gain_gap", _every([fits, proved]), "of what can be gained")
     return is_known
 
 
-def _gains(utility: dict[str, Any], kernel: _Kernel) -> list[list[Fraction]]:
-    """Gains of a linear utility, a row for each symbol."""
-    gains = [[_real(u) for u in _list(row)] for row in _list(utility["gains"])]
-    _need(len(gains) == len(kernel.inputs), "gains of another number of symbols")
-    _need(all(len(row) == len(kernel.outputs) for row in gains), "gains of other outputs")
-    _need(all(abs(u) <= LARGEST_GAIN for row in gains for u in row), "gains that are too large")
-    return gains
+def _constants(
+    asked: _Asked, functions: list[_Function], width: Fraction
+) -> tuple[Fraction, Fraction]:
+    """The value of the best constant kernel, between two numbers; where none is known to satisfy
+    all that is asked, the least value of any.
+    """
+    free = [y for y in range(asked.outputs) if not any(z == y for _, z in asked.zeros)]
+    if asked.limits or not free:
+        least = min(sum((min(row) for row in f.terms), f.base) for f in functions)
+        return least, least
+    sums = [[sum((row[y] for row in f.terms), f.base) for y in free] for f in functions]
+    # Which one is the best was counted in floats.
+    size = max(abs(f.extreme(choose)) for f in functions for choose in (max, min))
+    room = width / 10**9 + size * len(asked.kept) / (1 << 48) + Fraction(1, 1 << 1060)
+    return max(map(min, zip(*sums, strict=True))) - room, min(map(max, sums))
 
 
-def _functions(
-    utility: dict[str, Any], prior: _Prior, kernel: _Kernel, kept: list[int]
-) -> list[_Function]:
-    """The functions whose least is maximised, each with s_x and a row of gains for its symbols."""
-    parts = [(part, _gains(part["utility"], kernel)) for part in _list(utility["parts"])]
-    _need(parts and all(part["goal"] is None for part, _ in parts), "no utilities, or a goal")
-    if _flag(utility["each"]):
-        _need(len(parts) == 1, "several utilities of which each symbol counts")
-        return [{kept.index(x): (_ONE, parts[0][1][x])} for x in prior.support]
-    found = []
-    for part, gains in parts:
-        weight, masses = _real(part["weight"]), prior.masses
-        _need(weight > 0, "a weight that is not positive")
-        if part["prior"] is not None:
-            use = _read_prior(part["prior"], Report())
-            _need(set(use.labels) == set(prior.labels), "a prior of use over other symbols")
-            place = dict(zip(use.labels, use.masses, strict=True))
-            masses = [place[label] for label in prior.labels]
-            beyond = [m for w, m in zip(prior.weights, masses, strict=True) if m and not w]
-            _need(not beyond, "mass beyond the prior of the design")
-        found.append({kept.index(x): (weight * m, gains[x]) for x, m in enumerate(masses) if m})
-    return found
+def _check_infeasible(content: dict[str, Any], report: Report) -> None:
+    """That no kernel does what is asked: a utility of zero is bounded below zero."""
+    prior, outputs = _read_prior(content["prior"], report), _labels(content["outputs"])
+    asked = _Asked.of(content, prior, outputs)
+    nothing = [[_ZERO] * len(outputs) for _ in asked.kept]
+    own = _bound(asked, [_Function({}, nothing, [_ZERO] * len(nothing))], content["duals"])
+    own = own if all(map(asked.allowed, range(len(asked.kept)))) else min(own, -_ONE)
+    report.add("infeasible", own < 0 or None, f"a utility of zero is at most {_float_up(own)!r}")
+    said = Fraction(_level(content["below_zero"]))
+    report.add("below_zero", said * (1 - Fraction(1, 1 << 50)) <= -own or None)
 
 
-def _ties(name: str, given: dict[str, Any]) -> bool:
-    """Whether a notion is about symbols without mass, too, other than as copies of others."""
-    named = name in ("MetricPrivacy", "EntryPML") or (name == "DP" and given["neighbours"] != "all")
-    return named or (name in FIELDS and given.get("priors") is not None)
+def _named(parts: list[Any]) -> list[list[str]]:
+    """Name and parameters of notions or requirements, in a canonical text."""
+    return [
+        [p["name"], *(_canonical((k, _number(v))) for k, v in sorted(p["parameters"].items()))]
+        for p in parts
+    ]
 
 
 def _fingerprint(content: dict[str, Any], prior: _Prior, kernel: _Kernel) -> str:
     """SHA-256 of prior, labels, notions and weights of a design."""
-    notions = [
-        [
-            part["name"],
-            *(_canonical((k, _number(v))) for k, v in sorted(part["parameters"].items())),
-        ]
-        for part in content["notions"]
-    ]
+    notions = _named(content["notions"])
     names = [[repr(v) for v in prior.labels], [repr(v) for v in kernel.outputs]]
     parts = [[_text(w) for w in prior.weights], *names, notions, kernel.bits]
+    parts += [_named(content["requirements"])] if content.get("requirements") else []
     digest = hashlib.sha256(json.dumps(parts).encode())
     weights = [w for row in kernel.rows for w in row]
     if max(weights) < 1 << 62:
@@ -1247,7 +1471,8 @@ def check(data: bytes) -> Report:
     """Every claim of a file; raises :class:`UnreadableError` for one of another form."""
     content = parse(data)
     _need(isinstance(content, dict) and content.get("format") == "mechdesign", "another format")
-    _need(content.get("schema") == 1 and type(content["schema"]) is int, "an unknown schema")
+    schema = 2 if "requirements" in content else 1
+    _need(content.get("schema") == schema and type(content["schema"]) is int, "an unknown schema")
     report = Report()
     kept = {key: value for key, value in content.items() if key != "digest"}
     text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
@@ -1257,6 +1482,8 @@ def check(data: bytes) -> Report:
             _check_design(content, report)
         elif content["kind"] == "public":
             _check_public(content, report)
+        elif content["kind"] == "infeasible":
+            _check_infeasible(content, report)
         else:
             _need(content["kind"] == "mechanism", "an unknown kind")
             _read_kernel(content["mechanism"], report, ROW_TOLERANCE)

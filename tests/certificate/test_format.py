@@ -9,7 +9,19 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from verify_cases import LINEAR, PARTLY, broken_cases, changed, designed, honest_cases, in_bytes
+from verify_cases import (
+    IMPOSSIBLE,
+    LINEAR,
+    PARTLY,
+    REQUIRED,
+    broken_cases,
+    changed,
+    designed,
+    honest_cases,
+    impossible,
+    in_bytes,
+    required,
+)
 
 import mechdesign as md
 from mechdesign.certificate import verify
@@ -70,6 +82,8 @@ def test_most_files_that_the_checker_cannot_read_have_not():
 def test_every_name_of_a_file_is_described():
     files = [designed(*LINEAR[name]) for name in ("pml", "far gains", "maximal", "graph")]
     files += [designed(*PARTLY["information"][0])]
+    files += [required(name) for name in (*REQUIRED, "goals", "priors of use")]
+    files += [impossible(name) for name in IMPOSSIBLE]
     files += [md.PublicDesign.of(files[0].mechanism, [md.RobustPML(1, files[0].prior)])]
 
     def names(part):
@@ -83,7 +97,7 @@ def test_every_name_of_a_file_is_described():
     found = {name for item in files for name in names(json.loads(json.dumps(to_json(item))))}
     written = set(re.findall(r"[A-Za-z_]+", " ".join(re.findall(r"`[^`]+`", FORMAT))))
     assert found - written - {"epsilon"} == set()
-    assert set(verify.FIELDS) <= set(re.findall(r"[A-Za-z]+", FORMAT))
+    assert set(verify.FIELDS) | set(verify.REQUIREMENTS) <= set(re.findall(r"[A-Za-z]+", FORMAT))
 
 
 def test_the_documents_are_part_of_the_package():
