@@ -192,8 +192,9 @@ def moved(program: LinearProgram, kernel: Array) -> Array:
         missing = 1 - found.reshape(n, m).sum(axis=1)
         if not ((values != target).any() or (abs(missing) > m * _UNIT).any()):
             break
-        # All to the middle: equations may depend on each other, their ends do not agree.
-        target[narrow] = middle
+        # Those that are off go to the middle: equations may depend on each other, and their ends
+        # do not agree. The others stay, as what is asked may need the room that they have.
+        target[narrow] = np.where(values[narrow] == target[narrow], values[narrow], middle)
         step = _least_change(rows[active], found, missing, (target - values)[active])
         tried = found + step
         if not np.isfinite(tried).all():

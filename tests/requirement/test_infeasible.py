@@ -191,7 +191,9 @@ def test_what_invariance_costs_in_the_classes_of_the_titanic():
 def test_zeros_alone_have_words_for_their_proof():
     """Without a level that could be at fault: a symbol that may go nowhere."""
     nowhere = md.require.zero(2, None)
-    with pytest.raises(InfeasibleError, match="zeros leave a symbol no output") as caught:
+    with pytest.raises(
+        InfeasibleError, match="zeros, and those that follow from them, leave 2 no output"
+    ) as caught:
         md.design(FIVE, HAMMING, md.PML(0.6), subject_to=[nowhere, md.require.monotone()])
     assert caught.value.clash == (str(nowhere),)
     assert caught.value.levels == {}

