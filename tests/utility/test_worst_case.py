@@ -396,11 +396,13 @@ def test_the_checker_of_files_proves_and_refutes_it(each):
         assert verify.REFUTED in said(wrong).values()
     for strange in (
         put("utility", "parts", value=[]),
-        put("utility", "parts", 0, "goal", value=0.1),
         put("certificate", "duals", "mixture", value=[1.0]),
     ):
         with pytest.raises(verify.UnreadableError):
             said(strange)
+    if not each:
+        assert said(put("utility", "parts", 0, "goal", value=0.1))["goal 1"] == verify.PROVED
+        assert said(put("utility", "parts", 0, "goal", value=0.99))["goal 1"] == verify.REFUTED
     if not each:
         heavier = said(put("utility", "parts", 1, "weight", value=3.0))
         assert heavier["value"] == verify.REFUTED
