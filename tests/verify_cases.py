@@ -138,6 +138,11 @@ REQUIRED: dict[str, tuple[tuple[Any, ...], list[Any], Any]] = {
         [R.zero("a", "c")],
         R.zero("b", "b"),
     ),
+    "zeros of some neighbours": (
+        (GRID, HAMMING, md.DP(1, [(0, 1), (2, 3)])),
+        [R.zero(0, 3)],
+        R.zero(3, 3),
+    ),
     "zeros of neighbours": (
         (GRID, HAMMING, md.DP(1, [(0, 1), (1, 2)])),
         [R.zero(0, 3)],
