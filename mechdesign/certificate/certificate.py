@@ -254,19 +254,15 @@ def fitting_duals(program: Program, duals: Duals, outputs: int) -> Duals | None:
         return None
     if prices is not None:
         prices = prices.astype(float, copy=False)
-    limits, shares = duals.limits, duals.mixture
     count = len(program.limits) if isinstance(program, LinearProgram) else 0
     others = len(program.alternatives) if isinstance(program, LeastProgram) else 0
-    if limits is not None:
-        limits = _array(limits)
-        if limits.shape != (count,) or not _holds_numbers(limits):
+    flat = []
+    for given, length in ((duals.limits, count), (duals.mixture, others)):
+        numbers = None if given is None else _array(given)
+        if numbers is not None and (numbers.shape != (length,) or not _holds_numbers(numbers)):
             return None
-        limits = limits.astype(float, copy=False)
-    if shares is not None:
-        shares = _array(shares)
-        if shares.shape != (others,) or not _holds_numbers(shares):
-            return None
-        shares = shares.astype(float, copy=False)
+        flat.append(None if numbers is None else numbers.astype(float, copy=False))
+    limits, shares = flat
     branches = duals.branches
     if branches is not None:
         branches = _fitting_branches(program, branches)

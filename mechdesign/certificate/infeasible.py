@@ -297,7 +297,8 @@ def _is_possible(problem: Problem) -> bool:
         if program.convex:
             kernel = inner_kernel(program)
         else:
-            kernel = compile_program(program).kernel(solved(compile_program(program))[0])
+            compiled = compile_program(program)
+            kernel = compiled.kernel(solved(compiled)[0])
         repair_required(program, kernel)
     except (SolverError, CertificateError):
         return False

@@ -22,7 +22,7 @@ from .options import (
     plain,
     print_json,
     read_goal,
-    read_notion,
+    read_notions,
     read_required,
     read_solver,
     say,
@@ -81,14 +81,7 @@ def design(
     from ..views.plain import choice_json, design_json
     from ..views.text import print_design
 
-    if not privacy:
-        raise InputError(
-            "--privacy",
-            expected="at least one notion with a level",
-            got="none",
-            remedy="add for example --privacy pml:0.5",
-        )
-    notions = [read_notion(text) for text in privacy]
+    notions = read_notions(privacy)
     known = source.read_prior()
     goal = read_goal(utility, known)
     method = read_solver(solver)

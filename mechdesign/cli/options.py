@@ -221,6 +221,18 @@ def read_solver(text: str) -> str | Method:
     return made
 
 
+def read_notions(texts: list[str] | None) -> list[PrivacyNotion]:
+    """The notions of ``--privacy``, of which there must be one."""
+    if not texts:
+        raise InputError(
+            "--privacy",
+            expected="at least one notion with a level",
+            got="none",
+            remedy="add for example --privacy pml:0.5",
+        )
+    return [read_notion(text) for text in texts]
+
+
 def read_notion(text: str) -> PrivacyNotion:
     """A notion with its levels, as in ``pml:0.5``, or of one's own by its import path.
 

@@ -18,7 +18,7 @@ from .options import (
     Weights,
     note,
     print_json,
-    read_notion,
+    read_notions,
     read_required,
     say,
     say_receipt,
@@ -100,16 +100,9 @@ def pram(
     from ..views.plain import pram_json
     from ..views.text import print_pram
 
-    if not privacy:
-        raise InputError(
-            "--privacy",
-            expected="at least one notion with a level",
-            got="none",
-            remedy="add for example --privacy pml:0.5",
-        )
     if missing not in ("error", "keep"):
         raise UnknownNameError("policy for missing values", missing, ["error", "keep"])
-    notions = [read_notion(text) for text in privacy]
+    notions = read_notions(privacy)
     if matrix is not None:
         check_writable(matrix, overwrite=force)
     if output is not None:
