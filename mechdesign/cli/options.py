@@ -9,7 +9,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -451,13 +451,19 @@ class Asked:
     prior: Prior
     notions: tuple[PrivacyNotion, ...]
 
-    def read_required(self, texts: list[str] | None) -> tuple[Requirement, ...]:
-        """Requirements that texts name for the kernel, else those of the design it comes from."""
+    def read_required(
+        self, texts: list[str] | None, outputs: Sequence[Any] | None = None
+    ) -> tuple[Requirement, ...]:
+        """Requirements that texts name for the kernel, else those of the design it comes from.
+
+        ``outputs`` are labels that take the place of the kernel's own.
+        """
         from ..solve._design import Design
         from .requirements import read_requirements
 
         if texts:
-            return tuple(read_requirements(texts, self.prior, self.mechanism.outputs))
+            labels = tuple(outputs or self.mechanism.outputs)
+            return tuple(read_requirements(texts, self.prior, labels))
         return self.designed.requirements if isinstance(self.designed, Design) else ()
 
 
