@@ -9,7 +9,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -431,6 +431,27 @@ class ReleaseOptions:
             show_values=self.show_values,
             **more,
         )
+
+
+def check_distinct(
+    written: Mapping[str, str | Path | None], read: Mapping[str, str | Path | None]
+) -> None:
+    """Raise :class:`InputError` where a file that is written is read too, or written twice.
+
+    Both map what messages call a file, such as ``--matrix``, to its name, or to ``None``.
+    """
+    known = {os.path.realpath(path): name for name, path in read.items() if path is not None}
+    for name, path in written.items():
+        if path is None:
+            continue
+        other = known.setdefault(os.path.realpath(path), name)
+        if other != name:
+            raise InputError(
+                name,
+                expected=f"another file than that of {other}",
+                got=str(path),
+                remedy="choose another name",
+            )
 
 
 def say_receipt(receipt: Receipt) -> None:
