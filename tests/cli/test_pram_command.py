@@ -186,7 +186,7 @@ def test_mistakes_get_one_line(run, arguments, message):
 )
 def test_no_file_takes_the_place_of_another(run, people, arguments, message):
     """With --force a matrix in the place of the table would be all that is left of it."""
-    pattern = "input,a,b,\"c, d\"\na,1,1,1\nb,1,1,1\n\"c, d\",1,1,1\n"
+    pattern = 'input,a,b,"c, d"\na,1,1,1\nb,1,1,1\n"c, d",1,1,1\n'
     Path("p.csv").write_text(pattern)
     code, out, err = run("people.csv", "--column", "x", "-p", "pml:1", *arguments, "--force")
     assert (code, out) == (2, "")
