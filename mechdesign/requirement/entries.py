@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,11 @@ from ..prior import Prior
 from .base import (
     Limit,
     Requirement,
+    checked_ends,
     entries,
     finite,
     fitting,
+    keep,
     largest,
     largest_of,
     place_of,
@@ -33,21 +36,12 @@ Places = tuple[NDArray[np.intp], ...]
 EVERY: tuple[()] = ()
 
 
-def _ends(low: float | None, high: float | None, subject: str) -> None:
-    for value in (low, high):
-        if value is not None:
-            finite(value, subject, 0.0, 1.0)
+def _ends(low: Any, high: Any, subject: str) -> tuple[float | None, float | None]:
     if low is None and high is None:
         raise RequirementError(
             subject, expected="at_least, at_most or both", got="neither", remedy="give one"
         )
-    if low is not None and high is not None and low > high:
-        raise RequirementError(
-            subject,
-            expected="at_least no larger than at_most",
-            got=f"{low:g} and {high:g}",
-            remedy="swap them",
-        )
+    return checked_ends(low, high, subject)
 
 
 def _between(low: float | None, high: float | None) -> str:
@@ -81,7 +75,8 @@ class Entry(Requirement):
     high: float | None = None
 
     def __post_init__(self) -> None:
-        _ends(self.low, self.high, "limits of an entry")
+        low, high = _ends(self.low, self.high, "limits of an entry")
+        keep(self, low=low, high=high)
 
     def _places(self, inputs: Sequence[Label], outputs: Sequence[Label]) -> list[tuple[int, int]]:
         subject = str(self)
@@ -134,8 +129,9 @@ class Diagonal(Requirement):
     limits_of: tuple[tuple[Label, float | None, float | None], ...]
 
     def __post_init__(self) -> None:
-        for part in self.limits_of:
-            _ends(part[1], part[2], "limits of the diagonal")
+        subject = "limits of the diagonal"
+        parts = tuple((label, *_ends(low, high, subject)) for label, low, high in self.limits_of)
+        keep(self, limits_of=parts)
 
     def _places(
         self, inputs: Sequence[Label], outputs: Sequence[Label]
@@ -192,7 +188,7 @@ class Pattern(Requirement):
     allowed: tuple[tuple[float, ...], ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "allowed", rows_of_numbers(self.allowed, "pattern"))
+        keep(self, allowed=rows_of_numbers(self.allowed, "pattern"))
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One over all the forbidden entries."""
@@ -203,7 +199,8 @@ class Pattern(Requirement):
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """The largest entry where the matrix is zero."""
-        return largest_of(mechanism, np.nonzero(np.array(self.allowed) == 0))
+        allowed = fitting(self.allowed, prior, mechanism.outputs, "pattern")
+        return largest_of(mechanism, np.nonzero(allowed == 0))
 
     @property
     def description(self) -> str:
@@ -240,9 +237,9 @@ class Within(Requirement):
     distance: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "limit", finite(self.limit, "largest distance", 0.0))
+        keep(self, limit=finite(self.limit, "largest distance", 0.0))
         if self.distance is not None:
-            object.__setattr__(self, "distance", rows_of_numbers(self.distance, "distance"))
+            keep(self, distance=rows_of_numbers(self.distance, "distance"))
 
     def _places(self, prior: Prior, outputs: Sequence[Label]) -> Places:
         if self.distance is not None:

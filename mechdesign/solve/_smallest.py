@@ -12,12 +12,11 @@ from ..certificate.infeasible import Infeasibility, check_feasible, prove_infeas
 from ..errors import (
     CertificateError,
     InfeasibleError,
-    InputError,
     LevelError,
     SolverError,
-    quote,
 )
 from ..exact import LARGEST_LEVEL, float_at_least
+from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy.free_level import Family, as_families
 from ..progress import counter
@@ -163,8 +162,8 @@ def smallest(
             got=f"{len(families)} notions" if solver != "all" else "solver='all'",
             remedy="ask for one after another",
         )
-    target = Fraction(_number(at_least, "at_least", -math.inf, math.inf))
-    share = _number(precision, "precision", _FINEST, _COARSEST)
+    target = Fraction(finite_number(at_least, "at_least"))
+    share = finite_number(precision, "precision", _FINEST, _COARSEST)
 
     def state(level: float) -> Problem:
         notions = families[0].at(level)
@@ -177,7 +176,7 @@ def smallest(
     bound = None if low is None or low.bound is None else float_at_least(low.bound)
     return SmallestLevel(
         families[0].name,
-        float(at_least),
+        float(target),
         high.level,
         None if low is None else low.level,
         high.design,
@@ -185,23 +184,6 @@ def smallest(
         None if low is None else low.proof,
         len(search.probes),
     )
-
-
-def _number(value: Any, subject: str, least: float, most: float) -> float:
-    numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
-    try:
-        found = float(value) if numeric else math.nan
-    except OverflowError:
-        found = math.nan
-    if not (math.isfinite(found) and least <= found <= most):
-        ends = "" if math.isinf(most) else f" from {least:g} to {most:g}"
-        raise InputError(
-            subject,
-            expected=f"a finite number{ends}",
-            got=quote(value),
-            remedy="correct the number",
-        )
-    return found
 
 
 class _Search:
