@@ -25,7 +25,7 @@ from ..arguments import (
     read_worst_case,
 )
 from ..errors import InputError, LevelError, visible, visible_lines
-from ..extensions import find, is_import_path, make, naming_own_code
+from ..extensions import check_name_or_module, find, is_import_path, make, naming_own_code
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -289,6 +289,7 @@ def _split_notion(text: str) -> tuple[str, str]:
     is_level = len(parts) == 2 and parts[1].lower() in ("e", "inf", "infinity", "nan")
     if is_level or parts[0].lower() in NOTIONS or not is_import_path(path):
         return "", text
+    check_name_or_module(path, "privacy notion", NOTIONS)
     return path, "".join(f":{part}" for part in parts[2:])
 
 
