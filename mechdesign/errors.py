@@ -250,9 +250,9 @@ def listed(
 
 
 class UnknownNameError(InputError):
-    """A name that is not registered."""
+    """A name that is not registered; ``also`` is what else is said of it."""
 
-    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: object, known: Iterable[str], also: str = "") -> None:
         known = sorted(known)
         word = name.lower() if isinstance(name, str) else quote(name)
         near = difflib.get_close_matches(word[:_LONGEST], [k.lower() for k in known], n=1)
@@ -262,7 +262,7 @@ class UnknownNameError(InputError):
         shown = max(1, sum(length <= _LONGEST for length in room) - 1)
         more = f" and {len(known) - shown} more" if len(known) > shown else ""
         expected = "one of " + ", ".join(known[:shown]) + more
-        super().__init__(kind, expected=expected, got=quote(name), remedy=remedy)
+        super().__init__(kind, expected=expected, got=quote(name) + also, remedy=remedy)
 
 
 class NoMethodError(MechdesignError):

@@ -7,10 +7,12 @@ line calls this module: a file that is loaded never causes an import, whatever n
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
+import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
@@ -32,6 +34,19 @@ def is_import_path(text: str) -> bool:
     [True, False, False, False]
     """
     return _PATH.fullmatch(text) is not None
+
+
+def check_name_or_module(path: str, kind: str, known: Iterable[str]) -> None:
+    """Raise :class:`UnknownNameError` where ``name:text`` is neither a known name nor a module.
+
+    That is a misspelt name: what has a dot is meant as a module. Nothing is imported.
+    """
+    name = path.partition(":")[0].strip()
+    if "." in name or name in sys.modules or importlib.util.find_spec(name) is not None:
+        return
+    if importlib.machinery.PathFinder.find_spec(name, [""]) is None:
+        more = f", and no module named {quote(name)} is found either"
+        raise UnknownNameError(kind, name, [*known, "package.module:Name"], more)
 
 
 def load_module(name: str, subject: str) -> Any:

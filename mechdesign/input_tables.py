@@ -127,6 +127,7 @@ def count_values_by(
             got=str(len(groups)),
             remedy="pass two columns of one table",
         )
+    _refuse_unnamed("groups of rows", sum(is_missing(tidy(g)) for g in groups), len(groups))
     symbols = count_values(column, missing=missing, max_symbols=max_symbols)
     found: dict[Label, dict[Label, int]] = {
         group: dict.fromkeys(symbols, 0) for group, rows in count_values(by).items() if rows
@@ -291,7 +292,7 @@ def _count_csv(
             f"table {name}", expected="at least one row", got="none", remedy="check the file"
         )
     subject = f"column {quote(column)} of {name}"
-    _refuse_missing(f"column {quote(by)} of {name}", unnamed, total, "error")
+    _refuse_unnamed(f"column {quote(by)} of {name}", unnamed, total)
     _refuse_missing(subject, blank, total, missing)
     people: Any = total - blank
     if weights is not None:
@@ -460,7 +461,8 @@ def _refuse_missing(subject: str, blank: int, total: int, policy: str) -> None:
             subject,
             expected="no missing values",
             got=f"{blank} of {total} rows without a value",
-            remedy="fill them in, or leave them out with missing='drop' (--missing drop)",
+            remedy="fill them in, or leave them out with missing='drop' (--missing drop; in the "
+            "command pram, --missing keep)",
         )
     if blank == total:
         raise DataError(
@@ -468,6 +470,17 @@ def _refuse_missing(subject: str, blank: int, total: int, policy: str) -> None:
             expected="at least one value",
             got=f"none in {total} rows",
             remedy="choose another column",
+        )
+
+
+def _refuse_unnamed(subject: str, blank: int, total: int) -> None:
+    """Refuse rows without a group, which no policy leaves out: they would count nowhere."""
+    if blank:
+        raise DataError(
+            subject,
+            expected="a group in every row",
+            got=f"{blank} of {total} rows without one",
+            remedy="give those rows a group of their own, such as 'unknown', or take them out",
         )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import KernelError, is_iterable, quote
 from .exact import dyadic, fraction
 from .labels import Label, check_labels, near_miss, shorten
+from .numeric import finite_matrix
 from .prior import Prior
 
 # Row sums may be off from one by this much.
@@ -473,30 +474,19 @@ def _row_labels(kernel: Any) -> list[Label] | None:
 
 def _checked_kernel(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
     """The kernel as floats, or a :class:`KernelError` that says what is wrong with it."""
-    try:
-        if np.iscomplexobj(kernel):
-            raise TypeError
-        matrix = np.array(kernel, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise KernelError(
-            "kernel",
-            expected="an N×M array of numbers",
-            got=f"a {type(kernel).__name__} that cannot be read as one",
-            remedy="give rows of equal length that hold numbers only; of a design, its .mechanism",
-        ) from None
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise KernelError(
-            "kernel",
-            expected="an N×M array",
-            got=f"shape {matrix.shape}",
-            remedy="give one row per input",
-        )
+    matrix = finite_matrix(
+        kernel,
+        "kernel",
+        error=KernelError,
+        expected="an N×M array of numbers (of a design, its .mechanism)",
+        remedy="correct the entry",
+    )
     matrix = np.where((matrix < 0) & (matrix >= -_NEGATIVE_TOLERANCE), 0.0, matrix)
-    if not np.isfinite(matrix).all() or (matrix < 0).any():
-        i, j = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))[0]
+    if (matrix < 0).any():
+        i, j = np.argwhere(matrix < 0)[0]
         raise KernelError(
             "kernel",
-            expected="non-negative finite probabilities",
+            expected="non-negative probabilities",
             got=f"{matrix[i, j]} in row {i}, column {j}",
             remedy="correct the entry",
         )

@@ -199,6 +199,7 @@ def _design_out(design: Design) -> dict[str, Any]:
                 "rounds": c.repair.rounds,
                 "constant": c.repair.constant,
                 **({"moved": c.repair.moved} if c.repair.moved else {}),
+                **({"inside": c.repair.inside} if c.repair.inside else {}),
                 "loss": _gap_out(c.repair_loss),
             },
             "solver": c.solver,
@@ -606,8 +607,9 @@ def _repair_in(part: dict[str, Any], mechanism: Mechanism) -> Repair:
         raise TypeError("the record of the repair does not say whether the kernel is constant")
     if constant and (mechanism.weights != mechanism.weights[0]).any():
         raise ValueError("a constant kernel is claimed, and its rows differ")
-    mixed, moved = (_share(share, 1) for share in (part["mixed"], part.get("moved", 0.0)))
-    return Repair(tuple(merged), mixed, rounds, constant, moved)
+    shares = (part["mixed"], part.get("moved", 0.0), part.get("inside", 0.0))
+    mixed, moved, inside = (_share(share, 1) for share in shares)
+    return Repair(tuple(merged), mixed, rounds, constant, moved, inside)
 
 
 def _loss_in(value: Any) -> float:

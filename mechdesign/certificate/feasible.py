@@ -76,7 +76,8 @@ def repair_required(
     if satisfies(program, weights):
         return weights, Repair((), 0.0, 1)
     rounds = 1
-    for inner in _inner_kernels(program, inside):
+    failures: list[SolverError] = []
+    for inner in _inner_kernels(program, inside, failures):
         for kept, other in _without_traces(program, start, inner):
             share, found = _LEAST_SHARE, None
             while share < 1 and found is None:
@@ -95,12 +96,16 @@ def repair_required(
                 tried = _mixed(program, kept, other, middle)
                 low, high, found = (middle, high, found) if tried is None else (low, middle, tried)
                 rounds += 1
-            return found, Repair((), high, rounds)
+            return found, Repair((), 0.0, rounds, inside=high)
     # At level zero rows are the same to the last bit, which no rounding of different ones gives.
     even = np.broadcast_to(program.prior.probabilities @ start, start.shape)
     weights = to_weights(even.copy())
     if satisfies(program, weights):
         return weights, Repair((), 1.0, rounds, constant=True)
+    if failures:
+        raise CertificateError(
+            f"no kernel inside of all that is asked was found for {program}: {failures[-1]}"
+        ) from failures[-1]
     raise CertificateError(
         f"no weights over 2**53 were found that satisfy all that is asked of {program}: it leaves "
         "too little room for rounding; allow a larger tolerance or a slightly larger level"
@@ -132,16 +137,17 @@ def _without_traces(
         yield tuple(moved(program, k) for k in without)  # type: ignore[misc]
 
 
-def _inner_kernels(program: LinearProgram, inside: Array | None) -> Any:
+def _inner_kernels(
+    program: LinearProgram, inside: Array | None, failures: list[SolverError]
+) -> Iterator[Array]:
+    """Kernels inside of what is asked; where no solver finds one, why not goes to ``failures``."""
     if inside is not None:
         yield moved(program, _allowed(program, inside))
     try:
         inner = inner_kernel(program) if program.convex else roomiest_kernel(program)
         yield moved(program, clean_kernel(without_forbidden(program, inner)))
     except SolverError as failure:
-        raise CertificateError(
-            f"no kernel inside of all that is asked was found for {program}: {failure}"
-        ) from failure
+        failures.append(failure)
 
 
 def _mixed(

@@ -61,7 +61,7 @@ def repair_given(program: LinearProgram, kernel: Array) -> tuple[NDArray[np.int6
 
 def _moved(repair: Repair, share: float) -> Repair:
     """What the repair of a kernel did after a share of the mass of a symbol was moved."""
-    return replace(repair, mixed=0.0, moved=joined(share, repair.mixed))
+    return replace(repair, inside=0.0, moved=joined(share, repair.inside))
 
 
 def nearest_kernel(program: LinearProgram, kernel: Array) -> Array:

@@ -43,6 +43,8 @@ class Repair:
     rounds : how often the kernel was rounded and checked
     constant : whether only the constant kernel on its output distribution passed
     moved : largest share of the mass of a symbol that was moved to other outputs, for requirements
+    inside : share of a kernel inside of all that is asked that was mixed in, where requirements
+        forbid constant mass
     """
 
     merged: tuple[int, ...]
@@ -50,6 +52,7 @@ class Repair:
     rounds: int
     constant: bool = False
     moved: float = 0.0
+    inside: float = 0.0
 
     def __str__(self) -> str:
         if self.constant:
@@ -60,6 +63,8 @@ class Repair:
             parts.append("1 outcome merged" if count == 1 else f"{count} outcomes merged")
         if self.mixed:
             parts.append(f"{self.mixed:.2g} of constant mass mixed in")
+        if self.inside:
+            parts.append(f"{self.inside:.2g} of a kernel inside of all that is asked mixed in")
         if self.moved:
             parts.append(f"{self.moved:.2g} of the mass of a symbol moved to satisfy all")
         return ", ".join(parts) or "rounding alone"

@@ -14,6 +14,7 @@ from .options import (
     Force,
     KernelSource,
     Outputs,
+    Require,
     note,
     plain,
     print_json,
@@ -36,6 +37,7 @@ def certify(
         ),
     ] = None,
     outputs: Outputs = None,
+    require: Require = None,
     time_limit: Annotated[
         float | None,
         typer.Option(help="Seconds for a search for the bound; default 60."),
@@ -48,7 +50,8 @@ def certify(
 ) -> None:
     """Make a kernel of any tool exactly private, check it, and bound what a better one could gain.
 
-    A saved design brings its own prior, notions and utility.
+    A saved design brings its own prior, notions, requirements and utility; --privacy, --require and
+    --utility ask for others.
     """
     from .._audit import audit as run_audit
     from ..files import check_writable
@@ -72,17 +75,19 @@ def certify(
         goal = read_goal(utility or "hamming", asked.prior)
     if output is not None:
         check_writable(output, overwrite=force)
+    labels = read_outputs(outputs)
     found = run_certify(
         asked.mechanism,
         asked.prior,
         goal,
         list(asked.notions),
-        outputs=read_outputs(outputs),
+        outputs=labels,
         time_limit=time_limit,
+        subject_to=asked.read_required(require, labels),
     )
     if output is not None:
         save(found, output, overwrite=force)
-    report = run_audit(found.mechanism, found.prior, found.notions)
+    report = run_audit(found.mechanism, found.prior, found.notions, found.requirements)
     identified = identifiability(found.mechanism)
     if identified.tells_nothing:
         warn(identified.advice, UntoldWarning)

@@ -9,7 +9,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -25,7 +25,7 @@ from ..arguments import (
     read_worst_case,
 )
 from ..errors import InputError, LevelError, visible, visible_lines
-from ..extensions import find, is_import_path, make, naming_own_code
+from ..extensions import check_name_or_module, find, is_import_path, make, naming_own_code
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -289,6 +289,7 @@ def _split_notion(text: str) -> tuple[str, str]:
     is_level = len(parts) == 2 and parts[1].lower() in ("e", "inf", "infinity", "nan")
     if is_level or parts[0].lower() in NOTIONS or not is_import_path(path):
         return "", text
+    check_name_or_module(path, "privacy notion", NOTIONS)
     return path, "".join(f":{part}" for part in parts[2:])
 
 
@@ -433,6 +434,27 @@ class ReleaseOptions:
         )
 
 
+def check_distinct(
+    written: Mapping[str, str | Path | None], read: Mapping[str, str | Path | None]
+) -> None:
+    """Raise :class:`InputError` where a file that is written is read too, or written twice.
+
+    Both map what messages call a file, such as ``--matrix``, to its name, or to ``None``.
+    """
+    known = {os.path.realpath(path): name for name, path in read.items() if path is not None}
+    for name, path in written.items():
+        if path is None:
+            continue
+        other = known.setdefault(os.path.realpath(path), name)
+        if other != name:
+            raise InputError(
+                name,
+                expected=f"another file than that of {other}",
+                got=str(path),
+                remedy="choose another name",
+            )
+
+
 def say_receipt(receipt: Receipt) -> None:
     """What was released, in a few lines."""
     kept = ", ".join(receipt.notions) or "no notion was checked"
@@ -451,13 +473,19 @@ class Asked:
     prior: Prior
     notions: tuple[PrivacyNotion, ...]
 
-    def read_required(self, texts: list[str] | None) -> tuple[Requirement, ...]:
-        """Requirements that texts name for the kernel, else those of the design it comes from."""
+    def read_required(
+        self, texts: list[str] | None, outputs: Sequence[Any] | None = None
+    ) -> tuple[Requirement, ...]:
+        """Requirements that texts name for the kernel, else those of the design it comes from.
+
+        ``outputs`` are labels that take the place of the kernel's own.
+        """
         from ..solve._design import Design
         from .requirements import read_requirements
 
         if texts:
-            return tuple(read_requirements(texts, self.prior, self.mechanism.outputs))
+            labels = tuple(outputs or self.mechanism.outputs)
+            return tuple(read_requirements(texts, self.prior, labels))
         return self.designed.requirements if isinstance(self.designed, Design) else ()
 
 

@@ -16,6 +16,7 @@ from .options import (
     ReleaseOptions,
     Require,
     Weights,
+    check_distinct,
     note,
     print_json,
     read_notions,
@@ -103,6 +104,10 @@ def pram(
     if missing not in ("error", "keep"):
         raise UnknownNameError("policy for missing values", missing, ["error", "keep"])
     notions = read_notions(privacy)
+    check_distinct(
+        {"--matrix": matrix, "--output": output, "--risk": risk},
+        {"the table": table, "--pattern": pattern},
+    )
     if matrix is not None:
         check_writable(matrix, overwrite=force)
     if output is not None:

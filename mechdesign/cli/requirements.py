@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arguments import is_file
 from ..errors import DataError, MechdesignError, RequirementError, UnknownNameError, quote
-from ..extensions import find, is_import_path
+from ..extensions import check_name_or_module, find, is_import_path
 from ..files import read_json
 from ..input_tables import read_matrix
 from ..labels import Label, parse_labels
@@ -282,6 +282,7 @@ def _split_path(text: str) -> tuple[str, str]:
     meant = difflib.get_close_matches(name, REQUIREMENT_TEXTS, n=1)
     if ("." not in name and meant) or not is_import_path(path):
         return "", text
+    check_name_or_module(path, "requirement", REQUIREMENT_TEXTS)
     return path, parts[2] if parts[2:] else ""
 
 

@@ -21,10 +21,13 @@ from ..errors import (
     InfeasibleError,
     InputError,
     NoGuaranteeWarning,
+    PriorError,
+    RequirementError,
     UnknownNameError,
     UntoldWarning,
     UtilityError,
     ZeroMassWarning,
+    is_iterable,
     quote,
     warn,
 )
@@ -43,6 +46,7 @@ from ..solve._design import Design, design
 from ..utility import Hamming, LinearUtility, Utility
 from ._identifiability import identifiability
 from .codes import ABSENT, Encoder, Policy
+from .column import check_distinct
 from .customary import Customary, customary_matrices
 from .risk import (
     CategoryRisk,
@@ -328,7 +332,8 @@ def pram(
         ``md.require.diagonal(at_least=.6)``
     utility : what is maximised; most records unchanged (``md.utility.Hamming()``) when left out
     prior : what is known of the records in place of the frequencies in the table: a
-        :class:`Prior`, or with ``strata`` (unless pooled) a mapping from stratum to prior
+        :class:`Prior`, or with ``strata`` (unless pooled) a mapping from stratum to prior. Shares
+        and numbers of records, such as those unchanged, are expectations under it.
     weights : name of a column of counts in a CSV file with one line per group
     missing, max_symbols : as for :meth:`Prior.from_data`
     solver : as for :func:`design`
@@ -429,7 +434,7 @@ def _designed(
     ):
         raise UtilityError(
             "utility of a post-randomisation",
-            expected="one whose outputs are the categories, such as md.utility.Hamming()",
+            expected="a linear one whose outputs are the categories, as md.utility.Hamming() is",
             got=quote(utility),
             remedy="leave it out, or pass a matrix with the categories as outputs",
         )
@@ -440,6 +445,15 @@ def _designed(
             raise
         message = f"stratum {quote(stratum)}: {problem}"
         raise InfeasibleError(message, problem.clash, problem.proof, problem.levels) from None
+    except RequirementError as problem:
+        if stratum is None:
+            raise
+        raise RequirementError(
+            f"stratum {quote(stratum)}: {problem.subject}",
+            expected=problem.expected,
+            got=problem.got,
+            remedy=problem.remedy,
+        ) from None
 
 
 def _of_stratum(prior: Any, name: Label | None, counts: Mapping[Any, Any]) -> Any:
@@ -450,13 +464,18 @@ def _of_stratum(prior: Any, name: Label | None, counts: Mapping[Any, Any]) -> An
             "prior",
             expected=f"a dict with a Prior for each stratum {quote(list(counts))}",
             got=quote(list(prior)) if isinstance(prior, Mapping) else quote(prior),
-            remedy="leave it out for the frequencies in the table, or pass pooled=True",
+            remedy="leave it out for the frequencies in the table, or give all strata one kernel "
+            "(pooled=True, --pooled)",
         )
     return prior[name]
 
 
 def _prior(given: Any, counts: Mapping[Label, Any], labels: tuple[Label, ...]) -> Prior:
-    """The prior given, in the order of the labels, or that of the counts."""
+    """The prior given, in the order of the labels, or that of the counts.
+
+    Raises :class:`PriorError` for one that does not hold the categories, or gives one that has
+    records no mass: whatever is said of those records would be wrong.
+    """
     if given is None:
         with warnings.catch_warnings():
             # A category that a stratum lacks has no records there, which the risks say.
@@ -464,13 +483,22 @@ def _prior(given: Any, counts: Mapping[Label, Any], labels: tuple[Label, ...]) -
             return Prior.from_counts(counts)
     as_prior(given)
     if set(given.labels) != set(labels):
-        raise InputError(
+        raise PriorError(
             "prior",
             expected=f"the categories {quote(list(labels))}",
             got=quote(list(given.labels)),
-            remedy="give each category of the column a mass",
+            remedy="give each category of the column a mass, by its label (a=0.5,b=0.5)",
         )
-    return given.reordered(labels)
+    known = given.reordered(labels)
+    for label, mass in zip(labels, known.weights, strict=True):
+        if counts[label] and not mass:
+            raise PriorError(
+                "prior",
+                expected="a mass above zero for every category that has records",
+                got=f"none for {quote(label)}, which has {float(counts[label]):g}",
+                remedy="give it a small mass: the kernel would not be made for those records",
+            )
+    return known
 
 
 def _warn_of_strata(found: Pram) -> None:
@@ -556,6 +584,8 @@ def _column(table: Any, name: str) -> Any:
     else:
         import narwhals.stable.v1 as nw
 
+        if is_iterable(getattr(table, "columns", None)):
+            check_distinct(table.columns)
         try:
             frame = nw.from_native(table, eager_only=True)
         except TypeError:
@@ -563,7 +593,7 @@ def _column(table: Any, name: str) -> Any:
                 "table",
                 expected="a pandas, polars or pyarrow table in memory, or a path",
                 got=type(table).__name__,
-                remedy="collect it first",
+                remedy="collect a lazy table first; make a data frame of anything else",
             ) from None
         names = frame.columns
     if name not in names:

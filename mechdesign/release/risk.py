@@ -65,13 +65,13 @@ class RecordRisk:
 
     @property
     def largest(self) -> float:
-        """The largest posterior probability of a true value."""
-        return float(self.after.max())
+        """The largest posterior probability of a true value; NaN where there are no records."""
+        return float(self.after.max()) if len(self.after) else math.nan
 
     @property
-    def riskiest(self) -> int:
-        """Position in the table of the (first) record that has it."""
-        return int(self.rows[self.after.argmax()])
+    def riskiest(self) -> int | None:
+        """Position in the table of the (first) record that has it; ``None`` where there is none."""
+        return int(self.rows[self.after.argmax()]) if len(self.rows) else None
 
     @property
     def correct(self) -> int:
@@ -79,6 +79,8 @@ class RecordRisk:
         return int(self.guessed.sum())
 
     def __repr__(self) -> str:
+        if not len(self.rows):
+            return "RecordRisk of no records"
         place = int(self.after.argmax())
         return (
             f"RecordRisk of {len(self.rows)} records: {self.correct} guessed right, largest "

@@ -17,9 +17,12 @@ from .base import (
     Limit,
     Requirement,
     apart,
+    checked_ends,
+    checked_name,
     checked_tolerance,
     finite,
     fitting,
+    keep,
     largest,
     mean_costs,
     place_of,
@@ -41,8 +44,12 @@ class Cost(Requirement):
     each: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "costs", rows_of_numbers(self.costs, "cost"))
-        object.__setattr__(self, "limit", finite(self.limit, "limit of a cost"))
+        if not isinstance(self.each, (bool, np.bool_)):
+            raise RequirementError(
+                "each of a cost", expected="True or False", got=quote(self.each), remedy="each=True"
+            )
+        costs, limit = rows_of_numbers(self.costs, "cost"), finite(self.limit, "limit of a cost")
+        keep(self, costs=costs, limit=limit, each=bool(self.each))
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One, or one for each symbol."""
@@ -60,6 +67,7 @@ class Cost(Requirement):
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """Of the expected cost, or of the symbol that costs most."""
+        fitting(self.costs, prior, mechanism.outputs, "cost")
         found = mean_costs(mechanism, self.costs)
         most = Fraction(self.limit)
         if self.each:
@@ -85,8 +93,8 @@ class LeastGain(Requirement):
     name: str = "the expected gain"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gains", rows_of_numbers(self.gains, "gains"))
-        object.__setattr__(self, "least", finite(self.least, "least gain"))
+        gains, least = rows_of_numbers(self.gains, "gains"), finite(self.least, "least gain")
+        keep(self, gains=gains, least=least, name=checked_name(self.name, "a least gain"))
         if self.masses is not None and len(self.masses) != len(self.gains):
             raise RequirementError(
                 "masses of a least gain",
@@ -107,13 +115,10 @@ class LeastGain(Requirement):
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """By how much the expected gain is too small."""
         fitting(self.gains, prior, mechanism.outputs, "gains")
-        found = Fraction(0)
-        for x, (row, gains) in enumerate(zip(mechanism.weights, self.gains, strict=True)):
-            mean = sum(
-                (int(w) * Fraction(u) for w, u in zip(row, gains, strict=True) if w), Fraction(0)
-            )
-            found += mean * (prior.mass(x) if self.masses is None else self.masses[x])
-        return Fraction(self.least) - found / (1 << mechanism.bits), self.name
+        masses = _masses(prior) if self.masses is None else self.masses
+        means = mean_costs(mechanism, self.gains)
+        found = sum((q * u for q, u in zip(masses, means, strict=True)), Fraction(0))
+        return Fraction(self.least) - found, self.name
 
     @property
     def description(self) -> str:
@@ -128,7 +133,7 @@ class Invariant(Requirement):
     tolerance: float | None = None
 
     def __post_init__(self) -> None:
-        checked_tolerance(self.tolerance, "tolerance of invariance")
+        keep(self, tolerance=checked_tolerance(self.tolerance, "tolerance of invariance"))
 
     @property
     def _room(self) -> Fraction:
@@ -183,18 +188,15 @@ class OutputShare(Requirement):
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        finite(self.low, "share of an output", 0.0, 1.0)
-        finite(self.high, "share of an output", 0.0, 1.0)
-        if self.low > self.high:
-            raise RequirementError(
-                "share of an output",
-                expected="low no larger than high",
-                got=f"{self.low:g} and {self.high:g}",
-                remedy="swap them",
-            )
-        if self.low > 0 and self.high < 1:
-            for name, end in zip(("low", "high"), apart(self.low, self.high), strict=True):
-                object.__setattr__(self, name, end)
+        subject = "share of an output"
+        for value in (self.low, self.high):
+            finite(value, subject, 0.0, 1.0)  # neither may be left out
+        low, high = checked_ends(self.low, self.high, subject, ("low", "high"))
+        assert low is not None
+        assert high is not None
+        if low > 0 and high < 1:
+            low, high = apart(low, high)
+        keep(self, low=low, high=high)
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One."""
@@ -235,8 +237,9 @@ class EqualError(Requirement):
     costs: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
-        finite(self.tolerance, "tolerance between groups", 0.0)
-        checked_tolerance(self.tolerance, "tolerance between groups")
+        subject, remedy = "tolerance between groups", f"pass {TOLERANCE:g} for groups alike"
+        finite(self.tolerance, subject, 0.0)  # it may not be left out
+        keep(self, tolerance=checked_tolerance(self.tolerance, subject, remedy))
         if len(self.groups) < 2 or not all(self.groups):
             raise RequirementError(
                 "groups",
@@ -245,7 +248,7 @@ class EqualError(Requirement):
                 remedy="list the symbols of each group, as in [['a', 'b'], ['c']]",
             )
         if self.costs is not None:
-            object.__setattr__(self, "costs", rows_of_numbers(self.costs, "cost"))
+            keep(self, costs=rows_of_numbers(self.costs, "cost"))
 
     def _weights(self, prior: Prior) -> list[dict[int, Fraction]]:
         found = []
@@ -283,6 +286,7 @@ class EqualError(Requirement):
         costs = self.costs
         if costs is None:
             costs = tuple(tuple(float(y != x) for y in mechanism.outputs) for x in prior.labels)
+        fitting(costs, prior, mechanism.outputs, "cost")
         means = mean_costs(mechanism, costs)
         errors = [
             sum((mass * means[x] for x, mass in group.items()), Fraction(0))
@@ -310,9 +314,16 @@ class Unbiased(Requirement):
     tolerance: float | None = None
 
     def __post_init__(self) -> None:
-        checked_tolerance(self.tolerance, "tolerance of unbiasedness")
-        for part in self.values:
-            finite(part[1], f"value of {quote(part[0])}")
+        tolerance = checked_tolerance(self.tolerance, "tolerance of unbiasedness")
+        values = tuple((x, finite(v, f"value of {quote(x)}")) for x, v in self.values)
+        if not values:
+            raise RequirementError(
+                "unbiased",
+                expected="a value for every symbol and output",
+                got="none",
+                remedy="give each label its value (--require unbiased:a=0,b=1)",
+            )
+        keep(self, tolerance=tolerance, values=values)
 
     @property
     def _room(self) -> Fraction:
@@ -320,38 +331,35 @@ class Unbiased(Requirement):
             return Fraction(self.tolerance)
         return Fraction(TOLERANCE * max(1.0, *(abs(value) for _, value in self.values)))
 
-    def _value(self, label: Label) -> float:
+    def _values(self, labels: Sequence[Label]) -> list[float]:
         known = dict(self.values)
-        if label not in known:
-            raise RequirementError(
-                "unbiased",
-                expected="a value for every symbol and output",
-                got=f"none for {quote(label)}",
-                remedy="pass a dict of labels to values",
-            )
-        return known[label]
+        for label in labels:
+            if label not in known:
+                raise RequirementError(
+                    "unbiased",
+                    expected="a value for every symbol and output",
+                    got=f"none for {quote(label)}",
+                    remedy="give each label its value (--require unbiased:a=0,b=1)",
+                )
+        return [known[label] for label in labels]
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One for each symbol."""
-        values, m = np.array([self._value(y) for y in outputs]), len(outputs)
+        goals, values, m = self._values(prior.labels), self._values(outputs), len(outputs)
         for x, label in enumerate(prior.labels):
-            goal = Fraction(self._value(label))
+            goal = Fraction(goals[x])
             name = f"mean report of {label} equal to {float(goal):.12g}"
             low, high = goal - self._room, goal + self._room
-            yield Limit(np.full(m, x), np.arange(m), values, low, high, name)
+            yield Limit(np.full(m, x), np.arange(m), np.array(values), low, high, name)
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """Of the symbol whose mean report is off most."""
-        known = {label: Fraction(value) for label, value in self.values}
-        found = []
-        for label, row in zip(mechanism.inputs, mechanism.weights, strict=True):
-            mean = sum(
-                (int(w) * known[y] for w, y in zip(row, mechanism.outputs, strict=True)),
-                Fraction(0),
-            )
-            off = abs(mean / (1 << mechanism.bits) - known[label])
-            found.append((off - self._room, f"mean report of {label}"))
-        return largest(found)
+        goals, values = self._values(mechanism.inputs), self._values(mechanism.outputs)
+        means = mean_costs(mechanism, [values] * len(goals))
+        return largest(
+            (abs(mean - Fraction(goal)) - self._room, f"mean report of {label}")
+            for mean, goal, label in zip(means, goals, mechanism.inputs, strict=True)
+        )
 
     @property
     def description(self) -> str:

@@ -21,6 +21,7 @@ from ..errors import RequirementError, is_iterable, quote, visible
 from ..exact import Verdict, are_machine_weights, float_at_least, scaled, sums_of_products
 from ..labels import Label
 from ..mechanism import Mechanism
+from ..numeric import finite_matrix, finite_number
 from ..prior import Prior
 from ..privacy.constraint import Bound
 from ..registry import register as register_class
@@ -268,18 +269,7 @@ def as_requirements(given: Any) -> tuple[Requirement, ...]:
 
 def finite(value: Any, subject: str, least: float = -math.inf, most: float = math.inf) -> float:
     """A finite float from ``least`` to ``most``; raises :class:`RequirementError`."""
-    try:
-        number = math.nan if isinstance(value, (bool, str)) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not (math.isfinite(number) and least <= number <= most):
-        ends = f"from {least:g} to {most:g}" if math.isfinite(least + most) else "that is finite"
-        if math.isfinite(least) and not math.isfinite(most):
-            ends = f"of at least {least:g}"
-        raise RequirementError(
-            subject, expected=f"a number {ends}", got=quote(value), remedy="correct the number"
-        )
-    return number
+    return finite_number(value, subject, least, most, error=RequirementError)
 
 
 def apart(low: float, high: float) -> tuple[float, float]:
@@ -293,7 +283,15 @@ def apart(low: float, high: float) -> tuple[float, float]:
     return max(middle - TOLERANCE, 0.0), min(middle + TOLERANCE, 1.0)
 
 
-def checked_tolerance(value: Any, subject: str) -> float | None:
+def keep(requirement: Requirement, **fields: Any) -> None:
+    """Put checked values in the place of those that a frozen requirement was made with."""
+    for name, value in fields.items():
+        object.__setattr__(requirement, name, value)
+
+
+def checked_tolerance(
+    value: Any, subject: str, remedy: str = f"leave it out for {TOLERANCE:g}"
+) -> float | None:
     """A tolerance that weights over 2**53 can keep, or ``None``."""
     if value is None:
         return None
@@ -304,27 +302,38 @@ def checked_tolerance(value: Any, subject: str) -> float | None:
             expected=f"at least {LEAST_TOLERANCE:g}, as weights over 2**53 hold few equations "
             "exactly",
             got=quote(value),
-            remedy=f"leave it out for {TOLERANCE:g}",
+            remedy=remedy,
         )
     return number
 
 
-def rows_of_numbers(value: Any, subject: str) -> tuple[tuple[float, ...], ...]:
-    """A matrix as a tuple of rows of finite floats."""
-    try:
-        if np.iscomplexobj(value):
-            raise TypeError
-        matrix = np.array(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        matrix = np.zeros(0)
-    if matrix.ndim != 2 or 0 in matrix.shape or not np.isfinite(matrix).all():
+def checked_ends(
+    low: Any, high: Any, subject: str, names: tuple[str, str] = ("at_least", "at_most")
+) -> tuple[float | None, float | None]:
+    """Two probabilities, of which either may be ``None``, the first no larger than the second."""
+    first, second = (None if v is None else finite(v, subject, 0.0, 1.0) for v in (low, high))
+    if first is not None and second is not None and first > second:
         raise RequirementError(
             subject,
-            expected="a matrix of finite numbers, one row for each symbol",
-            got=quote(value),
-            remedy="give rows of equal length that hold numbers only",
+            expected=f"{names[0]} no larger than {names[1]}",
+            got=f"{first:g} and {second:g}",
+            remedy="swap them",
         )
-    return tuple(map(tuple, matrix.tolist()))
+    return first, second
+
+
+def checked_name(value: Any, subject: str) -> str:
+    """What a requirement is called."""
+    if not isinstance(value, str):
+        raise RequirementError(
+            f"name of {subject}", expected="a text", got=quote(value), remedy="leave it out"
+        )
+    return value
+
+
+def rows_of_numbers(value: Any, subject: str) -> tuple[tuple[float, ...], ...]:
+    """A matrix as a tuple of rows of finite floats."""
+    return tuple(map(tuple, finite_matrix(value, subject, error=RequirementError).tolist()))
 
 
 def fitting(

@@ -24,7 +24,7 @@ from ..errors import InputError, RequirementError, is_iterable, quote
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .base import Limit, Requirement, finite
+from .base import Limit, Requirement, checked_name, finite, keep
 from .sparse import Sums
 
 Array = NDArray[np.float64]
@@ -73,7 +73,8 @@ class OwnConstraints(Requirement, register=False):
                 got=quote(self.function),
                 remedy="write md.require.cvxpy(lambda K: [cvxpy.norm(K) <= 2])",
             )
-        finite(self.tolerance, "tolerance of cvxpy constraints", _LEAST_TOLERANCE)
+        tolerance = finite(self.tolerance, "tolerance of cvxpy constraints", _LEAST_TOLERANCE)
+        keep(self, tolerance=tolerance, name=checked_name(self.name, "cvxpy constraints"))
 
     def on(self, kernel: Any) -> list[Any]:
         """The constraints on a cvxpy expression of the shape of a kernel, as they are given."""
@@ -109,11 +110,10 @@ class OwnConstraints(Requirement, register=False):
             if expressions:
                 found.append(_sums(kernel, expressions, sense, self.name))
         if convex:
-            found.append(Convex(kernel.shape, tuple(map(str, convex)), self.tolerance, self.name))
-            object.__setattr__(found[-1], "asked", self)
-            object.__setattr__(found[-1], "variable", kernel)
-            object.__setattr__(found[-1], "expressions", tuple(convex))
-            found[-1].check_gradients()  # type: ignore[attr-defined]
+            own = Convex(kernel.shape, tuple(map(str, convex)), self.tolerance, self.name)
+            keep(own, asked=self, variable=kernel, expressions=tuple(convex))
+            own.check_gradients()
+            found.append(own)
         return tuple(found)
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,11 @@ from .base import (
     Limit,
     Requirement,
     apart,
+    checked_ends,
     entries,
     finite,
     fitting,
+    keep,
     largest,
     largest_of,
     place_of,
@@ -36,22 +39,13 @@ Places = tuple[NDArray[np.intp], ...]
 EVERY: tuple[()] = ()
 
 
-def _ends(low: float | None, high: float | None, subject: str) -> tuple[float | None, float | None]:
+def _ends(low: Any, high: Any, subject: str) -> tuple[float | None, float | None]:
     """Two ends of an entry; those that agree on what weights over 2**53 cannot be are moved."""
-    for value in (low, high):
-        if value is not None:
-            finite(value, subject, 0.0, 1.0)
     if low is None and high is None:
         raise RequirementError(
             subject, expected="at_least, at_most or both", got="neither", remedy="give one"
         )
-    if low is not None and high is not None and low > high:
-        raise RequirementError(
-            subject,
-            expected="at_least no larger than at_most",
-            got=f"{low:g} and {high:g}",
-            remedy="swap them",
-        )
+    low, high = checked_ends(low, high, subject)
     if low is None or high is None or not (Fraction(low) * DENOMINATOR) % 1:
         return low, high
     return apart(low, high)
@@ -92,10 +86,8 @@ class Entry(Requirement):
     high: float | None = None
 
     def __post_init__(self) -> None:
-        for name, end in zip(
-            ("low", "high"), _ends(self.low, self.high, "limits of an entry"), strict=True
-        ):
-            object.__setattr__(self, name, end)
+        low, high = _ends(self.low, self.high, "limits of an entry")
+        keep(self, low=low, high=high)
 
     def _places(self, inputs: Sequence[Label], outputs: Sequence[Label]) -> list[tuple[int, int]]:
         subject = str(self)
@@ -149,11 +141,9 @@ class Diagonal(Requirement):
     limits_of: tuple[tuple[Label, float | None, float | None], ...]
 
     def __post_init__(self) -> None:
-        moved = tuple(
-            (label, *_ends(low, high, "limits of the diagonal"))
-            for label, low, high in self.limits_of
-        )
-        object.__setattr__(self, "limits_of", moved)
+        subject = "limits of the diagonal"
+        parts = tuple((label, *_ends(low, high, subject)) for label, low, high in self.limits_of)
+        keep(self, limits_of=parts)
 
     def _places(
         self, inputs: Sequence[Label], outputs: Sequence[Label]
@@ -210,7 +200,7 @@ class Pattern(Requirement):
     allowed: tuple[tuple[float, ...], ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "allowed", rows_of_numbers(self.allowed, "pattern"))
+        keep(self, allowed=rows_of_numbers(self.allowed, "pattern"))
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One over all the forbidden entries."""
@@ -221,7 +211,8 @@ class Pattern(Requirement):
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """The largest entry where the matrix is zero."""
-        return largest_of(mechanism, np.nonzero(np.array(self.allowed) == 0))
+        allowed = fitting(self.allowed, prior, mechanism.outputs, "pattern")
+        return largest_of(mechanism, np.nonzero(allowed == 0))
 
     @property
     def description(self) -> str:
@@ -258,9 +249,9 @@ class Within(Requirement):
     distance: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "limit", finite(self.limit, "largest distance", 0.0))
+        keep(self, limit=finite(self.limit, "largest distance", 0.0))
         if self.distance is not None:
-            object.__setattr__(self, "distance", rows_of_numbers(self.distance, "distance"))
+            keep(self, distance=rows_of_numbers(self.distance, "distance"))
 
     def _places(self, prior: Prior, outputs: Sequence[Label]) -> Places:
         if self.distance is not None:

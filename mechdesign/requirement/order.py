@@ -13,14 +13,14 @@ from ..errors import RequirementError, quote
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .base import TOLERANCE, Limit, Requirement, checked_tolerance, entries, largest, share
+from .base import TOLERANCE, Limit, Requirement, checked_tolerance, entries, keep, largest, share
 
 
 @dataclass(frozen=True)
 class Monotone(Requirement):
-    """P(Y ≥ y | x) does not fall in x: a larger symbol is reported as stochastically larger.
+    """P(Y ≥ y | x) does not fall in x: a later symbol is reported as stochastically later.
 
-    Symbols and outputs stand in the order of their labels in the design.
+    Symbols and outputs count in the order in which the design lists them.
     """
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
@@ -47,7 +47,7 @@ class Monotone(Requirement):
     @property
     def description(self) -> str:
         """In words."""
-        return "larger symbols are reported as stochastically larger, in the order of the labels"
+        return "later symbols are reported as stochastically later, in the order listed"
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Symmetric(Requirement):
     tolerance: float | None = None
 
     def __post_init__(self) -> None:
-        checked_tolerance(self.tolerance, "tolerance of symmetry")
+        keep(self, tolerance=checked_tolerance(self.tolerance, "tolerance of symmetry"))
 
     @property
     def _room(self) -> Fraction:
@@ -65,13 +65,7 @@ class Symmetric(Requirement):
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One for each pair of symbols."""
-        if tuple(outputs) != tuple(prior.labels):
-            raise RequirementError(
-                "symmetric kernel",
-                expected="outputs that are the symbols, in their order",
-                got=f"outputs {quote(list(outputs))}",
-                remedy="leave outputs= out",
-            )
+        _check_square(prior, outputs)
         for x, first in enumerate(prior.labels):
             for z in range(x):
                 label = f"P({prior.labels[z]} | {first}) equal to P({first} | {prior.labels[z]})"
@@ -80,6 +74,7 @@ class Symmetric(Requirement):
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """Of the two entries that differ most."""
+        _check_square(prior, mechanism.outputs)
         off = np.abs(mechanism.weights - mechanism.weights.T)
         x, z = np.unravel_index(int(np.argmax(off)), off.shape)
         where = f"P({mechanism.outputs[z]} | {mechanism.inputs[x]})"
@@ -89,3 +84,13 @@ class Symmetric(Requirement):
     def description(self) -> str:
         """With the tolerance."""
         return f"the kernel is symmetric within {float(self._room):g}"
+
+
+def _check_square(prior: Prior, outputs: Sequence[Label]) -> None:
+    if tuple(outputs) != tuple(prior.labels):
+        raise RequirementError(
+            "symmetric kernel",
+            expected="outputs that are the symbols, in their order",
+            got=f"outputs {quote(list(outputs))}",
+            remedy="leave outputs= out",
+        )

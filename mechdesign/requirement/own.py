@@ -19,10 +19,13 @@ from .base import (
     TOLERANCE,
     Limit,
     Requirement,
+    checked_name,
     checked_tolerance,
     finite,
     fitting,
+    keep,
     largest,
+    mean_costs,
     rows_of_numbers,
 )
 
@@ -42,11 +45,11 @@ class Rows(Requirement):
     def __post_init__(self) -> None:
         subject = "rows of a linear constraint"
         matrices = tuple(rows_of_numbers(matrix, subject) for matrix in self.matrices)
-        object.__setattr__(self, "matrices", matrices)
         right = tuple(finite(b, "right-hand side") for b in self.right)
-        object.__setattr__(self, "right", right)
-        checked_tolerance(self.tolerance, "tolerance of a linear constraint")
-        if self.sense not in SENSES:
+        tolerance = checked_tolerance(self.tolerance, "tolerance of a linear constraint")
+        keep(self, matrices=matrices, right=right, tolerance=tolerance)
+        checked_name(self.name, "a linear constraint")
+        if not isinstance(self.sense, str) or self.sense not in SENSES:
             raise RequirementError(
                 subject,
                 expected="the sense '<=', '>=' or '=='",
@@ -82,16 +85,8 @@ class Rows(Requirement):
         """Of the row that is broken most."""
         found = []
         for i, (matrix, right) in enumerate(zip(self.matrices, self.right, strict=True)):
-            total = sum(
-                (
-                    int(weight) * Fraction(value)
-                    for weights, values in zip(mechanism.weights, matrix, strict=True)
-                    for weight, value in zip(weights, values, strict=True)
-                    if value and weight
-                ),
-                Fraction(0),
-            )
-            off = total / (1 << mechanism.bits) - Fraction(right)
+            fitting(matrix, prior, mechanism.outputs, "linear constraint")
+            off = sum(mean_costs(mechanism, matrix), Fraction(0)) - Fraction(right)
             if self.sense == "==":
                 off = abs(off) - self._room(matrix)
             found.append((-off if self.sense == ">=" else off, f"row {i + 1}"))
@@ -116,7 +111,9 @@ class EveryOutput(Requirement):
     is_local = True
 
     def __post_init__(self) -> None:
-        values = [finite(a, f"coefficient of {quote(x)}") for x, a in self.coefficients]
+        found = tuple((x, finite(a, f"coefficient of {quote(x)}")) for x, a in self.coefficients)
+        keep(self, coefficients=found)
+        values = [a for _, a in found]
         positive = sum((Fraction(a) for a in values if a > 0), Fraction(0))
         negative = -sum((Fraction(a) for a in values if a < 0), Fraction(0))
         if not 0 < positive <= negative:
@@ -192,7 +189,7 @@ class FewOutputs(Requirement):
                 got=quote(self.most),
                 remedy="pass for example at_most=3",
             )
-        object.__setattr__(self, "most", int(self.most))
+        keep(self, most=int(self.most))
 
     @property
     def most_outputs(self) -> int:

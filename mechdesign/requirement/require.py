@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
-from ..errors import RequirementError, quote
+from ..errors import RequirementError, is_iterable, listed, quote
+from ..labels import check_labels
 from .averages import Cost, EqualError, Invariant, OutputShare, Unbiased
 from .base import as_requirements
 from .convex import CONVEX_TOLERANCE, OwnConstraints
@@ -109,7 +108,7 @@ def diagonal(
 
 def cost(matrix: Any, limit: float, *, each: bool = False) -> Cost:
     """Σ p_x c_xy K_xy ≤ limit for an (N, M) matrix c; with ``each``, Σ_y c_xy K_xy for every x."""
-    return Cost(matrix, limit, bool(each))
+    return Cost(matrix, limit, each)
 
 
 def invariant(tolerance: float | None = None) -> Invariant:
@@ -122,6 +121,13 @@ def invariant(tolerance: float | None = None) -> Invariant:
 
 def output(y: Any, low: float = 0.0, high: float = 1.0) -> OutputShare:
     """The share of an output lies between two ends: low ≤ P(Y = y) ≤ high."""
+    if y is None:
+        raise RequirementError(
+            "output",
+            expected="the label of an output",
+            got="None",
+            remedy="ask it of each output; at_least(None, y, value) is about every symbol",
+        )
     return OutputShare(_label(y), low, high)
 
 
@@ -142,20 +148,19 @@ def equal_error(
 
     With an (N, M) matrix ``costs`` the mean cost of each group takes the place of its error.
     """
-    if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
-        raise RequirementError(
-            "groups",
-            expected="lists of symbols",
-            got=quote(groups),
-            remedy="list the symbols of each group, as in [['a', 'b'], ['c']]",
-        )
-    return EqualError(tuple(tuple(map(_label, group)) for group in groups), tolerance, costs)
+    remedy = "list the symbols of each group, as in [['a', 'b'], ['c']]"
+    asked = [
+        listed(group, "groups", "lists of symbols", RequirementError, remedy)
+        for group in listed(groups, "groups", "lists of symbols", RequirementError, remedy)
+    ]
+    return EqualError(tuple(tuple(map(_label, group)) for group in asked), tolerance, costs)
 
 
 def unbiased(values: Mapping[Any, float], tolerance: float | None = None) -> Unbiased:
     """E[value(Y) | x] = value(x) for every symbol, for values by label.
 
-    Within ``tolerance``, 1e-12 of the largest value when left out.
+    Within ``tolerance``, 1e-12 of the largest value when left out, but of one at least: for values
+    far below one give one of your own.
     """
     if not isinstance(values, Mapping):
         raise RequirementError(
@@ -168,7 +173,11 @@ def unbiased(values: Mapping[Any, float], tolerance: float | None = None) -> Unb
 
 
 def monotone() -> Monotone:
-    """P(Y ≥ y | x) does not fall in x, in the order of the labels."""
+    """P(Y ≥ y | x) does not fall in x.
+
+    Symbols and outputs are compared by where they stand in the prior and in ``outputs=``, also
+    where their labels are numbers: list them in their order.
+    """
     return Monotone()
 
 
@@ -187,9 +196,10 @@ def rows(a: Any, sense: str, b: Any, *, tolerance: float | None = None, name: st
     tolerance : of equations; 1e-12 of the largest entry of A when left out
     name : how it is called in messages
     """
-    matrices = a.tolist() if isinstance(a, np.ndarray) else a
-    if np.ndim(b) == 0:
-        matrices, b = [matrices], [b]
+    if isinstance(b, (str, bytes)) or not is_iterable(b):
+        return Rows((a,), sense, (b,), tolerance, name)
+    remedy = "give one matrix for each number on the right-hand side"
+    matrices = listed(a, "linear constraints", "a list of matrices", RequirementError, remedy)
     return Rows(tuple(matrices), sense, tuple(b), tolerance, name)
 
 
@@ -245,4 +255,5 @@ def cvxpy(
 def _label(label: Any) -> Any:
     if label is None:
         return EVERY
-    return label.item() if isinstance(label, np.generic) else label
+    (found,) = check_labels([label], 1, "label of a requirement", RequirementError)
+    return found

@@ -12,7 +12,16 @@ from ..errors import RequirementError, quote
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .base import TOLERANCE, Limit, Requirement, checked_tolerance, finite, largest
+from .base import (
+    TOLERANCE,
+    Limit,
+    Requirement,
+    checked_name,
+    checked_tolerance,
+    finite,
+    keep,
+    largest,
+)
 
 
 @dataclass(frozen=True)
@@ -41,12 +50,16 @@ class Sums(Requirement):
 
     def __post_init__(self) -> None:
         subject = "sums over entries"
-        object.__setattr__(self, "shape", tuple(self.shape))
-        object.__setattr__(self, "places", tuple(map(tuple, self.places)))
         values = tuple(tuple(finite(a, subject) for a in row) for row in self.values)
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "right", tuple(finite(b, subject) for b in self.right))
-        checked_tolerance(self.tolerance, "tolerance of sums over entries")
+        keep(
+            self,
+            shape=tuple(self.shape),
+            places=tuple(map(tuple, self.places)),
+            values=values,
+            right=tuple(finite(b, subject) for b in self.right),
+            tolerance=checked_tolerance(self.tolerance, "tolerance of sums over entries"),
+            name=checked_name(self.name, subject),
+        )
         numbers = [*self.shape, *(place for row in self.places for place in row)]
         whole = all(isinstance(v, int) and not isinstance(v, bool) and v >= 0 for v in numbers)
         size = self.shape[0] * self.shape[1] if whole and len(self.shape) == 2 else -1

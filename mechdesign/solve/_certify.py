@@ -24,6 +24,7 @@ from ..errors import (
 from ..exact import DENOMINATOR_BITS, Verdict
 from ..labels import Label, check_labels
 from ..mechanism import Mechanism
+from ..numeric import finite_matrix
 from ..prior import Prior, as_prior
 from ..utility.base import Utility
 from ..utility.linear import OutputUtility
@@ -189,31 +190,16 @@ def _check_count(rows: int, symbols: int) -> None:
 
 def _checked_rows(kernel: Any, symbols: int) -> Array:
     """The numbers of a kernel, or a :class:`KernelError` that says what is wrong with them."""
-    try:
-        if np.iscomplexobj(kernel):
-            raise TypeError
-        matrix = np.array(kernel, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise KernelError(
-            "kernel",
-            expected="an N×M array of numbers, or a Mechanism",
-            got=quote(kernel),
-            remedy="give rows of equal length that hold numbers only",
-        ) from None
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise KernelError(
-            "kernel",
-            expected=f"an array of shape ({symbols}, M), a row for each symbol",
-            got=f"shape {matrix.shape}",
-            remedy="give one row per symbol",
-        )
+    asked = f"an array of numbers of shape ({symbols}, M), a row for each symbol, or a Mechanism"
+    matrix = finite_matrix(
+        kernel, "kernel", error=KernelError, expected=asked, remedy="correct the entry"
+    )
     _check_count(len(matrix), symbols)
-    bad = ~(np.isfinite(matrix) & (matrix >= -SOLVER_ERROR))
-    if bad.any():
-        x, y = np.argwhere(bad)[0].tolist()
+    if (matrix < -SOLVER_ERROR).any():
+        x, y = np.argwhere(matrix < -SOLVER_ERROR)[0].tolist()
         raise KernelError(
             "kernel",
-            expected=f"finite probabilities, negative by {SOLVER_ERROR:g} at most",
+            expected=f"probabilities, negative by {SOLVER_ERROR:g} at most",
             got=f"{matrix[x, y]:.6g} in row {x}, column {y}",
             remedy="correct the entry, or solve with more accuracy",
         )

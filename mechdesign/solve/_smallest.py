@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..certificate.infeasible import Infeasibility, prove_infeasible
-from ..errors import InfeasibleError, InputError, LevelError, quote
+from ..certificate.infeasible import Infeasibility, check_feasible, prove_infeasible
+from ..errors import (
+    CertificateError,
+    InfeasibleError,
+    LevelError,
+    SolverError,
+)
 from ..exact import LARGEST_LEVEL, float_at_least
+from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy.free_level import Family, as_families
 from ..progress import counter
@@ -78,13 +84,17 @@ class SmallestLevel:
 
 @dataclass(frozen=True, eq=False)
 class _Probe:
-    """What is known at a level: a design with its value and bound, or that there is none."""
+    """What is known at a level: a design with its value and bound, or that there is none.
+
+    Nothing is known where the design failed, as it can at a level that hardly leaves any kernel.
+    """
 
     level: float
-    value: Fraction | None
-    bound: Fraction | None
-    design: Design | None
+    value: Fraction | None = None
+    bound: Fraction | None = None
+    design: Design | None = None
     proof: Infeasibility | None = None
+    failure: SolverError | CertificateError | None = None
 
     def reaches(self, target: Fraction) -> bool:
         return self.value is not None and self.value >= target
@@ -152,8 +162,8 @@ def smallest(
             got=f"{len(families)} notions" if solver != "all" else "solver='all'",
             remedy="ask for one after another",
         )
-    target = Fraction(_number(at_least, "at_least", -math.inf, math.inf))
-    share = _number(precision, "precision", _FINEST, _COARSEST)
+    target = Fraction(finite_number(at_least, "at_least"))
+    share = finite_number(precision, "precision", _FINEST, _COARSEST)
 
     def state(level: float) -> Problem:
         notions = families[0].at(level)
@@ -166,7 +176,7 @@ def smallest(
     bound = None if low is None or low.bound is None else float_at_least(low.bound)
     return SmallestLevel(
         families[0].name,
-        float(at_least),
+        float(target),
         high.level,
         None if low is None else low.level,
         high.design,
@@ -174,23 +184,6 @@ def smallest(
         None if low is None else low.proof,
         len(search.probes),
     )
-
-
-def _number(value: Any, subject: str, least: float, most: float) -> float:
-    numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
-    try:
-        found = float(value) if numeric else math.nan
-    except OverflowError:
-        found = math.nan
-    if not (math.isfinite(found) and least <= found <= most):
-        ends = "" if math.isinf(most) else f" from {least:g} to {most:g}"
-        raise InputError(
-            subject,
-            expected=f"a finite number{ends}",
-            got=quote(value),
-            remedy="correct the number",
-        )
-    return found
 
 
 class _Search:
@@ -246,11 +239,13 @@ class _Search:
                 raise self._never(found)
             level = min(2 * level, float(LARGEST_LEVEL))
 
-    def _never(self, most: _Probe) -> InfeasibleError:
+    def _never(self, most: _Probe) -> InfeasibleError | SolverError | CertificateError:
+        if most.failure is not None:
+            return most.failure
         asked = f"{float(self._target):.12g} at least"
         if most.proof is not None:
-            why = f"no kernel satisfies the rest of what is asked: {most.proof.reason}"
-        elif most.misses(self._target):
+            return self._impossible(asked, most)
+        if most.misses(self._target):
             assert most.bound is not None
             why = f"no kernel is above {float_at_least(most.bound):.12g}"
         elif math.isinf(most.level) or most.value is None:
@@ -263,7 +258,21 @@ class _Search:
             f"{asked} is not reached at any level of {self._family.name}: {at} {why}; ask for a "
             "smaller value",
             (self._family.name,),
-            most.proof,
+        )
+
+    def _impossible(self, asked: str, most: _Probe) -> InfeasibleError:
+        """What clashes at the largest level, whatever value is asked for."""
+        why = InfeasibleError(f"no kernel satisfies the rest of what is asked ({most.proof})")
+        try:
+            check_feasible(self._state(most.level))
+        except InfeasibleError as found:
+            why = found
+        return InfeasibleError(
+            f"{asked} is not reached at any level of {self._family.name}, nor is any other value: "
+            f"{why}",
+            why.clash,
+            why.proof or most.proof,
+            why.levels,
         )
 
     def _lower(self, high: _Probe) -> _Probe:
@@ -337,22 +346,21 @@ class _Search:
         program, proof = problem.program, None
         if isinstance(program, LinearProgram) and program.is_restricted:
             proof = prove_infeasible(problem)
-        if proof is not None:
-            found = _Probe(level, None, None, None, proof)
-        else:
-            design = self._walk.step(problem)
-            enclosed = problem.enclose(design.mechanism)
-            bound = design.bound
-            found = _Probe(
-                level,
-                None if enclosed is None else enclosed.low,
-                Fraction(bound) if math.isfinite(bound) else None,
-                design,
-            )
+        found = _Probe(level, proof=proof) if proof is not None else self._designed(problem, level)
         for other in self.probes:
             self._compare(*sorted((other, found), key=lambda probe: probe.level))
         self.probes.append(found)
         return found
+
+    def _designed(self, problem: Problem, level: float) -> _Probe:
+        try:
+            design = self._walk.step(problem)
+        except (SolverError, CertificateError) as failure:
+            return _Probe(level, failure=failure)
+        enclosed = problem.enclose(design.mechanism)
+        value = None if enclosed is None else enclosed.low
+        bound = Fraction(design.bound) if math.isfinite(design.bound) else None
+        return _Probe(level, value, bound, design)
 
     def _compare(self, first: _Probe, second: _Probe) -> None:
         """Refuse a family that provably gives less at a larger level."""

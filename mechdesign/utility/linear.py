@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import UnknownNameError, UtilityError, listed, quote
 from ..labels import Label, check_labels
 from ..mechanism import Mechanism
+from ..numeric import finite_matrix
 from ..prior import Prior
 from .base import Utility
 
@@ -74,39 +75,8 @@ class LinearUtility(OutputUtility):
 
 def checked_matrix(values: Any, shape: tuple[int, int] | None, subject: str) -> NDArray[np.float64]:
     """A finite float matrix, of a given shape if one is given."""
-    try:
-        if np.iscomplexobj(values):
-            raise TypeError
-        matrix = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise UtilityError(
-            subject,
-            expected="an N×M array of numbers",
-            got="something else",
-            remedy="give rows of equal length that hold numbers only",
-        ) from None
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise UtilityError(
-            subject,
-            expected="an N×M array",
-            got=f"shape {matrix.shape}",
-            remedy="one row per input symbol, one column per output",
-        )
-    if shape is not None and matrix.shape != shape:
-        raise UtilityError(
-            subject,
-            expected=f"shape {shape} (inputs × outputs)",
-            got=f"{matrix.shape}",
-            remedy="one row per input symbol, one column per output",
-        )
-    if not np.isfinite(matrix).all():
-        i, j = np.argwhere(~np.isfinite(matrix))[0]
-        raise UtilityError(
-            subject,
-            expected="finite numbers",
-            got=f"{matrix[i, j]} in row {i}, column {j}",
-            remedy="replace it; forbid an outcome by a large loss instead of an infinite one",
-        )
+    infinite = "replace it; forbid an outcome by a large loss instead of an infinite one"
+    matrix = finite_matrix(values, subject, error=UtilityError, shape=shape, remedy=infinite)
     matrix.setflags(write=False)
     return matrix
 

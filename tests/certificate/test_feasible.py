@@ -70,7 +70,12 @@ def test_what_repair_returns_satisfies_everything(number):
         except CertificateError:
             continue
         is_right(case, weights)
-        assert 0 <= repair.mixed <= 1
+        assert 0 <= repair.inside <= 1
+        # Constant mass breaks zeros and floors: none is mixed in, and none is spoken of.
+        assert repair.constant or repair.mixed == 0
+        if repair.inside:
+            assert str(repair).endswith("of a kernel inside of all that is asked mixed in")
+            assert "constant" not in str(repair)
 
 
 @pytest.mark.parametrize("number", range(0, 72, 3))

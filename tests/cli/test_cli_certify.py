@@ -65,6 +65,41 @@ def test_a_saved_design_brings_what_it_was_made_for(run):
     assert tighter["certificate"]["repair"]["mixed"] > 0.1
 
 
+def test_requirements_of_a_saved_design_are_kept(run):
+    """A kernel that is certified without them, and bounded without them, is another promise."""
+    more = ("--require", "invariant", "-o", "inv.json")
+    assert run("design", *PRIOR, "-p", "pml:0.5", *more)[0] == 0
+    designed = md.load("inv.json")
+    code, out, _ = run("certify", "inv.json", "-o", "again.json")
+    assert code == 0
+    assert "the marginal is kept" in out
+    again = md.load("again.json")
+    assert again.requirements == designed.requirements != ()
+    assert again.bound == pytest.approx(designed.bound, abs=1e-9)
+    others = run("certify", "inv.json", "--require", "at-most:a,a,0.6", "--json")[1]
+    (asked,) = json.loads(others)["requirements"]
+    assert (asked["name"], asked["parameters"]["high"]) == ("Entry", 0.6)
+
+
+def test_a_kernel_of_others_is_certified_under_requirements(run):
+    asked = (
+        "certify",
+        "k.csv",
+        *PRIOR,
+        "-p",
+        "pml:1",
+        "--require",
+        "zero:a,z",
+        "--outputs",
+        "a,b,z",
+    )
+    code, out, _ = run(*asked, "--json")
+    assert code == 0
+    made = json.loads(out)["mechanism"]
+    assert int(made["weights"][0][made["outputs"].index("z")]) == 0
+    assert run("certify", "k.csv", *PRIOR, "-p", "ldp:1", "--require", "diagonal:0.9")[0] == 4
+
+
 @pytest.mark.parametrize("utility", ["mutual-information", "gains.csv"])
 def test_other_utilities(run, utility, tmp_path):
     (tmp_path / "gains.csv").write_text("input,a,b,c\nc,0,0,2\nb,0,2,0\na,2,0,0\n")

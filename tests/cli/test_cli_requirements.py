@@ -89,6 +89,8 @@ BAD = {
     "zero:q,b": "expected one of *, a, b, c, got 'q'",
     "zero:a,q": "output of a requirement",
     "zro:a,b": "did you mean 'zero'",
+    "flor:crew": "unbiased, zero, got 'flor', and no module named 'flor' is found either",
+    "floor:a": "expected one of at-least",
     "": "requirement",
     ":": "requirement",
     "at-least:a,a,x": "got 'x'",

@@ -223,7 +223,9 @@ MISTAKES = {
     "a notion with bad levels": ("-p", "mine.notions:AgainstUniform:x", "expected a number of nat"),
     "an unregistered notion": ("-p", "mine.notions:Unregistered:1", "without register=False"),
     "no notion": ("-p", "mine.utilities:Nearest:1", "derives from PrivacyNotion"),
-    "no module for a notion": ("-p", "mien:AgainstUniform:1", "got no module named 'mien'"),
+    "a misspelt notion": ("-p", "lddp:much", "did you mean 'ldp'?"),
+    "neither notion nor module": ("-p", "flor:crew", "package.module:Name, pmc, pml"),
+    "no module for a notion": ("-p", "mien:AgainstUniform:1", "no module named 'mien'"),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -171,6 +172,28 @@ def test_mistakes_get_one_line(run, arguments, message):
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--matrix", "people.csv"], "--matrix: expected another file than that of the table"),
+        (["--pattern", "p.csv", "--matrix", "p.csv"], "another file than that of --pattern"),
+        (["-o", "o.csv", "--matrix", "./o.csv"], "--output: expected another file"),
+        (["-o", "o.csv", "--risk", "o.csv"], "--risk: expected another file than that of --output"),
+        (["-o", "people.csv"], "--output: expected another file than that of the table"),
+    ],
+)
+def test_no_file_takes_the_place_of_another(run, people, arguments, message):
+    """With --force a matrix in the place of the table would be all that is left of it."""
+    pattern = 'input,a,b,"c, d"\na,1,1,1\nb,1,1,1\n"c, d",1,1,1\n'
+    Path("p.csv").write_text(pattern)
+    code, out, err = run("people.csv", "--column", "x", "-p", "pml:1", *arguments, "--force")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert pd.read_csv("people.csv").equals(people)
+    assert Path("p.csv").read_text() == pattern
+    assert not os.path.exists("o.csv")
 
 
 def test_what_cannot_hold_together_is_said_with_the_stratum(run):

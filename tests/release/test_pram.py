@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import refused
 
 import mechdesign as md
 from mechdesign.errors import (
@@ -22,11 +23,13 @@ from mechdesign.errors import (
     InfeasibleError,
     InputError,
     NoGuaranteeWarning,
+    PriorError,
     RequirementError,
     StorageError,
     UnknownNameError,
     UntoldWarning,
     UtilityError,
+    ZeroMassWarning,
 )
 from mechdesign.input_tables import read_matrix
 from mechdesign.release.customary import (
@@ -441,6 +444,58 @@ def test_a_prior_that_is_given_takes_the_place_of_the_frequencies(people, recwar
 
 
 # Mistakes of a user
+
+
+def test_a_prior_without_a_category_that_has_records_is_refused(people):
+    """All would be said to stay as they are, of records that the kernel is not made for."""
+    with pytest.warns(ZeroMassWarning):
+        absent = md.Prior([0.5, 0.5, 0], LABELS)
+    refused(lambda: md.pram(people, "x", LEVEL, prior=absent), "which has", error=PriorError)
+    refused(
+        lambda: md.pram(people, "x", LEVEL, strata="sex", prior={"f": absent, "m": absent}),
+        error=PriorError,
+    )
+    few = people[people["x"] != LABELS[2]]
+    frame = pd.DataFrame({"x": pd.Categorical(few["x"], categories=LABELS)})
+    # A control: a category that nobody has.
+    assert md.pram(frame, "x", LEVEL, prior=absent).strata[0].counts[2] == 0
+
+
+def test_rows_without_a_stratum_are_not_advised_to_be_dropped(people, tmp_path):
+    some = people.copy()
+    some.loc[3, "sex"] = None
+    some.to_csv(tmp_path / "some.csv", index=False)
+    for table in (some, tmp_path / "some.csv"):
+        for missing in ("error", "drop"):
+            found = refused(
+                lambda t=table, m=missing: md.pram(t, "x", LEVEL, strata="sex", missing=m),
+                "1 of ",
+                error=DataError,
+            )
+            assert "a group in every row" in found.expected
+            assert "drop" not in found.remedy
+
+
+def test_a_requirement_that_does_not_fit_one_stratum_names_it(people):
+    rare = people[(people["sex"] == "f") | (people["x"] != "b")]
+    groups = require.equal_error([["a"], ["b"]], 0.1)
+    refused(
+        lambda: md.pram(rare, "x", LEVEL, strata="sex", subject_to=groups),
+        "stratum 'm'",
+        error=RequirementError,
+    )
+
+
+def test_two_columns_of_one_name_are_refused(people):
+    twice = pd.concat([people, people["x"]], axis=1)
+    refused(lambda: md.pram(twice, "x", LEVEL), "'x' more than once", error=DataError)
+
+
+def test_no_records_have_no_risk(people):
+    risk = found_for(people).record_risk(people[:0], people[:0])
+    assert repr(risk) == "RecordRisk of no records"
+    assert (risk.correct, risk.riskiest) == (0, None)
+    assert math.isnan(risk.largest)
 
 
 def test_mistakes_get_messages(people):

@@ -497,3 +497,19 @@ def test_gradients_that_are_none_are_found_out():
         "gradients",
         error=RequirementError,
     )
+
+
+def test_level_zero_leaves_equal_rows():
+    """No kernel lies inside of equations between all rows, and none is needed."""
+    prior, near = md.Prior([0.5, 0.3, 0.2]), 0.3
+
+    def asked(kernel):
+        return [cp.sum_squares(kernel - 1 / 3) <= near]
+
+    found = md.design(prior, HAMMING, md.LDP(0), subject_to=own(asked))
+    row = found.mechanism.kernel[0]
+    assert (found.mechanism.kernel == row).all()
+    # Equal rows r maximise p·r over 3 |r - 1/3|² ≤ 0.3: along p less its mean.
+    p = prior.probabilities - 1 / 3
+    assert found.value == pytest.approx(1 / 3 + np.sqrt(near / 3) * np.linalg.norm(p), abs=1e-6)
+    assert found.gap < 1e-6

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -206,6 +207,19 @@ BAD = {
     "every output, signs": lambda r: r.every_output({"a": 2, "b": -1}),
     "every output by a list": lambda r: r.every_output([1]),
     "every output NaN": lambda r: r.every_output({"a": math.nan, "b": -1}),
+    "labels in an array": lambda r: r.zero(np.array(["a", "b"]), "b"),
+    "labels in a list": lambda r: r.at_least("a", ["b"], 0.5),
+    "NaN for a label": lambda r: r.zero(math.nan, "b"),
+    "share of no output": lambda r: r.output(None, 0.1),
+    "cost of each in words": lambda r: r.cost(EYE, 1, each="no"),
+    "groups of numbers": lambda r: r.equal_error([1, 2], 0.1),
+    "groups spelt out": lambda r: r.equal_error(["ab", "c"], 0.1),
+    "unbiased by nothing": lambda r: r.unbiased({}),
+    "rows of a number": lambda r: r.rows(1, "<=", [1]),
+    "rows of ragged numbers": lambda r: r.rows([EYE], "<=", [[1, 2], [3]]),
+    "rows of text": lambda r: r.rows(EYE, "<=", "1"),
+    "sense of an array": lambda r: r.rows(EYE, EYE, 1),
+    "rows of a numbered name": lambda r: r.rows(EYE, "<=", 1, name=5),
 }
 #: Requirements that are well made and do not fit the design.
 MISFITS = {
@@ -239,6 +253,44 @@ def test_what_does_not_fit_is_refused_by_the_design(name):
         lambda: md.design(PRIOR, HAMMING, md.LDP(1), subject_to=requirement),
         error=RequirementError,
     )
+    kernel = md.Mechanism(EYE, PRIOR.labels, PRIOR.labels)
+    refused(lambda: requirement.check(kernel, PRIOR), error=RequirementError)
+
+
+def test_an_equation_that_no_tolerance_can_be_left_out_of_is_not_told_to():
+    found = refused(lambda: md.require.equal_error([["a"], ["b"]], 0), error=RequirementError)
+    assert "leave it out" not in found.remedy
+
+
+NUMBERS = [Fraction(1, 3), Decimal("0.3"), np.float32(0.3), np.array(0.3), np.float64(0.3)]
+WITH_NUMBERS = {
+    "entry": lambda v: md.require.at_least("a", "a", v),
+    "diagonal": lambda v: md.require.diagonal(v),
+    "each diagonal": lambda v: md.require.diagonal({"a": v}),
+    "output": lambda v: md.require.output("a", v),
+    "invariant": lambda v: md.require.invariant(v),
+    "symmetric": lambda v: md.require.symmetric(v),
+    "groups": lambda v: md.require.equal_error([["a"], ["b"]], v),
+    "unbiased": lambda v: md.require.unbiased(
+        {"a": v, "b": np.int64(1), "c": v}, tolerance=np.int64(1)
+    ),
+    "every output": lambda v: md.require.every_output({"a": v, "b": np.int64(-2)}),
+    "rows": lambda v: md.require.rows(EYE, "==", np.int64(1), tolerance=v),
+    "cost": lambda v: md.require.cost(EYE, v),
+}
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=repr)
+@pytest.mark.parametrize("name", WITH_NUMBERS)
+def test_numbers_of_every_kind_are_designed_for_and_saved(name, number):
+    """What a computation hands on is no float always; what a file holds is."""
+    requirement = WITH_NUMBERS[name](number)
+    assert requirement == WITH_NUMBERS[name](float(number))
+    found = md.design(PRIOR, HAMMING, md.PML(1), subject_to=requirement)
+    written = json.loads(json.dumps(requirement_to_json(requirement)))
+    assert requirement_from_json(written) == requirement
+    assert "fraction" not in json.dumps(written)
+    assert found.certificate.kept[0].verdict is Verdict.YES
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from strategies import PRIOR_KINDS, random_gains, random_masses
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import InfeasibleError, InputError, LevelError
+from mechdesign.errors import InfeasibleError, InputError, LevelError, SolverError
 from mechdesign.solve.problem import state_problem
 from mechdesign.utility import Hamming, Matrix, MutualInformation, WorstCase
 
@@ -154,9 +154,43 @@ def test_never_reached():
     assert reached.level == pytest.approx(math.log(5), rel=1e-5)
     with pytest.raises(InfeasibleError, match=r"pml|PML"):
         md.smallest("pml:e+ldp:0.5", ABC, Hamming(), at_least=0.9)
-    impossible = [md.require.zero("a", "a"), md.require.at_least("a", "a", 0.1)]
-    with pytest.raises(InfeasibleError):
-        md.smallest(md.PML, ABC, Hamming(), at_least=0.6, subject_to=impossible)
+
+
+def test_what_clashes_at_every_level_is_named():
+    """A smaller value, which would not help, is not the advice."""
+    asked = [
+        md.require.monotone(),
+        md.require.zero("a", "a"),
+        md.require.at_least("a", "a", 0.1),
+    ]
+    with pytest.raises(
+        InfeasibleError, match="nor is any other value: no kernel satisfies"
+    ) as told:
+        md.smallest(md.PML, ABC, Hamming(), at_least=0.6, subject_to=asked)
+    assert told.value.clash == tuple(map(str, asked[1:]))
+    assert told.value.proof.bound < 0
+    assert "ask for a smaller value" not in str(told.value)
+
+
+def test_levels_at_which_designs_fail_are_undecided():
+    """The search itself comes near levels that leave kernels no room for rounding."""
+    goal = WorstCase([Hamming()], goals=[0.8])
+    found = md.smallest(md.PML, ABC, goal, at_least=0.3)
+    assert_proved(found, 0.3)
+    alone = md.smallest(md.PML, ABC, Hamming(), at_least=0.8)
+    assert found.level == pytest.approx(alone.level, rel=1e-5)
+    assert found.infeasible_below is not None
+
+
+def test_a_solver_that_always_fails_is_not_a_proof():
+    class Fails(md.solve.Method):
+        name, handles = "fails", md.solve.handles_linear()
+
+        def solve(self, program):
+            raise SolverError("as always")
+
+    with pytest.raises(SolverError, match="as always"):
+        md.smallest(md.PML, ABC, Hamming(), at_least=0.6, solver=Fails())
 
 
 def test_values_that_fall_are_refused():

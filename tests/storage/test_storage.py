@@ -657,3 +657,16 @@ def test_names_that_are_no_names(path):
     found = md.design(md.Prior([0.6, 0.4]), md.utility.Hamming(), md.LDP(1))
     with pytest.raises(md.errors.StorageError, match="name of a file"):
         md.save(found, path)
+
+
+def test_the_share_of_a_kernel_inside_is_kept(tmp_path):
+    """Under requirements no constant mass is mixed in, and the file does not say so either."""
+    rare = md.Prior([0.5, 0.5 - 1e-11, 1e-11], ["a", "b", "c"])
+    asked = md.require.invariant()
+    found = md.design(rare, md.utility.Hamming(), md.LDP(1), subject_to=asked)
+    repair = found.certificate.repair
+    assert repair.inside > 0 == repair.mixed
+    md.save(found, tmp_path / "m.json")
+    assert md.load(tmp_path / "m.json").certificate.repair == repair
+    content = json.loads((tmp_path / "m.json").read_text())
+    assert content["certificate"]["repair"]["inside"] == repair.inside
