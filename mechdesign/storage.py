@@ -59,6 +59,7 @@ from .solve.program import LinearProgram
 from .utility import (
     UTILITIES,
     Distance,
+    Estimation,
     LinearUtility,
     Matrix,
     OutputUtility,
@@ -302,6 +303,16 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
         except StorageError:  # its gains say all that a design needs
             found = {"name": utility.spec}
         return {**found, "gains": utility.gains(prior, outputs).tolist()}
+    if isinstance(utility, Estimation):
+        question = utility.question(prior.labels)
+        plain = utility.of is None and utility.names is None
+        return {
+            "name": utility.spec,
+            "questions": None if plain else question.weights.T.tolist(),
+            "answers": None if plain else [label_to_json(label) for label in question.labels],
+            "weights": None if utility.weights is None else utility.weights.tolist(),
+            "truth": None if utility.truth is None else prior_to_json(utility.truth),
+        }
     found = _named_out(utility)
     if "class" not in found and _utility_of(found) is None:
         raise StorageError(
@@ -401,6 +412,8 @@ def _duals_out(duals: Duals) -> dict[str, Any]:
         found["limits"] = duals.limits.tolist()
     if duals.mixture is not None:
         found["mixture"] = duals.mixture.tolist()
+    if duals.inverse is not None and np.isfinite(duals.inverse).all():
+        found["inverse"] = duals.inverse.tolist()
     if duals.branches is not None:
         found["branches"] = [
             {
@@ -429,8 +442,8 @@ def _number_out(value: Any) -> Any:
     """A parameter of a notion or utility as a plain value; :class:`StorageError` for others."""
     value = tidy(value)
     if isinstance(value, float) and math.isinf(value):
-        return "inf"
-    if isinstance(value, str) and value == "inf":
+        return "inf" if value > 0 else "-inf"
+    if isinstance(value, str) and value in ("inf", "-inf"):
         return {"text": value}
     if value is None or isinstance(value, (int, float, str)):
         return value
@@ -742,6 +755,14 @@ def _utility_in(
     """The utility that was written: a registered one, or its matrix of gains over the outputs."""
     if "parts" in part:
         return _worst_case_in(part, prior, outputs, file)
+    if "questions" in part:
+        answers, truth = part["answers"], part["truth"]
+        return Estimation(
+            part["questions"],
+            part["weights"],
+            None if truth is None else _prior_in(truth),
+            names=None if answers is None else [_label_in(label) for label in answers],
+        )
     if "gains" not in part:
         utility = _utility_of(part)
         if utility is None or isinstance(utility, LinearUtility):
@@ -821,7 +842,14 @@ def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
             Branch(tuple(some["excluded"]), _duals_in(some["duals"], problem), some["counted"])
             for some in searched
         )
-    return Duals(prices, multipliers, sums, offset, power, limits, mixture, branches)
+    inverse = None
+    if part.get("inverse") is not None:
+        inverse = np.array(part["inverse"], dtype=float)
+        if inverse.shape != (len(prior), len(prior)) or not np.isfinite(inverse).all():
+            raise ValueError(f"an inverse of shape {inverse.shape} for {len(prior)} symbols")
+    return Duals(
+        prices, multipliers, sums, offset, power, limits, mixture, branches, inverse=inverse
+    )
 
 
 def _branches_in(part: dict[str, Any], outputs: int) -> list[dict[str, Any]] | None:
@@ -865,8 +893,8 @@ def _sparse_in(part: dict[str, Any], most: int) -> NDArray[np.float64]:
 
 def _number_in(value: Any) -> Any:
     """The inverse of :func:`_number_out`; tuples for lists."""
-    if value == "inf":
-        return math.inf
+    if value in ("inf", "-inf"):
+        return float(value)
     if isinstance(value, dict):
         return value["text"] if "text" in value else read_fraction(value["fraction"])
     return tuple(_number_in(v) for v in value) if isinstance(value, list) else value
