@@ -76,7 +76,7 @@ class ColumnBox:
         return self.units is not None
 
     def settled(self, t: Array) -> Array:
-        """Places t, ``(n, m)``, of which one symbol has exactly what the others leave of the capacity.
+        """Places t, ``(n, m)``, one symbol with exactly what the others leave of the capacity.
 
         Where that does not fit, another symbol takes the rest.
         """
