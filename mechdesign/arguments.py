@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from .release.codes import ABSENT, Codebook
 from .utility import (
     ChiSquare,
     Distance,
+    Estimation,
     Hamming,
     LinearUtility,
     Matrix,
@@ -128,6 +130,10 @@ def _prior_from_json(path: str) -> Prior:
 
 
 def _parse_prior(text: str) -> Prior:
+    return Prior(*_parse_masses(text, "--prior"))
+
+
+def _parse_masses(text: str, option: str) -> tuple[list[float], list[Label] | None]:
     labels: list[str] | None = None
     numbers = [part.strip() for part in text.split(",")]
     if all("=" in part for part in numbers):
@@ -140,12 +146,12 @@ def _parse_prior(text: str) -> Prior:
             values.append(float(number))
         except ValueError:
             raise InputError(
-                "--prior",
+                option,
                 expected="numbers separated by commas",
                 got=quote(number),
                 remedy="write 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2",
             ) from None
-    return Prior(values, None if labels is None else parse_labels(labels))
+    return values, None if labels is None else parse_labels(labels)
 
 
 def read_utility(text: str, prior: Prior) -> Utility:
@@ -157,10 +163,13 @@ def read_utility(text: str, prior: Prior) -> Utility:
         return _INFORMATIONS[name]()
     if name == "hamming":
         return Hamming()
+    if name == "estimation":
+        return Estimation()
     if name.removeprefix("distance:") in ("absolute", "abs", "squared", "discrete"):
         return Distance(name.removeprefix("distance:"))
     if not is_file(text):
-        known = ["hamming", "absolute", "squared", *_INFORMATIONS, "worst:…", "worst-symbol:…"]
+        known = ["hamming", "absolute", "squared", *_INFORMATIONS, "estimation"]
+        known += ["worst:…", "worst-symbol:…"]
         raise UnknownNameError("utility (or file of gains)", text, known)
     matrix, rows, columns = read_matrix(text)
     place = {label: i for i, label in enumerate(rows)}
@@ -175,6 +184,56 @@ def read_utility(text: str, prior: Prior) -> Utility:
             + (f" ({cause})" if cause else ""),
         )
     return Matrix(matrix[[place[label] for label in prior.labels]], columns)
+
+
+def read_estimation(
+    prior: Prior, of: str | None, weights: str | None, truth: str | None
+) -> Estimation:
+    """What is estimated, with which weights, at which distribution.
+
+    Questions are a JSON file (an object of symbols and values, a list of such objects, or a list of
+    rows of numbers) or a text such as ``a=1,b=0``; weights are numbers; the truth is written as
+    a prior, or in counts.
+    """
+    numbers = None if weights is None else _numbers(weights, "--of-weights")
+    where = None
+    if truth is not None:
+        json = truth.lower().endswith(".json")
+        where = (
+            _prior_from_json(truth) if json else Prior.from_counts(*_parse_masses(truth, "--truth"))
+        )
+    if of is None:
+        return Estimation(None, numbers, where)
+    remedy = 'write for example a=1,b=0, or a file with {"a": 1, "b": 0}'
+    if not of.lower().endswith(".json"):
+        pairs = [part.rpartition("=") for part in of.split(",")]
+        values = _numbers(",".join(value for _, _, value in pairs), "--of", remedy)
+        named: Any = {key.strip(): v for (key, _, _), v in zip(pairs, values, strict=True)}
+    else:
+        named = read_json(of, remedy)
+    book = Codebook(prior.labels, "symbols of the prior", texts=True)
+
+    def matched(feature: dict[str, Any]) -> dict[Label, Any]:
+        places = {key: book.place(key) for key in feature}
+        unknown = [key for key, place in places.items() if place == ABSENT]
+        if unknown:
+            raise book.refuse(f"--of {of}", unknown, "correct the keys")
+        return {book.labels[places[key]]: value for key, value in feature.items()}
+
+    if isinstance(named, dict):
+        return Estimation(matched(named), numbers, where)
+    if isinstance(named, list) and named and all(isinstance(one, dict) for one in named):
+        return Estimation([matched(one) for one in named], numbers, where)
+    return Estimation(named if isinstance(named, list) else [named], numbers, where)
+
+
+def _numbers(text: str, option: str, remedy: str = "write for example 1,1,2") -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            option, expected="numbers separated by commas", got=quote(text), remedy=remedy
+        ) from None
 
 
 def read_worst_case(text: str, prior: Prior, read: Callable[[str, Prior], Utility]) -> WorstCase:

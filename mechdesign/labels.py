@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -320,3 +320,36 @@ def parse_labels(texts: Sequence[str]) -> list[Label]:
         numbers = [float(text) for text in texts]
     # Two spellings of one number stay two labels.
     return numbers if len(set(numbers)) == len(set(texts)) else list(texts)
+
+
+def values_at(
+    what: Callable[[Any], Any] | Mapping[Any, Any],
+    labels: Iterable[Label],
+    error: type[InputError],
+) -> list[Label]:
+    """The value of a deterministic feature at each label; ``error`` where a mapping has none."""
+    if callable(what):
+        return [tidy(what(label)) for label in labels]
+    table = {tidy(label): value for label, value in what.items()}
+    missing = [label for label in labels if label not in table]
+    if missing:
+        raise error(
+            "feature",
+            expected=f"a value for every symbol, {quote(missing[0])} too",
+            got=f"values for {listing(list(table)) if table else 'none'}",
+            remedy="complete the mapping",
+        )
+    return [tidy(table[label]) for label in labels]
+
+
+def distinct(values: list[Label], error: type[InputError]) -> list[Label]:
+    """The different values of a feature, in the order of the labels."""
+    try:
+        return list(dict.fromkeys(values))
+    except TypeError:
+        raise error(
+            "feature",
+            expected="hashable values such as text or numbers",
+            got=f"values such as {quote(values[0], 40)}",
+            remedy="give every symbol one value",
+        ) from None

@@ -59,6 +59,7 @@ from .solve.program import LinearProgram
 from .utility import (
     UTILITIES,
     Distance,
+    Estimation,
     LinearUtility,
     Matrix,
     OutputUtility,
@@ -303,6 +304,16 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
         except StorageError:  # its gains say all that a design needs
             found = {"name": utility.spec}
         return {**found, "gains": utility.gains(prior, outputs).tolist()}
+    if isinstance(utility, Estimation):
+        plain = utility.of is None and utility.names is None
+        asked = None if plain else utility.question(prior.labels)
+        return {
+            "name": utility.spec,
+            "questions": asked and asked.weights.T.tolist(),
+            "answers": asked and list(map(label_to_json, asked.labels)),
+            "weights": None if utility.weights is None else utility.weights.tolist(),
+            "truth": None if utility.truth is None else prior_to_json(utility.truth),
+        }
     found = _named_out(utility)
     if "class" not in found and _utility_of(found) is None:
         raise StorageError(
@@ -398,10 +409,10 @@ def _duals_out(duals: Duals) -> dict[str, Any]:
     found: dict[str, Any] = {"prices": prices, "multipliers": multipliers}
     if duals.sums is not None:
         found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.sums]
-    if duals.limits is not None:
-        found["limits"] = duals.limits.tolist()
-    if duals.mixture is not None:
-        found["mixture"] = duals.mixture.tolist()
+    for name in ("limits", "mixture", "inverse"):
+        numbers = getattr(duals, name)
+        if numbers is not None and np.isfinite(numbers).all():
+            found[name] = numbers.tolist()
     if duals.branches is not None:
         found["branches"] = [
             {
@@ -430,8 +441,8 @@ def _number_out(value: Any) -> Any:
     """A parameter of a notion or utility as a plain value; :class:`StorageError` for others."""
     value = tidy(value)
     if isinstance(value, float) and math.isinf(value):
-        return "inf"
-    if isinstance(value, str) and value == "inf":
+        return "inf" if value > 0 else "-inf"
+    if isinstance(value, str) and value in ("inf", "-inf"):
         return {"text": value}
     if value is None or isinstance(value, (int, float, str)):
         return value
@@ -645,7 +656,7 @@ def _compare_claims(
     """
     saved = content["certificate"]
     earlier = "arithmetic" not in saved
-    margin = _AGREEMENT * max(1.0, width, abs(certificate.value))
+    margin = _AGREEMENT * max(v for v in (1.0, width, abs(certificate.value)) if v < math.inf)
     gap_margin = margin / width if width > 0 else margin
     achieved = [level for check in certificate.checks for level in check.achieved]
     value, bound = (_number_in(saved[name]) for name in ("value", "bound"))
@@ -744,6 +755,14 @@ def _utility_in(
     """The utility that was written: a registered one, or its matrix of gains over the outputs."""
     if "parts" in part:
         return _worst_case_in(part, prior, outputs, file)
+    if "questions" in part:
+        answers, truth = part["answers"], part["truth"]
+        return Estimation(
+            part["questions"],
+            part["weights"],
+            None if truth is None else _prior_in(truth),
+            names=None if answers is None else [_label_in(label) for label in answers],
+        )
     if "gains" not in part:
         utility = _utility_of(part)
         if utility is None or isinstance(utility, LinearUtility):
@@ -814,16 +833,17 @@ def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
     offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
     program = problem.program
     count = len(program.limits) if isinstance(program, LinearProgram) else 0
-    limits = _vector_in(part, "limits", count)
+    limits = _numbers_in(part, "limits", count)
     count = len(program.alternatives) if isinstance(program, LeastProgram) else 0
-    mixture = _vector_in(part, "mixture", count)
-    branches = None
+    mixture, branches = _numbers_in(part, "mixture", count), None
     if searched is not None:
         branches = tuple(
             Branch(tuple(some["excluded"]), _duals_in(some["duals"], problem), some["counted"])
             for some in searched
         )
-    return Duals(prices, multipliers, sums, offset, power, limits, mixture, branches)
+    inverse = _numbers_in(part, "inverse", len(prior), len(prior))
+    every = prices, multipliers, sums, offset, power, limits, mixture, branches
+    return Duals(*every, inverse=inverse)
 
 
 def _branches_in(part: dict[str, Any], outputs: int) -> list[dict[str, Any]] | None:
@@ -842,12 +862,12 @@ def _branches_in(part: dict[str, Any], outputs: int) -> list[dict[str, Any]] | N
     return found
 
 
-def _vector_in(part: dict[str, Any], name: str, count: int) -> NDArray[np.float64] | None:
+def _numbers_in(part: dict[str, Any], name: str, *shape: int) -> NDArray[np.float64] | None:
     if part.get(name) is None:
         return None
     found = np.array(part[name], dtype=float)
-    if found.shape != (count,) or not np.isfinite(found).all():
-        raise ValueError(f"dual variables of shape {found.shape} for {count} {name}")
+    if found.shape != shape or not np.isfinite(found).all():
+        raise ValueError(f"dual variables {name} of shape {found.shape} in place of {shape}")
     return found
 
 
@@ -867,8 +887,8 @@ def _sparse_in(part: dict[str, Any], most: int) -> NDArray[np.float64]:
 
 def _number_in(value: Any) -> Any:
     """The inverse of :func:`_number_out`; tuples for lists."""
-    if value == "inf":
-        return math.inf
+    if value in ("inf", "-inf"):
+        return float(value)
     if isinstance(value, dict):
         return value["text"] if "text" in value else read_fraction(value["fraction"])
     return tuple(_number_in(v) for v in value) if isinstance(value, list) else value

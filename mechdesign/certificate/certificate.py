@@ -23,11 +23,12 @@ from ..requirement.base import Requirement, RequirementCheck, requirement_fields
 from ..solve.least_program import LeastProgram
 from ..solve.method import Branch, Candidate, Duals
 from ..solve.problem import Problem, state_problem
-from ..solve.program import LinearProgram, Program, SublinearProgram
+from ..solve.program import EstimationProgram, LinearProgram, Program, SublinearProgram
 from ..utility.sublinear import ChiSquare
 from .bounds import upper_bound
 from .cuts import fitting_cuts
 from .enclosures import Enclosure
+from .estimation import estimation_bound
 from .feasible import repair_required
 from .information import sublinear_bound
 from .mixture import least_bound
@@ -161,7 +162,9 @@ def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certific
         repair = replace(repair, mixed=max(repair.mixed, mixed), constant=whole)
     mechanism = problem.mechanism(weights)
     value = problem.enclose(mechanism)
-    if not restricted and value is not None and value.high < program.exact_constant_value:
+    constant = program.exact_constant_value
+    worse = value is not None and constant is not None and value.high < constant
+    if not restricted and worse:
         # Noise made it worse than an uninformative kernel, which is always private.
         weights = to_weights(program.constant_kernel)
         mechanism, repair = problem.mechanism(weights), Repair((), 1.0, 1, constant=True)
@@ -254,6 +257,12 @@ def fitting_duals(program: Program, duals: Duals, outputs: int) -> Duals | None:
         return None
     if prices is not None:
         prices = prices.astype(float, copy=False)
+    inverse = None if duals.inverse is None else _array(duals.inverse)
+    if inverse is not None:
+        n = len(program.prior)
+        if inverse.shape != (n, n) or not _holds_numbers(inverse):
+            return None
+        inverse = inverse.astype(float, copy=False)
     count = len(program.limits) if isinstance(program, LinearProgram) else 0
     others = len(program.alternatives) if isinstance(program, LeastProgram) else 0
     flat = []
@@ -282,6 +291,7 @@ def fitting_duals(program: Program, duals: Duals, outputs: int) -> Duals | None:
         limits=limits,
         mixture=shares,
         branches=branches,
+        inverse=inverse,
     )
 
 
@@ -330,17 +340,19 @@ def _shapes(parts: tuple[Multipliers, ...]) -> list[list[tuple[int, ...]]]:
 
 
 def repaired(problem: Problem, kernel: NDArray[np.float64]) -> tuple[NDArray[np.int64], Repair]:
-    """Private weights near a kernel. Outcomes that a sub-convex utility pays for however rare they
-    are, as χ² does, are kept where merging them would cost more.
+    """Private weights near a kernel. Outcomes that a utility pays for however rare they are, as χ²
+    does and an estimate may, are kept where merging them would cost more.
     """
     program = problem.program
     if isinstance(program, LinearProgram):
         kernel = without_forbidden(program, kernel)
     weights, repair = repair_kernel(kernel, program.cone)
-    if not repair.merged or not isinstance(program, SublinearProgram):
+    if not repair.merged or isinstance(program, LinearProgram):
         return weights, repair
     kept = repair_kernel(kernel, program.cone, keep_rare=True)
     merged, others = (problem.enclose(problem.mechanism(w)) for w in (weights, kept[0]))
+    if merged is None and others is not None and isinstance(program, EstimationProgram):
+        return kept  # what was merged has to be told apart
     if merged is None or others is None:
         return weights, repair
     # Fewer outcomes, unless they cost something.
@@ -451,7 +463,8 @@ def _gaps(
         width = problem.program.exact_width(nearer)
         if width == 0:
             return UNKNOWN, None
-    gain = bound - problem.program.exact_constant_value
+    constant = problem.program.exact_constant_value
+    gain = Fraction(0) if constant is None else bound - constant
     is_gain = width > 0 and gain > Fraction(NOTHING) * width
     return (
         float_at_least(missing / width) if missing else 0.0,
@@ -462,6 +475,8 @@ def _gaps(
 def _nearest(problem: Problem, mechanism: Mechanism, value: Enclosure | None) -> float:
     if value is not None:
         return nearest_float((value.low + value.high) / 2)
+    if isinstance(problem.program, EstimationProgram):
+        return -math.inf  # some answer cannot be told
     whole = len(problem.kept) == len(problem.prior)
     return problem.program.value(mechanism.kernel if whole else mechanism.kernel[problem.kept])
 
@@ -470,6 +485,8 @@ def _bound(problem: Problem, duals: Duals, value: float) -> tuple[Fraction | Non
     program = problem.program
     if isinstance(program, SublinearProgram):
         return sublinear_bound(program, duals, value) or (None, "nothing finite")
+    if isinstance(program, EstimationProgram):
+        return estimation_bound(program, duals, value)
     assert isinstance(program, LinearProgram)
     if isinstance(program, LeastProgram):
         return least_bound(program, duals)

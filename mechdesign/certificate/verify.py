@@ -1301,8 +1301,9 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     if content["utility"].keys() & {"gains", "parts"}:
         is_known = _check_claims(content, gap, prior, kernel, report)
     else:
+        kind = "an estimation" if "questions" in content["utility"] else "a sub-convex utility"
         for claim in ("value", "bound", "gap"):
-            report.add(claim, None, "of a sub-convex utility: not rational, or searched for")
+            report.add(claim, None, f"of {kind}: not rational, or searched for")
     fits = _flag(saved["optimal"]) is (gap <= GAP_TOLERANCE)
     report.add("optimal", _every([fits, is_known]), "a gap up to 1e-6")
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..arguments import read_outputs
+from ..arguments import read_estimation, read_outputs
 from ..errors import InfeasibleError, InputError, StorageError, UntoldWarning, warn
 from .options import (
     AsJson,
@@ -39,12 +39,30 @@ def design(
             "--utility",
             "-u",
             help="hamming, absolute, squared (losses on numeric labels), mutual-information, "
-            "total-variation, chi-square, a CSV matrix of gains with symbols as rows and outputs "
+            "total-variation, chi-square, estimation (the fewest reports for the same error; see "
+            "--of), a CSV matrix of gains with symbols as rows and outputs "
             "as columns, or one of your own: package.module:Name. The least of several: "
             "worst-symbol:hamming, or worst: and parts weight*utility@prior>=goal joined with +, "
             "such as worst:hamming+0.1*absolute.",
         ),
     ] = "hamming",
+    of: Annotated[
+        str | None,
+        typer.Option(
+            help="With -u estimation: what is estimated, such as young=1,old=0, or a JSON file "
+            "with such an object, a list of them, or rows of numbers; else every frequency."
+        ),
+    ] = None,
+    of_weights: Annotated[
+        str | None,
+        typer.Option(help="With -u estimation: what the error of each answer weighs, as 1,1,2."),
+    ] = None,
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            help="With -u estimation: the distribution at which errors count, written as --prior."
+        ),
+    ] = None,
     require: Require = None,
     outputs: Outputs = None,
     solver: Annotated[
@@ -78,12 +96,22 @@ def design(
     from ..solve._design import design as run_design
     from ..solve._design import explain as run_explain
     from ..storage import save
+    from ..utility import Estimation
     from ..views.plain import choice_json, design_json
     from ..views.text import print_design
 
     notions = read_notions(privacy)
     known = source.read_prior()
     goal = read_goal(utility, known)
+    if any(text is not None for text in (of, of_weights, truth)):
+        if not isinstance(goal, Estimation):
+            raise InputError(
+                "--of, --of-weights and --truth",
+                expected="-u estimation, which they belong to",
+                got=f"-u {utility}",
+                remedy="add -u estimation, or leave them out",
+            )
+        goal = read_estimation(known, of, of_weights, truth)
     method = read_solver(solver)
     labels = read_outputs(outputs)
     required = read_required(require, known, [goal], labels)

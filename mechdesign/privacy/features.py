@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, KernelError, LevelError, is_iterable, quote
 from ..exact import fraction
-from ..labels import Label, listing, tidy
+from ..labels import Label, distinct, listing, tidy, values_at
 from ..mechanism import Mechanism
 from ..prior import Prior
 from .constraint import Bound, Hypotheses
@@ -221,39 +221,6 @@ def feature(
     table = np.zeros((len(labels), len(names)), dtype=np.int64)
     table[np.arange(len(labels)), [names.index(v) for v in values]] = 1
     return Mechanism.from_weights(table, 0, labels, names)
-
-
-def values_at(
-    what: Callable[[Any], Any] | Mapping[Any, Any],
-    labels: Iterable[Label],
-    error: type[InputError],
-) -> list[Label]:
-    """The value of a deterministic feature at each label; ``error`` where a mapping has none."""
-    if callable(what):
-        return [tidy(what(label)) for label in labels]
-    table = {tidy(label): value for label, value in what.items()}
-    missing = [label for label in labels if label not in table]
-    if missing:
-        raise error(
-            "feature",
-            expected=f"a value for every symbol, {quote(missing[0])} too",
-            got=f"values for {listing(list(table)) if table else 'none'}",
-            remedy="complete the mapping",
-        )
-    return [tidy(table[label]) for label in labels]
-
-
-def distinct(values: list[Label], error: type[InputError]) -> list[Label]:
-    """The different values of a feature, in the order of the labels."""
-    try:
-        return list(dict.fromkeys(values))
-    except TypeError:
-        raise error(
-            "feature",
-            expected="hashable values such as text or numbers",
-            got=f"values such as {quote(values[0], 40)}",
-            remedy="give every symbol one value",
-        ) from None
 
 
 def _symbols(symbols: Any) -> tuple[Label, ...]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, listing, shorten
 from ..mechanism import mechanism_of
+from ..utility.questions import Question
 from ._estimate import (
     bootstrap_options,
     check_options,
@@ -22,7 +23,7 @@ from ._estimate import (
     reference_of,
     whole_numbers,
 )
-from ._identifiability import Question, ask, report_weights
+from ._identifiability import ask, report_weights
 from .counts import count_pairs
 from .likelihood import Convergence, maximise, maximise_pair
 from .receipts import trace

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, UntoldWarning, warn
 from ..labels import Label, listing
 from ..mechanism import Mechanism, mechanism_of
-from ..privacy.features import distinct, values_at
+from ..utility.questions import Question, feature_question
 from .codes import check_choice
 
 # A combination of symbols that moves the reports by less than this needs more than 1e16 of them.
@@ -195,14 +195,6 @@ def _components(rows: NDArray[np.float64], rank: int) -> tuple[list[list[int]], 
 # Questions
 
 
-@dataclass(frozen=True)
-class Question:
-    """Names of the answers, and the weights ``(N, F)`` of each symbol in each."""
-
-    labels: tuple[Label, ...]
-    weights: NDArray[np.float64]
-
-
 def ask(
     mechanism: Mechanism,
     feature: Mapping[Any, Any] | Callable[[Any], Any] | None = None,
@@ -221,7 +213,7 @@ def ask(
     # With more symbols than reports, the directions that no report shows are wanted too.
     left, values, _ = np.linalg.svd(rows, full_matrices=rows.shape[0] > rows.shape[1])
     if feature is not None:
-        question = _feature(mechanism, feature)
+        question = feature_question(feature, mechanism.inputs)
         if mechanism.shape[0] > 1 and not np.ptp(question.weights, axis=0).any():
             raise DataError(
                 "feature",
@@ -260,30 +252,6 @@ def _hidden_answers(question: Question, hidden: NDArray[np.float64]) -> list[Lab
         for label, v in zip(question.labels, question.weights.T, strict=True)
         if np.abs(hidden.T @ v).max() > 1e-6 * max(np.abs(v).max(), 1)
     ]
-
-
-def _feature(mechanism: Mechanism, feature: Mapping[Any, Any] | Callable[[Any], Any]) -> Question:
-    if not callable(feature) and not isinstance(feature, Mapping):
-        raise InputError(
-            "feature",
-            expected="a function of an input, or a mapping from inputs to values",
-            got=type(feature).__name__,
-            remedy="pass for example {'a': 1, 'b': 0}",
-        )
-    values = values_at(feature, mechanism.inputs, DataError)
-    numeric = [isinstance(v, (int, float)) and not isinstance(v, bool) for v in values]
-    if all(numeric):
-        numbers = np.array(values, dtype=float)
-        if not bool(np.isfinite(numbers).all()):
-            raise DataError(
-                "feature",
-                expected="finite numbers",
-                got=str(values),
-                remedy="give every input a finite value",
-            )
-        return Question(("mean",), numbers[:, None])
-    groups = distinct(values, DataError)
-    return Question(tuple(groups), np.array([[v == g for g in groups] for v in values], float))
 
 
 def report_weights(

@@ -14,8 +14,9 @@ from ..errors import InputError, quote
 from ..labels import Label, shorten
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
+from ..utility.questions import Question
 from ._estimate import check_confidence, reference_of
-from ._identifiability import Question, ask, report_weights
+from ._identifiability import ask, report_weights
 from .counts import FEWEST
 
 # Errors and numbers of reports beyond these are slips, and would leave the floats.

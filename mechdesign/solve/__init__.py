@@ -16,16 +16,25 @@ from .method import (
     Duals,
     Handles,
     Method,
+    handles_estimation,
     handles_information,
     handles_linear,
     handles_sublinear,
 )
-from .program import Cone, LinearProgram, Program, SublinearProgram, TwoSided
+from .program import (
+    Cone,
+    EstimationProgram,
+    LinearProgram,
+    Program,
+    SublinearProgram,
+    TwoSided,
+)
 
 __all__ = [
     "Candidate",
     "Cone",
     "Duals",
+    "EstimationProgram",
     "Handles",
     "LinearProgram",
     "Method",
@@ -34,6 +43,7 @@ __all__ = [
     "SublinearProgram",
     "TwoSided",
     "compile_program",
+    "handles_estimation",
     "handles_information",
     "handles_linear",
     "handles_sublinear",

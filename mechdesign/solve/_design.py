@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,9 @@ from ..certificate.infeasible import check_feasible, check_possible
 from ..errors import (
     CertificateError,
     GapWarning,
+    InputError,
     SolverError,
+    UtilityError,
     quote,
     warn,
 )
@@ -32,6 +36,7 @@ from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
 from ..utility.base import Utility
+from ..utility.estimation import Estimation
 from ..utility.worst_case import WorstCase
 from .choice import (
     COLUMNS,
@@ -58,6 +63,8 @@ _SHARPEN_ENTRIES = 20_000
 _RETRY_ENTRIES = 60_000
 # Kernels this close are one kernel: what rounding of another machine may change.
 _SAME_KERNEL = 1e-12
+# Errors below this are slips.
+_LEAST_ERROR = 1e-12
 #: The method of a design from a file that names none which could have found its kernel.
 UNKNOWN_METHOD = "unknown"
 #: The method of a design whose kernel was handed in.
@@ -66,6 +73,7 @@ GIVEN_METHOD = "given"
 _SOLVER = (
     r"(closed form( \((symmetry|two edges|recognition|simplex of posteriors|windows)\))?"
     r"|HiGHS [a-z]{1,9}|Clarabel|cvxpy [A-Z_]{1,20}|(blockwise|structured) interior point"
+    r"|interior point over (all|some) columns"
     r"|column generation on HiGHS|vertex enumeration and HiGHS|vertex enumeration, exact simplex)"
 )
 _SOLVERS = re.compile(
@@ -130,6 +138,45 @@ class Design:
         return self.certificate.gap
 
     @property
+    def risk(self) -> float:
+        """Mean squared error of the best unbiased estimate from reports, times their number.
+
+        Raises :class:`UtilityError` for a design for another utility than estimation.
+        """
+        if not isinstance(self.utility, Estimation):
+            raise UtilityError(
+                "risk of a design",
+                expected="one for md.utility.Estimation()",
+                got=f"one for {quote(self.utility)}",
+                remedy="ask md.utility.Estimation().risk(found.mechanism, found.prior)",
+            )
+        return 0.0 - self.value
+
+    def reports_for(self, error: float) -> int:
+        """How many reports bring the root of the mean squared error of all answers down to an
+        error, at the truth that was designed for.
+
+        Raises :class:`UtilityError` as :attr:`risk`, :class:`InputError` for an error that is no
+        positive number.
+
+        Examples
+        --------
+        >>> import mechdesign as md
+        >>> found = md.design(md.Prior.uniform(3), md.utility.Estimation(), md.LDP(1))
+        >>> round(found.risk, 6), found.reports_for(0.05)
+        (5.026755, 2011)
+        """
+        number = isinstance(error, (int, float, np.number)) and not isinstance(error, bool)
+        if not (number and _LEAST_ERROR <= error <= 1 / _LEAST_ERROR):
+            raise InputError(
+                "error of an estimate",
+                expected=f"a positive number from {_LEAST_ERROR:g} to {1 / _LEAST_ERROR:g}",
+                got=quote(error),
+                remedy="pass the root of the mean squared error that is good enough, such as 0.01",
+            )
+        return max(1, math.ceil(Fraction(self.risk) / Fraction(float(error)) ** 2))
+
+    @property
     def scope(self) -> str:
         """What else the mechanism is optimal for, such as every sub-convex utility; or nothing."""
         method = next((m for m in SUBLINEAR_METHODS if m.name == self.method), None)
@@ -173,6 +220,8 @@ class Design:
         for kept in c.kept:
             how = "exact " if kept.requirement.is_exact else "floats"
             lines.append(f"{how} {kept.requirement}: {kept.verdict}")
+        if isinstance(self.utility, Estimation):
+            lines.append(f"risk   {self.risk:.10g} (squared error times the number of reports)")
         if isinstance(self.utility, WorstCase):
             lines.append(f"values {self.utility.served_text(self.mechanism, self.prior)}")
         if self.scope:

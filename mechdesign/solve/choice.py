@@ -16,11 +16,12 @@ from .closed_form import CLOSED_FORMS, SIMPLICES
 from .column_generation.method import ColumnGeneration
 from .column_generation.vertices import Vertices
 from .column_generation.window import Window
+from .estimation.method import OptimalExperiment
 from .few_outputs import OutputSearch
 from .interior_point import Blockwise, Structured
 from .method import Handles, Method
 from .problem import Problem
-from .program import LinearProgram, Program
+from .program import EstimationProgram, LinearProgram, Program
 
 SIMPLEX, INTERIOR, REFINED = HighsSimplex(), HighsInteriorPoint(), HighsRefined()
 STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()
@@ -30,6 +31,8 @@ COLUMNS, WINDOW, VERTICES = ColumnGeneration(), Window(), Vertices()
 MANY_MASSES = 300
 #: Methods for sub-convex utilities, in the order of preference.
 SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, COLUMNS, WINDOW, VERTICES)
+#: For the risk of estimates.
+ESTIMATION_METHODS: tuple[Method, ...] = (OptimalExperiment(),)
 #: For constraints on sums over outcomes.
 EPIGRAPHS: tuple[Method, ...] = (EpigraphHighs(), EpigraphClarabel())
 #: For convex constraints of one's own.
@@ -65,6 +68,8 @@ class Choice:
 
 def ordered_methods(program: Program) -> tuple[Method, ...]:
     """Every method in the order of preference for a program of this kind and size."""
+    if isinstance(program, EstimationProgram):
+        return ESTIMATION_METHODS
     if not isinstance(program, LinearProgram):
         many = len(set(program.prior.weights)) > MANY_MASSES
         return (*SIMPLICES, WINDOW, COLUMNS, VERTICES) if many else SUBLINEAR_METHODS
@@ -170,4 +175,4 @@ def own_methods() -> dict[str, Method]:
     """Every method that is no solver of cvxpy, by name."""
     general = (STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *EPIGRAPHS, REFINED, OUTPUTS)
     linear = (LINEARISED, *CLOSED_FORMS, *general)
-    return {m.name: m for m in (*linear, *SUBLINEAR_METHODS)}
+    return {m.name: m for m in (*linear, *SUBLINEAR_METHODS, *ESTIMATION_METHODS)}

@@ -28,6 +28,8 @@ class Duals:
     sums : dual variables of each constraint on a sum over outcomes
     limits : ``(J,)`` of each limit, positive for its upper and negative for its lower end
     branches : dual variables of parts of a search that together are all of it
+    inverse : ``(n, n)`` what stands for the inverse of the information matrix in the bound on the
+        risk of estimates
     mixture : ``(k,)`` of each of several linear functions whose least is maximised; taken as
         shares of their sum
     convex : for each convex constraint of one's own kernels ``(k, n, M)``, at which it is
@@ -44,6 +46,7 @@ class Duals:
     mixture: NDArray[np.float64] | None = None
     branches: tuple[Branch, ...] | None = None
     convex: tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...] | None = None
+    inverse: NDArray[np.float64] | None = None
 
     @property
     def averages(self) -> tuple[SumDuals, ...] | None:
@@ -147,6 +150,10 @@ class Handles:
                 return "it does not solve linear utilities"
             if kind == "least":
                 return "it does not maximise the least of several utilities"
+            if kind == "estimation":
+                return "it does not minimise the risk of estimates"
+            if self.objectives == {"estimation"}:
+                return "it minimises the risk of estimates alone"
             if self.objectives == {"information"}:
                 return "the utility is not an f-information, so columns cannot be priced"
             return "it does not solve sub-convex utilities"
@@ -173,8 +180,8 @@ class Handles:
             if program.objective_kind == "linear":
                 return why
             return (
-                f"{why}, which sub-convex utilities need; use a linear utility with it, or a bound "
-                "such as PML, LDP or Pufferfish"
+                f"{why}, which a utility needs whose outputs the design finds; use a linear "
+                "utility with it, or a bound such as PML, LDP or Pufferfish"
             )
         for label, constraint in zip(program.sum_labels, program.sums, strict=True):
             missing = frozenset(constraint.cones) - self.sums
@@ -205,6 +212,7 @@ _LINEAR: frozenset[Objective] = frozenset({"linear"})
 _GENERAL: frozenset[Objective] = frozenset({"linear", "least"})
 _SUBLINEAR: frozenset[Objective] = frozenset({"information", "sublinear"})
 _INFORMATION: frozenset[Objective] = frozenset({"information"})
+_ESTIMATION: frozenset[Objective] = frozenset({"estimation"})
 
 
 def handles_linear(*shapes: Shape, **more: Any) -> Handles:
@@ -229,6 +237,11 @@ def handles_sublinear(*shapes: Shape) -> Handles:
 def handles_information(*shapes: Shape) -> Handles:
     """f-informations, in the same way."""
     return Handles(_INFORMATION, frozenset(shapes) or None)
+
+
+def handles_estimation(*shapes: Shape) -> Handles:
+    """Risks of estimates, in the same way."""
+    return Handles(_ESTIMATION, frozenset(shapes) or None)
 
 
 class Method(ABC):

@@ -26,11 +26,19 @@ from ..requirement.averages import LeastGain
 from ..requirement.base import Limit, Requirement, as_requirements
 from ..requirement.convex import Convex
 from ..utility.base import Utility
+from ..utility.estimation import Estimation, Survey
 from ..utility.linear import LinearUtility, OutputUtility, checked_matrix
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
 from ..utility.worst_case import Alternative, WorstCase
 from .least_program import LeastProgram
-from .program import LARGEST_GAIN, Cone, LinearProgram, Program, SublinearProgram
+from .program import (
+    LARGEST_GAIN,
+    Cone,
+    EstimationProgram,
+    LinearProgram,
+    Program,
+    SublinearProgram,
+)
 
 #: Smallest positive mass of a symbol that floats can work with beside others.
 SMALLEST_MASS = 1e-200
@@ -48,8 +56,8 @@ class Problem:
     ----------
     prior : the prior as given
     utility, notions : what is maximised, what must hold
-    outputs : output labels; none for a sub-convex utility, whose outputs the design finds, unless a
-        kernel with labels is given
+    outputs : output labels; none for utilities whose outputs the design finds (sub-convex ones and
+        estimation), unless a kernel with labels is given
     program : over the support of the prior, or all its symbols where a notion needs that
     asked_by : the notion or requirement that each part of the cone belongs to
     sums_asked_by : the notion that each constraint on a sum belongs to
@@ -93,9 +101,9 @@ class Problem:
     def mechanism(self, weights: NDArray[np.int64]) -> Mechanism:
         """The mechanism over all symbols, those of zero mass included, with its labels.
 
-        For a linear utility a symbol of zero mass gets a copy of the row that serves it best. For a
-        sub-convex one it gets that of the most likely symbol, and outputs of positive weight are
-        named by the symbols that are more likely given them.
+        For a linear utility a symbol of zero mass gets a copy of the row that serves it best. For
+        others it gets that of the most likely symbol, and outputs of positive weight are named by
+        the symbols that are more likely given them.
         """
         if isinstance(self.program, LinearProgram):
             full = self._completed(weights)
@@ -165,7 +173,8 @@ def state_problem(
             got=got,
             remedy="make an instance; md.utility.Matrix(u) takes any matrix",
         )
-    if not isinstance(utility, (LinearUtility, WorstCase, SublinearUtility)):
+    finds_outputs = isinstance(utility, (SublinearUtility, Estimation))
+    if not (finds_outputs or isinstance(utility, (LinearUtility, WorstCase))):
         raise UtilityError(
             "utility",
             expected="a linear or a sublinear utility",
@@ -174,7 +183,7 @@ def state_problem(
             "function of a column)",
         )
     limit = _checked_limit(time_limit)
-    if isinstance(utility, SublinearUtility) and outputs is not None:
+    if finds_outputs and outputs is not None:
         raise UtilityError(
             f"outputs for {quote(utility)}",
             expected="none, as the outputs are found by the design",
@@ -194,12 +203,12 @@ def state_problem(
         gains = np.zeros((len(prior), len(labels)))
         alternatives = _checked_alternatives(prior, utility, labels)
         requirements = as_requirements((*requirements, *_goals(prior, utility, labels)))
-    elif far := next((r for r in requirements if not _suits_found_outputs(r, prior)), None):
+    elif far := next((r for r in requirements if not _suits(r, prior, utility)), None):
         raise RequirementError(
             f"{far} with {quote(utility)}",
             expected="a linear utility, whose outputs have names, as single entries or their sums "
             "are asked for",
-            got="a sub-convex one, whose outputs the design finds",
+            got="one whose outputs the design finds",
             remedy="use md.utility.Hamming() or another linear utility, or md.require.every_output",
         )
     requirements = tuple(
@@ -218,7 +227,7 @@ def state_problem(
         or any(b.is_about_more_than(prior) for r in requirements for b in r.bounds(prior))
     )
     inner = prior if whole else prior.restricted()
-    if whole and isinstance(utility, SublinearUtility):
+    if whole and finds_outputs:
         raise PriorError(
             f"prior of a design for {quote(utility)}",
             expected="positive masses, as the notions tie symbols of zero mass to the others",
@@ -265,6 +274,9 @@ def state_problem(
             program = LeastProgram(
                 *common, gains[symbols], forbidden, held, few, convex, alternatives=placed
             )
+    elif isinstance(utility, Estimation):
+        program = EstimationProgram(*common, utility, _checked_survey(prior, utility))
+        limits, zeros = [], ()
     else:
         assert isinstance(utility, SublinearUtility)
         if not isinstance(utility, FInformation):
@@ -285,13 +297,27 @@ def state_problem(
     )
 
 
-def _suits_found_outputs(requirement: Requirement, prior: Prior) -> bool:
+def _suits(requirement: Requirement, prior: Prior, utility: Utility) -> bool:
     """Whether a requirement means something where the design finds the outputs.
 
-    As many outputs as there are symbols suffice for any sub-convex utility.
+    As many outputs as there are symbols suffice for any sub-convex utility. An information matrix
+    has N(N + 1)/2 entries, which with the sums of rows take that many and N more at most.
     """
-    most = requirement.most_outputs
-    return requirement.is_local or (most is not None and most >= len(prior))
+    n, most = len(prior), requirement.most_outputs
+    enough = n * (n + 3) // 2 if isinstance(utility, Estimation) else n
+    return requirement.is_local or (most is not None and most >= enough)
+
+
+def _checked_survey(prior: Prior, utility: Estimation) -> Survey:
+    found = utility.survey(prior)
+    if found.asks_nothing and len(found) > 1:
+        raise UtilityError(
+            "questions of an estimation",
+            expected="answers that depend on the distribution",
+            got="coefficients that are the same for all symbols of positive mass",
+            remedy="give symbols that should be told apart different coefficients",
+        )
+    return found
 
 
 def forbidden_entries(limits: list[Limit], cone: Cone, outputs: int) -> NDArray[np.bool_] | None:

@@ -2,7 +2,7 @@
 
 Over the columns k_y = K[:, y] ≥ 0 of a kernel on n symbols, with M outputs or any number of them::
 
-    maximise    Σ_y ⟨c_y, k_y⟩   or   Σ_y μ(k_y)
+    maximise    Σ_y ⟨c_y, k_y⟩,   Σ_y μ(k_y)   or   −tr(A J⁻¹), J = Σ_y k_y k_yᵀ/(πᵀk_y)
     subject to  Σ_y k_y = 1                       rows
                 k_y in a cone, the same for all y     cone: labelled sparse rows, and their shape
                 k_xy = 0 for some entries         restrictions
@@ -31,19 +31,21 @@ from numpy.typing import NDArray
 from ..certificate.enclosures import Enclosure, kernel_enclosure, revealed_enclosure, sums_up
 from ..certificate.rational import difference, kernel_mean, mean_of
 from ..errors import InputError, SolverError
-from ..exact import nearest_float
+from ..exact import dyadic, nearest_float
 from ..prior import Prior
 from ..privacy.constraint import Rounding
 from ..privacy.rows import ConeRows, Multipliers
 from ..privacy.sums import SumConstraint, most_maxima
 from ..requirement.base import Limit
 from ..requirement.convex import Convex
+from ..utility.estimation import Estimation, Survey
 from ..utility.sublinear import FInformation, SublinearUtility
 
 Array = NDArray[np.float64]
 #: What is maximised: Σ ⟨c_y, k_y⟩, the least of several such sums, Σ μ(k_y) for a sum μ over
-#: symbols of a function of the lift, or Σ μ(k_y) for any other sublinear μ.
-Objective = Literal["linear", "least", "information", "sublinear"]
+#: symbols of a function of the lift, Σ μ(k_y) for any other sublinear μ, or minus the risk of
+#: estimates.
+Objective = Literal["linear", "least", "information", "sublinear", "estimation"]
 #: Shapes that cones are recognised to have; ``"general"`` is any.
 Shape = Literal["free", "upper lift", "lower lift", "lift", "ratio", "lift and ratio", "general"]
 
@@ -270,8 +272,8 @@ class Program(ABC):
 
     @property
     @abstractmethod
-    def exact_constant_value(self) -> Fraction:
-        """The same in rationals."""
+    def exact_constant_value(self) -> Fraction | None:
+        """The same in rationals; ``None`` where it is −∞."""
 
     @property
     @abstractmethod
@@ -618,6 +620,66 @@ class SublinearProgram(Program):
     def exact_constant_value(self) -> Fraction:
         """μ(1), in the floats of the utility where it is a function."""
         return Fraction(self.constant_value)
+
+    def __str__(self) -> str:
+        return f"{len(self.prior)} symbols, {_asked(self)}, {self.utility!r}"
+
+
+@dataclass(frozen=True)
+class EstimationProgram(Program):
+    """Minimise the risk tr(A J⁻¹), J = Σ_y k_y k_yᵀ/(πᵀk_y), over any number of outputs.
+
+    Attributes
+    ----------
+    utility : which says what is estimated
+    survey : the loss A and the truth π on the symbols designed for
+    """
+
+    utility: Estimation
+    survey: Survey
+
+    @property
+    def objective_kind(self) -> Objective:
+        """Minus a risk."""
+        return "estimation"
+
+    @property
+    def constant_value(self) -> float:
+        """A constant output answers nothing."""
+        return 0.0 if self.survey.asks_nothing else -math.inf
+
+    @property
+    def exact_constant_value(self) -> Fraction | None:
+        """Zero where nothing is asked."""
+        return Fraction(0) if self.survey.asks_nothing else None
+
+    @property
+    def constant_kernel(self) -> Array:
+        """One output."""
+        return np.ones((len(self.prior), 1))
+
+    @cached_property
+    def revealed_value(self) -> float:
+        """Minus the risk of an open survey."""
+        return nearest_float(-self.survey.open_risk)
+
+    def value(self, kernel: Array) -> float:
+        """−tr(A J⁻¹) of a kernel, −∞ where some answer cannot be told."""
+        ends = self.survey.risk(dyadic(kernel)[0])
+        return -math.inf if ends is None else nearest_float(-(ends[0] + ends[1]) / 2)
+
+    def enclose(self, weights: NDArray[Any], bits: int) -> Enclosure | None:
+        """−tr(A J⁻¹) between two rationals; ``None`` where it is −∞."""
+        ends = self.survey.risk(weights)
+        return None if ends is None else Enclosure(-ends[1], -ends[0])
+
+    def width(self, value: float) -> float:
+        """The value itself."""
+        return abs(value)
+
+    def exact_width(self, value: Fraction) -> Fraction:
+        """The value itself."""
+        return abs(value)
 
     def __str__(self) -> str:
         return f"{len(self.prior)} symbols, {_asked(self)}, {self.utility!r}"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...errors import SolverError
 from ...privacy.constraint import Rounding
 from ..method import Candidate, Duals, Method, handles_sublinear
-from ..program import SublinearProgram, TwoSided
+from ..program import Cone, Program, SublinearProgram, TwoSided
 from .exact_columns import Deviations, columns_of_rays, extreme_rays, listed_columns
 from .families import beyond_floats, make_family
 from .master import basic_mixture, exact_shares, merged, mixed_kernel
@@ -72,7 +72,7 @@ class Vertices(Method):
         return Candidate(kernel, Duals(found.prices), "vertex enumeration and HiGHS", details)
 
 
-def too_large(program: SublinearProgram, sides: TwoSided | None) -> str | None:
+def too_large(program: Program, sides: TwoSided | None) -> str | None:
     """Why the extreme columns of a problem are not listed, or ``None``."""
     n = len(program.prior)
     two = sides is not None and make_family(program.prior, sides, np.abs) is not None
@@ -119,11 +119,8 @@ def _listed(
 
 
 def _best_of(program: SublinearProgram, rounding: Rounding) -> ExactMixture:
-    sides = program.cone.two_sided(rounding)
-    if rounding is Rounding.INSIDE and sides is not None:
-        wider = program.cone.two_sided(Rounding.OUTSIDE)
-        assert wider is not None
-        sides = _nearer(sides, wider)
+    inside = rounding is Rounding.INSIDE
+    sides = near_sides(program.cone) if inside else program.cone.two_sided(rounding)
     columns = list(dict.fromkeys(_listed(program, sides, rounding)))
     table = np.array(columns, dtype=float)
     values = _finite_values(program, table)
@@ -135,10 +132,13 @@ def _best_of(program: SublinearProgram, rounding: Rounding) -> ExactMixture:
     return best_mixture(columns, values, likely)
 
 
-def _nearer(inner: TwoSided, outer: TwoSided) -> TwoSided:
-    """Sides with less room than solvers in floats need, as these columns are exact but for the
-    rounding of weights.
+def near_sides(cone: Cone) -> TwoSided | None:
+    """Sides of a cone with less room than solvers in floats need, as listed columns are exact but
+    for the rounding of weights; ``None`` for a cone of another kind.
     """
+    inner, outer = cone.two_sided(Rounding.INSIDE), cone.two_sided(Rounding.OUTSIDE)
+    if inner is None or outer is None:
+        return None
 
     def between(near: float, far: float) -> float:
         if not math.isfinite(far) or near == far:

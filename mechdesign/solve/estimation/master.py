@@ -1,0 +1,337 @@
+"""The master program of an estimation design: which masses of given columns estimate best.
+
+Columns k = q r are written by their mass q under the prior and the deviations d of their lifts r
+from one. With s = πᵀr and u = d − (πᵀd) 1 the information matrix under the truth π is
+J = 11ᵀ + C, C = Σ q u uᵀ/s. For a loss matrix A that is centred, Aπ = 0, the risk tr(A J⁻¹) is
+tr(A C⁻¹) in the coordinates of all symbols but one, where nothing cancels however small the level::
+
+    minimise  tr(A C(q)⁻¹)   subject to  Σ q = 1,  Σ q d = 0,  q ≥ 0
+
+It is the A-optimal design of an experiment ([Pukelsheim2006]) under linear constraints. The primal-
+dual interior point method uses that second derivatives have few dimensions: they are those of C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import SolverError
+
+Vector = NDArray[np.float64]
+_Step = Callable[[Vector, Vector, Vector, Vector], tuple[Vector, Vector, Vector]]
+
+_STEPS = 120
+#: Relative complementarity at which the method ends, and the one that it must reach.
+_FINE, _ENOUGH = 1e-11, 1e-7
+# Directions in which columns differ by less than this share of the largest are not told.
+_RANK, _HIDDEN = 1e-11, 1e-7
+# How near to the boundary a step may go.
+_NEAR = 0.995
+# Steps without progress after which the method ends.
+_PATIENCE = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """An optimum of the master program.
+
+    Attributes
+    ----------
+    masses : ``(m,)`` q
+    risk : tr(A C⁻¹), up to the gap
+    level : α, the most that uᵀYAYᵀu/s − λᵀd reaches on these columns: the risk, at the optimum
+    upper : tr(A C⁻¹) of these masses, as they are
+    inverse : ``(n, n)`` Y with Y A = C⁻¹A on the coordinates, zero elsewhere
+    prices : ``(n,)`` λ: uᵀYAYᵀu/s ≤ risk + λᵀd for every column, at the optimum
+    gap : relative complementarity that is left
+    steps : of the interior point method
+    """
+
+    masses: Vector
+    risk: float
+    level: float
+    upper: float
+    inverse: Vector
+    prices: Vector
+    gap: float
+    steps: int
+
+
+def optimal_masses(
+    deviations: Vector,
+    shares: Vector,
+    prior: Vector,
+    truth: Vector,
+    loss: Vector,
+    tolerance: float = _FINE,
+) -> Weighted:
+    """The masses of least risk on given columns.
+
+    Parameters
+    ----------
+    deviations : ``(m, n)``, d
+    shares : ``(m,)``, s
+    prior, truth : ``(n,)``, positive
+    loss : ``(n, n)``, A with Aπ = 0, positive semi-definite
+    tolerance : gap at which the method may end; the multipliers are then well inside of what the
+        columns ask of them, which is of use where columns are still missing
+
+    Raises
+    ------
+    SolverError
+        When no mixture of the columns answers what is asked, or the method breaks down.
+    """
+    frame = _Frame.of(deviations, shares, prior, truth, loss)
+    method = _InteriorPoint(frame.points, frame.rows, frame.root)
+    return frame.unfold(method.solve(tolerance), method.unit)
+
+
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """Coordinates in which the columns are spread alike in every direction.
+
+    Attributes
+    ----------
+    points : ``(m, d)`` the columns: C is the sum of q times their squares
+    rows : ``(m, n)`` what their masses must sum to: one, and deviations that are zero
+    root : ``(d, f)`` R with RRᵀ the loss
+    kept, told : symbols whose coordinates are those of points and of rows, all but the most likely
+    basis : ``(n - 1, d)`` B: points = u B / √s
+    scale : ``(n - 1,)`` what deviations are divided by in the rows
+    of_root : ``(f, n - 1)`` the pseudo-inverse of the root of the loss on the kept symbols
+    """
+
+    points: Vector
+    rows: Vector
+    root: Vector
+    kept: NDArray[np.intp]
+    told: NDArray[np.intp]
+    basis: Vector
+    scale: Vector
+    of_root: Vector
+
+    @classmethod
+    def of(
+        cls, deviations: Vector, shares: Vector, prior: Vector, truth: Vector, loss: Vector
+    ) -> _Frame:
+        every = np.arange(len(truth))
+        kept, told = (np.delete(every, int(np.argmax(p))) for p in (truth, prior))
+        spread = deviations - (deviations @ truth)[:, None]
+        points, asked = spread[:, kept] / np.sqrt(shares)[:, None], loss[np.ix_(kept, kept)]
+        safe = _sizes(points)
+        values, vectors = np.linalg.eigh((points / safe).T @ (points / safe) / len(points))
+        some = values > _RANK * max(float(values[-1]), 0.0)
+        if not some.any():
+            raise SolverError(UNTOLD)
+        values, vectors = values[some], vectors[:, some]
+        basis = (vectors / np.sqrt(values)) / safe[:, None]
+        size = np.sqrt(np.diagonal(asked))
+        size = np.where(size > 0, size, 1.0)
+        weights, directions = np.linalg.eigh(asked / np.outer(size, size))
+        some = weights > _RANK * float(weights[-1])
+        root = directions[:, some] * np.sqrt(weights[some]) * size[:, None]
+        scaled = root / safe[:, None]
+        hidden = scaled - vectors @ (vectors.T @ scaled)
+        if (np.abs(hidden) > _HIDDEN * np.abs(scaled).max()).any():
+            raise SolverError(UNTOLD)
+        scale = _sizes(deviations[:, told])
+        rows = np.column_stack([np.ones(len(points)), deviations[:, told] / scale])
+        # A loss RRᵀ of the symbols is BᵀR(BᵀR)ᵀ in the coordinates of the columns.
+        return cls(
+            points @ basis, rows, basis.T @ root, kept, told, basis, scale, np.linalg.pinv(root)
+        )
+
+    def unfold(self, found: _Point, unit: float) -> Weighted:
+        """The optimum in the coordinates of the symbols."""
+        n = len(self.kept) + 1
+        inverse, prices = np.zeros((n, n)), np.zeros(n)
+        solution = np.sqrt(unit) * found.solution
+        inverse[np.ix_(self.kept, self.kept)] = self.basis @ solution @ self.of_root
+        prices[self.told] = unit * found.multipliers[1:] / self.scale
+        level = unit * float(found.multipliers[0])
+        matrix = (self.points.T * found.masses) @ self.points
+        upper = float(np.vdot(self.root, np.linalg.solve(matrix, self.root)))
+        return Weighted(
+            found.masses, unit * found.value, level, upper, inverse, prices, found.gap, found.steps
+        )
+
+
+def _sizes(table: Vector) -> Vector:
+    found = np.sqrt((table**2).mean(axis=0))
+    return np.where(found > 0, found, 1.0)
+
+
+#: Said where no mixture of the columns can answer.
+UNTOLD = (
+    "the bounds leave no kernel whose reports answer what is asked: some symbols are told apart "
+    "by none; raise the level, or ask about groups of symbols"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    masses: Vector
+    solution: Vector
+    value: float
+    multipliers: Vector
+    gap: float
+    steps: int
+
+
+class _InteriorPoint:
+    """Primal-dual interior point method for min tr(RᵀC⁻¹R), C = Σ q g gᵀ, Eᵀq = (1, 0), q ≥ 0.
+
+    Its dual is max 2 tr(RᵀZ) − α subject to |Zᵀg|² ≤ Eν for every column, ν = (α, β). Z is
+    a variable of its own, as C⁻¹R is no smooth function where the best masses leave C singular. The
+    conditions are::
+
+        z = Eν − |Zᵀg|²,   Eᵀq = (1, 0),   C Z = R,   q z = 0
+    """
+
+    def __init__(self, points: Vector, rows: Vector, root: Vector) -> None:
+        self.points, self.rows = points, rows
+        self.masses = np.full(len(points), 1 / len(points))
+        self.matrix = (points.T * self.masses) @ points
+        try:
+            lower = np.linalg.cholesky(self.matrix)
+        except np.linalg.LinAlgError:
+            raise SolverError(UNTOLD) from None
+        # In units of the risk at the start.
+        self.unit = float((np.linalg.solve(lower, root) ** 2).sum())
+        self.root = root / np.sqrt(self.unit)
+
+    def solve(self, tolerance: float) -> _Point:
+        """Predictor and corrector steps until the gap is closed or stays as it is."""
+        rows, points, root = self.rows, self.points, self.root
+        right = np.zeros(rows.shape[1])
+        right[0] = 1.0
+        w, m = self.masses, len(points)
+        matrix = self.matrix
+        solution = np.linalg.solve(matrix, root)
+        values = ((points @ solution) ** 2).sum(axis=1)
+        multipliers = np.zeros(rows.shape[1])
+        multipliers[0] = 1.05 * float(values.max())
+        z = rows @ multipliers - values
+        best: tuple[float, _Point] | None = None
+        since = 0
+        for step in range(1, _STEPS + 1):
+            images = points @ solution
+            dual = rows @ multipliers - (images**2).sum(axis=1) - z
+            primal = right - rows.T @ w
+            missing = root - matrix @ solution
+            value = 2 * float(np.vdot(root, solution)) - multipliers[0]
+            gap = float(w @ z)
+            left = max(
+                gap,
+                float(w @ np.abs(dual)),
+                float(np.abs(primal).max()),
+                float(np.abs(missing).max()) / float(np.abs(root).max()),
+            ) / min(abs(value), 1.0)
+            if best is None or left < best[0]:
+                point = _Point(w, solution, value, multipliers, left, step)
+                since = 0 if best is None or left < 0.5 * best[0] else since + 1
+                best = left, point
+            else:
+                since += 1
+            if left <= tolerance or (since >= _PATIENCE and best[0] <= max(_ENOUGH, tolerance)):
+                break
+            try:
+                newton = self._newton(w, z, matrix, solution)
+            except np.linalg.LinAlgError:
+                break
+            dw, dy, ds = newton(dual, primal, missing, -w * z)
+            dz = (-w * z - z * dw) / w
+            reach = min(1.0, _reach(w, dw), _reach(z, dz))
+            after = float((w + reach * dw) @ (z + reach * dz))
+            centre = max((after / gap) ** 3, 1e-8) * gap / m
+            target = centre - w * z - dw * dz
+            bent = dual - ((points @ ds) ** 2).sum(axis=1)
+            crossed = missing - (points.T * dw) @ (points @ ds)
+            dw, dy, ds = newton(bent, primal, crossed, target)
+            dz = (target - z * dw) / w
+            if not (np.isfinite(dw).all() and np.isfinite(dz).all()):
+                break
+            length = min(1.0, _NEAR * min(_reach(w, dw), _reach(z, dz)))
+            w, z = w + length * dw, z + length * dz
+            multipliers, solution = multipliers + length * dy, solution + length * ds
+            matrix = (points.T * w) @ points
+        assert best is not None
+        left, point = best
+        if left > max(_ENOUGH, tolerance):
+            raise SolverError(
+                f"the interior point method of the estimation design stopped at a gap of {left:.2g}"
+            )
+        return point
+
+    def _newton(self, w: Vector, z: Vector, matrix: Any, solution: Vector) -> _Step:
+        """Steps of w, ν and Z for residuals of the four conditions.
+
+        In coordinates where C is the identity and ZZᵀ diagonal, what the step of w does to |Zᵀg|²
+        by way of Z is QQᵀΔw, with one column of Q for each pair of coordinates.
+        """
+        points, rows = self.points, self.rows
+        lower: Any = np.linalg.cholesky(matrix)
+        shares, vectors = np.linalg.eigh((half := lower.T @ solution) @ half.T)
+        shares = np.maximum(shares, 0.0)
+        turned = vectors.T @ _forward(lower, points.T)
+        left, right = np.triu_indices(len(shares))
+        sizes = shares[left] + shares[right]
+        some = sizes > 1e-15 * float(sizes.max())
+        left, right, sizes = left[some], right[some], sizes[some]
+        factors = np.sqrt(np.where(left == right, 1.0, 2.0) * sizes)
+        root = np.sqrt(w / z)
+        table = np.vstack([turned[left] * turned[right] * (factors[:, None] * root), rows.T * root])
+        k = len(left)
+        inner = table @ table.T
+        inner[np.arange(k), np.arange(k)] += 1.0
+        factor = _cholesky(inner)
+        images = points @ solution
+
+        def newton(
+            dual: Vector, primal: Vector, missing: Vector, target: Vector
+        ) -> tuple[Vector, Vector, Vector]:
+            alone = _backward(lower, _forward(lower, missing))
+            dual = dual - 2 * (images * (points @ alone)).sum(axis=1)
+            scaled = root * (target / w - dual)
+            wanted = table @ scaled
+            wanted[k:] -= primal
+            found = _backward(factor, _forward(factor, wanted))
+            dw = root * (scaled - table.T @ found)
+            moved = (points.T * dw) @ images
+            return dw, found[k:], alone - _backward(lower, _forward(lower, moved))
+
+        return newton
+
+
+def _cholesky(matrix: Vector) -> Vector:
+    size = np.sqrt(np.diagonal(matrix))
+    scaled = matrix / np.outer(size, size)
+    for room in (0.0, 1e-15, 1e-13, 1e-11):
+        try:
+            return np.linalg.cholesky(scaled + room * np.eye(len(matrix))) * size[:, None]
+        except np.linalg.LinAlgError:
+            continue
+    raise SolverError("the interior point method of the estimation design broke down")
+
+
+def _forward(lower: Vector, right: Vector) -> Vector:
+    from scipy.linalg import solve_triangular
+
+    return np.asarray(solve_triangular(lower, right, lower=True))
+
+
+def _backward(lower: Vector, right: Vector) -> Vector:
+    from scipy.linalg import solve_triangular
+
+    return np.asarray(solve_triangular(lower.T, right, lower=False))
+
+
+def _reach(values: Vector, step: Vector) -> float:
+    """The largest step that keeps all values at or above zero."""
+    falling = step < 0
+    return float(np.min(-values[falling] / step[falling], initial=1e300))

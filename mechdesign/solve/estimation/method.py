@@ -1,0 +1,128 @@
+"""Optimal experiments: the mixture of extreme columns whose reports estimate best.
+
+A kernel is an experiment, its columns are what can be observed. As k kᵀ/(πᵀk) is convex and
+homogeneous in the column k, extreme columns of the privacy cone suffice ([YeBarg2018] for LDP).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import SolverError
+from ...privacy.constraint import Rounding
+from .. import clock
+from ..column_generation.exact_columns import columns_of_rays, extreme_rays, listed_columns
+from ..column_generation.families import make_family
+from ..column_generation.master import mixed_kernel
+from ..column_generation.method import SEARCHING
+from ..column_generation.vertices import near_sides, too_large
+from ..method import Candidate, Duals, Method, handles_estimation
+from ..program import EstimationProgram
+from .generation import Columns, generate
+from .master import UNTOLD, optimal_masses
+
+Vector = NDArray[np.float64]
+
+#: Symbols up to which all extreme columns are mixed at once.
+MOST_LISTED = 10
+# Columns of less mass than this share of the least that matters are left out of the kernel.
+_NEGLIGIBLE = 1e-9
+# What leaving them out may cost of the value.
+_COST = 1e-9
+
+
+class OptimalExperiment(Method):
+    """Risks of estimates: few symbols, or one box of lifts or one ratio."""
+
+    name = "optimal-experiment"
+    handles = handles_estimation()
+    reason = (
+        "extreme columns are mixed for the least error of estimates, as in the optimal design of "
+        "an experiment"
+    )
+    source = "Pukelsheim2006"
+
+    def condition(self, program: EstimationProgram) -> str | None:
+        """Applies at any size under one box of lifts or one ratio, else to few symbols."""
+        sides = program.sides
+        if sides is not None and make_family(program.prior, sides, np.abs) is not None:
+            return None
+        return too_large(program, sides)
+
+    def solve(self, program: EstimationProgram) -> Candidate:
+        """One interior point over all extreme columns, or several over more and more of them."""
+        n, survey = len(program.prior), program.survey
+        if survey.asks_nothing:
+            zero = Duals(np.zeros(n), inverse=np.zeros((n, n)))
+            return Candidate(program.constant_kernel, zero, "closed form")
+        if n > MOST_LISTED:
+            return self._generated(program)
+        columns = listed(program)
+        found = optimal_masses(
+            columns.deviations,
+            columns.shares,
+            program.prior.probabilities,
+            survey.masses,
+            survey.losses,
+        )
+        details = {"columns": str(len(columns.shares)), "steps": str(found.steps)}
+        return Candidate(
+            kernel_of(program, columns, found.masses, found.risk),
+            Duals(found.prices, inverse=found.inverse),
+            "interior point over all columns",
+            details,
+        )
+
+    def _generated(self, program: EstimationProgram) -> Candidate:
+        found = generate(program, clock.now() + SEARCHING * program.time_limit)
+        best = found.bounding
+        details = {"columns": str(len(found.masses)), "rounds": str(found.rounds)}
+        return Candidate(
+            kernel_of(program, found.columns, found.masses, found.risk),
+            Duals(best.prices, inverse=best.inverse),
+            "interior point over some columns",
+            details,
+        )
+
+
+def listed(program: EstimationProgram) -> Columns:
+    """Every extreme column, inside the bounds."""
+    prior, n = program.prior, len(program.prior)
+    sides = near_sides(program.cone)
+    found = None if sides is None else listed_columns(prior, sides)
+    if found is None:
+        rays = extreme_rays(program.cone.inequalities(Rounding.INSIDE), n)
+        found = columns_of_rays(prior, rays)
+    exact = list(dict.fromkeys(found))
+    if not exact:
+        raise SolverError(UNTOLD)
+    lifts = np.array([[float(1 + d) for d in column] for column in exact])
+    return Columns(np.array(exact, dtype=float), lifts @ program.survey.masses)
+
+
+def kernel_of(program: EstimationProgram, columns: Columns, masses: Vector, risk: float) -> Vector:
+    """The kernel of the columns that matter, ``(n, M)``; of all where leaving some out costs."""
+    kernel = None
+    for least in (_NEGLIGIBLE, 0.0):
+        used = masses > least * float(masses.max())
+        deviations = columns[used].deviations
+        shares = balanced(deviations, masses[used])
+        kernel = mixed_kernel(deviations, shares)
+        if -program.value(np.maximum(kernel, 0.0)) <= risk * (1 + _COST):
+            break
+    assert kernel is not None
+    return kernel
+
+
+def balanced(deviations: Vector, masses: Vector) -> Vector:
+    """Masses corrected so that Σ q = 1 and Σ q d = 0 hold to the last digits."""
+    rows = np.vstack([np.ones(len(masses)), deviations.T])
+    rows /= np.abs(rows).max(axis=1, initial=1e-300)[:, None]
+    target = np.zeros(len(rows))
+    target[0] = 1.0
+    for _ in range(3):
+        missing = target - rows @ masses
+        step, *_ = np.linalg.lstsq(rows * masses, missing, rcond=None)
+        masses = masses * np.maximum(1 + step, 0.0)
+    return np.asarray(masses)

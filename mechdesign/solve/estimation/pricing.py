@@ -1,0 +1,266 @@
+"""Pricing for estimation designs: max rᵀGr/(πᵀr) − λᵀr over the columns r of a cone with pᵀr = 1.
+
+Columns are found by local search (:mod:`.pricing_search`), in the cone inside e^ε. Bounds hold for
+the cone outside e^ε: by a list of all extreme columns where they are few (:mod:`.pricing_listed`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...certificate.shape import exact_sides
+from ...errors import SolverError
+from ...privacy.constraint import Rounding
+from .. import clock
+from ..column_generation.exact_columns import columns_of_rays, extreme_rays
+from ..column_generation.families import LARGEST_RATIO
+from ..program import Cone, TwoSided
+from .pricing_forms import UNIT, Array, ColumnBox, FloatBox, Form, Question
+from .pricing_listed import MOST_COLUMNS, MOST_PAIRS, list_size, price_list, price_rays
+from .pricing_relaxation import Coordinates, Majorant, Relaxation, relaxed_bound
+from .pricing_search import LocalSearch, distinct
+
+#: Symbols up to which the extreme columns of any cone are listed.
+MOST_SYMBOLS_ANY = 6
+_SEED = 11
+# Rounds of cuts, levels tried where truth and prior differ, and how near to their least value
+# relaxations are solved, before and after the first cuts.
+_ROUNDS, _LEVELS, _COARSE, _FINE = 6, 4, 1e-4, 1e-7
+# The share of a bound that cuts must leave at most for more of them.
+_WORTH = 0.9
+# Random starts for each symbol.
+_RANDOM = 4
+
+
+class QuadraticPricing:
+    """Prices columns of one cone, for quadratics over the mass under one truth.
+
+    Parameters
+    ----------
+    cone : the cone of columns, with its prior p
+    truth : π, positive, ``(n,)``; the prior where it is ``None``
+    """
+
+    def __init__(self, cone: Cone, truth: Sequence[Fraction] | None = None) -> None:
+        self.cone, self.prior = cone, cone.prior
+        n = len(cone.prior)
+        self.masses = tuple(cone.prior.mass(x) for x in range(n))
+        self.truth = self.masses if truth is None else tuple(Fraction(v) for v in truth)
+        if len(self.truth) != n or min(self.truth) <= 0:
+            raise SolverError(
+                f"expected a positive truth for each of {n} symbols, got {len(self.truth)} numbers"
+            )
+        self._rng = np.random.default_rng(_SEED)
+
+    # What the cone is
+
+    @cached_property
+    def _outside(self) -> TwoSided | None:
+        found = exact_sides(self.cone)
+        if found is None:
+            return None
+        sides = found.outside
+        if sides.ratio > LARGEST_RATIO:  # as good as none, and wider
+            return TwoSided(sides.lower, sides.upper, math.inf)
+        return sides
+
+    @cached_property
+    def _outer_box(self) -> ColumnBox | None:
+        return None if self._outside is None else ColumnBox.of(self.prior, self._outside)
+
+    @cached_property
+    def _inner_box(self) -> ColumnBox | None:
+        sides = self.cone.two_sided(Rounding.INSIDE)
+        return None if sides is None else ColumnBox.of(self.prior, sides)
+
+    @cached_property
+    def _inner(self) -> FloatBox | None:
+        return None if self._inner_box is None else FloatBox.of(self._inner_box)
+
+    def _rays(self, rounding: Rounding) -> list[tuple[Fraction, ...]]:
+        """Extreme columns of any cone, exactly."""
+        rays = extreme_rays(self.cone.inequalities(rounding), len(self.prior))
+        found = columns_of_rays(self.prior, rays)
+        return [tuple(1 + d for d in column) for column in found]
+
+    @cached_property
+    def _listed_inside(self) -> Array:
+        return np.array(self._rays(Rounding.INSIDE), dtype=float).T
+
+    @cached_property
+    def _listed_outside(self) -> list[tuple[Fraction, ...]]:
+        return self._rays(Rounding.OUTSIDE)
+
+    @property
+    def _lists_rays(self) -> bool:
+        return len(self.prior) <= MOST_SYMBOLS_ANY
+
+    # Columns
+
+    def values(self, square: Any, prices: Any, columns: Array) -> Array:
+        """rᵀGr/(πᵀr) − λᵀr of columns ``(n, m)`` with pᵀr = 1, in floats, ``(m,)``."""
+        g, price = np.asarray(square, dtype=float), np.asarray(prices, dtype=float)
+        # Where levels are small, G all but cancels at the constant column.
+        image = np.array([math.fsum(row) for row in g.tolist()])
+        away = columns - 1
+        squares = math.fsum(image.tolist()) + (2 * image) @ away + (away * (g @ away)).sum(axis=0)
+        truth = np.array(self.truth, dtype=float) @ columns
+        return np.asarray(squares / truth - (math.fsum(price.tolist()) + price @ away))
+
+    def first(self, count: int) -> Array:
+        """Some extreme columns with pᵀr = 1, whatever is priced, ``(n, m)``."""
+        box = self._inner
+        if box is None:
+            return self._listed_inside
+        return box.columns(np.unique(self._random(box, count), axis=1))
+
+    def search(self, square: Any, prices: Any, start: Array) -> tuple[Array, Array]:
+        """Columns of large reduced value, without proof.
+
+        Parameters
+        ----------
+        square : G, ``(n, n)``, floats or Fractions
+        prices : λ, ``(n,)``
+        start : ``(n, k)`` columns of the cone to search from, beside random ones
+
+        Returns
+        -------
+        columns ``(n, m)`` with pᵀr = 1 and their reduced values ``(m,)``, distinct, best first
+        """
+        box, exact = self._inner, self._inner_box
+        if box is None or exact is None:
+            columns = self._listed_inside
+            values = self.values(square, prices, columns)
+            order = np.argsort(-values, kind="stable")
+            return columns[:, order], values[order]
+        question = Question.of(square, prices, self.truth)
+        t, values = self._improve(question, exact, box.places(start))
+        return box.columns(t), values
+
+    def _improve(self, question: Question, exact: ColumnBox, t: Array) -> tuple[Array, Array]:
+        """Local optima from places t and random ones, best first, and their values."""
+        form, box = question.on(exact), FloatBox.of(exact)
+        starts = np.column_stack([t, self._random(box, _RANDOM * len(box.p))])
+        t, _ = LocalSearch(form, box).improve(starts)
+        t = distinct(exact.settled(t))
+        values = form.values(t)
+        order = np.argsort(-values, kind="stable")
+        return t[:, order], values[order]
+
+    def _random(self, box: FloatBox, count: int) -> Array:
+        n = len(box.p)
+        if box.weights is None:
+            sizes = self._rng.integers(1, max(n, 2), count)
+            return (self._rng.random((n, count)).argsort(axis=0) < sizes).astype(float)
+        return box.filled(self._rng.random((n, count)))
+
+    # Bounds
+
+    def bound(
+        self, square: Any, prices: Any, target: Fraction | float, deadline: float = math.inf
+    ) -> tuple[Fraction, Array]:
+        """A proven upper bound on the reduced value of every column of the cone outside e^ε.
+
+        Parameters
+        ----------
+        square : G, ``(n, n)``, positive semi-definite, floats or Fractions, which are exact
+        prices : λ, ``(n,)``, likewise
+        target : the search ends where no column is above it
+        deadline : moment on the :mod:`~mechdesign.solve.clock` at which it ends anyway
+
+        Returns
+        -------
+        the bound, and columns ``(n, m)`` above the target with pᵀr = 1, best first
+
+        Raises
+        ------
+        SolverError
+            Where no bound is known.
+        """
+        question = Question.of(square, prices, self.truth)
+        level = float(target)
+        box = self._outer_box
+        if box is not None:
+            classes = question.classes(self.masses)
+            size = list_size(box, classes)
+            if size <= MOST_COLUMNS or (size <= MOST_PAIRS and not box.is_lift):
+                listed = price_list(question, box, classes, level)
+                return listed.upper, self._columns(listed.best)
+            return self._relaxed(question, box, target, deadline)
+        if self._lists_rays:
+            upper, above = price_rays(question, self._listed_outside, level)
+            columns = [[float(v) for v in self._listed_outside[i]] for i in above]
+            return upper, np.array(columns).reshape(-1, len(self.prior)).T
+        raise SolverError(
+            f"no bound on the reduced value of columns of {len(self.prior)} symbols is known"
+        )
+
+    def _relaxed(
+        self, question: Question, box: ColumnBox, target: Fraction | float, deadline: float
+    ) -> tuple[Fraction, Array]:
+        """Semidefinite relaxations, with cuts until the target is proved or nothing more is."""
+        form, floats = question.on(box), FloatBox.of(box)
+        columns, values = self._improve(question, box, np.zeros((len(box), 0)))
+        above = self._columns(columns[:, values > float(target)])
+        least = float(values[0])
+        level = max(float(target), least) if math.isfinite(target) else least
+        best = math.inf
+        for _ in range(1 if self._truths(floats) == (1.0, 1.0) else _LEVELS):
+            best = min(best, self._relaxed_at(question, form, floats, level, deadline))
+            if best <= level or clock.now() > deadline:
+                break
+            level = best
+        return Fraction(best), above
+
+    def _relaxed_at(
+        self, question: Question, form: Form, box: FloatBox, level: float, deadline: float
+    ) -> float:
+        """A bound from relaxations of what columns have beyond a level."""
+        coordinates = Coordinates.of(box, np.array(self.truth, dtype=float))
+        prices = np.array(question.prices, dtype=float)
+        charged = coordinates.row(float(sum(question.prices)), prices) + level * coordinates.mass
+        matrix = coordinates.square(question.centred)
+        matrix[0] -= charged / 2
+        matrix[:, 0] -= charged / 2
+        size = abs(level) + float(np.abs(prices).sum())
+        relaxation = Relaxation(coordinates, matrix, size)
+        best, before = math.inf, math.inf
+        for step in range(_ROUNDS + 1):
+            relaxation.minimise(_COARSE * size, deadline)
+            worth = relaxation.least > 0 and (not step or relaxation.value < _WORTH * before)
+            last = step == _ROUNDS or not worth
+            before = relaxation.value
+            if last:
+                relaxation.minimise(_FINE * size, deadline)
+            majorant = Majorant.of(form, box, level, relaxation.point)
+            best = min(best, relaxed_bound(majorant, self._truths(box)))
+            if best <= level or last or clock.now() > deadline:
+                break
+            if not relaxation.cut():
+                before = -math.inf
+        return best
+
+    def _truths(self, box: FloatBox) -> tuple[float, float]:
+        """The least and the largest πᵀr of columns with pᵀr = 1, outwards."""
+        ratios = [a / b for a, b in zip(self.truth, self.masses, strict=True)]
+        if min(ratios) == max(ratios):
+            return 1.0, 1.0
+        if box.weights is None:
+            most = 1 + float(box.span[0])
+            least = 1 / most
+        else:
+            least, most = float(box.base.min()), 1 + float(box.above.max())
+        least, most = max(least, float(min(ratios))), min(most, float(max(ratios)))
+        return least * (1 - 8 * UNIT), most * (1 + 8 * UNIT)
+
+    def _columns(self, t: Array) -> Array:
+        """The columns that t stands for, in the cone for design where that is of one kind."""
+        box = self._inner_box or self._outer_box
+        assert box is not None
+        return FloatBox.of(box).columns(box.settled(t))

@@ -1,0 +1,202 @@
+"""Every extreme column priced, for few symbols or few classes of them.
+
+Values are floats with a bound on their rounding; columns that rounding leaves in doubt are priced
+again in rationals, so that the largest value is exact. Symbols that G, λ, prior and truth treat
+alike are interchangeable: of columns that differ by exchanges of such symbols one is listed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from .pricing_forms import Array, ColumnBox, Form, Question
+
+#: How many columns are listed; for LDP, where they are priced in pairs of halves.
+MOST_COLUMNS, MOST_PAIRS = 1 << 16, 1 << 24
+# Columns in doubt that are priced in rationals.
+_MOST_EXACT = 200
+# Columns above a level that are handed back.
+_MOST_RETURNED = 400
+_BLOCK = 1 << 19
+
+_Column = list[Fraction]
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """The outcome of a list.
+
+    Attributes
+    ----------
+    upper : no column has a larger value; exact where rounding left no more than a few in doubt
+    best : ``(n, m)`` t of the columns above the level, best first
+    values : ``(m,)`` of these
+    """
+
+    upper: Fraction
+    best: Array
+    values: Array
+
+
+def list_size(box: ColumnBox, classes: Sequence[Sequence[int]]) -> int:
+    """How many columns there are up to exchanges."""
+    sizes = [len(c) for c in classes]
+    if not box.is_lift:
+        return math.prod(m + 1 for m in sizes)
+    # One symbol of a class lies between its ends, the others are at either.
+    return sum(math.prod(m + (h != g) for h, m in enumerate(sizes)) for g in range(len(sizes)))
+
+
+def price_list(
+    question: Question, box: ColumnBox, classes: Sequence[Sequence[int]], level: float
+) -> Listed:
+    """The largest value of any extreme column, and the columns above a level."""
+    form = question.on(box)
+    if box.is_lift:
+        t, between = _lift_patterns(box, classes)
+        return _from_patterns(question, form, t, lambda i: _with(box, t[:, i], *between[i]), level)
+    if list_size(box, classes) <= MOST_COLUMNS:
+        t = _subsets(classes, len(box))
+        return _from_patterns(question, form, t, lambda i: _with(box, t[:, i]), level)
+    return _by_halves(form, classes, level)
+
+
+def _subsets(classes: Sequence[Sequence[int]], n: int) -> Array:
+    """Every set of symbols up to exchanges, as t: of each class its first few."""
+    counts = np.indices([len(c) + 1 for c in classes]).reshape(len(classes), -1)
+    t = np.zeros((n, counts.shape[1]))
+    for count, members in zip(counts, classes, strict=True):
+        for rank, x in enumerate(members):
+            t[x] = count > rank
+    return t
+
+
+def _lift_patterns(
+    box: ColumnBox, classes: Sequence[Sequence[int]]
+) -> tuple[Array, list[tuple[int, Fraction]]]:
+    """Every column with all symbols but one at an end, as t, and that one's share exactly."""
+    assert box.units is not None
+    found: list[list[float]] = []
+    between: list[tuple[int, Fraction]] = []
+    for number, members in enumerate(classes):
+        last = members[-1]
+        others = [list(c) if h != number else list(c[:-1]) for h, c in enumerate(classes)]
+        for counts, left in _left(box, others):
+            if not 0 <= left <= box.units[last]:
+                continue
+            column = [0.0] * len(box)
+            for count, symbols in zip(counts, others, strict=True):
+                for x in symbols[:count]:
+                    column[x] = 1.0
+            share = Fraction(left, box.units[last] or 1)
+            column[last] = float(share)
+            found.append(column)
+            between.append((last, share))
+    return np.array(found).T, between
+
+
+def _with(box: ColumnBox, t: Array, symbol: int = 0, share: Fraction | None = None) -> _Column:
+    """The column of t, of which one symbol has an exact share."""
+    exact = [Fraction(float(v)) for v in t]
+    if share is not None:
+        exact[symbol] = share
+    return box.column(exact)
+
+
+def _left(box: ColumnBox, classes: list[list[int]]) -> Iterator[tuple[tuple[int, ...], int]]:
+    """How many symbols of each class are at their upper end, and the capacity that is left."""
+    assert box.units is not None
+    partial: list[tuple[tuple[int, ...], int]] = [((), box.capacity)]
+    for symbols in classes:
+        unit = box.units[symbols[0]] if symbols else 0
+        partial = [
+            ((*counts, c), left - c * unit)
+            for counts, left in partial
+            for c in range(len(symbols) + 1)
+            if left - c * unit >= 0
+        ]
+    yield from partial
+
+
+def _from_patterns(
+    question: Question, form: Form, t: Array, exactly: Callable[[int], _Column], level: float
+) -> Listed:
+    squares, truth, mass, price = form.parts(t)
+    values = (squares / truth - price) / mass
+    doubt = np.broadcast_to(form.rounding(truth, mass), values.shape)
+    unclear = np.flatnonzero(values + doubt >= (values - doubt).max())
+    if len(unclear) <= _MOST_EXACT:
+        upper = max(question.value(exactly(i)) for i in unclear.tolist())
+    else:
+        upper = Fraction(math.nextafter(float((values + doubt).max()), math.inf))
+    above = np.flatnonzero(values > level)
+    above = above[np.argsort(-values[above], kind="stable")][:_MOST_RETURNED]
+    return Listed(upper, t[:, above], values[above])
+
+
+def _by_halves(form: Form, classes: Sequence[Sequence[int]], level: float) -> Listed:
+    """Every pair of a set among half of the classes and one among the others, under LDP.
+
+    What a pair has beyond both is one product of matrices.
+    """
+    n = len(form.linear)
+    order = sorted(classes, key=len, reverse=True)
+    halves: tuple[list[Sequence[int]], list[Sequence[int]]] = ([], [])
+    for members in order:
+        sizes = [math.prod(len(c) + 1 for c in half) for half in halves]
+        halves[int(sizes[0] > sizes[1])].append(members)
+    one, two = (_subsets(half, n) for half in halves)
+    assert form.mass is not None
+    cross = 2 * (form.square @ two)
+    (q1, a1, m1, l1), (q2, a2, m2, l2) = form.parts(one), form.parts(two)
+    a2, m2, l2 = a2 - form.truth[0], m2 - form.mass[0], l2 - form.price[0]
+    q2 = q2 - form.constant
+    doubt = float(form.rounding(form.truth[0], form.mass[0]))
+    top, kept = -math.inf, _Kept(level)
+    step = max(_BLOCK // two.shape[1], 1)
+    for start in range(0, one.shape[1], step):
+        part = slice(start, start + step)
+        values = one[:, part].T @ cross
+        values += q1[part, None]
+        values += q2
+        values /= a1[part, None] + a2
+        values -= l1[part, None] + l2
+        values /= np.asarray(m1)[part, None] + m2
+        largest = float(values.max())
+        top = max(top, largest)
+        if largest > kept.level:
+            i, j = np.nonzero(values > kept.level)
+            kept.take(values[i, j], zip((i + start).tolist(), j.tolist(), strict=True))
+    upper = Fraction(math.nextafter(top + doubt, math.inf))
+    best = [one[:, i] + two[:, j] for _, (i, j) in kept.best]
+    t = np.array(best).T if best else np.zeros((n, 0))
+    return Listed(upper, t, np.array([value for value, _ in kept.best]))
+
+
+class _Kept:
+    """The best few pairs above a level."""
+
+    def __init__(self, level: float) -> None:
+        self.level = level
+        self.best: list[tuple[float, tuple[int, int]]] = []
+
+    def take(self, values: Array, places: Iterable[tuple[int, int]]) -> None:
+        self.best += zip(values.tolist(), places, strict=True)
+        self.best.sort(key=lambda pair: -pair[0])
+        if len(self.best) > _MOST_RETURNED:
+            del self.best[_MOST_RETURNED:]
+            self.level = self.best[-1][0]
+
+
+def price_rays(
+    question: Question, columns: Sequence[Sequence[Fraction]], level: float
+) -> tuple[Fraction, list[int]]:
+    """The largest value of given columns with pᵀr = 1, exactly, and which are above a level."""
+    values = [question.value(column) for column in columns]
+    order = sorted(range(len(values)), key=lambda i: -values[i])
+    return values[order[0]], [i for i in order if values[i] > level][:_MOST_RETURNED]

@@ -1,0 +1,469 @@
+"""How well frequencies can be estimated from reports, as a utility to design for.
+
+With q = Kᵀπ and J = K diag(1/q) Kᵀ, n reports of people with distribution π allow unbiased
+estimates of questions F π with mean squared error (tr(A J⁻¹) − πᵀAπ)/n, A = FᵀWF, and none does
+better at π (Cramér and Rao). The risk is n times that: the number of reports that an error of one
+takes. It is not a sum over columns, as sub-convex utilities are, but a convex function of J.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UtilityError, ZeroMassWarning, is_iterable, listed, quote
+from ..exact import ball_ends, common_integers, nearest_float
+from ..labels import Label, check_labels, listing
+from ..mechanism import Mechanism
+from ..prior import Prior
+from .base import Utility
+from .questions import Question, feature_question
+
+Vector = NDArray[np.float64]
+#: What may be asked: a feature, several of them, or rows of numbers, one for each symbol.
+Asked = Mapping[Any, Any] | Callable[[Any], Any] | Sequence[Any] | NDArray[np.float64] | None
+
+#: Sizes of coefficients of questions and of weights, so that no square leaves the floats.
+_SMALLEST, _LARGEST = 1e-60, 1e60
+# Precisions of enclosures, and the relative accuracy at which they end.
+_PRECISIONS = (256, 1024, 4096, 16384)
+_DIGITS = 80
+# Eigenvalues of a weight matrix below this share of the largest are rounding.
+_ROUNDING = 1e-12
+
+
+class Estimation(Utility):
+    """Minus the mean squared error of the best unbiased estimate, times the number of reports.
+
+    Parameters
+    ----------
+    of : feature, list of features, or (F, N) array, optional
+        What is estimated; the frequency of every symbol when left out. A feature is a mapping or
+        function of symbols, as :func:`mechdesign.estimate` takes it: numbers ask for the mean,
+        other values for the share of each. A row of an array is a question Σ f_x π_x, with one
+        number for each symbol of the prior, in its order.
+    weights : F numbers or (F, F) array, optional
+        What errors weigh: Σ w_i (error of answer i)², or W for errors whose products count too;
+        non-negative, positive semi-definite. One each when left out. Matrices hold to working
+        precision.
+    truth : Prior, mapping from symbol to mass or count, or N numbers, optional
+        The distribution at which errors count, such as a pilot's; the prior when left out. Every
+        symbol of the design must have some mass.
+    names : F labels, optional
+        Names of the answers.
+
+    Raises
+    ------
+    UtilityError
+        For numbers that are none, weights that are not positive semi-definite, and truths without
+        mass. What the symbols decide is said when a design is made.
+
+    Notes
+    -----
+    ``value`` is −∞ for a kernel from which some answer cannot be told, however many reports come.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> prior = md.Prior.uniform(3)
+    >>> flip = md.randomised_response(prior, 1)
+    >>> round(md.utility.Estimation().risk(flip, prior), 6)
+    5.026755
+    """
+
+    gap_unit: ClassVar[str] = "the value"
+    references: ClassVar[tuple[str, ...]] = ("Pukelsheim2006", "YeBarg2018")
+
+    def __init__(
+        self, of: Asked = None, weights: Any = None, truth: Any = None, *, names: Any = None
+    ) -> None:
+        self.of = _checked_question(of)
+        self.weights = None if weights is None else _checked_weights(weights)
+        self.truth = None if truth is None else _checked_truth(truth)
+        self.names = None if names is None else _checked_names(names)
+
+    def value(self, mechanism: Mechanism, prior: Prior) -> float:
+        """Minus the risk."""
+        return 0.0 - self.risk(mechanism, prior)
+
+    def risk(self, mechanism: Mechanism, prior: Prior) -> float:
+        """Mean squared error of the best unbiased estimate times the number of reports.
+
+        The float nearest to it; infinite where some answer cannot be told.
+        """
+        mechanism.check_prior(prior)
+        kept = prior.support
+        ends = self.survey(prior).risk(mechanism.weights[kept])
+        return math.inf if ends is None else nearest_float((ends[0] + ends[1]) / 2)
+
+    def question(self, symbols: Sequence[Label]) -> Question:
+        """Names of the answers and the coefficients ``(N, F)`` of each symbol in each."""
+        found = self._question(symbols)
+        if self.names is None:
+            return found
+        if len(self.names) != len(found.labels):
+            raise UtilityError(
+                "names of answers",
+                expected=f"{len(found.labels)}, one for each",
+                got=str(len(self.names)),
+                remedy="name every answer once, or leave the names out",
+            )
+        return Question(self.names, found.weights)
+
+    def _question(self, symbols: Sequence[Label]) -> Question:
+        n, of = len(symbols), self.of
+        if of is None:
+            return Question(tuple(symbols), np.eye(n))
+        if isinstance(of, tuple):
+            parts = [feature_question(one, symbols) for one in of]
+            labels: list[Label] = []
+            for number, part in enumerate(parts, 1):
+                own = [f"mean {number}"] if part.labels == ("mean",) else part.labels
+                labels += own
+            return Question(tuple(labels), np.hstack([part.weights for part in parts]))
+        if not isinstance(of, np.ndarray):
+            return feature_question(of, symbols)
+        if of.shape[1] != n:
+            raise UtilityError(
+                "questions of an estimation",
+                expected=f"rows of {n} numbers, one for each symbol of the prior",
+                got=f"rows of {of.shape[1]}",
+                remedy="give every question a coefficient for each symbol, zero where it has none",
+            )
+        return Question(tuple(range(1, len(of) + 1)), of.T)
+
+    def masses(self, prior: Prior) -> tuple[Fraction, ...]:
+        """The truth on the symbols of a prior, in its order; raises :class:`UtilityError`."""
+        truth = prior if self.truth is None else self._matched(self.truth, prior)
+        for x, (mass, weight) in enumerate(zip(truth.weights, prior.weights, strict=True)):
+            if bool(mass) is not bool(weight):
+                raise UtilityError(
+                    "truth of an estimation",
+                    expected="mass for exactly the symbols that have some in the prior",
+                    got=f"{quote(prior.labels[x])} with mass in the "
+                    + ("truth" if mass else "prior")
+                    + " alone",
+                    remedy="give it a little in both, such as one count, or leave it out of both",
+                )
+        return tuple(truth.mass(x) for x in range(len(prior)))
+
+    @staticmethod
+    def _matched(truth: Prior, prior: Prior) -> Prior:
+        if set(truth.labels) == set(prior.labels):
+            return truth.reordered(prior.labels)
+        if truth.labels != tuple(range(len(prior))):
+            raise UtilityError(
+                "truth of an estimation",
+                expected=f"a distribution over the symbols {listing(prior.labels)} of the prior",
+                got=f"symbols {listing(truth.labels)}",
+                remedy="label it as the prior of the design",
+            )
+        return truth
+
+    def survey(self, prior: Prior) -> Survey:
+        """What is asked, in exact numbers, on the symbols of positive mass.
+
+        Raises :class:`UtilityError` for questions and truths that do not fit the prior.
+        """
+        question = self.question(prior.labels).weights
+        masses = self.masses(prior)
+        kept = prior.support
+        self._check_sizes(question)
+        return Survey.of(
+            [[Fraction(v) for v in row] for row in question[kept].T.tolist()],
+            self._weight_rows(question.shape[1]),
+            tuple(masses[x] for x in kept.tolist()),
+        )
+
+    def _check_sizes(self, question: Vector) -> None:
+        sizes = np.abs(question[question != 0])
+        if sizes.size and not (sizes.min() >= _SMALLEST and sizes.max() <= _LARGEST):
+            raise UtilityError(
+                "questions of an estimation",
+                expected=f"coefficients of zero, or of size {_SMALLEST:g} to {_LARGEST:g}",
+                got=f"{sizes.min():.3g} to {sizes.max():.3g}",
+                remedy="multiply them by a constant",
+            )
+
+    def _weight_rows(self, answers: int) -> Vector:
+        """Rows U with W = UᵀU, or W itself where it is diagonal, as a vector."""
+        if self.weights is None:
+            return np.ones(answers)
+        if self.weights.shape[-1] != answers:
+            raise UtilityError(
+                "weights of an estimation",
+                expected=f"{answers}, one for each answer",
+                got=str(self.weights.shape[-1]),
+                remedy="leave them out, or give one to each answer",
+            )
+        if self.weights.ndim == 1:
+            return self.weights
+        values, vectors = np.linalg.eigh(self.weights)
+        some = values > _ROUNDING * max(float(values[-1]), 0.0)
+        return np.asarray(np.sqrt(values[some])[:, None] * vectors[:, some].T)
+
+    @property
+    def spec(self) -> str:
+        """``estimation``."""
+        return "estimation"
+
+    def __repr__(self) -> str:
+        parts = []
+        if isinstance(self.of, (np.ndarray, tuple)):
+            parts.append(f"of={len(self.of)} questions")
+        elif self.of is not None:
+            parts.append("of=a feature")
+        if self.weights is not None:
+            parts.append("weights=" + "×".join(map(str, self.weights.shape)))
+        if self.truth is not None:
+            parts.append(f"truth={self.truth!r}")
+        return f"Estimation({', '.join(parts)})"
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is asked of reports of people with one distribution, in exact numbers.
+
+    Attributes
+    ----------
+    truth : π, all positive
+    loss : A = FᵀWF less what every distribution shares, so that Aπ = 0; ``(n, n)``
+    """
+
+    truth: tuple[Fraction, ...]
+    loss: tuple[tuple[Fraction, ...], ...]
+
+    @classmethod
+    def of(cls, rows: list[list[Fraction]], weights: Vector, truth: tuple[Fraction, ...]) -> Survey:
+        """From questions F, one a row, and a diagonal of weights, or rows U with W = UᵀU."""
+        from flint import fmpq_mat
+
+        n, count = len(truth), len(rows)
+        asked = fmpq_mat(count, n, [as_rational(v) for row in rows for v in row])
+        masses = fmpq_mat(n, 1, [as_rational(v) for v in truth])
+        # A constant added to a question adds nothing to its risk: every answer is centred.
+        asked = asked - asked * masses * fmpq_mat(1, n, [1] * n)
+        exact = [as_rational(Fraction(v)) for v in weights.ravel().tolist()]
+        if weights.ndim == 1:
+            pairs = zip(exact, asked.tolist(), strict=True)
+            loss = asked.transpose() * fmpq_mat(count, n, [w * v for w, row in pairs for v in row])
+        else:
+            asked = fmpq_mat(len(weights), count, exact) * asked
+            loss = asked.transpose() * asked
+        return cls(truth, tuple(tuple(map(as_fraction, row)) for row in loss.tolist()))
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether every answer is the same for all distributions."""
+        return not any(v for row in self.loss for v in row)
+
+    @cached_property
+    def masses(self) -> Vector:
+        """π in floats."""
+        return np.array([float(v) for v in self.truth])
+
+    @cached_property
+    def losses(self) -> Vector:
+        """A in floats."""
+        return np.array([[float(v) for v in row] for row in self.loss])
+
+    @property
+    def open_risk(self) -> Fraction:
+        """The risk without privacy: J⁻¹ = diag(π) where every symbol is revealed."""
+        return sum((mass * self.loss[x][x] for x, mass in enumerate(self.truth)), start=Fraction(0))
+
+    def risk(self, weights: NDArray[Any]) -> tuple[Fraction, Fraction] | None:
+        """tr(A J⁻¹) of a kernel of integer weights, rows of equal sums, between two rationals.
+
+        ``None`` where it is infinite: some question is no combination of the columns.
+        """
+        if self.asks_nothing:
+            return Fraction(0), Fraction(0)
+        rows = weights.astype(object)
+        rows = rows[:, rows.any(axis=0)]
+        found = self._enclosed(rows, range(len(rows)), _PRECISIONS[:1])
+        if found is not None:
+            return found
+        basis = self._telling(rows)
+        if basis is None:
+            return None
+        found = self._enclosed(rows, basis, _PRECISIONS)
+        if found is None:
+            raise UtilityError(
+                "kernel of an estimation",
+                expected="rows that 16384 bits can tell apart",
+                got="rows that are closer",
+                remedy="merge the symbols whose rows are nearly the same",
+            )
+        return found
+
+    def _enclosed(
+        self, rows: NDArray[Any], basis: Sequence[int], precisions: Sequence[int]
+    ) -> tuple[Fraction, Fraction] | None:
+        """tr(A J⁻¹) over rows that are independent; ``None`` where no precision suffices."""
+        from flint import arb, arb_mat, ctx
+
+        masses, total = common_integers(self.truth)
+        shares = np.array(masses, dtype=object) @ rows
+        kept = [rows[x].tolist() for x in basis]
+        count = len(kept)
+        loss = [[self.loss[x][z] for z in basis] for x in basis]
+        row_sum = int(sum(rows[0]))
+        for precision in precisions:
+            with ctx.workprec(precision):
+                scaled = arb_mat(
+                    count,
+                    len(shares),
+                    [
+                        arb(k) / q
+                        for row in kept
+                        for k, q in zip(row, map(arb, shares), strict=True)
+                    ],
+                )
+                plain = arb_mat(count, len(shares), [arb(k) for row in kept for k in row])
+                matrix = scaled * plain.transpose() * (arb(total) / row_sum)
+                right = arb_mat(count, count, [arb(as_rational(v)) for row in loss for v in row])
+                try:
+                    ball = matrix.solve(right).trace()
+                except ZeroDivisionError:
+                    continue
+                if ball.rel_accuracy_bits() >= _DIGITS:
+                    return ball_ends(ball)
+        return None
+
+    def _telling(self, rows: NDArray[Any]) -> list[int] | None:
+        """Rows of the kernel that all others are combinations of.
+
+        ``None`` where A says something else of the others than of their combinations.
+        """
+        from flint import fmpq, fmpq_mat, fmpz_mat
+
+        n, m = rows.shape
+        reduced, common, rank = fmpz_mat(m, n, rows.T.ravel().tolist()).rref()
+        table = reduced.tolist()[:rank]
+        basis = [next(x for x, v in enumerate(line) if v != 0) for line in table]
+        if rank == n:
+            return basis
+        # Row x of the kernel is the sum of table[r][x] / common times row basis[r].
+        spread = fmpq_mat(n, rank, [fmpq(line[x], common) for x in range(n) for line in table])
+        own = fmpq_mat(rank, n, [as_rational(v) for x in basis for v in self.loss[x]])
+        whole = fmpq_mat(n, n, [as_rational(v) for row in self.loss for v in row])
+        return basis if spread * own == whole else None
+
+
+def as_rational(value: Fraction) -> Any:
+    """A rational number of ``flint``."""
+    from flint import fmpq
+
+    return fmpq(value.numerator, value.denominator)
+
+
+def as_fraction(value: Any) -> Fraction:
+    """The fraction that a rational number of ``flint`` is."""
+    return Fraction(int(value.p), int(value.q))
+
+
+# What is handed in
+
+
+def _checked_question(of: Any) -> Any:
+    """A feature, a tuple of features, or an ``(F, N)`` array."""
+    if of is None or callable(of) or isinstance(of, Mapping):
+        return of
+    if not isinstance(of, np.ndarray) and is_iterable(of) and not isinstance(of, (str, bytes)):
+        parts = listed(
+            of,
+            "questions of an estimation",
+            "a list of features or of rows of numbers",
+            UtilityError,
+            "pass for example [{'a': 1, 'b': 0}]",
+        )
+        if parts and all(callable(one) or isinstance(one, Mapping) for one in parts):
+            return tuple(parts)
+        of = parts
+    try:
+        if np.iscomplexobj(of) or isinstance(of, (str, bytes)):
+            raise TypeError
+        matrix = np.atleast_2d(np.array(of, dtype=float))
+    except (TypeError, ValueError, OverflowError):
+        raise UtilityError(
+            "questions of an estimation",
+            expected="a feature (mapping or function of a symbol), a list of features, or rows of "
+            "numbers",
+            got=quote(of),
+            remedy="pass for example {'a': 1, 'b': 0}, or [[1, 0, 0], [0, 1, -1]]",
+        ) from None
+    if matrix.ndim != 2 or 0 in matrix.shape or not np.isfinite(matrix).all():
+        raise UtilityError(
+            "questions of an estimation",
+            expected="finite numbers, one row for each question",
+            got=f"an array of shape {matrix.shape}"
+            + ("" if np.isfinite(matrix).all() else " with others"),
+            remedy="give every question one finite coefficient for each symbol",
+        )
+    matrix.setflags(write=False)
+    return matrix
+
+
+def _checked_weights(weights: Any) -> Vector:
+    try:
+        if np.iscomplexobj(weights):
+            raise TypeError
+        found = np.array(weights, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        found = np.zeros(0)
+    square = found.ndim == 2 and found.shape[0] == found.shape[1]
+    good = found.size > 0 and (found.ndim == 1 or square) and bool(np.isfinite(found).all())
+    if good and square:
+        size = float(np.abs(found).max())
+        good = bool(np.allclose(found, found.T, rtol=0, atol=_ROUNDING * size))
+        good = good and float(np.linalg.eigvalsh(found)[0]) >= -_ROUNDING * size
+    elif good:
+        good = bool((found >= 0).all())
+    sizes = np.abs(found[found != 0])
+    good = good and sizes.size > 0 and sizes.min() >= _SMALLEST and sizes.max() <= _LARGEST
+    if not good:
+        raise UtilityError(
+            "weights of an estimation",
+            expected="a non-negative number for each answer, not all zero, or a positive "
+            "semi-definite matrix",
+            got=quote(weights),
+            remedy="leave them out, or pass for example [1, 1, 2]",
+        )
+    found.setflags(write=False)
+    return found
+
+
+def _checked_truth(truth: Any) -> Prior:
+    if isinstance(truth, Prior):
+        return truth
+    several = not isinstance(truth, (str, Mapping)) and is_iterable(truth)
+    some = list(truth) if several else []
+    if isinstance(truth, str) or any(isinstance(one, (Prior, Mapping)) for one in some):
+        raise UtilityError(
+            "truth of an estimation",
+            expected="one distribution; the worst of several is not designed for yet",
+            got=quote(truth),
+            remedy="name the distribution that matters most, or a mean of them",
+        )
+    import warnings
+
+    with warnings.catch_warnings():
+        # What it means to have no mass is said of the symbols of the design.
+        warnings.simplefilter("ignore", ZeroMassWarning)
+        return Prior.from_counts(truth)
+
+
+def _checked_names(names: Any) -> tuple[Label, ...]:
+    found = listed(names, "names of answers", "a list of labels", UtilityError, "name each answer")
+    return check_labels(found, len(found), "names of answers", UtilityError)

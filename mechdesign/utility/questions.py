@@ -1,0 +1,54 @@
+"""What is asked about the frequencies of symbols: weighted sums of them, with names.
+
+A question is a matrix ``V`` of shape ``(N, F)``: answer f is Σ_x V[x, f] p_x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, InputError
+from ..labels import Label, distinct, values_at
+
+
+@dataclass(frozen=True)
+class Question:
+    """Names of the answers, and the weights ``(N, F)`` of each symbol in each."""
+
+    labels: tuple[Label, ...]
+    weights: NDArray[np.float64]
+
+
+def feature_question(
+    feature: Mapping[Any, Any] | Callable[[Any], Any], symbols: Sequence[Label]
+) -> Question:
+    """The mean of a feature whose values are numbers, else the share of each of its values.
+
+    Raises :class:`InputError` for what is no feature, :class:`DataError` for unusable values.
+    """
+    if not callable(feature) and not isinstance(feature, Mapping):
+        raise InputError(
+            "feature",
+            expected="a function of an input, or a mapping from inputs to values",
+            got=type(feature).__name__,
+            remedy="pass for example {'a': 1, 'b': 0}",
+        )
+    values = values_at(feature, symbols, DataError)
+    numeric = [isinstance(v, (int, float)) and not isinstance(v, bool) for v in values]
+    if all(numeric):
+        numbers = np.array(values, dtype=float)
+        if not bool(np.isfinite(numbers).all()):
+            raise DataError(
+                "feature",
+                expected="finite numbers",
+                got=str(values),
+                remedy="give every input a finite value",
+            )
+        return Question(("mean",), numbers[:, None])
+    groups = distinct(values, DataError)
+    return Question(tuple(groups), np.array([[v == g for g in groups] for v in values], float))

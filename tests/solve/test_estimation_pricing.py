@@ -1,0 +1,240 @@
+"""Pricing of estimation designs: columns found and bounds proved, against every column written out
+in rationals by code that shares nothing with it.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal, getcontext
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.errors import SolverError
+from mechdesign.privacy.constraint import Rounding
+from mechdesign.solve.estimation.pricing import QuadraticPricing
+from mechdesign.solve.problem import state_problem
+
+LEVELS = (1e-4, 0.1, 0.7, 2.0, 30.0)
+KINDS = ("LDP", "PML", "PMC", "LIP", "ALIP", "PML and PMC")
+
+
+def cone_of(prior, notion):
+    return state_problem(prior, md.utility.MutualInformation(), notion).program.cone
+
+
+def notion_of(kind, level):
+    if kind == "ALIP":
+        return md.ALIP(level, 1.5 * level)
+    if kind == "PML and PMC":
+        return [md.PML(level), md.PMC(level / 2)]
+    return getattr(md, kind)(level)
+
+
+def exponential(level):
+    """e^level for the exact value of a float, to fifty digits."""
+    getcontext().prec = 50
+    return Fraction(Decimal(level).exp())
+
+
+def extremes(masses, kind, level):
+    """Every extreme column with pᵀr = 1, in rationals."""
+    n, e = len(masses), exponential(level)
+    if kind == "LDP":
+        for size in range(n + 1):
+            for up in combinations(range(n), size):
+                k = [e if x in up else Fraction(1) for x in range(n)]
+                mass = sum(p * v for p, v in zip(masses, k, strict=True))
+                yield [v / mass for v in k]
+        return
+    low, high = {
+        "PML": (Fraction(0), e),
+        "PMC": (1 / e, None),
+        "LIP": (1 / e, e),
+        "ALIP": (1 / e, exponential(1.5 * level)),
+        "PML and PMC": (1 / exponential(level / 2), e),
+    }[kind]
+    high = 1 / min(masses) if high is None else high
+    for j in range(n):
+        others = [x for x in range(n) if x != j]
+        for size in range(n):
+            for up in combinations(others, size):
+                r = [high if x in up else low for x in range(n)]
+                r[j] = (1 - sum(masses[x] * r[x] for x in others)) / masses[j]
+                if low <= r[j] <= high:
+                    yield r
+
+
+def true_value(g, prices, truth, r):
+    total = sum(r[x] * g[x][z] * r[z] for x in range(len(r)) for z in range(len(r)))
+    mass = sum(a * b for a, b in zip(truth, r, strict=True))
+    return total / mass - sum(a * b for a, b in zip(prices, r, strict=True))
+
+
+def draw(seed, kind, level):
+    """A prior, one in three with an atom of 1e-12, a truth, G of any rank and prices."""
+    rng = np.random.default_rng([13, seed])
+    n = int(rng.integers(2, 7))
+    p = rng.dirichlet(np.ones(n))
+    if seed % 3 == 1:
+        p[0] = 1e-12
+    if seed % 3 == 2:
+        p = rng.integers(1, 4, n).astype(float)
+    prior = md.Prior(p / p.sum())
+    masses = [prior.mass(x) for x in range(n)]
+    truth = masses
+    if seed % 2:
+        weights = [Fraction(int(w)) for w in rng.integers(1, 50, n)]
+        truth = [w / sum(weights) for w in weights]
+    root = rng.normal(size=(n, int(rng.integers(1, n + 1))))
+    square = root @ root.T
+    square = (square + square.T) / 2
+    # At small levels what tells columns apart must count beside what they have in common.
+    prices = rng.normal(size=n) * (1 if seed % 5 else 0)
+    if seed % 7 == 0:
+        centre = np.eye(n) - np.outer(np.ones(n), prior.probabilities)
+        square = centre.T @ square @ centre / min(level, 1.0) ** 2
+    return prior, masses, truth, square, prices
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("seed", range(7))
+def test_every_extreme_column_is_priced(kind, level, seed):
+    prior, masses, truth, square, prices = draw(seed, kind, level)
+    pricing = QuadraticPricing(cone_of(prior, notion_of(kind, level)), truth)
+    g = [[Fraction(v) for v in row] for row in square.tolist()]
+    exact = [Fraction(v) for v in prices.tolist()]
+    true = [true_value(g, exact, truth, r) for r in extremes(masses, kind, level)]
+    best = max(true)
+    size = Fraction(max(abs(float(v)) for v in true))
+    upper, columns = pricing.bound(square, prices, best - size / 100)
+    assert best <= upper <= best + size * Fraction(1, 10**9)
+    # Columns of the cone for design differ by its distance from e^ε, and by their rounding.
+    found = pricing.values(square, prices, columns)
+    assert float(best) - 1e-6 * float(size) <= found[0] <= float(upper) + 1e-9 * float(size)
+    assert (np.diff(found) <= 1e-9 * float(size)).all()
+    np.testing.assert_allclose(np.array(masses, float) @ columns, 1.0, rtol=1e-12)
+    # Nothing above a level that nothing exceeds.
+    assert pricing.bound(square, prices, best + size)[1].shape[1] == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(6))
+def test_columns_found_are_of_the_cone(kind, seed):
+    level = LEVELS[seed % 5]
+    prior, masses, truth, square, prices = draw(seed, kind, level)
+    cone = cone_of(prior, notion_of(kind, level))
+    pricing = QuadraticPricing(cone, truth)
+    columns, values = pricing.search(square, prices, pricing.first(4))
+    p = np.array(masses, dtype=float)
+    np.testing.assert_allclose(p @ columns, 1.0, rtol=1e-12)
+    sides = cone.two_sided(Rounding.OUTSIDE)
+    assert columns.min() >= sides.lower * (1 - 1e-12)
+    assert columns.max() <= sides.upper * (1 + 1e-12)
+    assert (columns.max(axis=0) / sides.ratio <= columns.min(axis=0) * (1 + 1e-12)).all()
+    np.testing.assert_allclose(
+        values, pricing.values(square, prices, columns), rtol=1e-6, atol=1e-6
+    )
+    assert len(np.unique(columns, axis=1).T) == columns.shape[1]
+    upper, _ = pricing.bound(square, prices, 0)
+    assert values[0] <= float(upper) + 1e-9 * abs(float(upper))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_search_finds_the_best_column_of_eleven_symbols(seed):
+    """So many starts that only a mistake misses it."""
+    rng = np.random.default_rng([17, seed])
+    prior = md.Prior(rng.dirichlet(np.ones(11)))
+    notion = (md.LDP(1), md.PML(1), md.LIP(0.5))[seed % 3]
+    pricing = QuadraticPricing(cone_of(prior, notion))
+    root = rng.normal(size=(11, 11))
+    square, prices = root @ root.T, rng.normal(size=11) * 10
+    upper, _ = pricing.bound(square, prices, np.inf)
+    _, values = pricing.search(square, prices, pricing.first(60))
+    assert values[0] == pytest.approx(float(upper), rel=1e-9)
+
+
+def rays_by_solving(rows):
+    """Extreme rays of {k : rows @ k ≥ 0}, from every choice of n − 1 rows."""
+    n = rows.shape[1]
+    for chosen in combinations(range(len(rows)), n - 1):
+        _, sizes, vectors = np.linalg.svd(rows[list(chosen)])
+        if sizes[-1] > 1e-9:
+            for ray in (vectors[-1], -vectors[-1]):
+                if (rows @ ray >= -1e-9).all():
+                    yield ray
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cones_of_any_kind_have_their_rays_listed(seed):
+    rng = np.random.default_rng([19, seed])
+    prior = md.Prior(rng.dirichlet(np.ones(4)), labels=[0, 1, 2, 3])
+    notion = (
+        [md.LDP(1), md.PML(0.4)],
+        md.MetricPrivacy(0.5, np.abs(np.subtract.outer(np.arange(4), np.arange(4)))),
+    )[seed % 2]
+    cone = cone_of(prior, notion)
+    pricing = QuadraticPricing(cone)
+    root = rng.normal(size=(4, 2))
+    square, prices, p = root @ root.T, rng.normal(size=4), prior.probabilities
+    rows = np.array(cone.inequalities(Rounding.OUTSIDE), dtype=float)
+    rows = np.vstack([rows / np.abs(rows).max(axis=1, keepdims=True), np.eye(4)])
+    best = max(
+        (r @ square @ r) / (p @ r) ** 2 - prices @ r / (p @ r) for r in rays_by_solving(rows)
+    )
+    upper, _ = pricing.bound(square, prices, np.inf)
+    assert float(upper) == pytest.approx(best, rel=1e-7)
+    columns, values = pricing.search(square, prices, pricing.first(4))
+    assert values[0] == pytest.approx(best, rel=1e-7)
+    np.testing.assert_allclose(p @ columns, 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["LDP", "PML", "LIP"])
+def test_symbols_that_may_be_exchanged_are_listed_once(kind):
+    """Forty symbols in two classes: as many columns as counts, and the same bound as from all
+    columns of fewer symbols.
+    """
+    for sizes in ((4, 3), (30, 10)):
+        n = sum(sizes)
+        one = np.repeat([1.0, 0.0], sizes)
+        two = 1 - one
+        square = 3 * np.eye(n) + np.outer(one, one) + 0.5 * np.outer(one - two, one - two)
+        prices = 20 * one + 7 * two
+        prior = md.Prior((2 * one + two) / (2 * one + two).sum())
+        pricing = QuadraticPricing(cone_of(prior, notion_of(kind, 1.0)))
+        upper, columns = pricing.bound(square, prices, -np.inf)
+        assert columns.shape[1] <= (sizes[0] + 1) * (sizes[1] + 1) * 2
+        found = pricing.search(square, prices, pricing.first(100))[1][0]
+        assert found == pytest.approx(float(upper), rel=1e-9)
+        # A trace of asymmetry and they are told apart.
+        if sizes == (4, 3):
+            other = pricing.bound(square, prices + 1e-12 * np.arange(n), -np.inf)[0]
+            assert float(other) == pytest.approx(float(upper), rel=1e-9)
+
+
+def test_a_truth_without_mass_is_refused():
+    cone = cone_of(md.Prior([0.5, 0.5]), md.LDP(1))
+    with pytest.raises(SolverError, match="positive truth"):
+        QuadraticPricing(cone, [Fraction(1), Fraction(0)])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(9))
+def test_relaxations_bound_every_column(kind, seed, monkeypatch):
+    """Where lists are not allowed: never below the best column, and near it for random G."""
+    level = LEVELS[seed % 4]
+    prior, _, truth, square, prices = draw(seed, kind, level)
+    pricing = QuadraticPricing(cone_of(prior, notion_of(kind, level)), truth)
+    exact, _ = pricing.bound(square, prices, np.inf)
+    monkeypatch.setattr("mechdesign.solve.estimation.pricing.MOST_COLUMNS", 0)
+    monkeypatch.setattr("mechdesign.solve.estimation.pricing.MOST_PAIRS", 0)
+    upper, columns = pricing.bound(square, prices, exact / 2)
+    assert upper >= exact
+    if not seed % 2:  # truth and prior are one
+        size = abs(float(exact)) + np.abs(prices).sum()
+        assert float(upper - exact) <= 0.1 * size
+    if exact > 0:
+        assert pricing.values(square, prices, columns)[0] > float(exact) / 2
