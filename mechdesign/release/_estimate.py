@@ -21,11 +21,13 @@ from ..errors import (
 from ..labels import Label, shorten
 from ..mechanism import Mechanism, mechanism_of
 from ..notebook import notebook_table
+from ..subsets import SubsetSelection
 from ._identifiability import ask, report_weights
 from .codes import check_choice
 from .counts import count_reports
 from .likelihood import Convergence, maximise
 from .receipts import Receipt, trace
+from .subset_estimates import ManyEstimates, estimate_many
 
 _CHOICES = {
     "method of estimation": ("inversion", "likelihood"),
@@ -143,15 +145,16 @@ def estimate(
     rng: Any = None,
     receipt: Any = None,
     misfit: str = "error",
-) -> Estimate:
+) -> Estimate | ManyEstimates:
     """The distribution of the secret, estimated from reports of a mechanism.
 
     Parameters
     ----------
     reports : table with ``column``, column of reports, or mapping from output to count
         Any table that :func:`privatize` takes. A receipt that it carries must name this mechanism.
-    mechanism : Mechanism or Design
-        A design's prior only tunes the variance of the inversion; it never biases it.
+    mechanism : Mechanism, Design or SubsetSelection
+        Of a subset selection, :class:`ManyEstimates` come back: all shares with standard errors and
+        ``top()``, by inversion; features and likelihood are not for it. A design's prior only tunes the variance of the inversion; it never biases it.
     method : {"inversion", "likelihood"}
         Weights on reports that are unbiased for every distribution [Warner1965], or the
         distribution of largest likelihood [Cover1984], which stays in the simplex and says how far
@@ -200,8 +203,34 @@ def estimate(
     >>> round(md.estimate({"no": 6000, "yes": 4000}, flip)["no"], 6)
     0.7
     """
-    found = mechanism_of(mechanism)
     check_options(method, intervals, target, misfit, confidence)
+    if isinstance(mechanism, SubsetSelection):
+        for name, value, only in (
+            ("method", method, "inversion"),
+            ("feature", feature, None),
+            ("by", by, "symbols"),
+            ("intervals", intervals, "delta"),
+        ):
+            if value != only:
+                raise InputError(
+                    name,
+                    expected=f"{only!r}, the only one for reports of a subset selection",
+                    got=quote(value),
+                    remedy="leave it out, and add up the estimates",
+                )
+        check_choice("policy for missing reports", missing, ("error", "drop"))
+        many = estimate_many(
+            reports,
+            mechanism,
+            column,
+            confidence=confidence,
+            target=target,
+            missing=missing,
+            receipt=receipt,
+        )
+        judge_fit(many.fit, misfit)
+        return many
+    found = mechanism_of(mechanism)
     resamples, generator = bootstrap_options(resamples, rng)
     counts = count_reports(reports, found, column, missing=missing)
     question = ask(found, feature, by)

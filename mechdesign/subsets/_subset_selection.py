@@ -27,6 +27,7 @@ from ..exact import (
     nearest_float,
 )
 from ..labels import Label, check_labels
+from ..mechanism import ImplicitKernel
 from ..prior import Prior
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from .family import AffineFamily, Floats
@@ -84,8 +85,8 @@ class SymmetryCertificate:
         return max(0.0, float_at_least(self.risk_exact / self.bound_exact - 1))
 
 
-class SubsetSelection:
-    """A kernel whose reports name pseudo-random subsets of the symbols, see :func:`subset_selection`.
+class SubsetSelection(ImplicitKernel):
+    """A kernel whose reports stand for subsets of the symbols, see :func:`subset_selection`.
 
     Whatever draws or takes reports takes it like a mechanism; it holds no matrix.
 
@@ -124,11 +125,6 @@ class SubsetSelection:
         return SymmetryCertificate(checks, risk, least_risk(self.family.size, outside))
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Number of inputs N and of reports."""
-        return self.family.size, self.family.reports
-
-    @property
     def outputs(self) -> range:
         """The reports, integers from 0 on."""
         return range(self.family.reports)
@@ -147,7 +143,7 @@ class SubsetSelection:
 
     @property
     def risk(self) -> float:
-        """n times the mean squared error summed over the symbols, all equally frequent."""
+        """N times the mean squared error summed over the symbols, all equally frequent."""
         return nearest_float(self.certificate.risk_exact)
 
     @property
@@ -185,7 +181,7 @@ class SubsetSelection:
         return float(self.variances(np.asarray(list(truth), dtype=float)).sum())
 
     def variances(self, truth: Floats) -> Floats:
-        """n times the variance of the estimate of each share, where they are as given, ``(N,)``."""
+        """N times the variance of the estimate of each share, where they are as given, ``(N,)``."""
         return variances(self.family, self.profiles, np.asarray(truth, dtype=float))
 
     # The kernel
@@ -234,8 +230,8 @@ class SubsetSelection:
         return (
             f"SubsetSelection({len(self.inputs)} symbols, {notions}: {family.reports} reports of "
             f"{self.bytes_per_report} bytes, {first.count} of {family.base} residues in "
-            f"F_{family.base}^{family.dimension}; risk {self.risk:.6g}, at most {self.gap:.2g} above "
-            "that of every kernel)"
+            f"F_{family.base}^{family.dimension}; risk {self.risk:.6g}, at most {self.gap:.2g} "
+            "above the least)"
         )
 
 
@@ -289,7 +285,7 @@ def _symbols(symbols: Any) -> tuple[Any, int]:
             raise InputError(
                 "symbols",
                 expected="symbols of equal mass",
-                got=f"a prior with masses from {symbols.pmin:.3g} to {max(symbols.probabilities):.3g}",
+                got=f"a prior with masses from {symbols.pmin:.3g} on",
                 remedy="pass their labels alone (LDP does not depend on masses), or use md.design",
             )
         symbols = symbols.labels
@@ -331,7 +327,7 @@ def _parts(notion: PrivacyNotion) -> list[tuple[str, int, Fraction | None]]:
         for bound in bounds:
             kinds = None
             if bound is not None and bound.pairing == "all":
-                kinds = _KINDS.get((bound.over.kind(prior), bound.under.kind(prior)))
+                kinds = _KINDS.get(f"{bound.over.kind(prior)} {bound.under.kind(prior)}")
             if bound is None or kinds is None:
                 raise LevelError(
                     f"privacy notion {notion}",
@@ -353,7 +349,7 @@ def _parts(notion: PrivacyNotion) -> list[tuple[str, int, Fraction | None]]:
     return found[0]
 
 
-_KINDS = {("points", "points"): "ratio", ("points", "prior"): "upper", ("prior", "points"): "lower"}
+_KINDS = {"points points": "ratio", "points prior": "upper", "prior points": "lower"}
 
 
 def asked_bounds(notions: Iterable[PrivacyNotion], *, outside: bool = False) -> LiftBounds:
@@ -373,9 +369,7 @@ def asked_bounds(notions: Iterable[PrivacyNotion], *, outside: bool = False) -> 
     return LiftBounds(lower, upper, ratio)
 
 
-def _check(
-    notion: PrivacyNotion, family: AffineFamily, profiles: Sequence[Profile]
-) -> LevelCheck:
+def _check(notion: PrivacyNotion, family: AffineFamily, profiles: Sequence[Profile]) -> LevelCheck:
     """The levels of one notion at all classes of reports, decided exactly."""
     lifts = [profile.lifts(family, i) for i, profile in enumerate(profiles)]
     worst: dict[int, float] = {}

@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Cells of a table of counts that is kept in memory; reports of larger families are sorted.
-MOST_CELLS = 1 << 25
 # Entries that are transformed at once.
 _CHUNK = 1 << 22
 
@@ -161,18 +159,6 @@ class AffineFamily:
         for power in self.powers[: self.dimension]:
             found += (rest % q) * k % q * power
             rest = rest // q
-        return found
-
-    def sums_at(
-        self, reports: Integers, counts: Integers, scores: Floats, symbols: Integers
-    ) -> Floats:
-        """The same sums for some symbols only, by looking at every report for each of them."""
-        directions, shifts = self.split(reports)
-        vectors, classes = self.vectors(directions)
-        found = np.empty(len(symbols))
-        for place, symbol in enumerate(symbols):
-            residues = (self.phases(vectors, np.asarray(symbol)) + shifts) % self.base
-            found[place] = float((scores[classes, residues] * counts).sum())
         return found
 
     # Cells of points

@@ -195,9 +195,9 @@ def _best_of_class(family: AffineFamily, i: int, bounds: LiftBounds) -> Profile 
             matrix = np.vstack([sizes, floats[pair]])
             if abs(np.linalg.det(matrix)) < _CLEAR:
                 continue
-            point = np.linalg.solve(matrix, [q, 0.0, 0.0])
-            moment = float(sizes @ (point - 1) ** 2) / q
-            if moment > best * (1 + _CLEAR) and (floats @ point <= _CLEAR * q).all():
+            vertex = np.linalg.solve(matrix, [q, 0.0, 0.0])
+            moment = float(sizes @ (vertex - 1) ** 2) / q
+            if moment > best * (1 + _CLEAR) and (floats @ vertex <= _CLEAR * q).all():
                 best, equations = moment, (count, [normal, *(rows[k] for k in pair)])
     if equations is None:
         return None

@@ -43,7 +43,7 @@ def coefficients(
 
 
 def uniform_risk(family: AffineFamily, profiles: Sequence[Profile]) -> Fraction:
-    """n times the mean squared error, summed over the symbols, where all are equally frequent."""
+    """N times the mean squared error, summed over the symbols, where all are equally frequent."""
     n, q, v = family.size, family.base, family.points
     constant, slopes = coefficients(family, profiles)
     # Pairs of symbols whose digits agree from position i on.
@@ -55,7 +55,7 @@ def uniform_risk(family: AffineFamily, profiles: Sequence[Profile]) -> Fraction:
 
 
 def variances(family: AffineFamily, profiles: Sequence[Profile], truth: Floats) -> Floats:
-    """n times the variance of the estimate of each symbol's share at a distribution, ``(N,)``."""
+    """N times the variance of the estimate of each symbol's share at a distribution, ``(N,)``."""
     q, v = family.base, family.points
     constant, slopes = coefficients(family, profiles)
     found = np.full(family.size, float(constant))
@@ -69,6 +69,22 @@ def variances(family: AffineFamily, profiles: Sequence[Profile], truth: Floats) 
             found += float(slope) * (inner - (outer - inner) / (q - 1))
             inner = outer
     return np.maximum(found - (truth - 1 / v) ** 2, 0.0)
+
+
+def worst_variance(family: AffineFamily, profiles: Sequence[Profile]) -> float:
+    """The largest n times the variance of any symbol's estimate over all distributions.
+
+    With share p of the symbol the others add most where all of them differ from it in the same
+    digit, and what is left is concave in p.
+    """
+    q, v = family.base, family.points
+    constant, slopes = coefficients(family, profiles)
+    same = sum(slopes, Fraction(0))
+    others = [sum(slopes[k + 1 :], -slopes[k] / (q - 1)) for k in range(len(slopes))]
+    most = max(others)
+    # constant + p·same + (1 − p)·most − (p − 1/v)².
+    share = min(max((same - most) / 2 + Fraction(1, v), Fraction(0)), Fraction(1))
+    return float(constant + share * same + (1 - share) * most - (share - Fraction(1, v)) ** 2)
 
 
 def least_risk(symbols: int, bounds: LiftBounds) -> Fraction:
