@@ -562,7 +562,8 @@ def mechanism_of(item: Any, subject: str = "mechanism") -> Mechanism:
             subject,
             expected="a kernel that is a matrix",
             got=f"a {type(item).__name__} of {item.shape[0]} symbols, which is none",
-            remedy="use privatize, estimate, plan and save, or design for fewer symbols",
+            remedy="its levels are in .certificate, those of other notions in .check(notion); for "
+            "anything else design for fewer symbols",
         )
     found = getattr(item, "mechanism", item)
     if not isinstance(found, Mechanism):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,7 +129,15 @@ class Estimate:
         return notebook_table(head, rows, self.describe())
 
 
+@overload
 def estimate(
+    reports: Any, mechanism: SubsetSelection, column: str | None = None, **options: Any
+) -> ManyEstimates: ...
+@overload
+def estimate(
+    reports: Any, mechanism: Any, column: str | None = None, **options: Any
+) -> Estimate: ...
+def estimate(  # type: ignore[misc]  # the options stand once, here
     reports: Any,
     mechanism: Any,
     column: str | None = None,
@@ -153,8 +161,9 @@ def estimate(
     reports : table with ``column``, column of reports, or mapping from output to count
         Any table that :func:`privatize` takes. A receipt that it carries must name this mechanism.
     mechanism : Mechanism, Design or SubsetSelection
-        Of a subset selection, :class:`ManyEstimates` come back: all shares with standard errors and
-        ``top()``, by inversion; features and likelihood are not for it. A design's prior only tunes the variance of the inversion; it never biases it.
+        A design's prior only tunes the variance of the inversion; it never biases it. Reports of a
+        subset selection are estimated from by inversion alone, and what comes back has no
+        covariances (:class:`mechdesign.release.subset_estimates.ManyEstimates`).
     method : {"inversion", "likelihood"}
         Weights on reports that are unbiased for every distribution [Warner1965], or the
         distribution of largest likelihood [Cover1984], which stays in the simplex and says how far
@@ -205,19 +214,8 @@ def estimate(
     """
     check_options(method, intervals, target, misfit, confidence)
     if isinstance(mechanism, SubsetSelection):
-        for name, value, only in (
-            ("method", method, "inversion"),
-            ("feature", feature, None),
-            ("by", by, "symbols"),
-            ("intervals", intervals, "delta"),
-        ):
-            if value != only:
-                raise InputError(
-                    name,
-                    expected=f"{only!r}, the only one for reports of a subset selection",
-                    got=quote(value),
-                    remedy="leave it out, and add up the estimates",
-                )
+        refuse_other_than(method=(method, "inversion"), feature=(feature, None))
+        refuse_other_than(by=(by, "symbols"), intervals=(intervals, "delta"))
         check_choice("policy for missing reports", missing, ("error", "drop"))
         many = estimate_many(
             reports,
@@ -277,6 +275,18 @@ def estimate(
     )
     _warn(made, high - low)
     return made
+
+
+def refuse_other_than(**options: tuple[Any, Any]) -> None:
+    """Raise :class:`InputError` for options of a subset selection that have one value only."""
+    for name, (value, only) in options.items():
+        if value is not only and value != only:
+            raise InputError(
+                f"{name} for a subset selection",
+                expected="it left out" if only is None else repr(only),
+                got=quote(value),
+                remedy="estimate all shares; for anything else design with a matrix (md.design)",
+            )
 
 
 def check_options(method: Any, intervals: Any, target: Any, misfit: Any, confidence: Any) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
+from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import Label, shorten
 from ..subsets import SubsetSelection
 from ..subsets.risk import scores
@@ -124,13 +125,17 @@ def _whole_numbers(values: Any) -> tuple[Integers, NDArray[np.bool_]]:
         if (np.abs(whole) >= 2**53).any() or (whole != np.floor(whole)).any():
             raise _no_integers("other numbers")
         return whole.astype(np.int64), blank
-    blank = np.array([value is None or value != value for value in array.tolist()], dtype=bool)
+    blank = np.array([_is_blank(value) for value in array.tolist()], dtype=bool)
     try:
         return np.array(
             [0 if b else _integer(v) for v, b in zip(array, blank, strict=True)], dtype=np.int64
         ), blank
     except (TypeError, ValueError, OverflowError):
         raise _no_integers(f"values of type {array.dtype}") from None
+
+
+def _is_blank(value: Any) -> bool:
+    return is_missing(value) or (isinstance(value, str) and value.strip().lower() in MISSING_TEXT)
 
 
 def _integer(value: Any) -> int:

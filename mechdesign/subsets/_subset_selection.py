@@ -29,10 +29,11 @@ from ..exact import (
 from ..labels import Label, check_labels
 from ..mechanism import ImplicitKernel
 from ..prior import Prior
+from ..privacy import LDP
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
-from .family import AffineFamily, Floats
+from .family import AffineFamily, Floats, is_prime
 from .profile import LiftBounds, Profile, best_profiles
-from .risk import least_risk, uniform_risk, variances
+from .risk import least_risk, uniform_risk, variances, worst_variance
 
 MOST_SYMBOLS = 1 << 24
 # Points of the space for one symbol, or in all, beyond which no family is tried.
@@ -44,6 +45,8 @@ _MOST_RESIDUES = 2048
 _PRIMES = 257
 # A family is preferred for its size where its risk is larger by no more than this share.
 _ALIKE = Fraction(1, 1000)
+# Rounding of logarithms, generously.
+_ROUNDING = 1e-12
 _REMEDY = "name LDP, PML, PMC, LIP or ALIP, or design for a prior of fewer symbols with md.design"
 
 
@@ -111,6 +114,9 @@ class SubsetSelection(ImplicitKernel):
         self.has_names = labels is not None
         self.notions, self.family = tuple(notions), family
         self.profiles = tuple(profiles)
+        alike = family.projective and not all(p.is_one_residue for p in self.profiles)
+        if alike or [p.base for p in self.profiles] != [family.base] * family.dimension:
+            raise ValueError("expected a profile for each class, of one residue over lines")
         self.certificate = self._certified()
 
     def _certified(self) -> SymmetryCertificate:
@@ -161,6 +167,11 @@ class SubsetSelection(ImplicitKernel):
         """The levels it has at most, in nats, rounded up, in the order of the notions."""
         return tuple(level for check in self.certificate.checks for level in check.achieved)
 
+    @property
+    def log_ratio(self) -> float:
+        """The LDP level that it has whatever it was made for, in nats, rounded up."""
+        return _check(LDP(math.inf), self.family, self.profiles).achieved[0]
+
     def reports_for(self, error: float) -> int:
         """How many reports bring the root of the mean squared error, summed, to ``error``.
 
@@ -183,6 +194,22 @@ class SubsetSelection(ImplicitKernel):
     def variances(self, truth: Floats) -> Floats:
         """N times the variance of the estimate of each share, where they are as given, ``(N,)``."""
         return variances(self.family, self.profiles, np.asarray(truth, dtype=float))
+
+    def check(self, notion: PrivacyNotion) -> LevelCheck:
+        """Decide exactly whether it keeps a notion, and at which levels.
+
+        Raises :class:`LevelError` for notions that do not treat symbols alike.
+
+        >>> import mechdesign as md
+        >>> str(md.subset_selection(1000, md.LDP(1)).check(md.PML(1)).verdict)
+        'yes'
+        """
+        return _check(notion, self.family, self.profiles)
+
+    @property
+    def worst_variance(self) -> float:
+        """The largest n times the variance of any share's estimate, over all distributions."""
+        return worst_variance(self.family, self.profiles)
 
     # The kernel
 
@@ -375,16 +402,39 @@ def _check(notion: PrivacyNotion, family: AffineFamily, profiles: Sequence[Profi
     worst: dict[int, float] = {}
     verdict = Verdict.YES
     for kind, parameter, level in _parts(notion):
-        for values in lifts:
+        for i, values in enumerate(lifts):
             value = values[("lower", "upper", "ratio").index(kind)]
+            # Two symbols that differ in digit i have every pair of residues at some report.
+            attained = family.size > family.powers[i] if kind == "ratio" else family.is_full
             reached = math.inf if value is None else max(0.0, log_upper(value))
             worst[parameter] = max(worst.get(parameter, 0.0), reached)
             if level is None:
                 continue
             answer = Verdict.NO if value is None else compare_with_exp(value, level)
+            if answer is Verdict.NO and not attained:
+                answer = Verdict.UNDECIDED
             if verdict is Verdict.YES or answer is Verdict.NO:
                 verdict = answer
     return LevelCheck(notion, verdict, tuple(worst[k] for k in sorted(worst)))
+
+
+def levels_from_ratio(notion: PrivacyNotion, log_ratio: float, symbols: int) -> tuple[float, ...]:
+    """Levels that hold where no two of N symbols of equal mass have likelihoods further apart.
+
+    With R = e^log_ratio a lift is at most 1/(1/N + (1 − 1/N)/R), and at least the same of 1/R.
+    """
+    own = math.log(symbols)
+    if log_ratio == math.inf:
+        upper, lower = own, math.inf
+    else:
+        upper = -float(np.logaddexp(-own, math.log1p(-1 / symbols) - log_ratio))
+        lower = float(np.logaddexp(-own, math.log1p(-1 / symbols) + log_ratio))
+    known = {"ratio": log_ratio, "upper": upper, "lower": lower}
+    found: dict[int, float] = {}
+    for kind, parameter, _ in _parts(notion):
+        level = max(0.0, known[kind]) * (1 + _ROUNDING) + _ROUNDING
+        found[parameter] = max(found.get(parameter, 0.0), level)
+    return tuple(found[k] for k in sorted(found))
 
 
 # The best family
@@ -431,7 +481,7 @@ def _candidates(size: int, share: float) -> list[tuple[int, int]]:
     Among them is the one next to that of which a single residue has the best share.
     """
     found = []
-    primes = [q for q in range(2, _PRIMES + 1) if _is_prime(q)]
+    primes = [q for q in range(2, _PRIMES + 1) if is_prime(q)]
     if 1 / share < size:
         primes.append(_prime_from(round(1 / share)))
     for dimension in (1, 2, 3):
@@ -447,10 +497,6 @@ def _candidates(size: int, share: float) -> list[tuple[int, int]]:
 
 
 def _prime_from(number: int) -> int:
-    while not _is_prime(number):
+    while not is_prime(number):
         number += 1
     return number
-
-
-def _is_prime(number: int) -> bool:
-    return number > 1 and all(number % k for k in range(2, math.isqrt(number) + 1))

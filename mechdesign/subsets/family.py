@@ -16,6 +16,7 @@ cells of q^i points apart, and one of a class below i has every residue equally 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,11 +24,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exact import is_whole
+
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 # Entries that are transformed at once.
 _CHUNK = 1 << 22
+# Residues and digits are multiplied as machine integers, and arrays have few dimensions.
+_LARGEST, _MOST_DIGITS = 1 << 25, 26
+
+
+def is_prime(number: int) -> bool:
+    """Whether an integer is a prime."""
+    return number > 1 and all(number % k for k in range(2, math.isqrt(number) + 1))
 
 
 @dataclass(frozen=True)
@@ -47,10 +57,25 @@ class AffineFamily:
     dimension: int
     projective: bool = False
 
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for numbers that make no family: marginals hold over fields only."""
+        numbers = (self.size, self.base, self.dimension)
+        if not all(is_whole(n, 1, _LARGEST) for n in numbers) or not is_prime(self.base):
+            raise ValueError("expected a number of symbols, a prime and a dimension")
+        if self.dimension > _MOST_DIGITS or self.size > self.points:
+            raise ValueError(f"{self.size} symbols in a space of {self.base}^{self.dimension}")
+        if not isinstance(self.projective, bool) or self.reports > _LARGEST**2:
+            raise ValueError("a family of another form")
+
     @property
     def points(self) -> int:
         """Number of points q^m of the space."""
         return self.base**self.dimension
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every point is a symbol."""
+        return self.size == self.points
 
     @property
     def directions(self) -> int:

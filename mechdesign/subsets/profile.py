@@ -15,7 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..exact import DENOMINATOR
+from ..exact import DENOMINATOR, is_whole
 from .family import AffineFamily, Floats
 
 Rows = list[list[Fraction]]
@@ -85,6 +85,14 @@ class Profile:
     count: int
     high: int
     middle: int
+
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for weights that are none, or that residues without number have."""
+        whole = all(is_whole(n, 0, DENOMINATOR) for n in (self.high, self.middle))
+        if not whole or not is_whole(self.count, 1, self.base - 1) or self.low < 0:
+            raise ValueError("expected weights of residues")
+        if self.low and self.count == self.base - 1:
+            raise ValueError("a weight of no residue")
 
     @property
     def low(self) -> int:
