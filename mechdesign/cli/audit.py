@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from ..errors import InputError
-from ..subsets import SubsetSelection
 from .options import (
     NOT_MET,
     AsJson,
@@ -14,6 +15,9 @@ from .options import (
     print_json,
     read_notion,
 )
+
+if TYPE_CHECKING:
+    from ..subsets import SubsetSelection
 
 
 def audit(
@@ -46,7 +50,7 @@ def audit(
 
 
 def _audit_subsets(
-    item: SubsetSelection, source: KernelSource, require: list[str] | None, *, as_json: bool
+    selection: SubsetSelection, source: KernelSource, require: list[str] | None, *, as_json: bool
 ) -> None:
     """The levels of a subset selection, whose symbols have equal mass."""
     from ..views.plain import subset_checks_json
@@ -59,11 +63,11 @@ def _audit_subsets(
             got="one of them",
             remedy="leave them out",
         )
-    asked = [read_notion(text) for text in source.privacy or []] or list(item.notions)
-    checks = [item.check(notion) for notion in asked]
+    asked = [read_notion(text) for text in source.privacy or []] or list(selection.notions)
+    checks = [selection.check(notion) for notion in asked]
     if as_json:
-        print_json(subset_checks_json(item, checks))
+        print_json(subset_checks_json(selection, checks))
     else:
-        print_subset_checks(item, checks)
+        print_subset_checks(selection, checks)
     if not all(str(check.verdict) == "yes" for check in checks):
         raise typer.Exit(NOT_MET)

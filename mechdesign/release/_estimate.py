@@ -23,7 +23,7 @@ from ..mechanism import Mechanism, mechanism_of
 from ..notebook import notebook_table
 from ..subsets import SubsetSelection
 from ._identifiability import ask, report_weights
-from .codes import check_choice
+from .codes import check_choice, check_confidence
 from .counts import count_reports
 from .likelihood import Convergence, maximise
 from .receipts import Receipt, trace
@@ -133,10 +133,14 @@ class Estimate:
 def estimate(
     reports: Any, mechanism: SubsetSelection, column: str | None = None, **options: Any
 ) -> ManyEstimates: ...
+
+
 @overload
 def estimate(
     reports: Any, mechanism: Any, column: str | None = None, **options: Any
 ) -> Estimate: ...
+
+
 def estimate(  # type: ignore[misc]  # the options stand once, here
     reports: Any,
     mechanism: Any,
@@ -296,18 +300,6 @@ def check_options(method: Any, intervals: Any, target: Any, misfit: Any, confide
     ):
         check_choice(name, value, known)
     check_confidence(confidence)
-
-
-def check_confidence(confidence: Any) -> None:
-    """Raise :class:`InputError` for a confidence that is not between 0 and 1."""
-    number = isinstance(confidence, (int, float, np.floating)) and not isinstance(confidence, bool)
-    if not number or not 0 < confidence < 1:
-        raise InputError(
-            "confidence",
-            expected="a number between 0 and 1",
-            got=quote(confidence),
-            remedy="pass 0.95 for 95 %",
-        )
 
 
 def reference_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:

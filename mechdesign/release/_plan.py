@@ -15,8 +15,9 @@ from ..labels import Label, shorten
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..subsets import SubsetSelection
-from ._estimate import check_confidence, reference_of, refuse_other_than
+from ._estimate import reference_of, refuse_other_than
 from ._identifiability import Question, ask, report_weights
+from .codes import check_confidence
 from .counts import FEWEST
 
 # Errors and numbers of reports beyond these are slips, and would leave the floats.

@@ -20,6 +20,7 @@ from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import Label, shorten
 from ..subsets import SubsetSelection
 from ..subsets.risk import scores
+from .codes import check_confidence
 from .counts import FEWEST, count_rows
 from .receipts import Receipt, trace
 
@@ -301,8 +302,6 @@ class ManyEstimates:
         """The symbols whose shares are above zero, all of them at once with this confidence."""
         from scipy.stats import norm
 
-        from ._estimate import check_confidence
-
         check_confidence(confidence)
         width = float(norm.isf((1 - confidence) / len(self.labels)))
         places = np.flatnonzero(self.values > width * self.errors)
@@ -377,11 +376,11 @@ def estimate_many(
     values = 1 / family.points + sums / n
     shares = np.clip(values, 0.0, 1.0)
     shares /= max(1.0, float(shares.sum()))
-    spread = mechanism.variances(shares)
+    variance = mechanism.variances(shares)
     if target == "sample":
         # What remains where the secrets are fixed and only reports are random.
-        spread = np.maximum(spread - shares * (1 - shares), 0.0)
-    errors = np.sqrt(spread / n)
+        variance = np.maximum(variance - shares * (1 - shares), 0.0)
+    errors = np.sqrt(variance / n)
     if float(errors.max()) * 1.96 >= 0.5:
         warn(
             f"{n} reports say next to nothing about the {len(values)} shares "

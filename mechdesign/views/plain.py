@@ -93,11 +93,11 @@ def _check(check: Check) -> dict[str, Any]:
     }
 
 
-def subset_checks_json(item: SubsetSelection, checks: Sequence[LevelCheck]) -> dict[str, Any]:
+def subset_checks_json(selection: SubsetSelection, checks: Sequence[LevelCheck]) -> dict[str, Any]:
     """Verdicts and levels of a subset selection, all symbols of equal mass."""
     return {
-        "symbols": len(item.inputs),
-        "kernel": item.fingerprint,
+        "symbols": len(selection.inputs),
+        "kernel": selection.fingerprint,
         "checks": [
             {
                 "notion": check.notion.spec,

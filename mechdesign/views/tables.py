@@ -451,19 +451,19 @@ def _verdict_and_levels(check: LevelCheck) -> list[Cell]:
     return [Cell(str(check.verdict), "verdict"), Cell(levels)]
 
 
-def subset_table(item: SubsetSelection) -> Table:
+def subset_table(selection: SubsetSelection) -> Table:
     """What is proved of a subset selection, and what its reports take."""
     rows = []
-    for check in item.certificate.checks:
+    for check in selection.certificate.checks:
         verdict, levels = _verdict_and_levels(check)
         rows.append((str(check.notion), f"{verdict.value}: {levels.value}"))
-    million = math.sqrt(item.risk / 1e6)
+    million = math.sqrt(selection.risk / 1e6)
     rows += [
-        ("symbols", f"{len(item.inputs)}"),
-        ("bytes per report", f"{item.bytes_per_report}"),
-        ("risk", f"{item.risk:.8g}"),
-        ("least risk of any kernel", f"{item.bound:.8g}"),
-        ("gap", f"{item.gap:.3g}"),
+        ("symbols", f"{len(selection.inputs)}"),
+        ("bytes per report", f"{selection.bytes_per_report}"),
+        ("risk", f"{selection.risk:.8g}"),
+        ("least risk of any kernel", f"{selection.bound:.8g}"),
+        ("gap", f"{selection.gap:.3g}"),
         ("error of 10^6 reports", f"{million:.4g}"),
     ]
     return _table("Subset selection", ["", "value"], ([Cell(a), Cell(b)] for a, b in rows))

@@ -183,18 +183,18 @@ def print_estimate(made: Estimate) -> None:
         out.line(f"likelihood {made.convergence}")
 
 
-def print_subset_checks(item: SubsetSelection, checks: Sequence[LevelCheck]) -> None:
+def print_subset_checks(selection: SubsetSelection, checks: Sequence[LevelCheck]) -> None:
     """Verdicts and levels of a subset selection."""
     out = Report()
-    out.line(repr(item))
+    out.line(repr(selection))
     out.table(tables.subset_checks_table(checks), titled=False)
 
 
-def print_subset_selection(item: SubsetSelection) -> None:
+def print_subset_selection(selection: SubsetSelection) -> None:
     """Symbols, reports, levels and risk of a subset selection."""
     out = Report()
-    out.line(repr(item))
-    out.table(tables.subset_table(item), titled=False)
+    out.line(repr(selection))
+    out.table(tables.subset_table(selection), titled=False)
 
 
 def print_pram(found: Pram) -> None:

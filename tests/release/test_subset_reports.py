@@ -37,37 +37,37 @@ def p_value(counts, expected):
     return float(chi2.sf(statistic, possible.sum() - 1))
 
 
-def row(item, symbol):
-    return np.array([float(item.probability(symbol, y)) for y in item.outputs])
+def row(selection, symbol):
+    return np.array([float(selection.probability(symbol, y)) for y in selection.outputs])
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("source", ["seed", "entropy", "key"])
 def test_reports_have_the_probabilities_of_the_kernel(case, source):
-    item, n = made(*case), 60_000
-    symbol = len(item.inputs) - 2
+    selection, n = made(*case), 60_000
+    symbol = len(selection.inputs) - 2
     if source == "key":
         import pandas as pd
 
         table = pd.DataFrame({"id": range(n), "x": symbol})
-        drawn = md.privatize(table, "x", item, row="id", key=bytes(range(40)))["x"].to_numpy()
+        drawn = md.privatize(table, "x", selection, row="id", key=bytes(range(40)))["x"].to_numpy()
     else:
-        sampler = md.Sampler(item, rng=5 if source == "seed" else None)
+        sampler = md.Sampler(selection, rng=5 if source == "seed" else None)
         drawn = sampler.draw_codes(np.full(n, symbol))
-    counts = np.bincount(drawn, minlength=len(item.outputs))
+    counts = np.bincount(drawn, minlength=len(selection.outputs))
     least = 1e-6 if source == "entropy" else 1e-3
-    assert p_value(counts, row(item, symbol)) > least
+    assert p_value(counts, row(selection, symbol)) > least
     # A control: the row of another symbol does not fit.
-    other = row(item, 0)
+    other = row(selection, 0)
     possible = (other > 0) | (counts == 0)
     assert not possible.all() or p_value(counts, other) < 1e-9
 
 
 def test_one_word_decides_one_thing():
     """Direction, level and residue, each at the ends of its range."""
-    item = made(5, 5, 1, md.LDP(1))
-    (profile,) = item.profiles
-    q, full = item.family.base, 1 << 64
+    selection = made(5, 5, 1, md.LDP(1))
+    (profile,) = selection.profiles
+    q, full = selection.family.base, 1 << 64
 
     class Several(Listed):
         def next_several(self, number, each):
@@ -75,8 +75,8 @@ def test_one_word_decides_one_thing():
 
     def residue_at(level_word, residue_word):
         words = Several([0, level_word, residue_word])
-        report = SubsetTable(item).draw(np.array([3]), words)
-        found, _ = item.family.residues(report, np.array([3]))
+        report = SubsetTable(selection).draw(np.array([3]), words)
+        found, _ = selection.family.residues(report, np.array([3]))
         return int(found[0])
 
     shift = 64 - 53
@@ -90,11 +90,11 @@ def test_one_word_decides_one_thing():
 
 def test_words_of_few_bits_are_rejected_and_leave_no_bias():
     """With 5 bits for one of 24 directions every fourth row needs further bytes."""
-    item, n = made(25, 5, 2, md.LIP(1)), 40_000
-    table = SubsetTable(item, bits=5)
+    selection, n = made(25, 5, 2, md.LIP(1)), 40_000
+    table = SubsetTable(selection, bits=5)
     drawn = table.draw(np.full(n, 2), SeededWords(7))
-    counts = np.bincount(drawn, minlength=len(item.outputs))
-    assert p_value(counts, row(item, 2)) > 1e-3
+    counts = np.bincount(drawn, minlength=len(selection.outputs))
+    assert p_value(counts, row(selection, 2)) > 1e-3
 
     class Modulo(SubsetTable):
         """A control: without rejection."""
@@ -102,24 +102,24 @@ def test_words_of_few_bits_are_rejected_and_leave_no_bias():
         def _below(self, limits, words, spare):
             return (words >> np.uint64(64 - self.bits)).astype(np.int64) % limits
 
-    drawn = Modulo(item, bits=5).draw(np.full(n, 2), SeededWords(7))
-    counts = np.bincount(drawn, minlength=len(item.outputs))
-    assert p_value(counts, row(item, 2)) < 1e-9
+    drawn = Modulo(selection, bits=5).draw(np.full(n, 2), SeededWords(7))
+    counts = np.bincount(drawn, minlength=len(selection.outputs))
+    assert p_value(counts, row(selection, 2)) < 1e-9
 
 
 def test_the_level_is_decided_by_53_bits_exactly():
     """Weights of the levels add up to what a word of 53 bits can be."""
-    item = made(8, 3, 2, md.LIP(1))
-    for i, profile in enumerate(item.profiles):
+    selection = made(8, 3, 2, md.LIP(1))
+    for i, profile in enumerate(selection.profiles):
         share = Fraction(profile.high, DENOMINATOR)
         have = sum(
-            item.probability(x, y) * item.family.size
+            selection.probability(x, y) * selection.family.size
             for x in [0]
-            for y in item.outputs
-            if item.family.residues(np.array([y]), np.array([x]))[1][0] == i
-            and item.family.residues(np.array([y]), np.array([x]))[0][0] < profile.count
+            for y in selection.outputs
+            if selection.family.residues(np.array([y]), np.array([x]))[1][0] == i
+            and selection.family.residues(np.array([y]), np.array([x]))[0][0] < profile.count
         )
-        assert have / item.family.size == share * Fraction(*item.family.class_share(i))
+        assert have / selection.family.size == share * Fraction(*selection.family.class_share(i))
 
 
 # Identities
@@ -133,72 +133,74 @@ def people(n=400, size=1000, seed=0):
 
 def test_keyed_reports_are_the_same_in_any_order_and_library():
     pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
-    item, key, table = md.subset_selection(1000, md.LDP(1)), bytes(range(32)), people()
-    one = md.privatize(table, "x", item, row="id", key=key)["x"].tolist()
+    selection, key, table = md.subset_selection(1000, md.LDP(1)), bytes(range(32)), people()
+    one = md.privatize(table, "x", selection, row="id", key=key)["x"].tolist()
     shuffled = table.sample(frac=1, random_state=1)
-    again = md.privatize(shuffled, "x", item, row="id", key=key).sort_values("id")["x"].tolist()
-    arrow = md.privatize(pa.Table.from_pandas(table), "x", item, row="id", key=key)
+    again = (
+        md.privatize(shuffled, "x", selection, row="id", key=key).sort_values("id")["x"].tolist()
+    )
+    arrow = md.privatize(pa.Table.from_pandas(table), "x", selection, row="id", key=key)
     batches = [pa.RecordBatch.from_pandas(table[i : i + 90]) for i in range(0, 400, 90)]
-    parts = list(md.privatize(batches, "x", item, row="id", key=key))
-    polars = md.privatize(pl.from_pandas(table), "x", item, row="id", key=key)
-    lazy = md.privatize(pl.from_pandas(table).lazy(), "x", item, row="id", key=key).collect()
+    parts = list(md.privatize(batches, "x", selection, row="id", key=key))
+    polars = md.privatize(pl.from_pandas(table), "x", selection, row="id", key=key)
+    lazy = md.privatize(pl.from_pandas(table).lazy(), "x", selection, row="id", key=key).collect()
     assert one == again == arrow["x"].to_pylist() == polars["x"].to_list() == lazy["x"].to_list()
     assert one == [value for part in parts for value in part["x"].to_pylist()]
-    other = md.privatize(table, "x", item, row="id", key=bytes(range(1, 33)))["x"].tolist()
+    other = md.privatize(table, "x", selection, row="id", key=bytes(range(1, 33)))["x"].tolist()
     assert sum(a == b for a, b in zip(one, other, strict=True)) < 20
-    rest = md.privatize(table[100:], "x", item, row="id", key=key)["x"].tolist()
+    rest = md.privatize(table[100:], "x", selection, row="id", key=key)["x"].tolist()
     assert rest == one[100:]
 
 
 def test_another_symbol_under_the_same_key_gets_another_report():
     """A shared direction would let two reports be compared residue by residue."""
-    item, table = md.subset_selection(1000, md.LDP(1)), people(2000)
-    one = md.privatize(table, "x", item, row="id", key=bytes(range(40)))["x"].to_numpy()
+    selection, table = md.subset_selection(1000, md.LDP(1)), people(2000)
+    one = md.privatize(table, "x", selection, row="id", key=bytes(range(40)))["x"].to_numpy()
     changed = table.assign(x=(table["x"] + 1) % 1000)
-    two = md.privatize(changed, "x", item, row="id", key=bytes(range(40)))["x"].to_numpy()
-    base = item.family.base
+    two = md.privatize(changed, "x", selection, row="id", key=bytes(range(40)))["x"].to_numpy()
+    base = selection.family.base
     assert np.mean(one // base == two // base) < 0.02
 
 
 def test_a_seed_gives_the_same_reports_however_a_table_is_cut():
     pa = pytest.importorskip("pyarrow")
-    item, table = md.subset_selection(1000, md.PML(1)), people()
-    whole = md.privatize(table, "x", item, rng=3)["x"].tolist()
+    selection, table = md.subset_selection(1000, md.PML(1)), people()
+    whole = md.privatize(table, "x", selection, rng=3)["x"].tolist()
     batches = [pa.RecordBatch.from_pandas(table[i : i + 70]) for i in range(0, 400, 70)]
-    parts = md.privatize(batches, "x", item, rng=3)
+    parts = md.privatize(batches, "x", selection, rng=3)
     assert whole == [value for part in parts for value in part["x"].to_pylist()]
 
 
 def test_labels_of_text_and_null_reports():
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    item = md.subset_selection([f"w{i}" for i in range(50)], md.LDP(2))
+    selection = md.subset_selection([f"w{i}" for i in range(50)], md.LDP(2))
     table = pd.DataFrame({"x": ["w1", None, "w49"] * 10})
-    pandas = md.privatize(table, "x", item, missing="keep", rng=1)
-    polars = md.privatize(pl.from_pandas(table), "x", item, missing="keep", rng=1)
+    pandas = md.privatize(table, "x", selection, missing="keep", rng=1)
+    polars = md.privatize(pl.from_pandas(table), "x", selection, missing="keep", rng=1)
     assert pandas["x"].isna().tolist() == [False, True, False] * 10
     assert pandas["x"].dropna().astype(int).tolist() == polars["x"].drop_nulls().to_list()
     assert polars["x"].null_count() == 10
     with pytest.raises(DataError, match="1 other value"):
-        md.privatize(pd.DataFrame({"x": ["w50"]}), "x", item)
+        md.privatize(pd.DataFrame({"x": ["w50"]}), "x", selection)
 
 
 def test_several_rows_about_one_person_are_warned_of():
     pd = pytest.importorskip("pandas")
-    item = md.subset_selection(50, md.LDP(1))
+    selection = md.subset_selection(50, md.LDP(1))
     table = pd.DataFrame({"who": [1, 1, 2] * 4, "x": range(12)})
     with pytest.warns(RepeatWarning, match=r"LDP\(8\) at most"):
-        md.privatize(table, "x", item, person="who")
+        md.privatize(table, "x", selection, person="who")
 
 
 @pytest.mark.parametrize("position", range(3))
 def test_few_words_meet_no_two_people(position):
     """Directions, levels and residues of different rows are independent: all pairs occur."""
-    item = made(5, 5, 1, md.LDP(1))
-    drawn = md.Sampler(item, rng=position).draw_codes(np.zeros(40_000, dtype=int))
+    selection = made(5, 5, 1, md.LDP(1))
+    drawn = md.Sampler(selection, rng=position).draw_codes(np.zeros(40_000, dtype=int))
     pairs = Counter(zip(drawn[::2].tolist(), drawn[1::2].tolist(), strict=True))
-    chances = row(item, 0)
+    chances = row(selection, 0)
     expected = np.outer(chances, chances).ravel()
-    size = len(item.outputs)
+    size = len(selection.outputs)
     counts = np.array([pairs[a, b] for a in range(size) for b in range(size)])
     assert p_value(counts, expected) > 1e-3
     assert math.isclose(expected.sum(), 1)

@@ -50,21 +50,21 @@ def made(size, base, dimension, notions):
     return SubsetSelection(size, notions, *found)
 
 
-def matrix(item):
+def matrix(selection):
     """The kernel as exact rationals, (N, M)."""
-    rows = [[item.probability(x, y) for y in item.outputs] for x in item.inputs]
+    rows = [[selection.probability(x, y) for y in selection.outputs] for x in selection.inputs]
     return np.array(rows, dtype=object)
 
 
-def exact_scores(item):
+def exact_scores(selection):
     """The estimate of each share from one report, (N, M), in rationals."""
-    family = item.family
+    family = selection.family
     v = family.points
     found = np.empty((family.size, family.reports), dtype=object)
     for y in range(family.reports):
         residues, classes = family.residues(np.full(family.size, y), np.arange(family.size))
         for x, (s, i) in enumerate(zip(residues, classes, strict=True)):
-            profile = item.profiles[i]
+            profile = selection.profiles[i]
             levels = [value for value, n in profile.values for _ in range(n)]
             kappa = sum((value - 1) ** 2 for value in levels) / family.base
             found[x, y] = Fraction(1, v) + Fraction(v - 1, v) * (levels[s] - 1) / kappa
@@ -73,8 +73,8 @@ def exact_scores(item):
 
 @pytest.fixture(scope="module", params=CASES, ids=NAMES)
 def case(request):
-    item = made(*request.param)
-    return item, matrix(item)
+    selection = made(*request.param)
+    return selection, matrix(selection)
 
 
 def test_rows_are_distributions(case):
@@ -85,11 +85,11 @@ def test_rows_are_distributions(case):
 
 def test_levels_hold_in_rationals(case):
     """By brute force over all reports and symbols, against the true e^ε."""
-    item, kernel = case
+    selection, kernel = case
     q = kernel.sum(axis=0) / kernel.shape[0]
     used = q > 0
     high, low = kernel[:, used].max(axis=0), kernel[:, used].min(axis=0)
-    for check in item.certificate.checks:
+    for check in selection.certificate.checks:
         notion = check.notion
         worst = {
             "LDP": [(max(h / m if m else None for h, m in zip(high, low, strict=True)), 0)]
@@ -109,51 +109,55 @@ def test_levels_hold_in_rationals(case):
 
 def test_levels_are_used_up(case):
     """A control: weights that kept far too little would pass the test above."""
-    item, _ = case
-    full = item.family.size == item.family.points
-    if not full or len(item.notions) > 1:
+    selection, _ = case
+    full = selection.family.size == selection.family.points
+    if not full or len(selection.notions) > 1:
         return
-    (check,) = item.certificate.checks
+    (check,) = selection.certificate.checks
     levels = zip(check.achieved, check.notion.levels, strict=True)
     # A weight of few units is rounded by more than a part in 10⁹.
     assert any(a >= e - (1e-9 if e < 10 else 1e-2) for a, e in levels)
 
 
 def test_the_estimate_is_unbiased_and_its_risk_exact(case):
-    item, kernel = case
-    n = len(item.inputs)
-    weights = exact_scores(item)
+    selection, kernel = case
+    n = len(selection.inputs)
+    weights = exact_scores(selection)
     assert (kernel @ weights.T == np.eye(n, dtype=int)).all()
     q = kernel.sum(axis=0) / n
     second = (weights**2 * q).sum()
-    assert item.certificate.risk_exact == second - Fraction(1, n)
+    assert selection.certificate.risk_exact == second - Fraction(1, n)
 
 
 def test_variances_at_any_distribution(case):
-    item, kernel = case
-    weights, rng = exact_scores(item).astype(float), np.random.default_rng(3)
+    selection, kernel = case
+    weights, rng = exact_scores(selection).astype(float), np.random.default_rng(3)
     kernel = kernel.astype(float)
-    worst = worst_variance(item.family, item.profiles)
+    worst = worst_variance(selection.family, selection.profiles)
     for truth in [*rng.dirichlet(np.ones(len(kernel)), 3), np.eye(len(kernel))[0]]:
         want = (truth @ kernel) @ (weights.T**2) - truth**2
-        assert item.variances(truth) == pytest.approx(want, rel=1e-9, abs=1e-12)
+        assert selection.variances(truth) == pytest.approx(want, rel=1e-9, abs=1e-12)
         assert want.max() <= worst * (1 + 1e-9)
-        assert item.risk_at(truth) == pytest.approx(want.sum(), rel=1e-9)
+        assert selection.risk_at(truth) == pytest.approx(want.sum(), rel=1e-9)
 
 
 def test_scores_are_those_of_the_estimate(case):
-    item, _ = case
-    v = item.family.points
-    for row, profile in zip(scores(item.family, item.profiles), item.profiles, strict=True):
+    selection, _ = case
+    v = selection.family.points
+    for row, profile in zip(
+        scores(selection.family, selection.profiles), selection.profiles, strict=True
+    ):
         kappa = float(profile.moment(2))
         want = (1 - 1 / v) * (profile.ratios - 1) / kappa
         assert row == pytest.approx(want, rel=1e-9, abs=1e-9 / kappa)
 
 
 def test_the_risk_is_not_below_the_bound(case):
-    item, _ = case
-    assert item.certificate.risk_exact >= item.certificate.bound_exact * (1 - Fraction(1, 10**12))
-    assert item.bound <= item.certificate.bound_exact
+    selection, _ = case
+    assert selection.certificate.risk_exact >= selection.certificate.bound_exact * (
+        1 - Fraction(1, 10**12)
+    )
+    assert selection.bound <= selection.certificate.bound_exact
 
 
 # The optimum
@@ -170,9 +174,9 @@ def ye_barg(n, epsilon):
 @pytest.mark.parametrize("epsilon", [0.2, 0.5, 1, 2, 4])
 @pytest.mark.parametrize("size", [5, 13, 101])
 def test_prime_numbers_of_symbols_reach_the_optimum_under_ldp(size, epsilon):
-    item = made(size, size, 1, [md.LDP(epsilon)])
-    assert item.risk == pytest.approx(ye_barg(size, epsilon), rel=1e-12)
-    assert item.gap < 1e-12
+    selection = made(size, size, 1, [md.LDP(epsilon)])
+    assert selection.risk == pytest.approx(ye_barg(size, epsilon), rel=1e-12)
+    assert selection.gap < 1e-12
 
 
 @pytest.mark.parametrize(
@@ -190,9 +194,9 @@ def test_the_bound_has_the_reference_values(size, epsilon, risk):
 )
 def test_seven_symbols_have_the_reference_values(notion, risk):
     """Of convex programs over all extreme columns."""
-    item = made(7, 7, 1, [notion])
-    assert item.risk == pytest.approx(risk, rel=1e-5)
-    assert item.gap < 1e-9
+    selection = made(7, 7, 1, [notion])
+    assert selection.risk == pytest.approx(risk, rel=1e-5)
+    assert selection.gap < 1e-9
 
 
 def largest_moment(n, bounds):
@@ -252,16 +256,16 @@ def test_the_bound_of_dense_designs_is_no_better():
 @pytest.mark.parametrize("size", [20, 60, 150, 200])
 @pytest.mark.parametrize("epsilon", [0.5, 1, 2])
 def test_small_numbers_of_symbols_are_near_the_optimum(size, epsilon):
-    item = md.subset_selection(size, md.LDP(epsilon))
-    assert item.risk <= ye_barg(size, epsilon) * 1.03
-    assert item.gap == pytest.approx(item.risk / ye_barg(size, epsilon) - 1, abs=1e-9)
+    selection = md.subset_selection(size, md.LDP(epsilon))
+    assert selection.risk <= ye_barg(size, epsilon) * 1.03
+    assert selection.gap == pytest.approx(selection.risk / ye_barg(size, epsilon) - 1, abs=1e-9)
 
 
 @pytest.mark.parametrize("notion", [md.LDP(1), md.LDP(3), md.PML(1), md.PMC(1), md.LIP(1)], ids=str)
 def test_a_million_symbols_are_next_to_the_optimum(notion):
-    item = md.subset_selection(1_000_000, notion)
-    assert item.gap < 2e-3
-    assert item.bytes_per_report <= 4
+    selection = md.subset_selection(1_000_000, notion)
+    assert selection.gap < 2e-3
+    assert selection.bytes_per_report <= 4
 
 
 # Rounding and hostile numbers
@@ -269,16 +273,16 @@ def test_a_million_symbols_are_next_to_the_optimum(notion):
 
 def test_weights_are_integers_over_the_denominator():
     for notions in ([md.LDP(1)], [md.LIP(0.5)], [md.PML(2)]):
-        item = made(20, 5, 2, notions)
-        for profile in item.profiles:
+        selection = made(20, 5, 2, notions)
+        for profile in selection.profiles:
             assert profile.high + profile.middle + profile.low == DENOMINATOR
-            assert sum(value * n for value, n in profile.values) == item.family.base
+            assert sum(value * n for value, n in profile.values) == selection.family.base
 
 
 @pytest.mark.parametrize("part", ["high", "middle"])
 def test_a_weight_too_large_is_noticed(part):
-    item = made(25, 5, 2, [md.PML(0.5)])
-    first = item.profiles[0]
+    selection = made(25, 5, 2, [md.PML(0.5)])
+    first = selection.profiles[0]
     numbers = {"high": first.high, "middle": first.middle}
     numbers[part] += 1 << 30
     if numbers["high"] + numbers["middle"] > DENOMINATOR:
@@ -287,7 +291,7 @@ def test_a_weight_too_large_is_noticed(part):
     if part == "middle":
         worse = Profile(5, first.count, 0, DENOMINATOR - 1)
     with pytest.raises(CertificateError):
-        SubsetSelection(25, item.notions, item.family, [worse, item.profiles[1]])
+        SubsetSelection(25, selection.notions, selection.family, [worse, selection.profiles[1]])
 
 
 def test_one_unit_above_the_level_is_noticed():
@@ -362,37 +366,37 @@ def test_masses_that_differ_are_refused():
 
 
 def test_what_needs_a_matrix_says_so():
-    item = md.subset_selection(20, md.LDP(1))
+    selection = md.subset_selection(20, md.LDP(1))
     for use in (md.audit, md.identifiability):
         with pytest.raises(KernelError, match="matrix"):
-            use(item, md.Prior.uniform(20)) if use is md.audit else use(item)
+            use(selection, md.Prior.uniform(20)) if use is md.audit else use(selection)
 
 
 def test_any_notion_that_treats_symbols_alike_can_be_checked():
-    item = md.subset_selection(25, md.PML(1))
-    assert item.check(md.PML(1)) == item.certificate.checks[0]
-    assert item.check(md.PML(0.9)).verdict is Verdict.NO
+    selection = md.subset_selection(25, md.PML(1))
+    assert selection.check(md.PML(1)) == selection.certificate.checks[0]
+    assert selection.check(md.PML(0.9)).verdict is Verdict.NO
     # The lifts of part of a space are bounded, not known; ratios are known.
     part = md.subset_selection(22, md.LDP(1))
     assert part.check(md.PML(0.1)).verdict is Verdict.UNDECIDED
     assert part.check(md.LDP(0.9)).verdict is Verdict.NO
-    assert item.check(md.LDP(50)).achieved == (math.inf,)
-    assert item.check(md.LDP(math.inf)).verdict is Verdict.YES
+    assert selection.check(md.LDP(50)).achieved == (math.inf,)
+    assert selection.check(md.LDP(math.inf)).verdict is Verdict.YES
     with pytest.raises(LevelError):
-        item.check(md.MaximalLeakage(1))
+        selection.check(md.MaximalLeakage(1))
 
 
 def test_levels_from_the_ratio_alone_hold():
     """For two reports together, whose matrix is a product."""
     for notion in (md.LDP(1), md.LIP(2)):
-        item = made(5, 5, 1, [notion])
-        kernel = matrix(item)
+        selection = made(5, 5, 1, [notion])
+        kernel = matrix(selection)
         pairs = np.array(
             [[row[a] * row[b] for a, b in product(range(len(row)), repeat=2)] for row in kernel]
         )
         q = pairs.sum(axis=0) / len(pairs)
         for asked in (md.LDP(1), md.PML(1), md.PMC(1), md.LIP(1), md.ALIP(1, 1)):
-            levels = levels_from_ratio(asked, 2 * item.log_ratio, 5)
+            levels = levels_from_ratio(asked, 2 * selection.log_ratio, 5)
             have = {
                 "LDP": [max(pairs.max(axis=0) / pairs.min(axis=0))],
                 "PML": [max(pairs.max(axis=0) / q)],
@@ -402,17 +406,17 @@ def test_levels_from_the_ratio_alone_hold():
             have["ALIP"] = [have["PMC"][0], have["PML"][0]]
             found = have[type(asked).__name__]
             assert all(math.log(v) <= e for v, e in zip(found, levels, strict=True))
-        together = md.compose(item, times=2)
-        assert together.found[0].levels == levels_from_ratio(notion, 2 * item.log_ratio, 5)
+        together = md.compose(selection, times=2)
+        assert together.found[0].levels == levels_from_ratio(notion, 2 * selection.log_ratio, 5)
 
 
 def test_reports_for_an_error():
-    item = md.subset_selection(1000, md.LDP(1))
-    n = item.reports_for(0.1)
-    assert item.risk / n <= 0.01 < item.risk / (n - 1)
+    selection = md.subset_selection(1000, md.LDP(1))
+    n = selection.reports_for(0.1)
+    assert selection.risk / n <= 0.01 < selection.risk / (n - 1)
     for error in (0, -1, math.nan, math.inf, "1", True):
         with pytest.raises(InputError):
-            item.reports_for(error)
+            selection.reports_for(error)
 
 
 def test_no_upper_bound_is_a_chord_to_the_end():
