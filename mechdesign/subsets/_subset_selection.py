@@ -43,8 +43,6 @@ _MOST_POINTS, _ALWAYS = 64, 1 << 24
 _MOST_RESIDUES = 2048
 # All primes up to this are tried as number of residues, and some next to roots of N.
 _PRIMES = 257
-# A family is preferred for its size where its risk is larger by no more than this share.
-_ALIKE = Fraction(1, 1000)
 # Rounding of logarithms, generously.
 _ROUNDING = 1e-12
 _REMEDY = "name LDP, PML, PMC, LIP or ALIP, or design for a prior of fewer symbols with md.design"
@@ -262,7 +260,9 @@ class SubsetSelection(ImplicitKernel):
         )
 
 
-def subset_selection(symbols: Any, privacy: Any) -> SubsetSelection:
+def subset_selection(
+    symbols: Any, privacy: Any, *, tolerance: float = 0.0025
+) -> SubsetSelection:
     """The kernel from which the fewest reports give the frequencies of many symbols.
 
     For symbols of equal mass and notions that treat them alike, columns of two levels (and a third
@@ -279,6 +279,9 @@ def subset_selection(symbols: Any, privacy: Any) -> SubsetSelection:
     privacy : notion, or list of notions
         LDP, PML, PMC, LIP, ALIP and others that bound likelihoods against those of other symbols or
         of the uniform prior. Under LDP the level holds whatever the frequencies are.
+    tolerance : float from 0 on
+        How much larger the risk may be than the least that was found, as a share of it, where that
+        makes reports smaller and estimates faster.
 
     Returns
     -------
@@ -288,7 +291,8 @@ def subset_selection(symbols: Any, privacy: Any) -> SubsetSelection:
     Raises
     ------
     InputError
-        For too few or too many symbols, masses that differ, or labels that are not distinct.
+        For too few or too many symbols, masses that differ, labels that are not distinct, or a
+        tolerance that is none.
     LevelError
         For a notion of another kind, and levels at which nothing can be told apart.
 
@@ -297,11 +301,19 @@ def subset_selection(symbols: Any, privacy: Any) -> SubsetSelection:
     >>> import mechdesign as md
     >>> found = md.subset_selection(1_000_000, md.LDP(1))
     >>> found.bytes_per_report, round(found.risk), found.gap < 1e-3
-    (4, 3682674, True)
+    (4, 3683029, True)
     """
     inputs, size = _symbols(symbols)
     notions = as_notions(privacy)
-    family, profiles = _select(size, asked_bounds(notions))
+    known = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, bool)
+    if not known or not 0 <= tolerance < math.inf:
+        raise InputError(
+            "tolerance",
+            expected="a number from 0 on",
+            got=quote(tolerance),
+            remedy="leave it out, or pass 0 for the least risk",
+        )
+    family, profiles = _select(size, asked_bounds(notions), Fraction(tolerance))
     return SubsetSelection(inputs, notions, family, profiles)
 
 
@@ -440,7 +452,9 @@ def levels_from_ratio(notion: PrivacyNotion, log_ratio: float, symbols: int) -> 
 # The best family
 
 
-def _select(size: int, bounds: LiftBounds) -> tuple[AffineFamily, tuple[Profile, ...]]:
+def _select(
+    size: int, bounds: LiftBounds, tolerance: Fraction
+) -> tuple[AffineFamily, tuple[Profile, ...]]:
     """The smallest family among those whose risk is next to the least."""
     found = []
     for base, dimension in _candidates(size, bounds.share(size)):
@@ -455,7 +469,7 @@ def _select(size: int, bounds: LiftBounds) -> tuple[AffineFamily, tuple[Profile,
             remedy="ask for larger levels",
         )
     best = min(risk for risk, _ in found)
-    near = [made for risk, made in found if risk <= best * (1 + _ALIKE)]
+    near = [made for risk, made in found if risk <= best * (1 + tolerance)]
     return min(near, key=lambda made: made[0].reports)
 
 
