@@ -84,6 +84,8 @@ from .solve.sensitivity import Binding as Binding
 from .solve.sensitivity import binding as binding
 from .storage import load as load
 from .storage import save as save
+from .subsets._subset_selection import SubsetSelection as SubsetSelection
+from .subsets._subset_selection import subset_selection as subset_selection
 from .theory._composition import compose as compose
 from .theory.conversions import convert as convert
 from .theory.conversions import implications as implications

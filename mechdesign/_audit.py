@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import KernelError, PriorError, quote
 from .exact import Verdict
 from .labels import Label, shorten
-from .mechanism import Mechanism
+from .mechanism import ImplicitKernel, Mechanism, mechanism_of
 from .notebook import notebook_table
 from .prior import Prior
 from .privacy.average import MaximalCostLeakage, MaximalLeakage, MIPrivacy
@@ -233,6 +233,8 @@ def matched(
 
     Raises :class:`KernelError` or :class:`PriorError` for what cannot be used or does not fit.
     """
+    if isinstance(mechanism, ImplicitKernel):
+        mechanism = mechanism_of(mechanism)  # which says that it is no matrix
     if isinstance(prior, Mapping):
         prior = Prior(prior)
     if not isinstance(prior, Prior):

@@ -18,10 +18,11 @@ from .errors import (
     ZeroMassWarning,
     quote,
 )
-from .files import read_json
+from .exact import read_integer
+from .files import read_json, read_text
 from .input_tables import csv_header, read_matrix
 from .labels import Label, near_miss, parse_labels
-from .mechanism import Mechanism
+from .mechanism import ImplicitKernel, Mechanism
 from .prior import Prior
 from .release.codes import ABSENT, Codebook
 from .utility import (
@@ -309,7 +310,7 @@ def align_prior(prior: Prior, inputs: tuple[Label, ...], *, named: bool) -> Prio
     return prior.reordered(inputs) if set(prior.labels) == set(inputs) else prior
 
 
-def read_symbol(text: str | None, mechanism: Mechanism) -> Label:
+def read_symbol(text: str | None, mechanism: Mechanism | ImplicitKernel) -> Label:
     """The input of a mechanism that a text names, or the text itself."""
     if text is None:
         return None
@@ -318,7 +319,9 @@ def read_symbol(text: str | None, mechanism: Mechanism) -> Label:
     return text if place == ABSENT else book.labels[place]
 
 
-def read_feature(path: str | None, mechanism: Mechanism) -> dict[Label, Label] | None:
+def read_feature(
+    path: str | None, mechanism: Mechanism | ImplicitKernel
+) -> dict[Label, Label] | None:
     """A feature from a JSON object, its keys matched with the inputs by their text."""
     if path is None:
         return None
@@ -337,3 +340,16 @@ def read_feature(path: str | None, mechanism: Mechanism) -> dict[Label, Label] |
     if unknown:
         raise book.refuse(f"feature {path}", unknown, "correct the keys")
     return {book.labels[places[key]]: value for key, value in content.items()}
+
+
+def read_many_symbols(text: str) -> int | list[Label]:
+    """A number of symbols, or labels from a text file, one in each line that is not blank.
+
+    >>> read_many_symbols("1_000_000")
+    1000000
+    """
+    plain = text.strip().replace("_", "").replace(",", "")
+    if plain.isascii() and plain.isdigit():
+        return read_integer(plain)
+    lines = (line.strip() for line in read_text(text).removeprefix("\ufeff").splitlines())
+    return parse_labels([line for line in lines if line])

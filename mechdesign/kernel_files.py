@@ -12,9 +12,12 @@ from .labels import excel_safe_cell
 from .mechanism import Mechanism
 from .solve._design import Design
 from .storage import FORMAT, from_json
+from .subsets import SubsetSelection
 
 
-def load_kernel(path: str | Path, *, normalise: bool = False) -> Design | Mechanism:
+def load_kernel(
+    path: str | Path, *, normalise: bool = False
+) -> Design | Mechanism | SubsetSelection:
     """A kernel from any of the forms people keep them in, recognised by what the file holds.
 
     What :func:`save` wrote; a JSON array of rows; a JSON object with ``kernel`` and optionally

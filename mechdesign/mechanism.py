@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -515,11 +516,45 @@ def _checked_kernel(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
     return matrix
 
 
+class ImplicitKernel(ABC):
+    """A kernel that is drawn from without a matrix; its outputs are integers from 0 on."""
+
+    inputs: tuple[Label, ...]
+
+    @property
+    @abstractmethod
+    def outputs(self) -> range:
+        """All reports."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Equal for equal kernels, in hexadecimal digits."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of inputs N and of outputs."""
+        return len(self.inputs), len(self.outputs)
+
+
+def kernel_of(item: Any) -> Mechanism | ImplicitKernel:
+    """The kernel of whatever reports are drawn from: :func:`mechanism_of`, or an implicit one."""
+    return item if isinstance(item, ImplicitKernel) else mechanism_of(item)
+
+
 def mechanism_of(item: Any, subject: str = "mechanism") -> Mechanism:
     """The mechanism of a design, or a mechanism as it is.
 
     Raises :class:`KernelError` for anything else.
     """
+    if isinstance(item, ImplicitKernel):
+        raise KernelError(
+            subject,
+            expected="a kernel that is a matrix",
+            got=f"a {type(item).__name__} of {item.shape[0]} symbols, which is none",
+            remedy="its levels are in .certificate, those of other notions in .check(notion); for "
+            "anything else design for fewer symbols",
+        )
     found = getattr(item, "mechanism", item)
     if not isinstance(found, Mechanism):
         raise KernelError(

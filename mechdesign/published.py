@@ -14,13 +14,13 @@ import numpy as np
 
 from .errors import CertificateError
 from .exact import Verdict, write_integer
-from .mechanism import Mechanism
+from .mechanism import ImplicitKernel, Mechanism
 from .prior import Prior
 from .privacy import PrivacyNotion
 from .privacy.notion import notion_fields
 
 
-def kernel_fingerprint(mechanism: Mechanism) -> str:
+def kernel_fingerprint(mechanism: Mechanism | ImplicitKernel) -> str:
     """SHA-256 of labels and weights: equal for equal kernels, whatever their denominator.
 
     >>> a = Mechanism.from_weights([[1, 1]], 1)
@@ -28,6 +28,8 @@ def kernel_fingerprint(mechanism: Mechanism) -> str:
     >>> kernel_fingerprint(a) == kernel_fingerprint(b)
     True
     """
+    if isinstance(mechanism, ImplicitKernel):
+        return mechanism.fingerprint
     weights, bits = mechanism.weights, mechanism.bits
     joined = int(np.bitwise_or.reduce(weights, axis=None)) | 1 << bits
     spare = (joined & -joined).bit_length() - 1
@@ -61,7 +63,7 @@ def told_in_public(notions: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[str, 
 
 
 def public_fingerprint(
-    mechanism: Mechanism, notions: Iterable[Any], stated: Iterable[str] = ()
+    mechanism: Mechanism | ImplicitKernel, notions: Iterable[Any], stated: Iterable[str] = ()
 ) -> str:
     """SHA-256 of a kernel and the notions it keeps, which says nothing else about a prior.
 

@@ -56,6 +56,8 @@ from .solve.least_program import LeastProgram
 from .solve.method import Branch, Duals
 from .solve.problem import Problem, state_problem
 from .solve.program import LinearProgram
+from .subsets import SubsetSelection
+from .subsets.stored import from_numbers, to_numbers
 from .utility import (
     UTILITIES,
     Distance,
@@ -66,6 +68,8 @@ from .utility import (
     Utility,
     WorstCase,
 )
+
+Saved = Design | Mechanism | Infeasibility | SubsetSelection
 
 FORMAT = "mechdesign"
 #: Of files without requirements, and of those that have some.
@@ -81,13 +85,7 @@ _MATRICES = 8
 _LONGEST_LABEL = 10_000
 
 
-def save(
-    item: Design | Mechanism | Infeasibility,
-    path: str | Path,
-    *,
-    overwrite: bool = False,
-    public: bool = False,
-) -> None:
+def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool = False) -> None:
     """Write a design, a mechanism, or the proof that nothing does what is asked, to a JSON file.
 
     The file appears under its name only when it is complete. The file of a design holds its prior
@@ -128,10 +126,10 @@ def _warn_of_fitted(design: Design) -> None:
         )
 
 
-def load(path: str | Path) -> Design | Mechanism | Infeasibility:
-    """Read what :func:`save` wrote: a :class:`Design`, a :class:`Mechanism`, a
-    :class:`PublicDesign`, which is one with a guarantee, or the proof that nothing does what is
-    asked, with its bound computed again.
+def load(path: str | Path) -> Saved:
+    """Read what :func:`save` wrote: :class:`Design`, :class:`Mechanism`, :class:`SubsetSelection`,
+    :class:`PublicDesign`, which is a mechanism with a guarantee, or the proof that nothing does
+    what is asked, with its bound computed again.
 
     Raises :class:`StorageError` for an unknown schema version, a damaged file, or one whose
     contents do not bear out what it says.
@@ -142,7 +140,7 @@ def load(path: str | Path) -> Design | Mechanism | Infeasibility:
 # To JSON: whole files
 
 
-def to_json(designed: Design | Mechanism | Infeasibility) -> dict[str, Any]:
+def to_json(designed: Saved) -> dict[str, Any]:
     """What :func:`save` writes, as plain values."""
     if isinstance(designed, PublicDesign):
         body: dict[str, Any] = {
@@ -158,6 +156,8 @@ def to_json(designed: Design | Mechanism | Infeasibility) -> dict[str, Any]:
         body = _design_out(designed)
     elif isinstance(designed, Infeasibility):
         body = _proof_out(designed)
+    elif isinstance(designed, SubsetSelection):
+        body = _subsets_out(designed)
     else:
         raise StorageError(
             f"save: expected a Design or a Mechanism, got {type(designed).__name__}; pass the "
@@ -221,6 +221,12 @@ def _proof_out(proof: Infeasibility) -> dict[str, Any]:
         "below_zero": _number_out(-nearest_float(proof.bound)),
         "duals": _duals_out(proof.duals),
     }
+
+
+def _subsets_out(item: SubsetSelection) -> dict[str, Any]:
+    labels = {"labels": [label_to_json(label) for label in item.inputs]} if item.has_names else {}
+    notions = [_notion_out(notion) for notion in item.notions]
+    return {"kind": "subset selection", **labels, "notions": notions, **to_numbers(item)}
 
 
 def _agreement_out(row: Agreement) -> dict[str, Any]:
@@ -478,7 +484,7 @@ def label_to_json(label: Label) -> Any:
 # From JSON: whole files
 
 
-def from_json(content: Any, name: str = "file") -> Design | Mechanism:
+def from_json(content: Any, name: str = "file") -> Design | Mechanism | SubsetSelection:
     """The inverse of :func:`to_json`, with every claim checked again, for what holds a kernel."""
     found = _content_in(content, name)
     if isinstance(found, Infeasibility):
@@ -489,7 +495,7 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism:
     return found
 
 
-def _content_in(content: Any, name: str) -> Design | Mechanism | Infeasibility:
+def _content_in(content: Any, name: str) -> Saved:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise StorageError(
             f"{name}: expected a file written by mechdesign, got something else; pass a saved "
@@ -519,6 +525,8 @@ def _content_in(content: Any, name: str) -> Design | Mechanism | Infeasibility:
             return _public_in(content, name)
         if content["kind"] == "infeasible":
             return _proof_in(content, name)
+        if content["kind"] == "subset selection":
+            return _subsets_in(content, name)
         raise StorageError(
             f"{name}: expected a design or a mechanism, got {quote(content['kind'])}; upgrade "
             "mechdesign to read it."
@@ -572,6 +580,15 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
             f"{quote(-found)}; design again."
         )
     return proof
+
+
+def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
+    labels = [_label_in(label) for label in content["labels"]] if "labels" in content else None
+    notions = [_notion_in(part, name) for part in content["notions"]]
+    try:
+        return from_numbers(content, labels, notions)
+    except CertificateError as failure:
+        raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.release.sampler import Words
+from mechdesign.release.words import Words
 
 
 class Listed(Words):

@@ -46,6 +46,7 @@ from .pram import pram
 from .report import report
 from .show import show
 from .smallest import smallest
+from .subset_selection import subset_selection
 from .theorems import theorems
 from .verify import verify
 
@@ -105,6 +106,7 @@ for command in (
     estimate,
     plan,
     compose,
+    subset_selection,
 ):
     app.command()(spelled_out(command))
 

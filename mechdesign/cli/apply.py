@@ -38,13 +38,14 @@ def apply(
     """Privatise one column of a file with a saved design, exactly and at any size."""
     from ..arguments import read_symbol
     from ..kernel_files import load_kernel
-    from ..mechanism import mechanism_of
+    from ..mechanism import ImplicitKernel, kernel_of
     from ..release._identifiability import identifiability
 
     designed = load_kernel(kernel)
-    identified = identifiability(designed)
-    if identified.advice and not identified.tells_nothing and strata is None:
-        note(identified.advice)
+    if not isinstance(designed, ImplicitKernel):
+        identified = identifiability(designed)
+        if identified.advice and not identified.tells_nothing and strata is None:
+            note(identified.advice)
     release.check(table, output, force=force, read=[Path(kernel)])
     receipt = release.write(
         table,
@@ -54,7 +55,7 @@ def apply(
         force=force,
         missing=missing,
         unseen=unseen,
-        replacement=read_symbol(replacement, mechanism_of(designed)),
+        replacement=read_symbol(replacement, kernel_of(designed)),
         excel_safe=excel_safe,
         strata=strata,
     )

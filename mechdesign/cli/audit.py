@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
+from ..errors import InputError
 from .options import (
     NOT_MET,
     AsJson,
     KernelSource,
     Require,
     print_json,
+    read_notion,
 )
+
+if TYPE_CHECKING:
+    from ..subsets import SubsetSelection
 
 
 def audit(
@@ -27,6 +34,10 @@ def audit(
     from ..views.plain import audit_json
     from ..views.text import print_audit
 
+    selection = source.read_subset_selection()
+    if selection is not None:
+        _audit_subsets(selection, source, require, as_json=as_json)
+        return
     asked = source.read_kernel(any_prior=True)
     required = asked.read_required(require)
     report = run_audit(asked.mechanism, asked.prior, list(asked.notions) or None, required)
@@ -35,4 +46,28 @@ def audit(
     else:
         print_audit(report)
     if report.verdict is not None and str(report.verdict) != "yes":
+        raise typer.Exit(NOT_MET)
+
+
+def _audit_subsets(
+    selection: SubsetSelection, source: KernelSource, require: list[str] | None, *, as_json: bool
+) -> None:
+    """The levels of a subset selection, whose symbols have equal mass."""
+    from ..views.plain import subset_checks_json
+    from ..views.text import print_subset_checks
+
+    if require or any(v is not None for v in (source.table, source.column, source.prior)):
+        raise InputError(
+            "audit of a subset selection",
+            expected="no prior and no --require: its symbols have equal mass",
+            got="one of them",
+            remedy="leave them out",
+        )
+    asked = [read_notion(text) for text in source.privacy or []] or list(selection.notions)
+    checks = [selection.check(notion) for notion in asked]
+    if as_json:
+        print_json(subset_checks_json(selection, checks))
+    else:
+        print_subset_checks(selection, checks)
+    if not all(str(check.verdict) == "yes" for check in checks):
         raise typer.Exit(NOT_MET)

@@ -67,6 +67,10 @@ def estimate(
     misfit: Annotated[
         str, typer.Option(help="Reports that this design next to never makes: error or warn.")
     ] = "error",
+    top: Annotated[
+        int | None,
+        typer.Option(min=1, help="Of a subset selection, only the largest shares, so many."),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(help="Save a picture of the estimates (.png, .svg or .pdf)."),
@@ -119,11 +123,43 @@ def estimate(
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
     from ..release._estimate import estimate as run_estimate
-    from ..release.table_files import count_file
-    from ..views.plain import estimate_json
-    from ..views.text import print_estimate
+    from ..release.table_files import count_file, count_subset_file
+    from ..subsets import SubsetSelection
+    from ..views.plain import estimate_json, many_estimates_json
+    from ..views.text import print_estimate, print_many_estimates
 
     designed = load_kernel(kernel)
+    if isinstance(designed, SubsetSelection):
+        if plot is not None or feature is not None:
+            raise InputError(
+                "--plot and --feature",
+                expected="them left out for a subset selection",
+                got=quote(str(plot or feature)),
+                remedy="estimate all shares (--json)",
+            )
+        many = run_estimate(
+            count_subset_file(
+                reports, column, designed, missing=missing, progress=sys.stderr.isatty()
+            ),
+            designed,
+            missing=missing,
+            receipt=_receipts(reports, [column], receipt)[0],
+            **options,
+        )
+        if as_json:
+            print_json(many_estimates_json(many, designed.fingerprint, top))
+            return
+        print_many_estimates(many, top or 10)
+        if many.note:
+            note(many.note)
+        return
+    if top is not None:
+        raise InputError(
+            "--top",
+            expected="a saved subset selection with it",
+            got="a kernel with a matrix",
+            remedy="leave it out",
+        )
     mechanism = mechanism_of(designed)
     found = count_file(reports, [column], [designed], progress=sys.stderr.isatty())
     made = run_estimate(

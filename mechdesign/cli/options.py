@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ..requirement import Requirement
     from ..solve._design import Design
     from ..solve.method import Method
+    from ..subsets import SubsetSelection
     from ..utility import Utility
 
 OK, NOT_MET, BAD_INPUT, FAILED, INFEASIBLE = 0, 1, 2, 3, 4
@@ -497,12 +498,21 @@ class KernelSource(PriorOption):
     privacy: Privacy = None
     normalise: Normalise = False
 
+    def read_subset_selection(self) -> SubsetSelection | None:
+        """The subset selection of the file, ``None`` for kernels with a matrix."""
+        from ..kernel_files import load_kernel
+        from ..subsets import SubsetSelection
+
+        found = load_kernel(self.kernel, normalise=self.normalise)
+        return found if isinstance(found, SubsetSelection) else None
+
     def read_kernel(self, *, any_prior: bool = False) -> Asked:
         """Read the file and match the prior with its inputs; :class:`InputError` without a prior.
 
         With ``any_prior`` a public design needs none, as long as no notion does that is asked.
         """
         from ..kernel_files import load_kernel
+        from ..mechanism import mechanism_of
         from ..prior import Prior
         from ..published import PublicDesign
         from ..solve._design import Design
@@ -511,8 +521,9 @@ class KernelSource(PriorOption):
         given = None
         if any(option is not None for option in (self.table, self.column, self.prior)):
             given = self.read_prior()
-        designed = load_kernel(self.kernel, normalise=self.normalise)
-        mechanism = designed.mechanism if isinstance(designed, Design) else designed
+        saved = load_kernel(self.kernel, normalise=self.normalise)
+        mechanism = mechanism_of(saved)
+        designed = saved if isinstance(saved, Design) else mechanism
         if isinstance(designed, Design):
             given = given or designed.prior
             notions = notions or designed.notions

@@ -28,7 +28,7 @@ def plan(
     """Say how many reports an error takes, or what error a number of reports gives."""
     from ..arguments import read_feature
     from ..kernel_files import load_kernel
-    from ..mechanism import mechanism_of
+    from ..mechanism import kernel_of
     from ..release._plan import plan as run_plan
     from ..views.plain import plan_json
 
@@ -40,7 +40,7 @@ def plan(
         worst=worst,
         confidence=confidence,
         by=by,
-        feature=read_feature(feature, mechanism_of(designed)),
+        feature=read_feature(feature, kernel_of(designed)),
     )
     if as_json:
         print_json(plan_json(found))

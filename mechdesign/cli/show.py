@@ -22,8 +22,9 @@ def show(
     from ..release._identifiability import identifiability
     from ..solve._design import Design
     from ..storage import load, save, to_json
+    from ..subsets import SubsetSelection
     from ..views.plain import design_json
-    from ..views.text import print_design
+    from ..views.text import print_design, print_subset_selection
 
     loaded = load(file)
     if isinstance(loaded, Infeasibility):
@@ -36,6 +37,15 @@ def show(
             print_json(to_json(loaded))
         else:
             say(repr(loaded))
+        return
+    if isinstance(loaded, SubsetSelection):
+        if as_json:
+            print_json(to_json(loaded))
+        else:
+            print_subset_selection(loaded)
+        if public is not None:
+            save(loaded, public, overwrite=force)
+            note(f"saved {public}")
         return
     if public is not None:
         save(loaded, public, overwrite=force, public=True)

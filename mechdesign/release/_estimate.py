@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,13 @@ from ..errors import (
 from ..labels import Label, shorten
 from ..mechanism import Mechanism, mechanism_of
 from ..notebook import notebook_table
+from ..subsets import SubsetSelection
 from ._identifiability import ask, report_weights
-from .codes import check_choice
+from .codes import check_choice, check_confidence
 from .counts import count_reports
 from .likelihood import Convergence, maximise
 from .receipts import Receipt, trace
+from .subset_estimates import ManyEstimates, estimate_many
 
 _CHOICES = {
     "method of estimation": ("inversion", "likelihood"),
@@ -127,7 +129,19 @@ class Estimate:
         return notebook_table(head, rows, self.describe())
 
 
+@overload
 def estimate(
+    reports: Any, mechanism: SubsetSelection, column: str | None = None, **options: Any
+) -> ManyEstimates: ...
+
+
+@overload
+def estimate(
+    reports: Any, mechanism: Any, column: str | None = None, **options: Any
+) -> Estimate: ...
+
+
+def estimate(  # type: ignore[misc]  # the options stand once, here
     reports: Any,
     mechanism: Any,
     column: str | None = None,
@@ -143,15 +157,17 @@ def estimate(
     rng: Any = None,
     receipt: Any = None,
     misfit: str = "error",
-) -> Estimate:
+) -> Estimate | ManyEstimates:
     """The distribution of the secret, estimated from reports of a mechanism.
 
     Parameters
     ----------
     reports : table with ``column``, column of reports, or mapping from output to count
         Any table that :func:`privatize` takes. A receipt that it carries must name this mechanism.
-    mechanism : Mechanism or Design
-        A design's prior only tunes the variance of the inversion; it never biases it.
+    mechanism : Mechanism, Design or SubsetSelection
+        A design's prior only tunes the variance of the inversion; it never biases it. Reports of a
+        subset selection are estimated from by inversion alone, and what comes back has no
+        covariances (:class:`mechdesign.release.subset_estimates.ManyEstimates`).
     method : {"inversion", "likelihood"}
         Weights on reports that are unbiased for every distribution [Warner1965], or the
         distribution of largest likelihood [Cover1984], which stays in the simplex and says how far
@@ -200,8 +216,23 @@ def estimate(
     >>> round(md.estimate({"no": 6000, "yes": 4000}, flip)["no"], 6)
     0.7
     """
-    found = mechanism_of(mechanism)
     check_options(method, intervals, target, misfit, confidence)
+    if isinstance(mechanism, SubsetSelection):
+        refuse_other_than(method=(method, "inversion"), feature=(feature, None))
+        refuse_other_than(by=(by, "symbols"), intervals=(intervals, "delta"))
+        check_choice("policy for missing reports", missing, ("error", "drop"))
+        many = estimate_many(
+            reports,
+            mechanism,
+            column,
+            confidence=confidence,
+            target=target,
+            missing=missing,
+            receipt=receipt,
+        )
+        judge_fit(many.fit, misfit)
+        return many
+    found = mechanism_of(mechanism)
     resamples, generator = bootstrap_options(resamples, rng)
     counts = count_reports(reports, found, column, missing=missing)
     question = ask(found, feature, by)
@@ -250,6 +281,18 @@ def estimate(
     return made
 
 
+def refuse_other_than(**options: tuple[Any, Any]) -> None:
+    """Raise :class:`InputError` for options of a subset selection that have one value only."""
+    for name, (value, only) in options.items():
+        if value is not only and value != only:
+            raise InputError(
+                f"{name} for a subset selection",
+                expected="it left out" if only is None else repr(only),
+                got=quote(value),
+                remedy="estimate all shares; for anything else design with a matrix (md.design)",
+            )
+
+
 def check_options(method: Any, intervals: Any, target: Any, misfit: Any, confidence: Any) -> None:
     """Raise :class:`UnknownNameError` or :class:`InputError` for options without a meaning."""
     for (name, known), value in zip(
@@ -257,18 +300,6 @@ def check_options(method: Any, intervals: Any, target: Any, misfit: Any, confide
     ):
         check_choice(name, value, known)
     check_confidence(confidence)
-
-
-def check_confidence(confidence: Any) -> None:
-    """Raise :class:`InputError` for a confidence that is not between 0 and 1."""
-    number = isinstance(confidence, (int, float, np.floating)) and not isinstance(confidence, bool)
-    if not number or not 0 < confidence < 1:
-        raise InputError(
-            "confidence",
-            expected="a number between 0 and 1",
-            got=quote(confidence),
-            remedy="pass 0.95 for 95 %",
-        )
 
 
 def reference_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:

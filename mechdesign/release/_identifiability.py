@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UntoldWarning, warn
 from ..labels import Label, listing
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import ImplicitKernel, Mechanism, mechanism_of
 from ..utility.questions import Question, feature_question
 from .codes import check_choice
 
@@ -146,6 +146,8 @@ def _rank(values: NDArray[Any]) -> int:
 
 def warn_of_untold(mechanism: Any) -> None:
     """Warn, before anything is spent, of a mechanism whose reports are uninformative."""
+    if isinstance(mechanism, ImplicitKernel):
+        return  # it is made to tell every symbol from the others
     found = identifiability(mechanism)
     if found.tells_nothing:
         warn(found.advice, UntoldWarning)

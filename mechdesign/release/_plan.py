@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, quote
+from ..errors import InputError, PriorError, quote
 from ..labels import Label, shorten
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
+from ..subsets import SubsetSelection
 from ..utility.questions import Question
-from ._estimate import check_confidence, reference_of
+from ._estimate import reference_of, refuse_other_than
 from ._identifiability import ask, report_weights
+from .codes import check_confidence
 from .counts import FEWEST
 
 # Errors and numbers of reports beyond these are slips, and would leave the floats.
@@ -85,7 +87,8 @@ def plan(
 
     Parameters
     ----------
-    mechanism : Mechanism or Design
+    mechanism : Mechanism, Design or SubsetSelection
+        Of a subset selection only the largest error of any share is told.
     error, reports : exactly one of the two
         Half-width of the intervals by inversion (population, delta method), or a number of reports.
     prior : Prior, optional
@@ -109,7 +112,6 @@ def plan(
     >>> md.plan(flip, error=.02).reports
     9604
     """
-    found = mechanism_of(mechanism)
     check_confidence(confidence)
     if (error is None) == (reports is None):
         raise InputError(
@@ -123,12 +125,20 @@ def plan(
         raise InputError(
             "worst", expected="True or False", got=quote(worst), remedy="pass worst=True"
         )
-    question = ask(found, feature, by)
     assumed = None if worst else (prior or getattr(mechanism, "prior", None))
-    if assumed is not None:
-        found.check_prior(assumed)
-    weights = report_weights(found, question, reference_of(mechanism, found))
-    private, plain = _variances(found, question, weights, assumed)
+    if isinstance(mechanism, SubsetSelection):
+        refuse_other_than(feature=(feature, None), by=(by, "symbols"))
+        labels, private, plain = _largest_of_many(mechanism, assumed)
+    else:
+        found = mechanism_of(mechanism)
+        question = ask(found, feature, by)
+        if assumed is not None:
+            found.check_prior(assumed)
+        weights = report_weights(found, question, reference_of(mechanism, found))
+        labels, (private, plain) = (
+            question.labels,
+            _variances(found, question, weights, assumed),
+        )
     from scipy.stats import norm
 
     z2 = float(norm.isf((1 - confidence) / 2)) ** 2
@@ -139,7 +149,7 @@ def plan(
     widths = np.sqrt(z2 * private / reports)
     largest = float(widths.max())
     open_survey = math.ceil(z2 * float(plain.max()) / largest**2 * (1 - 1e-12)) if largest else 1
-    return Plan(question.labels, int(reports), widths, max(1, open_survey), confidence, assumed)
+    return Plan(labels, int(reports), widths, max(1, open_survey), confidence, assumed)
 
 
 def _check_numbers(error: Any, reports: Any) -> None:
@@ -160,6 +170,25 @@ def _check_numbers(error: Any, reports: Any) -> None:
             got=f"{quote(reports, 40)}",
             remedy="pass how many reports there will be, such as 10_000",
         )
+
+
+def _largest_of_many(
+    mechanism: SubsetSelection, assumed: Prior | None
+) -> tuple[tuple[Label, ...], NDArray[np.float64], NDArray[np.float64]]:
+    """The largest variance of one report's contribution to a share, with and without privacy."""
+    labels = ("the share of largest error",)
+    if assumed is None:
+        return labels, np.array([mechanism.worst_variance]), np.array([0.25])
+    if assumed.labels != mechanism.inputs:
+        raise PriorError(
+            "prior of a plan",
+            expected=f"one over the {len(mechanism.inputs)} symbols, in their order",
+            got=f"{len(assumed)} others",
+            remedy="give it the labels of the subset selection",
+        )
+    p = np.asarray(assumed.probabilities)
+    plain = p * (1 - p)
+    return labels, mechanism.variances(p).max(keepdims=True), plain.max(keepdims=True)
 
 
 def _variances(

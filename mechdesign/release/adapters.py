@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, MechdesignError, quote
+from ..mechanism import ImplicitKernel
 from .codes import ABSENT, cell_text
 from .column import ColumnRelease, check_distinct, check_rows, find_column
 from .receipts import KEY, receipts_of, receipts_to_text, with_receipt
@@ -111,6 +112,8 @@ def _arrow_labels(drawn: NDArray[np.int64], release: ColumnRelease, kind: Any) -
     outputs = release.mechanism.outputs
     absent = drawn == ABSENT
     indices = pa.array(drawn, mask=absent if absent.any() else None)
+    if isinstance(release.mechanism, ImplicitKernel):
+        return indices.cast(_whole_numbers(release.mechanism, kind))
     if pa.types.is_dictionary(kind):
         labels, width = label_array(outputs, kind.value_type), kind.index_type
         if len(labels) - 1 > np.iinfo(width.to_pandas_dtype()).max:
@@ -122,6 +125,15 @@ def _arrow_labels(drawn: NDArray[np.int64], release: ColumnRelease, kind: Any) -
         # Arrow selects no rows of views.
         return pa.array(labels.to_pylist()).take(indices).cast(labels.type)
     return labels.take(indices)
+
+
+def _whole_numbers(kernel: ImplicitKernel, kind: Any) -> Any:
+    """The Arrow type of reports that are integers: the given one where they fit it."""
+    pa = load_arrow()
+    bits = (len(kernel.outputs) - 1).bit_length()
+    if pa.types.is_integer(kind) and kind.bit_width - pa.types.is_signed_integer(kind) >= bits:
+        return kind
+    return next(t for t in (pa.int8(), pa.int16(), pa.int32(), pa.int64()) if t.bit_width > bits)
 
 
 def label_array(labels: Sequence[Any], kind: Any) -> Any:
@@ -170,7 +182,12 @@ def privatize_pandas(frame: Any, release: ColumnRelease, *, part: bool = False) 
         check_rows(len(frame))
     drawn = release.draw(lambda name: pandas_values(frame[name]))
     outputs, dtype = release.mechanism.outputs, frame[release.column].dtype
-    if isinstance(dtype, pd.CategoricalDtype):
+    if isinstance(outputs, range):
+        absent = drawn == ABSENT
+        values = pd.Series(drawn)
+        if absent.any():
+            values = values.astype("Int64").mask(absent)
+    elif isinstance(dtype, pd.CategoricalDtype):
         ordered = bool(dtype.ordered) and outputs == release.encoder.book.labels
         labels = pd.Index(list(outputs), tupleize_cols=False)
         values = pd.Series(pd.Categorical.from_codes(drawn, categories=labels, ordered=ordered))
@@ -282,7 +299,10 @@ def _polars_reports(frame: Any, release: ColumnRelease) -> Any:
     if (drawn < 0).any():
         places = places.set(places < 0, None)
     series = frame.get_column(release.column)
-    return _polars_labels(release, series.dtype).gather(places).alias(series.name)
+    labels = _polars_labels(release, series.dtype)
+    if isinstance(release.mechanism, ImplicitKernel):
+        return places.cast(labels.dtype).alias(series.name)
+    return labels.gather(places).alias(series.name)
 
 
 def _polars_values(series: Any) -> Any:
@@ -302,6 +322,8 @@ def _polars_labels(release: ColumnRelease, dtype: Any) -> Any:
     import polars as pl
 
     outputs = release.mechanism.outputs
+    if isinstance(outputs, range):
+        return pl.Series([], dtype=pl.Int64)
     if isinstance(dtype, pl.Enum):
         texts = _label_texts(outputs)
         return pl.Series(texts, dtype=pl.Enum(texts))

@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, UnknownNameError
-from ..mechanism import mechanism_of
+from ..mechanism import ImplicitKernel, kernel_of
 from ..published import kernel_fingerprint
 from .codes import ABSENT, Encoder, Policy, StrataEncoder
 from .identities import Admission, Identity, IdentityWords, encode_identities
 from .receipts import Fingerprinter, Receipt, make_receipt
-from .sampler import AliasTable, Words, words_from
+from .sampler import AliasTable, draw_table
+from .subset_reports import SubsetTable
+from .words import Words, words_from
 
 #: Reads a column of a table by its name, as an Arrow array, a NumPy vector or a list.
 Reader = Callable[[Any], Any]
@@ -57,7 +59,7 @@ class ColumnRelease:
         strata: Any = None,
     ) -> None:
         self.designed, self.column, self.identity = designed, column, identity
-        self.mechanism = mechanism_of(designed)
+        self.mechanism = kernel_of(designed)
         self.strata = strata
         inputs = self.mechanism.inputs
         if strata is not None:
@@ -73,9 +75,9 @@ class ColumnRelease:
         self.reports: Fingerprinter | None = None
 
     @cached_property
-    def table(self) -> AliasTable:
+    def table(self) -> AliasTable | SubsetTable:
         """The thresholds that words are compared with."""
-        return AliasTable(self.mechanism)
+        return draw_table(self.mechanism)
 
     @cached_property
     def _kernel(self) -> str:
@@ -205,8 +207,13 @@ class ColumnRelease:
         drawn = self.table.draw(np.where(absent, 0, codes), words).astype(np.int64)
         drawn[absent] = ABSENT
         self.rows += len(codes)
-        outputs = self.mechanism.outputs
         self.reports = self.reports or Fingerprinter()
+        if isinstance(self.mechanism, ImplicitKernel):
+            # There may be many more reports than rows, and the labels are the positions.
+            met, places = np.unique(drawn, return_inverse=True)
+            self.reports.add_codes([None if y == ABSENT else y for y in met.tolist()], places)
+            return drawn
+        outputs = self.mechanism.outputs
         self.reports.add_codes([*outputs, None], np.where(absent, len(outputs), drawn))
         return drawn
 

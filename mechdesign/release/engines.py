@@ -18,7 +18,7 @@ from ..errors import DataError, InputError
 from .adapters import pandas_values, privatize_batch, privatize_pandas, reported_schema
 from .column import ColumnRelease, check_distinct, check_rows, find_column
 from .identities import check_type, encode_some, missing_identity, repeated, shortened
-from .sampler import SeededWords, SystemWords
+from .words import SeededWords, SystemWords
 
 
 def privatize_dask(frame: Any, release: ColumnRelease) -> Any:

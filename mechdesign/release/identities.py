@@ -28,13 +28,14 @@ from ..files import check_folder, write_text
 from ..input_tables import is_missing
 from ..labels import tidy
 from .codes import ABSENT
-from .sampler import SeededWords, SystemWords, Words, words_from
+from .words import SeededWords, SystemWords, Words, words_from
 
 _FEWEST_BYTES = 32
 _FIRST = "mechdesign-key-1 "
 _EPOCH = datetime.datetime(1970, 1, 1)
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _LONGEST = 32
+_WORD_BYTES = 8
 
 
 # Keys
@@ -244,26 +245,38 @@ class IdentityWords(Words):
         self._column, self._admitted = identity.column, admitted
         name = column.encode("utf-8", "surrogatepass")
         context = len(name).to_bytes(8, "little") + name + bytes.fromhex(kernel)
-        self._hash = identity.key.hash(8, context)  # one word of 64 bits
+        self._key, self._context = identity.key, context
+        self._hash = identity.key.hash(_WORD_BYTES, context)
         self._identities, self._codes = identities, codes
 
     def next_words(self, number: int) -> NDArray[np.uint64]:
         """Words of the next rows."""
-        part = slice(self.position, self.position + number)
-        codes = self._codes[part]
-        heads = {int(code): _head(int(code), 0) for code in np.unique(codes)}
-        copy, digests = self._hash.copy, []
-        for code, identity in zip(codes.tolist(), self._identities[part], strict=True):
-            found = copy()
-            found.update(heads[code] + identity)
-            digests.append(found.digest())
-        words = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
+        words = self._digests(number, self._hash)
         if self._admitted is not None and number:
             places = np.minimum(np.searchsorted(self._admitted, words), len(self._admitted) - 1)
             others = int((self._admitted[places] != words).sum())
             if others:
                 raise _changed(self._column, others)
         return words
+
+    def next_several(self, number: int, each: int) -> NDArray[np.uint64]:
+        """Several words for each of the next rows, from one longer hash."""
+        if self._admitted is not None:
+            self.next_words(number)
+        found = self._digests(number, self._key.hash(_WORD_BYTES * each, self._context))
+        return found.reshape(number, each)
+
+    def _digests(self, number: int, start: blake2b) -> NDArray[np.uint64]:
+        """Hashes of the next rows, one after another, as words."""
+        part = slice(self.position, self.position + number)
+        codes = self._codes[part]
+        heads = {int(code): _head(int(code), 0) for code in np.unique(codes)}
+        copy, digests = start.copy, []
+        for code, identity in zip(codes.tolist(), self._identities[part], strict=True):
+            found = copy()
+            found.update(heads[code] + identity)
+            digests.append(found.digest())
+        return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
 
     def more_bits(self, position: int) -> Iterator[bytes]:
         """Further bytes for one row."""

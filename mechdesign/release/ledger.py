@@ -35,10 +35,11 @@ from ..errors import (
     warn,
 )
 from ..files import check_folder, check_writable, read_json, read_text, write_text
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..privacy.notion import PrivacyNotion, parse_notion
 from ..published import kernel_fingerprint
-from ..storage import from_json, mechanism_from_json, mechanism_to_json
+from ..storage import from_json, mechanism_from_json, mechanism_to_json, to_json
+from ..subsets import SubsetSelection
 from ..theory._composition import compose
 from .receipts import Fingerprint, Receipt
 
@@ -125,7 +126,7 @@ class Ledger:
         output : name of the file of reports
         older : releases of a ledger of the first kind, which count as well
         """
-        kernel = mechanism_of(designed)
+        kernel = kernel_of(designed)
         with self._locked():
             lines = self._lines()
             who = self._hidden(about)
@@ -162,11 +163,17 @@ class Ledger:
         with self._locked():
             self._append(self._lines(), {**end, "time": _now(), "of": number})
 
-    def kernel(self, fingerprint: str) -> Mechanism | None:
+    def kernel(self, fingerprint: str) -> Mechanism | SubsetSelection | None:
         """A kernel that was applied, where its file is still there and unchanged."""
+        found: Mechanism | SubsetSelection
         try:
             text = gzip.decompress((self._kernels / f"{fingerprint}.json.gz").read_bytes())
-            found = mechanism_from_json(json.loads(text))
+            content = json.loads(text)
+            if "format" in content:
+                saved = from_json(content)
+                found = saved if isinstance(saved, SubsetSelection) else mechanism_of(saved)
+            else:
+                found = mechanism_from_json(content)
         except (OSError, EOFError, ValueError, KeyError, TypeError, MechdesignError):
             return None
         return found if kernel_fingerprint(found) == fingerprint else None
@@ -346,12 +353,16 @@ class Ledger:
         head = {"ledger": self.path.name, "lines": len(lines), "hash": self._chained(line)}
         write_text(json.dumps(head) + "\n", self.head_file, overwrite=True, private=True)
 
-    def _keep(self, kernel: Mechanism, fingerprint: str) -> None:
+    def _keep(self, kernel: Mechanism | ImplicitKernel, fingerprint: str) -> None:
         """Keep a kernel beside the ledger, once."""
         if self.kernel(fingerprint) is not None:
             return
         self._kernels.mkdir(exist_ok=True, mode=0o700)
-        packed = gzip.compress(json.dumps(mechanism_to_json(kernel)).encode(), mtime=0)
+        if isinstance(kernel, SubsetSelection):
+            content = to_json(kernel)
+        else:
+            content = mechanism_to_json(mechanism_of(kernel))
+        packed = gzip.compress(json.dumps(content).encode(), mtime=0)
         target = self._kernels / f"{fingerprint}.json.gz"
         with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(packed)
@@ -468,7 +479,7 @@ def _warn_of(
     kept = [part for part in parts if part is not None]
     if len(kept) == len(parts):
         try:
-            kept = [_in_order(part, mechanism_of(designed).inputs) for part in kept]
+            kept = [_in_order(part, kernel_of(designed).inputs) for part in kept]
             total = str(compose(*kept, designed, **_asked(designed, (*older, *same))))
         except InputError:
             total = "what they add up to is not known, as the mechanisms have different inputs"
@@ -488,9 +499,15 @@ def _warn_of(
     )
 
 
-def _in_order(kernel: Mechanism, inputs: tuple[Any, ...]) -> Mechanism:
+def _in_order(
+    kernel: Mechanism | SubsetSelection, inputs: tuple[Any, ...]
+) -> Mechanism | SubsetSelection:
     """The kernel with its rows in the order of the inputs, where it has the same."""
-    if kernel.inputs == inputs or set(kernel.inputs) != set(inputs):
+    if (
+        isinstance(kernel, SubsetSelection)
+        or kernel.inputs == inputs
+        or set(kernel.inputs) != set(inputs)
+    ):
         return kernel
     rows = kernel.weights[[kernel.inputs.index(label) for label in inputs]]
     return Mechanism.from_weights(rows, kernel.bits, inputs, kernel.outputs, check=False)

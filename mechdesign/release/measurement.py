@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..errors import DataError, InputError, MechdesignError
+from ..mechanism import mechanism_of
 from ..prior import Prior
 from ..privacy import LDP
 from .sampler import Sampler
@@ -35,8 +36,8 @@ def to_opendp(mechanism: Any) -> Any:
         raise MechdesignError(
             "OpenDP is not installed; pip install 'mechdesign[opendp]'."
         ) from None
-    sampler = Sampler(mechanism)
-    kernel = sampler.mechanism
+    kernel = mechanism_of(mechanism)
+    sampler = Sampler(kernel)
     level = LDP(math.inf).check(kernel, Prior.uniform(kernel.inputs)).achieved[0]
     if level == math.inf:
         raise InputError(

@@ -24,7 +24,7 @@ from ..errors import DataError, InputError, StorageError, UnknownNameError, quot
 from ..files import parse_json, read_text, write_text
 from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import parse_labels, tidy
-from ..mechanism import mechanism_of
+from ..mechanism import kernel_of
 from ..published import kernel_fingerprint, public_fingerprint, told_in_public
 from .codes import distinct_values
 
@@ -98,7 +98,7 @@ def _fitting(name: str, value: Any) -> Any:
 
 def make_receipt(designed: Any, column: str, words: Any, **more: Any) -> Receipt:
     """The receipt of a column drawn from a design or a mechanism."""
-    mechanism, notions = mechanism_of(designed), getattr(designed, "notions", ())
+    mechanism, notions = kernel_of(designed), getattr(designed, "notions", ())
     # In the order of the public form, so that it does not matter which of the two was applied.
     whole, named = told_in_public(notions)
     stated = (*named, *getattr(designed, "stated", ()))
@@ -270,7 +270,7 @@ def load_receipt(path: str | Path, column: str | None = None) -> Receipt:
 
 def check_receipt(receipt: Receipt, mechanism: Any) -> None:
     """Refuse reports that another kernel made."""
-    own = kernel_fingerprint(mechanism_of(mechanism))
+    own = kernel_fingerprint(kernel_of(mechanism))
     if receipt.kernel != own:
         raise DataError(
             f"reports in column {receipt.column!r}",

@@ -16,11 +16,13 @@ from ..input_tables import csv_header
 from ..labels import excel_safe_cell
 from ..mechanism import mechanism_of
 from ..progress import counter
+from ..subsets import SubsetSelection
 from .adapters import load_arrow
 from .codes import ABSENT, Codebook
 from .column import find_column
 from .counts import count_rows
 from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
+from .subset_estimates import ReportCounts
 
 _ENDINGS = (".csv", ".parquet")
 _ROWS = 1 << 16
@@ -289,6 +291,32 @@ def count_file(
         outputs = tuple(named[cell] for named, cell in zip(labels, row, strict=True))
         key = outputs if len(columns) > 1 else outputs[0]
         found[key] = found.get(key, 0) + count
+    return found
+
+
+def count_subset_file(
+    path: str | Path,
+    column: str,
+    mechanism: SubsetSelection,
+    *,
+    missing: str = "error",
+    progress: bool = False,
+) -> ReportCounts:
+    """How often each report of a subset selection came in a column of a file.
+
+    Raises :class:`DataError` as :func:`count_file` does.
+    """
+    receipts = file_receipts(path, check=True)
+    if column in receipts:
+        check_receipt(receipts[column], mechanism)
+    found = ReportCounts(mechanism, missing)
+    with (
+        open_batches(path, [column]) as (_, batches, total),
+        counter(total, "counting", show=progress) as advance,
+    ):
+        for batch in batches:
+            found.add(batch.column(0))
+            advance(batch.num_rows)
     return found
 
 

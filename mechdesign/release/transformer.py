@@ -22,7 +22,7 @@ from ..theory._composition import largest_ratios
 from ..utility import Hamming
 from .codes import ABSENT, Policy
 from .column import ColumnRelease
-from .sampler import words_from
+from .words import words_from
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -161,7 +161,7 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         # Every column is checked before the first report is drawn.
         codes = [release.encode(X[:, j]) for j, release in enumerate(self._releases)]
         columns = [
-            _reported(release.mechanism, release.draw_codes(found), X.dtype)
+            _reported(mechanism_of(release.mechanism), release.draw_codes(found), X.dtype)
             for release, found in zip(self._releases, codes, strict=True)
         ]
         out = np.empty(X.shape, dtype=np.result_type(X.dtype, *columns))

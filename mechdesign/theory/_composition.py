@@ -23,11 +23,13 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, KernelError, LevelError, listed, quote
 from ..exact import float_at_least, is_whole
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Mechanism, kernel_of, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP, PMC, PML, AverageNotion, LikelihoodBound, PrivacyNotion
 from ..privacy.notion import as_notions
 from ..privacy.rows import cone_rows
+from ..subsets import SubsetSelection
+from ..subsets._subset_selection import levels_from_ratio
 from .disclosure import leakage_capacity
 from .leakage import TwoSides, condition, outcome_leakage, quiet_prior
 from .rules import Setting, log_above
@@ -483,7 +485,7 @@ def compose(
     Parameters
     ----------
     mechanisms : Mechanisms or Designs with the same inputs
-        One for each report.
+        One for each report. Of subset selections the levels are bounded, symbols of equal mass.
     times : int
         How often the whole list is reported.
     prior, notions : optional
@@ -514,6 +516,8 @@ def compose(
             got=f"{len(mechanisms)} mechanisms, {quote(times)} times",
             remedy="pass what was reported",
         )
+    if any(isinstance(one, SubsetSelection) for one in mechanisms):
+        return _composed_by_ratio(mechanisms, int(times), notions)
     kernels = [mechanism_of(one) for one in mechanisms]
     for kernel in kernels[1:]:
         if kernel.inputs != kernels[0].inputs:
@@ -534,6 +538,33 @@ def compose(
             found.append(ComposedLevel(notion, bounded_levels(notion, reports, known), exact=False))
     # Levels of one notion that agree under two priors are listed once.
     return Composition(sum(n for _, n in reports), tuple(dict.fromkeys(found)))
+
+
+def _composed_by_ratio(mechanisms: Sequence[Any], times: int, notions: Any) -> Composition:
+    """Upper bounds from the largest likelihood ratios alone, for kernels without a matrix."""
+    kernels = [kernel_of(one) for one in mechanisms]
+    symbols = set(kernels[0].inputs)
+    if any(set(kernel.inputs) != symbols for kernel in kernels[1:]):
+        raise InputError(
+            "composition",
+            expected=f"mechanisms with the same {len(symbols)} inputs",
+            got="others",
+            remedy="only reports about the same secret compose this way",
+        )
+    asked = [notion for one in mechanisms for notion in getattr(one, "notions", ())]
+    asked = list(as_notions(notions)) if notions is not None else asked or [LDP(math.inf)]
+    logs = [
+        one.log_ratio
+        if isinstance(one, SubsetSelection)
+        else LDP(math.inf).check(mechanism_of(one), Prior.uniform(one.inputs)).achieved[0]
+        for one in kernels
+    ]
+    total = times * math.fsum(logs)
+    found = [
+        ComposedLevel(notion, levels_from_ratio(notion, total, len(symbols)), exact=False)
+        for notion in dict.fromkeys(asked)
+    ]
+    return Composition(times * len(kernels), tuple(found))
 
 
 def _asked_of(

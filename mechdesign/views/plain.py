@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..prior import Prior
 from ..solve.sensitivity import requirement_prices
 from ..storage import SCHEMA, label_to_json, mechanism_to_json, prior_to_json, seal, to_json
-from .tables import customary_table, estimate_table, outcome_table, risk_table
+from .tables import (
+    customary_table,
+    estimate_table,
+    many_estimates_table,
+    outcome_table,
+    risk_table,
+)
 
 if TYPE_CHECKING:
     from .._audit import AuditReport
@@ -18,10 +25,12 @@ if TYPE_CHECKING:
     from ..release._estimate_joint import JointEstimate, TableEstimate
     from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
+    from ..release.subset_estimates import ManyEstimates
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
     from ..solve._smallest import SmallestLevel
     from ..solve.choice import Choice
+    from ..subsets import LevelCheck, SubsetSelection
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
     from ..theory._composition import Composition
 
@@ -84,6 +93,22 @@ def _check(check: Check) -> dict[str, Any]:
     }
 
 
+def subset_checks_json(selection: SubsetSelection, checks: Sequence[LevelCheck]) -> dict[str, Any]:
+    """Verdicts and levels of a subset selection, all symbols of equal mass."""
+    return {
+        "symbols": len(selection.inputs),
+        "kernel": selection.fingerprint,
+        "checks": [
+            {
+                "notion": check.notion.spec,
+                "verdict": str(check.verdict),
+                "achieved": ["inf" if v == math.inf else v for v in check.achieved],
+            }
+            for check in checks
+        ],
+    }
+
+
 def choice_json(choice: Choice) -> dict[str, Any]:
     """The method that a design would use, and why not the others."""
     return {
@@ -139,6 +164,22 @@ def composition_json(found: Composition) -> dict[str, Any]:
             }
             for level in found
         ],
+    }
+
+
+def many_estimates_json(made: ManyEstimates, kernel: str, top: int | None = None) -> dict[str, Any]:
+    """Estimated shares of many symbols, all of them or the top ones."""
+    return {
+        "rows": many_estimates_table(made, top).records(),
+        "reports": made.reports,
+        "method": made.method,
+        "intervals": "delta",
+        "confidence": made.confidence,
+        "target": made.target,
+        "fit": made.fit,
+        "receipt": None if made.receipt is None else made.receipt.to_json(),
+        "note": made.note,
+        "kernel": kernel,
     }
 
 

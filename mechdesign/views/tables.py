@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from ..privacy.notion import Check
     from ..release._estimate import Estimate
     from ..release._pram import Stratum
+    from ..release.subset_estimates import ManyEstimates
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
     from ..solve.sensitivity import Binding
+    from ..subsets import LevelCheck, SubsetSelection
     from ..theory import Erratum, Implication, Outcome, Theorem, TightConversion
 
 #: What a cell can hold. A level is a bound, which a medium may round up but never down by choice; a
@@ -421,12 +423,50 @@ def prior_table(prior: Prior, most: int | None = None) -> Table:
 
 def estimate_table(made: Estimate) -> Table:
     """Each estimated frequency with its standard error and interval."""
+    return _estimates(made.rows())
+
+
+def many_estimates_table(made: ManyEstimates, top: int | None = None) -> Table:
+    """The same of all symbols of a subset selection, or of the largest ones."""
+    return _estimates(made.rows() if top is None else made.top(top))
+
+
+def _estimates(rows: Iterable[dict[str, Any]]) -> Table:
     names = ("estimate", "error", "lower", "upper")
     return _table(
         "Estimates",
         ["label", *names],
-        ([Cell(row["label"], "label"), *(number(row[n]) for n in names)] for row in made.rows()),
+        ([Cell(row["label"], "label"), *(number(row[n]) for n in names)] for row in rows),
     )
+
+
+def subset_checks_table(checks: Iterable[LevelCheck]) -> Table:
+    """Each notion with its verdict and the levels that hold."""
+    rows = ([Cell(str(check.notion)), *_verdict_and_levels(check)] for check in checks)
+    return _table("Levels", ["notion", "verdict", "level in nats"], rows)
+
+
+def _verdict_and_levels(check: LevelCheck) -> list[Cell]:
+    levels = ", ".join("infinite" if v == math.inf else f"{v:.12g}" for v in check.achieved)
+    return [Cell(str(check.verdict), "verdict"), Cell(levels)]
+
+
+def subset_table(selection: SubsetSelection) -> Table:
+    """What is proved of a subset selection, and what its reports take."""
+    rows = []
+    for check in selection.certificate.checks:
+        verdict, levels = _verdict_and_levels(check)
+        rows.append((str(check.notion), f"{verdict.value}: {levels.value}"))
+    million = math.sqrt(selection.risk / 1e6)
+    rows += [
+        ("symbols", f"{len(selection.inputs)}"),
+        ("bytes per report", f"{selection.bytes_per_report}"),
+        ("risk", f"{selection.risk:.8g}"),
+        ("least risk of any kernel", f"{selection.bound:.8g}"),
+        ("gap", f"{selection.gap:.3g}"),
+        ("error of 10^6 reports", f"{million:.4g}"),
+    ]
+    return _table("Subset selection", ["", "value"], ([Cell(a), Cell(b)] for a, b in rows))
 
 
 # Post-randomisation

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ..prior import Prior
     from ..release._estimate import Estimate
     from ..release._pram import Pram
+    from ..release.subset_estimates import ManyEstimates
+    from ..subsets import LevelCheck, SubsetSelection
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
 
 # More rows than this, and more columns of outputs, are counted and not shown.
@@ -165,6 +167,13 @@ def print_comparison(found: Comparison) -> None:
     out.line(f"Every kernel checked exactly; largest gap {gap_text(found.worst_gap)}.")
 
 
+def print_many_estimates(made: ManyEstimates, top: int) -> None:
+    """How frequencies were estimated, and the largest with their errors and intervals."""
+    out = Report()
+    out.line(made.describe())
+    out.table(tables.many_estimates_table(made, top), titled=False)
+
+
 def print_estimate(made: Estimate) -> None:
     """How frequencies were estimated, and each with its error and interval."""
     out = Report()
@@ -172,6 +181,20 @@ def print_estimate(made: Estimate) -> None:
     out.table(tables.estimate_table(made), titled=False)
     if made.method == "likelihood":
         out.line(f"likelihood {made.convergence}")
+
+
+def print_subset_checks(selection: SubsetSelection, checks: Sequence[LevelCheck]) -> None:
+    """Verdicts and levels of a subset selection."""
+    out = Report()
+    out.line(repr(selection))
+    out.table(tables.subset_checks_table(checks), titled=False)
+
+
+def print_subset_selection(selection: SubsetSelection) -> None:
+    """Symbols, reports, levels and risk of a subset selection."""
+    out = Report()
+    out.line(repr(selection))
+    out.table(tables.subset_table(selection), titled=False)
 
 
 def print_pram(found: Pram) -> None:

@@ -25,6 +25,7 @@ LAYERS = (
     ("mechanism",),
     ("privacy", "utility"),
     ("requirement", "published"),
+    ("subsets",),
     ("solve", "certificate"),
     ("theory", "noise", "_audit"),
     ("storage",),
@@ -215,7 +216,7 @@ def _undocumented(tree, path=()):
     for node in tree.body:
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             continue
-        if node.name.startswith("_"):
+        if node.name.startswith("_") or "overload" in map(ast.unparse, node.decorator_list):
             continue
         if not ast.get_docstring(node):
             yield ".".join((*path, node.name))

@@ -43,7 +43,7 @@ def table():
 @pytest.fixture(scope="module")
 def expected(table):
     """What the sampler draws from the same words."""
-    from mechdesign.release.sampler import SeededWords
+    from mechdesign.release.words import SeededWords
 
     return md.Sampler(FOUND, SeededWords(SEED, "x")).draw(table["x"].tolist())
 

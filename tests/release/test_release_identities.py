@@ -24,7 +24,7 @@ from mechdesign.cli import main
 from mechdesign.errors import DataError, ExposureWarning, InputError, RepeatWarning, StorageError
 from mechdesign.release.identities import IdentityWords, encode_identities
 from mechdesign.release.receipts import kernel_fingerprint, receipts_from_text, receipts_of
-from mechdesign.release.sampler import SeededWords, SystemWords
+from mechdesign.release.words import SeededWords, SystemWords
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

@@ -15,13 +15,8 @@ from strategies import exact_mechanism, kernels, random_kernel, sizes
 
 import mechdesign as md
 from mechdesign.errors import DataError, InputError, KernelError
-from mechdesign.release.sampler import (
-    AliasTable,
-    GeneratorWords,
-    SeededWords,
-    SystemWords,
-    words_from,
-)
+from mechdesign.release.sampler import AliasTable
+from mechdesign.release.words import GeneratorWords, SeededWords, SystemWords, words_from
 
 PRIOR = md.Prior([0.1, 0.2, 0.3, 0.4], ["a", "b", "c", "d"])
 

@@ -22,7 +22,7 @@ from mechdesign.certificate.certificate import examine
 from mechdesign.certificate.repair import Repair
 from mechdesign.errors import DataError, StorageError
 from mechdesign.release.receipts import make_receipt, receipts_from_text, receipts_to_text
-from mechdesign.release.sampler import SystemWords
+from mechdesign.release.words import SystemWords
 from mechdesign.solve._design import confirmed_solver
 from mechdesign.solve.method import Duals
 from mechdesign.solve.problem import state_problem
