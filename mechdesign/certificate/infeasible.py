@@ -142,9 +142,12 @@ def check_feasible(problem: Problem) -> None:
     levels = _levels(problem, [part for part in clash if isinstance(part, PrivacyNotion)])
     proof = prove_infeasible(_restated(problem, clash)) or proof
     names = tuple(str(part) for part in clash)
-    parts = [f"no kernel satisfies {' and '.join(names)} together"]
-    for notion, level in levels.items():
-        if level < math.inf:
+    parts = [f"no kernel satisfies {' and '.join(names)}" + " together" * (len(names) > 1)]
+    for notion in (part for part in clash if isinstance(part, PrivacyNotion)):
+        level = levels.get(str(notion))
+        if level is None:
+            parts.append(f"which level would do in place of {notion} was not decided")
+        elif level < math.inf:
             parts.append(f"in place of {notion} a level of {level:.9g} is the smallest that does")
         else:
             parts.append(f"in place of {notion} no finite level does")

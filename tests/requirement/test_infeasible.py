@@ -199,6 +199,28 @@ def test_zeros_alone_have_words_for_their_proof():
     assert caught.value.levels == {}
 
 
+def test_one_part_does_not_clash_together():
+    prior, hamming = md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming()
+    trace = md.require.rows(np.eye(3), ">=", 4)
+    with pytest.raises(InfeasibleError) as told:
+        md.design(prior, hamming, md.PML(1), subject_to=trace)
+    assert str(told.value).startswith(f"no kernel satisfies {trace} (proved")
+    assert "level" not in str(told.value)
+
+
+@pytest.mark.parametrize("notion", [md.LDP(1), md.ALIP(1, 0.5)], ids=str)
+def test_a_level_that_is_not_decided_is_said_to_be_so(notion):
+    """Weights over 2⁵³ do not hold what the tolerance of equations allows at large levels; ALIP has
+    two levels.
+    """
+    prior = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+    asked = md.require.unbiased({"a": 0, "b": 1, "c": 2})
+    with pytest.raises(InfeasibleError, match="was not decided") as told:
+        md.design(prior, md.utility.Hamming(), notion, subject_to=asked)
+    assert f"which level would do in place of {notion}" in str(told.value)
+    assert told.value.levels == {}
+
+
 # The edges of what can be asked: tiny and zero masses, few symbols, extreme levels and values
 
 LEVELS = (1e-4, 30.0, 0.5, 3.0, 1e-2, 8.0)
