@@ -19,7 +19,6 @@ from ..errors import (
     KernelError,
     NoMethodError,
     UtilityError,
-    is_iterable,
     quote,
 )
 from ..exact import DENOMINATOR_BITS, Verdict
@@ -302,7 +301,7 @@ def _shapes(duals: Duals) -> str:
     prices = "no prices" if duals.prices is None else f"prices of shape {np.shape(duals.prices)}"
     limits = "" if duals.limits is None else f", and {np.size(duals.limits)} for limits"
     parts = duals.multipliers or ()
-    count = len(parts) if is_iterable(parts) else quote(parts)
+    count = len(parts) if isinstance(parts, (tuple, list)) else quote(parts)
     return f"{prices}, and {count} parts of multipliers{limits}"
 
 
