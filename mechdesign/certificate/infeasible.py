@@ -116,8 +116,10 @@ def _proved(problem: Problem, duals: Duals) -> Infeasibility | None:
 
 
 def check_possible(problem: Problem) -> None:
-    """Raise :class:`InfeasibleError` where zeros leave a symbol no output."""
-    if _without_output(problem) is not None:
+    """Raise :class:`InfeasibleError` where zeros leave a symbol no output, or a limit alone is out
+    of reach: both are seen without a solver, and solvers need not survive them.
+    """
+    if _without_output(problem) is not None or _beyond(problem) is not None:
         check_feasible(problem)
 
 
@@ -128,6 +130,38 @@ def _without_output(problem: Problem) -> Label | None:
     if zeros is None or not zeros.all(axis=1).any():
         return None
     return program.prior.labels[int(np.argmax(zeros.all(axis=1)))]
+
+
+def _beyond(problem: Problem) -> Duals | None:
+    """Dual variables of a limit that rows of sum one do not reach, whatever else is asked; ``None``
+    where floats know of none.
+    """
+    program = problem.program
+    if not isinstance(program, LinearProgram) or not program.limits:
+        return None
+    rows, low, high, _ = program.limit_rows
+    n, m = program.shape
+    rows.sort_indices()
+    count = rows.shape[0]
+    owner = np.repeat(np.arange(count), np.diff(rows.indptr)) * n + rows.indices // m
+    known, starts, held = np.unique(owner, return_index=True, return_counts=True)
+    if not len(known):
+        return None
+    ends = []
+    for pick in (np.maximum, np.minimum):
+        best = pick.reduceat(rows.data, starts)
+        best = np.where(held == m, best, pick(best, 0.0))  # outputs without an entry count nothing
+        ends.append(np.bincount(known // n, best, count))
+    over, under = low > ends[0], ends[1] > high
+    if not (over | under).any():
+        return None
+    worst = int(np.argmax(over | under))
+    largest = float(np.abs([*rows[[worst]].data, ends[0][worst]]).max(initial=0.0))
+    sides = np.zeros(count)
+    # A power of two near the size of the coefficients: beyond them only the sign counts.
+    sides[worst] = math.ldexp(1.0, -math.frexp(largest)[1] if largest else 0)
+    sides[worst] *= -1 if over[worst] else 1
+    return Duals(limits=sides)
 
 
 def check_feasible(problem: Problem) -> None:
@@ -142,9 +176,12 @@ def check_feasible(problem: Problem) -> None:
     levels = _levels(problem, [part for part in clash if isinstance(part, PrivacyNotion)])
     proof = prove_infeasible(_restated(problem, clash)) or proof
     names = tuple(str(part) for part in clash)
-    parts = [f"no kernel satisfies {' and '.join(names)} together"]
-    for notion, level in levels.items():
-        if level < math.inf:
+    parts = [f"no kernel satisfies {' and '.join(names)}" + " together" * (len(names) > 1)]
+    for notion in (part for part in clash if isinstance(part, PrivacyNotion)):
+        level = levels.get(str(notion))
+        if level is None:
+            parts.append(f"which level would do in place of {notion} was not decided")
+        elif level < math.inf:
             parts.append(f"in place of {notion} a level of {level:.9g} is the smallest that does")
         else:
             parts.append(f"in place of {notion} no finite level does")
@@ -164,6 +201,9 @@ def prove_infeasible(problem: Problem) -> Infeasibility | None:
     if program.unexpressed:
         return None
     duals: Duals | None = Duals()
+    alone = _beyond(problem)
+    if alone is not None and (proof := _proved(problem, alone)) is not None:
+        return proof
     if _without_output(problem) is None:
         bare = program.convex == ()
         duals = slack_duals(program) if bare else least_slack_of_cuts(program, slack_duals)

@@ -84,7 +84,7 @@ def _one(entry: Any, position: int) -> Family:
     strange = isinstance(entry, type) and not issubclass(entry, PrivacyNotion)
     if isinstance(entry, PrivacyNotion) or not callable(entry) or strange or not _takes_one(entry):
         raise LevelError(
-            "notion of a comparison",
+            "notion with a free level",
             expected="a notion class, a text such as 'alip:2e,e', or a function of the level alone",
             got=quote(entry),
             remedy="pass md.PML rather than md.PML(0.5), or lambda e: md.PML(e)",
@@ -94,7 +94,7 @@ def _one(entry: Any, position: int) -> Family:
     if isinstance(entry, type) and issubclass(entry, PrivacyNotion):
         if entry.needs:
             raise LevelError(
-                f"notion of a comparison {name}",
+                f"notion with a free level {name}",
                 expected="a notion that levels alone define",
                 got=f"one that needs {', '.join(entry.needs)}",
                 remedy=f"pass a function, such as lambda e: md.{name}(e, ...)",

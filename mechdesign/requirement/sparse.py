@@ -132,4 +132,8 @@ class Sums(Requirement):
     def description(self) -> str:
         """The name, or how many there are."""
         count = len(self.right)
-        return self.name or f"{count} sums over entries {self.sense} their limits"
+        if self.name:
+            return self.name
+        if count == 1:
+            return f"one sum over entries {self.sense} {self.right[0]:.12g}"
+        return f"{count} sums over entries {self.sense} their limits"

@@ -300,7 +300,9 @@ def _duals(problem: Problem, given: Any, shape: tuple[int, int]) -> tuple[Duals,
 def _shapes(duals: Duals) -> str:
     prices = "no prices" if duals.prices is None else f"prices of shape {np.shape(duals.prices)}"
     limits = "" if duals.limits is None else f", and {np.size(duals.limits)} for limits"
-    return f"{prices}, and {len(duals.multipliers or ())} parts of multipliers{limits}"
+    parts = duals.multipliers or ()
+    count = len(parts) if isinstance(parts, (tuple, list)) else quote(parts)
+    return f"{prices}, and {count} parts of multipliers{limits}"
 
 
 def _not_finite(got: str) -> InputError:

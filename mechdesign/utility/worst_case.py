@@ -182,6 +182,13 @@ class WorstCase(OutputUtility):
     @classmethod
     def symbols(cls, utility: LinearUtility, *, refine: bool = False) -> WorstCase:
         """min_x E[u(x, Y) | x]: the symbol that is served least, of those of positive mass."""
+        if not isinstance(utility, LinearUtility):
+            raise UtilityError(
+                "utility of the symbol that is served least",
+                expected="one linear utility, such as Hamming()",
+                got=quote(utility),
+                remedy="priors of use do not count here; several utilities go into WorstCase([…])",
+            )
         found = cls([utility], refine=refine)
         found.each = True
         return found

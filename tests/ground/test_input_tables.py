@@ -417,7 +417,7 @@ def test_every_group_has_every_value_and_weights_count():
 def test_rows_without_a_group_are_refused_and_without_a_value_by_the_policy(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("s,x\nf,a\n,b\nm,b\n")
-    with pytest.raises(DataError, match=r"column 's' of t.csv: expected no missing values"):
+    with pytest.raises(DataError, match=r"column 's' of t.csv: expected a group in every row"):
         count_csv_by(path, "x", "s")
     with pytest.raises(DataError, match="1 of 3 rows"):
         count_values_by(["a", "b", "b"], ["f", None, "m"])

@@ -33,6 +33,7 @@ from plain_requirements import (
 from random_designs import MAKERS
 
 import mechdesign as md
+from mechdesign.certificate import verify
 from mechdesign.errors import CertificateError, GapWarning, InfeasibleError, SolverError
 
 FAST, SLOW, PARTS = 150, 2000, 20
@@ -201,6 +202,59 @@ def test_zeros_alone_have_words_for_their_proof():
         md.design(FIVE, HAMMING, md.PML(0.6), subject_to=[nowhere, md.require.monotone()])
     assert caught.value.clash == (str(nowhere),)
     assert caught.value.levels == {}
+
+
+def test_one_part_does_not_clash_together():
+    prior, hamming = md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming()
+    trace = md.require.rows(np.eye(3), ">=", 4)
+    with pytest.raises(InfeasibleError) as told:
+        md.design(prior, hamming, md.PML(1), subject_to=trace)
+    assert str(told.value).startswith(f"no kernel satisfies {trace} (proved")
+    assert "level" not in str(told.value)
+
+
+@pytest.mark.parametrize("size", [4.0, 1e12, 1e300])
+@pytest.mark.parametrize("notion", [md.PML(1), md.MIPrivacy(0.1)], ids=str)
+@pytest.mark.parametrize("kind", ["rows", "cost", "goal"])
+def test_a_limit_that_rows_of_sum_one_do_not_reach(kind, notion, size, tmp_path):
+    """Seen without a solver, as sizes like these are more than solvers bear."""
+    prior, goal, asked = md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), [md.require.monotone()]
+    if kind == "rows":
+        asked.append(md.require.rows(np.eye(3), ">=", size))
+    elif kind == "cost":
+        asked.append(md.require.cost(1 - np.eye(3), -size))
+    else:
+        goal = md.utility.WorstCase([goal], goals=[size])
+    with pytest.raises(InfeasibleError) as told:
+        md.design(prior, goal, notion, subject_to=asked)
+    assert len(told.value.clash) == 1
+    assert told.value.proof.bound < 0
+    md.save(told.value.proof, tmp_path / "never.json")
+    assert verify.main([str(tmp_path / "never.json")]) == 0
+
+
+def test_a_limit_that_is_just_reached_is_no_clash():
+    prior, hamming = md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming()
+    for asked in (
+        md.require.rows(np.eye(3), ">=", 3),
+        md.require.rows(-np.eye(3)[:, ::-1] * 1e300, ">=", 0),
+        md.require.cost(1 - np.eye(3), 0),
+    ):
+        found = md.design(prior, hamming, md.PML(2), subject_to=asked)
+        assert found.certificate.kept[0].verdict is md.Verdict.YES
+
+
+@pytest.mark.parametrize("notion", [md.LDP(1), md.ALIP(1, 0.5)], ids=str)
+def test_a_level_that_is_not_decided_is_said_to_be_so(notion):
+    """Weights over 2⁵³ do not hold what the tolerance of equations allows at large levels; ALIP has
+    two levels.
+    """
+    prior = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+    asked = md.require.unbiased({"a": 0, "b": 1, "c": 2})
+    with pytest.raises(InfeasibleError, match="was not decided") as told:
+        md.design(prior, md.utility.Hamming(), notion, subject_to=asked)
+    assert f"which level would do in place of {notion}" in str(told.value)
+    assert told.value.levels == {}
 
 
 # The edges of what can be asked: tiny and zero masses, few symbols, extreme levels and values

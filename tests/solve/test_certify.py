@@ -245,6 +245,7 @@ def test_the_duals_of_a_design_prove_its_bound_again(name):
         Duals(np.zeros(2)),
         Duals(np.array([0, 0, math.nan])),
         Duals(None, ((np.zeros((2, 2)),),)),
+        Duals(multipliers=5),
         Duals(None, None, ((np.zeros(2),),)),
         Duals(np.zeros(3), offset=math.nan),
         {"a": 1},

@@ -477,6 +477,10 @@ def test_what_is_refused():
     refused(lambda: WorstCase([Hamming()], weights=[1, 2]), "1 numbers", error=UtilityError)
     refused(lambda: WorstCase([Hamming()], goals=[math.nan]), "goals", error=UtilityError)
     refused(lambda: WorstCase([Hamming()], refine=1), "refine", error=UtilityError)
+    # A prior of use would be forgotten there.
+    refused(lambda: WorstCase.symbols((Hamming(), ABC)), "one linear", error=UtilityError)
+    information = md.utility.MutualInformation()
+    refused(lambda: WorstCase.symbols(information), "one linear", error=UtilityError)
     other = WorstCase(Hamming(), priors=[md.Prior([0.5, 0.5], ["x", "y"])])
     refused(lambda: md.design(ABC, other, md.PML(1)), "prior of use", error=UtilityError)
     mixed = WorstCase([Hamming(), Matrix(np.eye(3), ["u", "v", "w"])])
