@@ -39,6 +39,7 @@ from .program import (
     Program,
     SublinearProgram,
 )
+from .worst_truth_program import WorstTruthProgram
 
 #: Smallest positive mass of a symbol that floats can work with beside others.
 SMALLEST_MASS = 1e-200
@@ -275,7 +276,12 @@ def state_problem(
                 *common, gains[symbols], forbidden, held, few, convex, alternatives=placed
             )
     elif isinstance(utility, Estimation):
-        program = EstimationProgram(*common, utility, _checked_survey(prior, utility))
+        survey, truths = _checked_survey(prior, utility), utility.truths(prior)
+        program = (
+            EstimationProgram(*common, utility, survey)
+            if truths is None
+            else WorstTruthProgram(*common, utility, survey, truths)
+        )
         limits, zeros = [], ()
     else:
         assert isinstance(utility, SublinearUtility)
