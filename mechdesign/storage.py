@@ -53,6 +53,7 @@ from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.few_outputs import MOST_PROGRAMS
 from .solve.least_program import LeastProgram
+from .solve.worst_truth_program import WorstTruthProgram
 from .solve.method import Branch, Duals
 from .solve.problem import Problem, state_problem
 from .solve.program import LinearProgram
@@ -311,7 +312,7 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
             "questions": asked and asked.weights.T.tolist(),
             "answers": asked and list(map(label_to_json, asked.labels)),
             "weights": None if utility.weights is None else utility.weights.tolist(),
-            "truth": None if utility.truth is None else prior_to_json(utility.truth),
+            "truth": _truth_out(utility.truth),
         }
     found = _named_out(utility)
     if "class" not in found and _utility_of(found) is None:
@@ -321,6 +322,18 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
             "that is a frozen dataclass, or whose constructor takes no arguments."
         )
     return found
+
+
+def _truth_out(truth: Prior | tuple[Prior, ...] | str | None) -> Any:
+    if isinstance(truth, tuple):
+        return [prior_to_json(one) for one in truth]
+    return prior_to_json(truth) if isinstance(truth, Prior) else truth
+
+
+def _truth_in(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_prior_in(one) for one in part]
+    return part if part is None or isinstance(part, str) else _prior_in(part)
 
 
 def _named_out(utility: Utility) -> dict[str, Any]:
@@ -758,7 +771,7 @@ def _utility_in(
         return Estimation(
             part["questions"],
             part["weights"],
-            None if truth is None else _prior_in(truth),
+            _truth_in(truth),
             names=None if answers is None else [_label_in(label) for label in answers],
         )
     if "gains" not in part:
@@ -833,13 +846,16 @@ def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
     count = len(program.limits) if isinstance(program, LinearProgram) else 0
     limits = _numbers_in(part, "limits", count)
     count = len(program.alternatives) if isinstance(program, LeastProgram) else 0
+    inverses = 1
+    if isinstance(program, WorstTruthProgram):
+        count, inverses = program.truths.count, program.parts
     mixture, branches = _numbers_in(part, "mixture", count), None
     if searched is not None:
         branches = tuple(
             Branch(tuple(some["excluded"]), _duals_in(some["duals"], problem), some["counted"])
             for some in searched
         )
-    inverse = _numbers_in(part, "inverse", len(prior), len(prior))
+    inverse = _numbers_in(part, "inverse", inverses * len(prior), len(prior))
     every = prices, multipliers, sums, offset, power, limits, mixture, branches
     return Duals(*every, inverse=inverse)
 

@@ -73,5 +73,4 @@ class WorstTruthProgram(EstimationProgram):
         """Positive shares of the truths, or masses of the symbols; ``None`` for what is none."""
         if mixture is None or not np.isfinite(mixture).all() or not mixture.max() > 0:
             return None
-        positive = np.maximum(mixture, 0.0)
-        return rational_masses(positive / positive.sum())
+        return rational_masses(mixture)

@@ -301,7 +301,9 @@ class Survey:
     def moved(self, truth: tuple[Fraction, ...]) -> Survey:
         """The same asked of people of another distribution."""
         rows = self.loss
-        shares = [sum((v * t for v, t in zip(row, truth, strict=True)), Fraction(0)) for row in rows]
+        shares = [
+            sum((v * t for v, t in zip(row, truth, strict=True)), Fraction(0)) for row in rows
+        ]
         mean = sum((v * t for v, t in zip(shares, truth, strict=True)), Fraction(0))
         loss = tuple(
             tuple(v - s - o + mean for v, o in zip(row, shares, strict=True))

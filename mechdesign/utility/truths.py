@@ -202,8 +202,10 @@ def _ball(value: Fraction) -> Any:
 
 
 def rational_masses(masses: Vector) -> tuple[Fraction, ...]:
-    """Positive rationals of sum one next to masses."""
-    whole = [max(int(round(v * 2.0**_BITS)), 1) for v in np.maximum(masses, 0.0).tolist()]
+    """Positive rationals of sum one in proportion to masses, of which some is positive."""
+    positive = np.maximum(masses, 0.0)
+    positive = positive / positive.max()
+    whole = [max(round(v * 2.0**_BITS), 1) for v in (positive / positive.sum()).tolist()]
     total = sum(whole)
     return tuple(Fraction(v, total) for v in whole)
 
@@ -234,6 +236,7 @@ class ColumnRisks:
     lifts : ``(m, n)``, r
     root : ``(k, f)``, RRᵀ is the loss in the coordinates of M
     loss : ``(n, n)``, A with Ap = 0
+    factor : ``(n, f)``, RRᵀ is the loss
     told, scale, basis : what coordinates are made with
     """
 
@@ -241,6 +244,7 @@ class ColumnRisks:
     lifts: Vector
     root: Vector
     loss: Vector
+    factor: Vector
     told: NDArray[np.intp]
     scale: Vector
     basis: Vector
@@ -257,12 +261,24 @@ class ColumnRisks:
         size = np.where(size > 0, size, 1.0)
         weights, directions = np.linalg.eigh(asked / np.outer(size, size))
         some = weights > _RANK * float(weights[-1])
-        root = directions[:, some] * np.sqrt(weights[some]) * size[:, None] / scale[:, None]
-        root = np.vstack([np.zeros((1, root.shape[1])), root])
+        part = directions[:, some] * np.sqrt(weights[some]) * size[:, None]
+        root = np.vstack([np.zeros((1, part.shape[1])), part / scale[:, None]])
+        factor = np.zeros((len(prior), part.shape[1]))
+        factor[told] = part
+        factor -= (
+            np.eye(len(prior))[int(np.argmax(prior))][:, None] * (prior @ factor) / prior.max()
+        )
         values, vectors = np.linalg.eigh(points.T @ points / len(points))
         basis = vectors[:, values > _RANK * float(values[-1])]
         return cls(
-            points @ basis, 1 + deviations, basis.T @ root, loss, told, scale, basis
+            points @ basis,
+            1 + deviations,
+            basis.T @ root,
+            loss,
+            factor,
+            told,
+            scale,
+            basis,
         )
 
     def coordinates(self, deviations: Vector, mass: Vector | None = None) -> Vector:

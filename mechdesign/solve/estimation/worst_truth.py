@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...certificate.repair import repair_kernel
 from ...errors import SolverError
 from ...utility.truths import ColumnRisks, RiskPoint
 from .. import clock
@@ -28,9 +30,13 @@ from .pricing import QuadraticPricing
 
 Vector = NDArray[np.float64]
 
-_STEPS = 100
-_FINE, _ENOUGH = 1e-12, 1e-6
-_NEAR, _PATIENCE = 0.99, 8
+_STEPS = 150
+_FINE, _ENOUGH = 1e-11, 1e-6
+_NEAR, _PATIENCE = 0.99, 15
+# Residuals of so many gaps are off the central path; the least centring of a step along it.
+_OFF, _LEAST_CENTRE = 10.0, 1e-2
+# The gap at which masses are far enough inside.
+_ROUGH = 1e-9
 # Reduced values up to this share of the risk are none.
 _PRICED = 1e-11
 _ROUNDS = 60
@@ -92,9 +98,7 @@ class LeastFavourable(Method):
 def _constant(program: WorstTruthProgram) -> Candidate:
     n, count = len(program.prior), program.truths.count
     parts = 1 if program.truths.every else count
-    zero = Duals(
-        np.zeros(n), mixture=np.full(count, 1 / count), inverse=np.zeros((parts * n, n))
-    )
+    zero = Duals(np.zeros(n), mixture=np.full(count, 1 / count), inverse=np.zeros((parts * n, n)))
     return Candidate(program.constant_kernel, zero, "closed form")
 
 
@@ -136,9 +140,7 @@ class _Table:
         others = np.random.default_rng(_SEED).permutation(m)[: _OTHERS * n]
         return np.unique(np.concatenate([best, others]))
 
-    def priced(
-        self, saddle: _Saddle, found: _Point, used: NDArray[np.intp]
-    ) -> NDArray[np.intp]:
+    def priced(self, saddle: _Saddle, found: _Point, used: NDArray[np.intp]) -> NDArray[np.intp]:
         """Positions of columns that pay more than their price, the best first."""
         n = self.deviations.shape[1]
         known = len(self.deviations)
@@ -162,11 +164,14 @@ class _Table:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
+    """A saddle point; ``rough`` are masses further inside, each of some size."""
+
     masses: Vector
     mixture: Vector
     multipliers: Vector
     value: float
     gap: float
+    rough: Vector
 
 
 class _Saddle:
@@ -210,9 +215,7 @@ class _Saddle:
         by_mixture = points[0].by_truth if self.every else values
         return float(shares @ values), np.asarray(by_masses), by_mixture
 
-    def _second(
-        self, points: list[RiskPoint], mixture: Vector
-    ) -> tuple[Vector, Vector, Vector]:
+    def _second(self, points: list[RiskPoint], mixture: Vector) -> tuple[Vector, Vector, Vector]:
         if self.every:
             return points[0].second()
         k, m = len(points), len(points[0].masses)
@@ -247,13 +250,15 @@ class _Saddle:
             left = max(
                 gap,
                 float(q @ np.abs(dual)),
+                float(np.max(-by_q / unit - rows @ y)),
                 float(w @ np.abs(rising)),
                 float(np.abs(primal).max()),
                 abs(short),
             ) / min(abs(value) / unit, 1.0)
             if best is None or left < best.gap:
                 since = 0 if best is None or left < 0.5 * best.gap else since + 1
-                best = _Point(q, w / w.sum(), unit * y, value, left)
+                rough = q if best is None or left > _ROUGH else best.rough
+                best = _Point(q, w / w.sum(), unit * y, value, left, rough)
             else:
                 since += 1
             if left <= _FINE or (since >= _PATIENCE and best.gap <= _ENOUGH):
@@ -275,12 +280,18 @@ class _Saddle:
                 dq, dw = found[:m], found[at_w]
                 return dq, found[at_y], dw, found[-1:], (paid - z * dq) / q, (asked - v * dw) / w
 
-            dq, _, dw, _, dz, dv = step(-q * z, -w * v)
-            reach = min(1.0, _reach(q, dq), _reach(z, dz), _reach(w, dw), _reach(v, dv))
-            after = float((q + reach * dq) @ (z + reach * dz))
-            after += float((w + reach * dw) @ (v + reach * dv))
-            centre = max((after / gap) ** 3, 1e-6) * gap / (m + count)
-            moves = step(centre - q * z - dq * dz, centre - w * v - dw * dv)
+            centre = gap / (m + count)
+            if left > _OFF * gap:
+                # Where the best masses leave J singular, columns that are hardly used have to
+                # come back to the central path before the next step along it.
+                moves = step(centre - q * z, centre - w * v)
+            else:
+                dq, _, dw, _, dz, dv = step(-q * z, -w * v)
+                reach = min(1.0, _reach(q, dq), _reach(z, dz), _reach(w, dw), _reach(v, dv))
+                after = float((q + reach * dq) @ (z + reach * dz))
+                after += float((w + reach * dw) @ (v + reach * dv))
+                centre *= max((after / gap) ** 3, _LEAST_CENTRE)
+                moves = step(centre - q * z - dq * dz, centre - w * v - dw * dv)
             if not all(np.isfinite(part).all() for part in moves):
                 break
             dq, dy, dw, de, dz, dv = moves
@@ -314,15 +325,18 @@ class _Saddle:
             paid += w * ((seen @ self._gram(point)) ** 2).sum(axis=1) / (lifts @ point.truth)
         return cast("Vector", paid)
 
+    def _answers(self, point: RiskPoint) -> Vector:
+        """J⁻¹R, ``(n, f)``, for a root R of the loss."""
+        # Coordinates are linear in r: those of a symbol are those of its deviation from pᵀr.
+        prior = self.program.prior.probabilities
+        each = np.eye(len(prior)) - np.outer(prior, np.ones(len(prior)))
+        return np.asarray(self.risks.coordinates(each, prior) @ self._gram(point))
+
     def quadratic(self, found: _Point) -> tuple[Vector, Vector]:
         """G and λ for which a column r pays rᵀGr/(πᵀr) − λᵀr, at one truth."""
         (point,) = self._points(found.masses, found.mixture)
-        prior = self.program.prior.probabilities
-        # Coordinates are linear in r: those of a symbol are those of its deviation from pᵀr.
-        n = len(prior)
-        linear = self.risks.coordinates(np.eye(n) - np.outer(prior, np.ones(n)), prior)
-        half = linear @ self._gram(point)
-        prices = np.zeros(n)
+        prior, half = self.program.prior.probabilities, self._answers(point)
+        prices = np.zeros(len(prior))
         prices[self.told] = found.multipliers[1:] / self.scale
         return half @ half.T, prices + (found.multipliers[0] - prices.sum()) * prior
 
@@ -333,53 +347,39 @@ class _Saddle:
         points = self._points(found.masses, found.mixture)
         for w, point in zip(self._shares(found.mixture), points, strict=True):
             # With h = J⁻¹Aπ the quadratic of r loses 2hᵀr and gains πᵀAπ times πᵀr.
-            asked = self.risks.loss @ point.truth
-            lifts = self.risks.lifts
-            information = (lifts.T * (point.masses / point.shares)) @ lifts
-            answer = np.linalg.lstsq(information, asked, rcond=1e-13)[0]
-            prices += w * (float(point.truth @ asked) * point.truth - 2 * answer)
+            mean = point.truth @ self.risks.factor
+            prices += w * (float(mean @ mean) * point.truth - 2 * self._answers(point) @ mean)
         return prices
 
     def inverses(self, found: _Point) -> Vector:
-        """Y of the bound at each truth, one below the other."""
-        truths = self._truths(found.mixture)
-        surveys = [self.program.at(truth).survey for truth in truths]
+        """Y of the bound at each truth, one below the other: Y times the centred root is J⁻¹R."""
         return np.vstack(
             [
-                _inverse(self.deviations, found.masses, survey.masses, survey.losses)
-                for survey in surveys
+                self._answers(point)
+                @ np.linalg.pinv(self.risks.factor - point.truth @ self.risks.factor)
+                for point in self._points(found.masses, found.mixture)
             ]
         )
 
 
-def _inverse(deviations: Vector, masses: Vector, truth: Vector, loss: Vector) -> Vector:
-    """Y with YA = C⁻¹A on all symbols but the likeliest, zero elsewhere."""
-    n = len(truth)
-    kept = np.delete(np.arange(n), int(np.argmax(truth)))
-    shares = 1 + deviations @ truth
-    spread = deviations[:, kept] - (deviations @ truth)[:, None]
-    matrix = (spread.T * (masses / shares)) @ spread
-    size = np.sqrt(np.diagonal(matrix))
-    size = np.where(size > 0, size, 1.0)
-    asked = loss[np.ix_(kept, kept)]
-    weight = np.sqrt(np.diagonal(asked))
-    weight = np.where(weight > 0, weight, 1.0)
-    values, vectors = np.linalg.eigh(asked / np.outer(weight, weight))
-    root = vectors[:, values > 1e-11 * values[-1]] * weight[:, None]
-    part = np.linalg.lstsq(matrix / np.outer(size, size), root / size[:, None], rcond=1e-14)[0]
-    found = np.zeros((n, n))
-    found[np.ix_(kept, kept)] = (part / size[:, None]) @ np.linalg.pinv(root)
-    return found
-
-
 def _kernel(program: WorstTruthProgram, deviations: Vector, found: _Point) -> Vector:
+    """The kernel of the columns that matter, or of more where its rounding would cost.
+
+    Where the best columns leave J singular, what they answer may hang on the last digits.
+    """
     kernel = np.zeros((0, 0))
-    for least in (_NEGLIGIBLE, 0.0):
-        used = found.masses > least * found.masses.max()
-        shares = balanced(deviations[used], found.masses[used])
-        kernel = mixed_kernel(deviations[used], shares)
-        if -program.value(np.maximum(kernel, 0.0)) <= found.value * (1 + _COST):
-            break
+    for masses, least in (
+        (found.masses, _NEGLIGIBLE),
+        (found.masses, 0.0),
+        (found.rough, 0.0),
+    ):
+        used = masses > least * masses.max()
+        kernel = mixed_kernel(deviations[used], balanced(deviations[used], masses[used]))
+        for keep_rare in (False, True):
+            weights, _ = repair_kernel(kernel, program.cone, keep_rare=keep_rare)
+            ends = program.truths.risk(weights)
+            if ends is not None and ends[1] <= Fraction(found.value * (1 + _COST)):
+                return kernel
     return kernel
 
 
