@@ -53,10 +53,10 @@ from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.few_outputs import MOST_PROGRAMS
 from .solve.least_program import LeastProgram
-from .solve.worst_truth_program import WorstTruthProgram
 from .solve.method import Branch, Duals
 from .solve.problem import Problem, state_problem
 from .solve.program import LinearProgram
+from .solve.worst_truth_program import WorstTruthProgram
 from .utility import (
     UTILITIES,
     Distance,

@@ -158,7 +158,9 @@ class Truths:
                 plain = arb_mat(count, m, entries)
                 masses = [arb(int(q)) for q in columns]
                 scaled = arb_mat(
-                    count, m, [arb(int(k)) / q for x in basis for k, q in zip(rows[x], masses)]
+                    count,
+                    m,
+                    [arb(int(k)) / q for x in basis for k, q in zip(rows[x], masses, strict=True)],
                 )
                 matrix = scaled * plain.transpose() * factor
                 inner = arb_mat(count, count, [_ball(loss[x][z]) for x in basis for z in basis])
@@ -282,7 +284,7 @@ class ColumnRisks:
         )
 
     def coordinates(self, deviations: Vector, mass: Vector | None = None) -> Vector:
-        """c of columns of any mass, one where nothing is said, times pᵀr."""
+        """Coordinates c of columns, times their mass pᵀr where that is not one."""
         first = np.ones(len(deviations)) if mass is None else mass
         return np.asarray(
             np.column_stack([first, deviations[:, self.told] / self.scale]) @ self.basis

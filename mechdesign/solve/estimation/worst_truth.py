@@ -7,10 +7,9 @@ pricing at the least favourable truth brings others, as for one truth.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from .method import Columns, OptimalExperiment, balanced
 from .pricing import QuadraticPricing
 
 Vector = NDArray[np.float64]
+_Step = Callable[[Vector, Vector], tuple[Vector, ...]]
 
 _STEPS = 150
 _FINE, _ENOUGH = 1e-11, 1e-6
@@ -76,7 +76,7 @@ class LeastFavourable(Method):
         table = _Table.of(program)
         used = table.first(program)
         masses: Vector | None = None
-        for number in range(_ROUNDS):
+        for _ in range(_ROUNDS):
             deviations = table.deviations[used]
             saddle = _Saddle(program, deviations)
             found = saddle.solve(masses)
@@ -85,7 +85,7 @@ class LeastFavourable(Method):
                 break
             used = np.append(used, fresh)
             masses = np.append(found.masses, np.full(len(fresh), found.masses.mean() / n))
-        details = {"columns": str(len(used)), "rounds": str(number + 1)}
+        details = {"columns": str(len(used))}
         mixture, prices, inverse = found.mixture, saddle.prices(found), saddle.inverses(found)
         return Candidate(
             _kernel(program, deviations, found),
@@ -226,8 +226,6 @@ class _Saddle:
 
     def solve(self, start: Vector | None) -> _Point:
         """Predictor and corrector steps until the gap is closed or stays as it is."""
-        from scipy.linalg import lu_factor, lu_solve
-
         rows, count = self.rows, self.program.truths.count
         m, n = rows.shape
         target = np.zeros(n)
@@ -263,23 +261,8 @@ class _Saddle:
                 since += 1
             if left <= _FINE or (since >= _PATIENCE and best.gap <= _ENOUGH):
                 break
-            square, across, bent = (part / unit for part in self._second(points, w))
-            whole = np.zeros((m + n + count + 1,) * 2)
-            at_y, at_w = slice(m, m + n), slice(m + n, m + n + count)
-            whole[:m, :m] = square + np.diag(z / q)
-            whole[:m, at_y], whole[at_y, :m] = rows, rows.T
-            whole[:m, at_w], whole[at_w, :m] = across, across.T
-            whole[at_w, at_w] = bent - np.diag(v / w)
-            whole[at_w, -1] = whole[-1, at_w] = -1.0
-            size = np.concatenate([np.sqrt(q / z), np.ones(n), np.sqrt(w / v), [1.0]])
-            factor = lu_factor(whole * np.outer(size, size))
-
-            def step(paid: Vector, asked: Vector) -> tuple[Vector, ...]:
-                right = np.concatenate([-dual + paid / q, primal, -rising - asked / w, [-short]])
-                found = size * lu_solve(factor, size * right)
-                dq, dw = found[:m], found[at_w]
-                return dq, found[at_y], dw, found[-1:], (paid - z * dq) / q, (asked - v * dw) / w
-
+            second = tuple(part / unit for part in self._second(points, w))
+            step = self._newton((q, z, w, v), second, (dual, primal, rising, short))
             centre = gap / (m + count)
             if left > _OFF * gap:
                 # Where the best masses leave J singular, columns that are hardly used have to
@@ -307,6 +290,37 @@ class _Saddle:
             )
         return best
 
+    def _newton(
+        self,
+        place: tuple[Vector, Vector, Vector, Vector],
+        second: tuple[Vector, ...],
+        residuals: tuple[Vector, Vector, Vector, float],
+    ) -> _Step:
+        """Steps of q, y, w, η, z and v for aims of changes of the products qz and wv."""
+        from scipy.linalg import lu_factor, lu_solve
+
+        q, z, w, v = place
+        square, across, bent = second
+        dual, primal, rising, short = residuals
+        (m, n), count = self.rows.shape, len(w)
+        whole = np.zeros((m + n + count + 1,) * 2)
+        at_y, at_w = slice(m, m + n), slice(m + n, m + n + count)
+        whole[:m, :m] = square + np.diag(z / q)
+        whole[:m, at_y], whole[at_y, :m] = self.rows, self.rows.T
+        whole[:m, at_w], whole[at_w, :m] = across, across.T
+        whole[at_w, at_w] = bent - np.diag(v / w)
+        whole[at_w, -1] = whole[-1, at_w] = -1.0
+        size = np.concatenate([np.sqrt(q / z), np.ones(n), np.sqrt(w / v), [1.0]])
+        factor = lu_factor(whole * np.outer(size, size))
+
+        def step(paid: Vector, asked: Vector) -> tuple[Vector, ...]:
+            right = np.concatenate([-dual + paid / q, primal, -rising - asked / w, [-short]])
+            found = size * lu_solve(factor, size * right)
+            dq, dw = found[:m], found[at_w]
+            return dq, found[at_y], dw, found[-1:], (paid - z * dq) / q, (asked - v * dw) / w
+
+        return step
+
     # What the saddle point says
 
     def _gram(self, point: RiskPoint) -> Vector:
@@ -323,7 +337,7 @@ class _Saddle:
         paid = -self._rows(deviations) @ found.multipliers
         for w, point in zip(self._shares(found.mixture), points, strict=True):
             paid += w * ((seen @ self._gram(point)) ** 2).sum(axis=1) / (lifts @ point.truth)
-        return cast("Vector", paid)
+        return paid
 
     def _answers(self, point: RiskPoint) -> Vector:
         """J⁻¹R, ``(n, f)``, for a root R of the loss."""
