@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..certificate.enclosures import Enclosure
 from ..errors import InputError, PriorError, RequirementError, UtilityError, quote
 from ..exact import DENOMINATOR_BITS
-from ..labels import Label, name_outputs
+from ..labels import Label, name_outputs, name_subsets
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
 from ..privacy.notion import PrivacyNotion, as_notions
@@ -104,7 +104,7 @@ class Problem:
 
         For a linear utility a symbol of zero mass gets a copy of the row that serves it best. For
         others it gets that of the most likely symbol, and outputs of positive weight are named by
-        the symbols that are more likely given them.
+        the symbols that are more likely given them, or for estimates by those that they report.
         """
         if isinstance(self.program, LinearProgram):
             full = self._completed(weights)
@@ -114,8 +114,11 @@ class Problem:
         named = len(self.outputs) == weights.shape[1]
         weights = weights[:, used]
         kernel = weights.astype(np.float64)
-        above = kernel > (p @ kernel) * (1 + 1e-9)
-        labels: Sequence[Label] = name_outputs(self.program.prior.labels, above)
+        if isinstance(self.program, EstimationProgram):
+            labels: Sequence[Label] = name_subsets(self.program.prior.labels, kernel / (p @ kernel))
+        else:
+            above = kernel > (p @ kernel) * (1 + 1e-9)
+            labels = name_outputs(self.program.prior.labels, above)
         if named:
             labels = [self.outputs[y] for y in used.tolist()]
         full = np.empty((len(prior), weights.shape[1]), dtype=np.int64)

@@ -175,7 +175,6 @@ def test_symbols_without_mass_are_left_out():
         lambda: Estimation(weights=[[1, 0], [1, 1]]),
         lambda: Estimation(weights="1"),
         lambda: Estimation(weights=[1e100]),
-        lambda: Estimation(truth="any"),
         lambda: Estimation(truth="all"),
         lambda: Estimation(truth=[0, 0]),
         lambda: Estimation(truth=[1, -1]),
