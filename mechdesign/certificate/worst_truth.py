@@ -25,14 +25,17 @@ from .estimation import Found, columns_outside, estimation_bound
 _PRECISION = 256
 
 
-def worst_truth_bound(program: WorstTruthProgram, duals: Duals) -> Found:
-    """The smallest bound on minus the worst risk that can be proved, and how."""
+def worst_truth_bound(program: WorstTruthProgram, duals: Duals, value: float) -> Found:
+    """The smallest bound on minus the worst risk that can be proved, and how.
+
+    ``value`` is what a kernel has; a search for the bound ends near it.
+    """
     open_bound = -program.truths.open_risk, "every symbol revealed"
     shares = program.least_favourable(duals.mixture)
     if shares is None:
         return open_bound
     if program.truths.every:
-        bound, source = estimation_bound(program.with_truth(shares), duals)
+        bound, source = estimation_bound(program.with_truth(shares), duals, value)
         return min(open_bound, (bound, f"{source}, at the least favourable truth"))
     prices, inverse = duals.prices, duals.inverse
     if prices is None or inverse is None:

@@ -24,7 +24,7 @@ from ..method import Candidate, Duals, Handles, Method
 from ..program import EstimationProgram
 from ..worst_truth_program import WorstTruthProgram
 from .master import UNTOLD, optimal_masses
-from .method import Columns, OptimalExperiment, balanced
+from .method import OptimalExperiment, balanced, listed
 from .pricing import QuadraticPricing
 
 Vector = NDArray[np.float64]
@@ -119,7 +119,7 @@ class _Table:
     @classmethod
     def of(cls, program: WorstTruthProgram) -> _Table:
         if too_large(program, program.sides) is None:
-            return cls(Columns.listed(program).deviations, cone_pricing=False)
+            return cls(listed(program).deviations, cone_pricing=False)
         candidate = OptimalExperiment().solve(_ordinary(program))
         kernel = candidate.kernel[:, candidate.kernel.any(axis=0)]
         prior = program.prior.probabilities
