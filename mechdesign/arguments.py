@@ -37,6 +37,7 @@ from .utility import (
     Utility,
     WorstCase,
 )
+from .utility.estimation import ANY
 
 #: Levels of one comparison: each is a design.
 MOST_LEVELS = 10_000
@@ -187,6 +188,12 @@ def read_utility(text: str, prior: Prior) -> Utility:
     return Matrix(matrix[[place[label] for label in prior.labels]], columns)
 
 
+def _read_truth(text: str) -> Prior:
+    if text.strip().lower().endswith(".json"):
+        return _prior_from_json(text.strip())
+    return Prior.from_counts(*_parse_masses(text, "--truth"))
+
+
 def read_estimation(
     prior: Prior, of: str | None, weights: str | None, truth: str | None
 ) -> Estimation:
@@ -194,15 +201,16 @@ def read_estimation(
 
     Questions are a JSON file (an object of symbols and values, a list of such objects, or a list of
     rows of numbers) or a text such as ``a=1,b=0``; weights are numbers; the truth is written as
-    a prior, or in counts.
+    a prior, or in counts, several with ``;`` between them, ``any`` for every distribution.
     """
     numbers = None if weights is None else _numbers(weights, "--of-weights")
-    where = None
-    if truth is not None:
-        json = truth.lower().endswith(".json")
-        where = (
-            _prior_from_json(truth) if json else Prior.from_counts(*_parse_masses(truth, "--truth"))
-        )
+    where: Any = None
+    if truth is not None and truth.strip().lower() == ANY:
+        where = ANY
+    elif truth is not None and ";" in truth:
+        where = [_read_truth(part) for part in truth.split(";")]
+    elif truth is not None:
+        where = _read_truth(truth)
     if of is None:
         return Estimation(None, numbers, where)
     remedy = 'write for example a=1,b=0, or a file with {"a": 1, "b": 0}'

@@ -284,7 +284,12 @@ def name_outputs(inputs: Sequence[Label], likelier: NDArray[np.bool_]) -> list[s
         else:
             name = "not " + _joined(inputs, down)
         names.append(name)
-    # Several outputs may make the same symbols more likely, some more than others: number them.
+    # Several outputs may make the same symbols more likely, some more than others.
+    return _numbered(names)
+
+
+def _numbered(names: list[str]) -> list[str]:
+    """The same names with numbers where they repeat."""
     taken = set(names)
     count: dict[str, int] = {}
     for i, name in enumerate(names):
@@ -296,6 +301,48 @@ def name_outputs(inputs: Sequence[Label], likelier: NDArray[np.bool_]) -> list[s
             names[i] = f"{name} #{number}"
             taken.add(names[i])
     return names
+
+
+# Symbols of an output that are all named, how many are where there are more, and how many others
+# are named instead.
+_ALL_NAMED, _FIRST_NAMED, _OTHERS_NAMED = 6, 3, 2
+# Lifts that differ by less than this share of their range are the same.
+_SAME_LIFT = 1e-6
+
+
+def name_subsets(inputs: Sequence[Label], lifts: NDArray[np.float64]) -> list[str]:
+    """Distinct readable names for outputs that report sets of symbols.
+
+    ``lifts`` is an ``(N, M)`` array. Outputs whose lifts are high, low and for at most one symbol
+    between are named by the symbols of high lift; others by those of lift above one.
+
+    >>> two = np.array([[2, 1], [0, 2], [2, 0], [0, 0]], float)
+    >>> name_subsets(["a", "b", "c", "d"], two)
+    ['one of a, c', 'b, in part a']
+    """
+    return _numbered([_subset_name(inputs, column) for column in lifts.T])
+
+
+def _subset_name(inputs: Sequence[Label], lifts: NDArray[np.float64]) -> str:
+    low, high = float(lifts.min()), float(lifts.max())
+    room = _SAME_LIFT * (high - low)
+    if high - low <= 1e-12 * high:
+        return "nothing"
+    up, between = lifts >= high - room, np.flatnonzero((lifts < high - room) & (lifts > low + room))
+    if len(between) > 1:
+        up, between = lifts > 1, between[:0]
+    places, others = np.flatnonzero(up), np.flatnonzero(~up)
+    named = [str(inputs[i]) for i in places.tolist()]
+    if len(named) == 1:
+        text = named[0]
+    elif len(named) <= _ALL_NAMED:
+        text = "one of " + ", ".join(named)
+    elif len(others) <= _OTHERS_NAMED and not len(between):
+        return "not " + " or ".join(str(inputs[i]) for i in others.tolist())
+    else:
+        first = ", ".join(named[:_FIRST_NAMED])
+        text = f"one of {first}, … ({len(named)} of {len(inputs)})"
+    return f"{text}, in part {inputs[between[0]]}" if len(between) else text
 
 
 def _joined(labels: Sequence[Label], places: NDArray[np.intp], most: int = 4) -> str:

@@ -51,11 +51,8 @@ from .published import PublicDesign
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
-from .solve.few_outputs import MOST_PROGRAMS
-from .solve.least_program import LeastProgram
-from .solve.method import Branch, Duals
 from .solve.problem import Problem, state_problem
-from .solve.program import LinearProgram
+from .stored_duals import duals_from_json, duals_to_json
 from .subsets import SubsetSelection
 from .subsets.stored import from_numbers, to_numbers
 from .utility import (
@@ -77,10 +74,6 @@ SCHEMA, REQUIRED_SCHEMA = 1, 2
 # What rounding may change of a value, a bound or a gap, as a share of what can be gained.
 _AGREEMENT = 1e-12
 _LONGEST_NAME = 200
-# Dual variables of small problems may take this many entries.
-_SMALL_MATRIX = 10**6
-# Matrices of dual variables that belong to one bound, and some more.
-_MATRICES = 8
 # Longer integers have no number in JSON that everybody reads.
 _LONGEST_LABEL = 10_000
 
@@ -204,7 +197,7 @@ def _design_out(design: Design) -> dict[str, Any]:
                 "loss": _gap_out(c.repair_loss),
             },
             "solver": c.solver,
-            "duals": _duals_out(c.duals),
+            "duals": duals_to_json(c.duals),
             "fingerprint": c.fingerprint,
         },
     }
@@ -219,7 +212,7 @@ def _proof_out(proof: Infeasibility) -> dict[str, Any]:
         "requirements": [requirement_to_json(r) for r in problem.requirements],
         "outputs": [label_to_json(label) for label in problem.outputs],
         "below_zero": _number_out(-nearest_float(proof.bound)),
-        "duals": _duals_out(proof.duals),
+        "duals": duals_to_json(proof.duals),
     }
 
 
@@ -318,7 +311,7 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
             "questions": asked and asked.weights.T.tolist(),
             "answers": asked and list(map(label_to_json, asked.labels)),
             "weights": None if utility.weights is None else utility.weights.tolist(),
-            "truth": None if utility.truth is None else prior_to_json(utility.truth),
+            "truth": _truth_out(utility.truth),
         }
     found = _named_out(utility)
     if "class" not in found and _utility_of(found) is None:
@@ -328,6 +321,18 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
             "that is a frozen dataclass, or whose constructor takes no arguments."
         )
     return found
+
+
+def _truth_out(truth: Prior | tuple[Prior, ...] | str | None) -> Any:
+    if isinstance(truth, tuple):
+        return [prior_to_json(one) for one in truth]
+    return prior_to_json(truth) if isinstance(truth, Prior) else truth
+
+
+def _truth_in(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_prior_in(one) for one in part]
+    return part if part is None or isinstance(part, str) else _prior_in(part)
 
 
 def _named_out(utility: Utility) -> dict[str, Any]:
@@ -402,45 +407,6 @@ def requirement_from_json(part: dict[str, Any], name: str = "file") -> Requireme
     if cls is None:
         raise _unknown(name, "requirement", part["name"])
     return cls(**{key: _number_in(value) for key, value in part["parameters"].items()})
-
-
-def _duals_out(duals: Duals) -> dict[str, Any]:
-    """Dual variables as plain values, matrices by their entries other than zero."""
-    # JSON has no other numbers than finite ones, and no bound makes use of others.
-    no_prices = duals.prices is None or not np.isfinite(duals.prices).all()
-    prices = None if no_prices or duals.prices is None else duals.prices.tolist()
-    multipliers = None
-    if duals.multipliers is not None:
-        multipliers = [[_sparse_out(part) for part in parts] for parts in duals.multipliers]
-    found: dict[str, Any] = {"prices": prices, "multipliers": multipliers}
-    if duals.sums is not None:
-        found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.sums]
-    for name in ("limits", "mixture", "inverse"):
-        numbers = getattr(duals, name)
-        if numbers is not None and np.isfinite(numbers).all():
-            found[name] = numbers.tolist()
-    if duals.branches is not None:
-        found["branches"] = [
-            {
-                "excluded": list(part.excluded),
-                "counted": part.counted,
-                "duals": _duals_out(part.duals),
-            }
-            for part in duals.branches
-        ]
-    if duals.offset or duals.power:
-        found |= {"offset": duals.offset, "power": duals.power}
-    return found
-
-
-def _sparse_out(matrix: NDArray[np.float64]) -> dict[str, Any]:
-    rows, columns = np.nonzero(np.where(np.isfinite(matrix), matrix, 0.0))
-    return {
-        "shape": list(matrix.shape),
-        "rows": rows.tolist(),
-        "columns": columns.tolist(),
-        "values": matrix[rows, columns].tolist(),
-    }
 
 
 def _number_out(value: Any) -> Any:
@@ -567,7 +533,7 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
     notions = tuple(_notion_in(part, name) for part in content["notions"])
     asked = tuple(requirement_from_json(part, name) for part in content["requirements"])
     outputs = tuple(_label_in(label) for label in content["outputs"])
-    proof = stated_proof(prior, notions, asked, outputs, partial(_duals_in, content["duals"]))
+    proof = stated_proof(prior, notions, asked, outputs, partial(duals_from_json, content["duals"]))
     if proof is None:
         raise StorageError(
             f"{name}: the dual variables do not prove that no kernel satisfies what is asked, so "
@@ -607,7 +573,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         certificate = examine(
             problem,
             mechanism,
-            _duals_in(saved["duals"], problem),
+            duals_from_json(saved["duals"], problem),
             repair,
             _loss_in(saved["repair"]["loss"]),
             confirmed_solver(_name_in(saved["solver"])),
@@ -777,7 +743,7 @@ def _utility_in(
         return Estimation(
             part["questions"],
             part["weights"],
-            None if truth is None else _prior_in(truth),
+            _truth_in(truth),
             names=None if answers is None else [_label_in(label) for label in answers],
         )
     if "gains" not in part:
@@ -817,89 +783,6 @@ def _unknown(file: str, kind: str, name: Any) -> StorageError:
         f"{file}: the {kind} {quote(name)} is not known here; import the module that defines it, "
         "then load again."
     )
-
-
-def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
-    """The dual variables that :func:`_duals_out` wrote, for the problem they are of.
-
-    Raises ``ValueError`` for matrices larger than any dual variables of the problem, each alone or
-    all together, before they are made.
-    """
-    prior, parts = problem.program.prior, problem.program.cone.parts
-    hypotheses = [part.width for part in parts]
-    side = max(len(problem.prior), len(problem.outputs))
-    most = max(_SMALL_MATRIX, 4 * side * max([side, *hypotheses]))
-    prices = None if part["prices"] is None else np.array(part["prices"], dtype=float)
-    if prices is not None and (prices.shape != (len(prior),) or not np.isfinite(prices).all()):
-        raise ValueError(f"prices of shape {prices.shape} for {len(prior)} symbols")
-    lists = [part["multipliers"], part.get("averages")]
-    searched = _branches_in(part, len(problem.outputs))
-    total = sum(
-        _entries(matrix)
-        for some in (part, *(branch["duals"] for branch in searched or ()))
-        for parts in (some["multipliers"], some.get("averages"))
-        for row in parts or ()
-        for matrix in row
-    )
-    if total > _MATRICES * most * max(1, len(problem.notions), len(parts)):
-        raise ValueError(f"dual variables of {total} entries together")
-    multipliers, sums = (
-        None if parts is None else tuple(tuple(_sparse_in(m, most) for m in row) for row in parts)
-        for parts in lists
-    )
-    offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
-    program = problem.program
-    count = len(program.limits) if isinstance(program, LinearProgram) else 0
-    limits = _numbers_in(part, "limits", count)
-    count = len(program.alternatives) if isinstance(program, LeastProgram) else 0
-    mixture, branches = _numbers_in(part, "mixture", count), None
-    if searched is not None:
-        branches = tuple(
-            Branch(tuple(some["excluded"]), _duals_in(some["duals"], problem), some["counted"])
-            for some in searched
-        )
-    inverse = _numbers_in(part, "inverse", len(prior), len(prior))
-    every = prices, multipliers, sums, offset, power, limits, mixture, branches
-    return Duals(*every, inverse=inverse)
-
-
-def _branches_in(part: dict[str, Any], outputs: int) -> list[dict[str, Any]] | None:
-    """The parts of a search as they stand there, with outputs that there are."""
-    found: list[dict[str, Any]] | None = part.get("branches")
-    if found is None:
-        return None
-    if not isinstance(found, list) or len(found) > 2 * MOST_PROGRAMS:
-        raise ValueError("the parts of a search are no list, or a longer one than any search has")
-    for branch in found:
-        places, counted = branch["excluded"], branch["counted"]
-        if not all(type(y) is int and 0 <= y < outputs for y in places):
-            raise ValueError("a part of a search holds other things than outputs")
-        if "branches" in branch["duals"] or not isinstance(counted, bool):
-            raise ValueError("a part of a search has another form")
-    return found
-
-
-def _numbers_in(part: dict[str, Any], name: str, *shape: int) -> NDArray[np.float64] | None:
-    if part.get(name) is None:
-        return None
-    found = np.array(part[name], dtype=float)
-    if found.shape != shape or not np.isfinite(found).all():
-        raise ValueError(f"dual variables {name} of shape {found.shape} in place of {shape}")
-    return found
-
-
-def _entries(part: dict[str, Any]) -> int:
-    rows, columns = (read_integer(size) for size in part["shape"])
-    return max(rows, 0) * max(columns, 0)
-
-
-def _sparse_in(part: dict[str, Any], most: int) -> NDArray[np.float64]:
-    rows, columns = (read_integer(size) for size in part["shape"])
-    if not (rows > 0 and columns > 0 and rows * columns <= most):
-        raise ValueError(f"dual variables of shape {rows}×{columns}, where {most} entries fit")
-    matrix = np.zeros((rows, columns))
-    matrix[part["rows"], part["columns"]] = part["values"]
-    return matrix
 
 
 def _number_in(value: Any) -> Any:

@@ -50,6 +50,27 @@ def float_risk(kernel, truth, loss):
     return float(np.trace(loss @ np.linalg.pinv(information)) - truth @ loss @ truth)
 
 
+def naive_minimax(p, kind, epsilons, truths, root):
+    """Least of the largest risk over a list of truths, over all mixtures of extreme columns."""
+    import cvxpy as cp
+
+    columns = vertices_of(p, kind, epsilons)
+    masses = cp.Variable(len(columns), nonneg=True)
+    risks = []
+    for truth in truths:
+        shares = columns @ truth
+        spread = columns / shares[:, None] - 1
+        kept = np.delete(np.arange(len(p)), int(np.argmax(truth)))
+        centred = root - np.outer(np.ones(len(p)), truth @ root)
+        points = (np.sqrt(shares)[:, None] * spread)[:, kept]
+        matrix = sum(masses[i] * np.outer(g, g) for i, g in enumerate(points))
+        risks.append(cp.matrix_frac(centred[kept], matrix))
+    problem = cp.Problem(cp.Minimize(cp.maximum(*risks, 0)), [columns.T @ masses == 1])
+    problem.solve(solver="CLARABEL", tol_gap_rel=1e-9, tol_gap_abs=1e-9, tol_feas=1e-9)
+    assert problem.status in ("optimal", "optimal_inaccurate"), problem.status
+    return float(problem.value)
+
+
 def naive_optimum(p, kind, epsilons, truth, root):
     """Least tr(RRᵀJ⁻¹) over all mixtures of extreme columns, by cvxpy; A = RRᵀ."""
     import cvxpy as cp

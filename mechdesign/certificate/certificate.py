@@ -24,6 +24,7 @@ from ..solve.least_program import LeastProgram
 from ..solve.method import Branch, Candidate, Duals
 from ..solve.problem import Problem, state_problem
 from ..solve.program import EstimationProgram, LinearProgram, Program, SublinearProgram
+from ..solve.worst_truth_program import WorstTruthProgram
 from ..utility.sublinear import ChiSquare
 from .bounds import upper_bound
 from .cuts import fitting_cuts
@@ -44,6 +45,7 @@ from .repair import (
     to_weights,
     without_forbidden,
 )
+from .worst_truth import worst_truth_bound
 
 #: Gaps up to this share of the utility range (or of a sub-convex utility) count as optimal.
 GAP_TOLERANCE = 1e-6
@@ -259,12 +261,16 @@ def fitting_duals(program: Program, duals: Duals, outputs: int) -> Duals | None:
         prices = prices.astype(float, copy=False)
     inverse = None if duals.inverse is None else _array(duals.inverse)
     if inverse is not None:
-        n = len(program.prior)
-        if inverse.shape != (n, n) or not _holds_numbers(inverse):
+        n, parts = len(program.prior), 1
+        if isinstance(program, WorstTruthProgram):
+            parts = program.parts
+        if inverse.shape != (parts * n, n) or not _holds_numbers(inverse):
             return None
         inverse = inverse.astype(float, copy=False)
     count = len(program.limits) if isinstance(program, LinearProgram) else 0
     others = len(program.alternatives) if isinstance(program, LeastProgram) else 0
+    if isinstance(program, WorstTruthProgram):
+        others = program.truths.count
     flat = []
     for given, length in ((duals.limits, count), (duals.mixture, others)):
         numbers = None if given is None else _array(given)
@@ -485,6 +491,8 @@ def _bound(problem: Problem, duals: Duals, value: float) -> tuple[Fraction | Non
     program = problem.program
     if isinstance(program, SublinearProgram):
         return sublinear_bound(program, duals, value) or (None, "nothing finite")
+    if isinstance(program, WorstTruthProgram):
+        return worst_truth_bound(program, duals, value)
     if isinstance(program, EstimationProgram):
         return estimation_bound(program, duals, value)
     assert isinstance(program, LinearProgram)

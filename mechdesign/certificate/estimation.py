@@ -60,7 +60,7 @@ def _priced(program: EstimationProgram, duals: Duals, value: float) -> Found | N
         return None
     if not (np.isfinite(prices).all() and np.isfinite(inverse).all()):
         return None
-    columns = _listed(program)
+    columns = columns_outside(program)
     if columns is not None:
         bound = listed_bound(program, duals, columns)
         return None if bound is None else (bound, "prices, over all extreme columns")
@@ -97,7 +97,7 @@ def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Fr
     return above - level
 
 
-def _listed(program: EstimationProgram) -> Iterable[Deviations] | None:
+def columns_outside(program: EstimationProgram) -> Iterable[Deviations] | None:
     """Every extreme column at or outside the bounds; ``None`` where there are too many."""
     sides = sides_outside(program.cone)
     if too_large(program, sides) is not None:

@@ -60,7 +60,8 @@ def design(
     truth: Annotated[
         str | None,
         typer.Option(
-            help="With -u estimation: the distribution at which errors count, written as --prior."
+            help="With -u estimation: the distribution at which errors count, written as --prior; "
+            "several with ; between them for the worst of them, any for the worst of all."
         ),
     ] = None,
     require: Require = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -37,6 +38,7 @@ from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
+from ..utility.truths import rational_masses
 from ..utility.worst_case import WorstCase
 from .choice import (
     COLUMNS,
@@ -65,6 +67,8 @@ _RETRY_ENTRIES = 60_000
 _SAME_KERNEL = 1e-12
 # Errors below this are slips.
 _LEAST_ERROR = 1e-12
+# Masses of a least favourable truth that are shown.
+_TRUTHS_SHOWN = 6
 #: The method of a design from a file that names none which could have found its kernel.
 UNKNOWN_METHOD = "unknown"
 #: The method of a design whose kernel was handed in.
@@ -152,6 +156,21 @@ class Design:
             )
         return 0.0 - self.value
 
+    @property
+    def least_favourable(self) -> Prior | None:
+        """The distribution at which no kernel has a smaller risk than the bound, where the worst
+        of all counts; of a list its shares, by their numbers from 1. ``None`` for other designs.
+        """
+        mixture = self.certificate.duals.mixture
+        if not isinstance(self.utility, Estimation) or mixture is None:
+            return None
+        if not (np.isfinite(mixture).all() and mixture.max() > 0):
+            return None
+        labels: Sequence[Any] = self.prior.restricted().labels
+        if not isinstance(self.utility.truth, str):
+            labels = range(1, len(mixture) + 1)
+        return Prior(rational_masses(mixture), labels)
+
     def reports_for(self, error: float) -> int:
         """How many reports bring the root of the mean squared error of all answers down to an
         error, at the truth that was designed for.
@@ -222,6 +241,13 @@ class Design:
             lines.append(f"{how} {kept.requirement}: {kept.verdict}")
         if isinstance(self.utility, Estimation):
             lines.append(f"risk   {self.risk:.10g} (squared error times the number of reports)")
+            if (least := self.least_favourable) is not None:
+                listed = not isinstance(self.utility.truth, str)
+                masses = zip(least.labels, least.probabilities, strict=True)
+                some = sorted(masses, key=lambda pair: -pair[1])[:_TRUTHS_SHOWN]
+                named = [f"{'number ' * listed}{label} {mass:.3g}" for label, mass in some]
+                more = ", …" if len(least) > len(some) else ""
+                lines.append(f"truth  least favourable: {', '.join(named)}{more}")
         if isinstance(self.utility, WorstCase):
             lines.append(f"values {self.utility.served_text(self.mechanism, self.prior)}")
         if self.scope:

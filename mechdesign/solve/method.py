@@ -150,6 +150,10 @@ class Handles:
                 return "it does not solve linear utilities"
             if kind == "least":
                 return "it does not maximise the least of several utilities"
+            if kind == "worst estimation":
+                return "it does not minimise the worst risk of several truths"
+            if self.objectives == {"worst estimation"}:
+                return "it minimises the worst risk of several truths alone"
             if kind == "estimation":
                 return "it does not minimise the risk of estimates"
             if self.objectives == {"estimation"}:

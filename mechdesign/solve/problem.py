@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..certificate.enclosures import Enclosure
 from ..errors import InputError, PriorError, RequirementError, UtilityError, quote
 from ..exact import DENOMINATOR_BITS
-from ..labels import Label, name_outputs
+from ..labels import Label, name_outputs, name_subsets
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
 from ..privacy.notion import PrivacyNotion, as_notions
@@ -39,6 +39,7 @@ from .program import (
     Program,
     SublinearProgram,
 )
+from .worst_truth_program import WorstTruthProgram
 
 #: Smallest positive mass of a symbol that floats can work with beside others.
 SMALLEST_MASS = 1e-200
@@ -103,7 +104,7 @@ class Problem:
 
         For a linear utility a symbol of zero mass gets a copy of the row that serves it best. For
         others it gets that of the most likely symbol, and outputs of positive weight are named by
-        the symbols that are more likely given them.
+        the symbols that are more likely given them, or for estimates by those that they report.
         """
         if isinstance(self.program, LinearProgram):
             full = self._completed(weights)
@@ -113,8 +114,11 @@ class Problem:
         named = len(self.outputs) == weights.shape[1]
         weights = weights[:, used]
         kernel = weights.astype(np.float64)
-        above = kernel > (p @ kernel) * (1 + 1e-9)
-        labels: Sequence[Label] = name_outputs(self.program.prior.labels, above)
+        if isinstance(self.program, EstimationProgram):
+            labels: Sequence[Label] = name_subsets(self.program.prior.labels, kernel / (p @ kernel))
+        else:
+            above = kernel > (p @ kernel) * (1 + 1e-9)
+            labels = name_outputs(self.program.prior.labels, above)
         if named:
             labels = [self.outputs[y] for y in used.tolist()]
         full = np.empty((len(prior), weights.shape[1]), dtype=np.int64)
@@ -275,7 +279,12 @@ def state_problem(
                 *common, gains[symbols], forbidden, held, few, convex, alternatives=placed
             )
     elif isinstance(utility, Estimation):
-        program = EstimationProgram(*common, utility, _checked_survey(prior, utility))
+        survey, truths = _checked_survey(prior, utility), utility.truths(prior)
+        program = (
+            EstimationProgram(*common, utility, survey)
+            if truths is None
+            else WorstTruthProgram(*common, utility, survey, truths)
+        )
         limits, zeros = [], ()
     else:
         assert isinstance(utility, SublinearUtility)

@@ -45,7 +45,7 @@ Array = NDArray[np.float64]
 #: What is maximised: Σ ⟨c_y, k_y⟩, the least of several such sums, Σ μ(k_y) for a sum μ over
 #: symbols of a function of the lift, Σ μ(k_y) for any other sublinear μ, or minus the risk of
 #: estimates.
-Objective = Literal["linear", "least", "information", "sublinear", "estimation"]
+Objective = Literal["linear", "least", "information", "sublinear", "estimation", "worst estimation"]
 #: Shapes that cones are recognised to have; ``"general"`` is any.
 Shape = Literal["free", "upper lift", "lower lift", "lift", "ratio", "lift and ratio", "general"]
 

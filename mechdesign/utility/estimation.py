@@ -9,6 +9,7 @@ takes. It is not a sum over columns, as sub-convex utilities are, but a convex f
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,11 +26,14 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from .base import Utility
 from .questions import Question, feature_question
+from .truths import Truths, Worst
 
 Vector = NDArray[np.float64]
 #: What may be asked: a feature, several of them, or rows of numbers, one for each symbol.
 Asked = Mapping[Any, Any] | Callable[[Any], Any] | Sequence[Any] | NDArray[np.float64] | None
 
+#: The truth of which nothing is known: the worst of all distributions counts.
+ANY = "any"
 #: Sizes of coefficients of questions and of weights, so that no square leaves the floats.
 _SMALLEST, _LARGEST = 1e-60, 1e60
 # Precisions of enclosures, and the relative accuracy at which they end.
@@ -55,7 +59,8 @@ class Estimation(Utility):
         precision.
     truth : Prior, mapping from symbol to mass or count, or N numbers, optional
         The distribution at which errors count, such as a pilot's; the prior when left out. Every
-        symbol of the design must have some mass.
+        symbol of the design must have some mass. The worst counts of a list of distributions, and
+        with ``"any"`` that of all over the symbols of positive prior mass.
     names : F labels, optional
         Names of the answers.
 
@@ -99,9 +104,24 @@ class Estimation(Utility):
         The float nearest to it; infinite where some answer cannot be told.
         """
         mechanism.check_prior(prior)
-        kept = prior.support
-        ends = self.survey(prior).risk(mechanism.weights[kept])
+        weights, truths = mechanism.weights[prior.support], self.truths(prior)
+        ends = (self.survey(prior) if truths is None else truths).risk(weights)
         return math.inf if ends is None else nearest_float((ends[0] + ends[1]) / 2)
+
+    def worst_truth(self, mechanism: Mechanism, prior: Prior) -> Prior:
+        """The distribution at which the risk of a kernel is largest, of those that count."""
+        mechanism.check_prior(prior)
+        truths = self.truths(prior)
+        found = None if truths is None else truths.worst(mechanism.weights[prior.support])
+        if truths is not None and found is None:  # infinite at all of them
+            found = Worst((truths.listed or (truths.reference,))[0].truth, 0, (Fraction(0),) * 2)
+        kept = self.survey(prior).truth if found is None else found.truth
+        masses = [Fraction(0)] * len(prior)
+        for x, mass in zip(prior.support.tolist(), kept, strict=True):
+            masses[x] = mass
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZeroMassWarning)
+            return Prior(masses, prior.labels)
 
     def question(self, symbols: Sequence[Label]) -> Question:
         """Names of the answers and the coefficients ``(N, F)`` of each symbol in each."""
@@ -140,8 +160,13 @@ class Estimation(Utility):
         return Question(tuple(range(1, len(of) + 1)), of.T)
 
     def masses(self, prior: Prior) -> tuple[Fraction, ...]:
-        """The truth on the symbols of a prior, in its order; raises :class:`UtilityError`."""
-        truth = prior if self.truth is None else self._matched(self.truth, prior)
+        """The truth on the symbols of a prior, in its order; the prior where the worst of several
+        counts. Raises :class:`UtilityError`.
+        """
+        return self._masses(self.truth if isinstance(self.truth, Prior) else prior, prior)
+
+    def _masses(self, truth: Prior, prior: Prior) -> tuple[Fraction, ...]:
+        truth = self._matched(truth, prior)
         for x, (mass, weight) in enumerate(zip(truth.weights, prior.weights, strict=True)):
             if bool(mass) is not bool(weight):
                 raise UtilityError(
@@ -170,10 +195,24 @@ class Estimation(Utility):
     def survey(self, prior: Prior) -> Survey:
         """What is asked, in exact numbers, on the symbols of positive mass.
 
+        At the prior where the worst of several truths counts, see :meth:`truths`.
         Raises :class:`UtilityError` for questions and truths that do not fit the prior.
         """
+        return self._survey(prior, self.masses(prior))
+
+    def truths(self, prior: Prior) -> Truths | None:
+        """The distributions of which the worst counts; ``None`` where one is named.
+
+        Raises :class:`UtilityError` for questions and truths that do not fit the prior.
+        """
+        if self.truth is None or isinstance(self.truth, Prior):
+            return None
+        some = () if isinstance(self.truth, str) else self.truth
+        listed = tuple(self._survey(prior, self._masses(one, prior)) for one in some)
+        return Truths(listed, self.survey(prior))
+
+    def _survey(self, prior: Prior, masses: tuple[Fraction, ...]) -> Survey:
         question = self.question(prior.labels).weights
-        masses = self.masses(prior)
         kept = prior.support
         self._check_sizes(question)
         return Survey.of(
@@ -259,6 +298,19 @@ class Survey:
             loss = asked.transpose() * asked
         return cls(truth, tuple(tuple(map(as_fraction, row)) for row in loss.tolist()))
 
+    def moved(self, truth: tuple[Fraction, ...]) -> Survey:
+        """The same asked of people of another distribution."""
+        rows = self.loss
+        shares = [
+            sum((v * t for v, t in zip(row, truth, strict=True)), Fraction(0)) for row in rows
+        ]
+        mean = sum((v * t for v, t in zip(shares, truth, strict=True)), Fraction(0))
+        loss = tuple(
+            tuple(v - s - o + mean for v, o in zip(row, shares, strict=True))
+            for row, s in zip(rows, shares, strict=True)
+        )
+        return Survey(truth, loss)
+
     def __len__(self) -> int:
         return len(self.truth)
 
@@ -294,7 +346,7 @@ class Survey:
         found = self._enclosed(rows, range(len(rows)), _PRECISIONS[:1])
         if found is not None:
             return found
-        basis = self._telling(rows)
+        basis = self.telling(rows)
         if basis is None:
             return None
         found = self._enclosed(rows, basis, _PRECISIONS)
@@ -341,8 +393,8 @@ class Survey:
                     return ball_ends(ball)
         return None
 
-    def _telling(self, rows: NDArray[Any]) -> list[int] | None:
-        """Rows of the kernel that all others are combinations of.
+    def telling(self, rows: NDArray[Any]) -> list[int] | None:
+        """Rows of a kernel of integers, ``(n, M)``, that all others are combinations of.
 
         ``None`` where A says something else of the others than of their combinations.
         """
@@ -444,20 +496,26 @@ def _checked_weights(weights: Any) -> Vector:
     return found
 
 
-def _checked_truth(truth: Any) -> Prior:
+def _checked_truth(truth: Any) -> Prior | tuple[Prior, ...] | str:
     if isinstance(truth, Prior):
         return truth
-    several = not isinstance(truth, (str, Mapping)) and is_iterable(truth)
-    some = list(truth) if several else []
-    if isinstance(truth, str) or any(isinstance(one, (Prior, Mapping)) for one in some):
+    if isinstance(truth, str):
+        if truth.strip().lower() == ANY:
+            return ANY
         raise UtilityError(
             "truth of an estimation",
-            expected="one distribution; the worst of several is not designed for yet",
+            expected=f"a distribution, a list of them, or {quote(ANY)} for every distribution",
             got=quote(truth),
-            remedy="name the distribution that matters most, or a mean of them",
+            remedy="pass for example {'a': 3, 'b': 5}",
         )
-    import warnings
+    several = not isinstance(truth, Mapping) and is_iterable(truth)
+    some = listed(truth, "truth of an estimation", "masses", UtilityError, "") if several else []
+    if any(isinstance(one, (Prior, Mapping)) or is_iterable(one) for one in some):
+        return tuple(one if isinstance(one, Prior) else _counted(one) for one in some)
+    return _counted(truth)
 
+
+def _counted(truth: Any) -> Prior:
     with warnings.catch_warnings():
         # What it means to have no mass is said of the symbols of the design.
         warnings.simplefilter("ignore", ZeroMassWarning)

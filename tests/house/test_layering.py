@@ -28,6 +28,7 @@ LAYERS = (
     ("subsets",),
     ("solve", "certificate"),
     ("theory", "noise", "_audit"),
+    ("stored_duals",),
     ("storage",),
     ("kernel_files",),
     ("release",),

@@ -204,8 +204,6 @@ def test_where_nothing_may_be_told_there_is_no_design():
 
 
 def test_refusals():
-    with pytest.raises(UtilityError, match="yet"):
-        Estimation(truth="any")
     with pytest.raises(UtilityError, match="the same for all"):
         md.design(ABC, Estimation([[2, 2, 2]]), md.LDP(1))
     with pytest.raises(UtilityError, match="outputs"):

@@ -83,7 +83,7 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
     if lifts.shape[1] == 0:
         raise SolverError(UNTOLD)
     gap, low, bounding = math.inf, -math.inf, None
-    for number in range(1, _ROUNDS + 1):
+    for rounds in range(1, _ROUNDS + 1):
         columns = Columns.of(lifts, truth)
         tolerance = min(_LOOSEST, max(_LOOSE * gap, 0.1 * _TOLERANCE))
         found = optimal_masses(columns.deviations, columns.shares, prior, truth, loss, tolerance)
@@ -107,7 +107,7 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
             lifts = lifts[:, (reduced > 0.5 * found.level) | (found.masses > 1e-6)]
         lifts = _joined(lifts, new[:, good][:, : _ADDED * n])
     assert bounding is not None
-    return Generated(columns, found.masses, found.upper, bounding, number)
+    return Generated(columns, found.masses, found.upper, bounding, rounds)
 
 
 def _square(inverse: Vector, loss: Vector, truth: Vector) -> Vector:

@@ -6,6 +6,8 @@ homogeneous in the column k, extreme columns of the privacy cone suffice ([YeBar
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,10 +28,12 @@ Vector = NDArray[np.float64]
 
 #: Symbols up to which all extreme columns are mixed at once.
 MOST_LISTED = 10
-# Columns of less mass than this share of the least that matters are left out of the kernel.
-_NEGLIGIBLE = 1e-9
+# Columns of less mass than a share of the largest are left out: the first share that costs nothing.
+_NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-6, 1e-9)
 # What leaving them out may cost of the value.
 _COST = 1e-9
+# Row sums that are off by more are of columns too few to mix.
+_UNBALANCED = 1e-13
 
 
 class OptimalExperiment(Method):
@@ -102,17 +106,23 @@ def listed(program: EstimationProgram) -> Columns:
 
 
 def kernel_of(program: EstimationProgram, columns: Columns, masses: Vector, risk: float) -> Vector:
-    """The kernel of the columns that matter, ``(n, M)``; of all where leaving some out costs."""
-    kernel = None
-    for least in (_NEGLIGIBLE, 0.0):
+    """The kernel of the columns that matter, ``(n, M)``: as few as cost next to nothing.
+
+    Columns of next to no mass would be merged by a repair, which may cost more.
+    """
+    # What the columns of mass one leave to the most likely symbol follows.
+    told = np.delete(np.arange(len(program.prior)), int(np.argmax(program.prior.probabilities)))
+    found = []
+    for least in _NEGLIGIBLE:
         used = masses > least * float(masses.max())
         deviations = columns[used].deviations
-        shares = balanced(deviations, masses[used])
-        kernel = mixed_kernel(deviations, shares)
-        if -program.value(np.maximum(kernel, 0.0)) <= risk * (1 + _COST):
-            break
-    assert kernel is not None
-    return kernel
+        kernel = mixed_kernel(deviations, balanced(deviations[:, told], masses[used]))
+        off = float(np.abs(kernel.sum(axis=1) - 1).max())
+        cost = -program.value(kernel) / risk - 1 if off < _UNBALANCED else math.inf
+        if cost <= _COST:
+            return kernel
+        found.append((cost, kernel))
+    return min(found, key=lambda pair: pair[0])[1]
 
 
 def balanced(deviations: Vector, masses: Vector) -> Vector:

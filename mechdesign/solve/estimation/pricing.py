@@ -21,8 +21,9 @@ from .. import clock
 from ..column_generation.exact_columns import columns_of_rays, extreme_rays
 from ..column_generation.families import LARGEST_RATIO
 from ..program import Cone, TwoSided
+from .pricing_design import DesignBarrier, RelaxedDesign
 from .pricing_forms import UNIT, Array, ColumnBox, FloatBox, Form, Question
-from .pricing_listed import MOST_COLUMNS, MOST_PAIRS, list_size, price_list, price_rays
+from .pricing_listed import MOST_PAIRS, list_size, price_list, price_rays
 from .pricing_relaxation import Coordinates, Majorant, Relaxation, relaxed_bound
 from .pricing_search import LocalSearch, distinct
 
@@ -32,6 +33,8 @@ _SEED = 11
 # Rounds of cuts, levels tried where truth and prior differ, and how near to their least value
 # relaxations are solved, before and after the first cuts.
 _ROUNDS, _LEVELS, _COARSE, _FINE = 6, 4, 1e-4, 1e-7
+# How near to its optimum the relaxed design is solved, and what cuts must gain for more of them.
+_NEAR, _GAIN = 1e-6, 1e-5
 # The share of a bound that cuts must leave at most for more of them.
 _WORTH = 0.9
 # Random starts for each symbol.
@@ -162,6 +165,36 @@ class QuadraticPricing:
 
     # Bounds
 
+    def relaxed(self, loss: Array, deadline: float = math.inf) -> RelaxedDesign | None:
+        """V and λ that bound the risk of every kernel well before columns are known.
+
+        With A the loss, 2 tr(AV) − Σλ less what :meth:`bound` proves at G = VAVᵀ and λ bounds
+        tr(A(J⁻¹ − ππᵀ)) from below; columns found at these prices are good ones to begin with.
+
+        Parameters
+        ----------
+        loss : A, ``(n, n)``, positive semi-definite with Aπ = 0
+        deadline : moment on the :mod:`~mechdesign.solve.clock` at which it ends
+
+        Returns
+        -------
+        ``None`` for cones that have no such relaxation, and where nothing can be told
+        """
+        if self._outer_box is None or max(self._outer_box.span) == 0:
+            return None
+        box = FloatBox.of(self._outer_box)
+        barrier = DesignBarrier(box, np.array(self.truth, dtype=float), loss)
+        best = None
+        for _ in range(_ROUNDS + 1):
+            barrier.maximise(_NEAR, deadline)
+            found = barrier.design
+            if best is not None and found.value < best.value + _GAIN * abs(best.value):
+                break
+            best = found
+            if clock.now() > deadline or not barrier.cut():
+                break
+        return best
+
     def bound(
         self, square: Any, prices: Any, target: Fraction | float, deadline: float = math.inf
     ) -> tuple[Fraction, Array]:
@@ -189,7 +222,7 @@ class QuadraticPricing:
         if box is not None:
             classes = question.classes(self.masses)
             size = list_size(box, classes)
-            if size <= MOST_COLUMNS or (size <= MOST_PAIRS and not box.is_lift):
+            if size <= MOST_PAIRS:
                 listed = price_list(question, box, classes, level)
                 return listed.upper, self._columns(listed.best)
             return self._relaxed(question, box, target, deadline)
@@ -263,4 +296,4 @@ class QuadraticPricing:
         """The columns that t stands for, in the cone for design where that is of one kind."""
         box = self._inner_box or self._outer_box
         assert box is not None
-        return FloatBox.of(box).columns(box.settled(t))
+        return FloatBox.of(box).columns(distinct(box.settled(t)))

@@ -295,35 +295,20 @@ class Relaxation:
         """Add the products that the moments violate most, drop those that do not matter; how many
         were added.
         """
-        c, n = self.coordinates, len(self.coordinates.low)
-        moments = self.point.moments
-        both = c.low @ moments @ c.low.T, c.high @ moments @ c.high.T
-        mixed = c.low @ moments @ c.high.T
-        upper, off = np.triu_indices(n, 1), np.nonzero(~np.eye(n, dtype=bool))
-        found, sizes = Cuts.none(), [np.zeros(0)]
-        for kind, table, places in (
-            (_LOW, both[0], upper),
-            (_MIXED, mixed, off),
-            (_HIGH, both[1], upper),
-        ):
-            sizes.append(table[places])
-            found = found.join(Cuts(np.full(len(places[0]), kind), *places))
-        size = np.concatenate(sizes)
-        size[self._known(found)] = 0.0
-        worst = np.argsort(size, kind="stable")[: _ADDED * n]
-        worst = worst[size[worst] < _VIOLATED]
-        if not len(worst):
+        n = len(self.coordinates.low)
+        new = violated(self.coordinates, self.point.moments, self.cuts)
+        if not len(new.kind):
             return 0
         kept = np.sort(np.argsort(-self.y[n:], kind="stable")[: _KEPT * n])
         self.mu, self.value, self.y = self._before
         if len(kept) < len(self.cuts.kind):
             self._keep(kept)
-        self._set(self.cuts.join(found.take(worst)))
-        added = np.full(len(worst), self.mu)
+        self._set(self.cuts.join(new))
+        added = np.full(len(new.kind), self.mu)
         while not _is_positive(self._slack(self.value, np.concatenate([self.y, added]))):
             added *= 0.3
         self.y = np.concatenate([self.y, added])
-        return len(worst)
+        return len(new.kind)
 
     def _keep(self, kept: NDArray[np.intp]) -> None:
         """Drop the other cuts, where that leaves a point of the interior."""
@@ -340,13 +325,27 @@ class Relaxation:
         one, two = cuts.rows(c)
         self.one, self.two = np.vstack([c.low, one]), np.vstack([c.high, two])
 
-    def _known(self, cuts: Cuts) -> NDArray[np.bool_]:
-        n = len(self.coordinates.low)
 
-        def code(c: Cuts) -> NDArray[np.intp]:
-            return np.asarray((c.kind * n + c.one) * n + c.two)
+def violated(coordinates: Coordinates, moments: Array, known: Cuts) -> Cuts:
+    """The products that second moments of the coordinates violate most, but for those known."""
+    low, high, n = coordinates.low, coordinates.high, len(coordinates.low)
+    upper, off = np.triu_indices(n, 1), np.nonzero(~np.eye(n, dtype=bool))
+    found, sizes = Cuts.none(), [np.zeros(0)]
+    for kind, one, two, places in (
+        (_LOW, low, low, upper),
+        (_MIXED, low, high, off),
+        (_HIGH, high, high, upper),
+    ):
+        sizes.append((one @ moments @ two.T)[places])
+        found = found.join(Cuts(np.full(len(places[0]), kind), *places))
+    size = np.concatenate(sizes)
 
-        return np.isin(code(cuts), code(self.cuts))
+    def code(cuts: Cuts) -> NDArray[np.intp]:
+        return np.asarray((cuts.kind * n + cuts.one) * n + cuts.two)
+
+    size[np.isin(code(found), code(known))] = 0.0
+    worst = np.argsort(size, kind="stable")[: _ADDED * n]
+    return found.take(worst[size[worst] < _VIOLATED])
 
 
 def _solve(matrix: Array, right: Array) -> Array:

@@ -1,0 +1,212 @@
+"""Estimation designs for the worst truth: bounds from both sides, against naive programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from naive_estimates import float_risk, naive_minimax, naive_optimum
+
+import mechdesign as md
+from mechdesign.certificate.certificate import examine
+from mechdesign.certificate.repair import Repair
+from mechdesign.errors import InputError, NoMethodError, UtilityError
+from mechdesign.solve import Duals
+from mechdesign.solve.problem import state_problem
+from mechdesign.storage import from_json, to_json
+from mechdesign.utility import Estimation
+
+ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+HARMONIC = md.Prior.from_counts([60, 30, 20, 15, 12])
+
+
+def designed(prior, notion, *asked, **more):
+    found = md.design(prior, Estimation(*asked, **more), notion)
+    assert found.certificate.is_optimal, found
+    return found
+
+
+def corners(n, steps):
+    """Distributions on a grid of the simplex, none of them without mass for a symbol."""
+    grid = [g for g in product(range(1, steps), repeat=n) if sum(g) == steps]
+    return np.array(grid) / steps
+
+
+# Every distribution
+
+
+@pytest.mark.parametrize(("n", "level"), [(4, 0.3), (5, 2.0), (7, 1.0), (7, math.log(4 / 3))])
+def test_under_ldp_the_uniform_truth_is_least_favourable(n, level):
+    e = math.exp(level)
+    best = min(
+        (n - 1) ** 2 * (d * e + n - d) ** 2 / (n * (e - 1) ** 2 * d * (n - d)) for d in range(1, n)
+    )
+    prior = md.Prior.from_counts(range(1, n + 1))
+    found = designed(prior, md.LDP(level), truth="any")
+    assert found.risk == pytest.approx(best, rel=1e-8)
+    assert found.least_favourable.probabilities == pytest.approx(np.full(n, 1 / n), abs=1e-5)
+    assert "least favourable" in repr(found)
+    assert "least favourable" in found.certificate.bound_source
+
+
+@pytest.mark.parametrize(
+    "notion", [md.LDP(0.7), md.PML(0.3), md.PML(1), md.LIP(0.8), md.PMC(1)], ids=str
+)
+def test_no_distribution_is_worse_and_one_is_as_bad(notion):
+    found = designed(HARMONIC, notion, truth="any")
+    kernel = found.mechanism.kernel
+    others = np.vstack([corners(5, 12), np.random.default_rng(1).dirichlet(np.ones(5), 500)])
+    risks = [float_risk(kernel, truth, np.eye(5)) for truth in others]
+    assert max(risks) <= found.risk * (1 + 1e-9)
+    # No kernel is better at the least favourable truth.
+    kind, levels = type(notion).__name__, list(notion.levels)
+    least = np.maximum(found.least_favourable.probabilities, 1e-7)
+    naive = naive_optimum(HARMONIC.probabilities, kind, levels, least / least.sum(), np.eye(5))
+    assert naive == pytest.approx(found.risk, rel=1e-5)
+
+
+def test_the_worst_truth_of_a_kernel_is_that_of_a_grid():
+    rng = np.random.default_rng(7)
+    for _ in range(4):
+        kernel = md.Mechanism(0.4 * rng.dirichlet(np.ones(4), size=3) + 0.15, ["a", "b", "c"])
+        any_truth = Estimation(truth="any")
+        worst = any_truth.worst_truth(kernel, ABC)
+        found = any_truth.risk(kernel, ABC)
+        grid = [float_risk(kernel.kernel, truth, np.eye(3)) for truth in corners(3, 60)]
+        assert max(grid) <= found * (1 + 1e-12)
+        assert max(grid) >= found * 0.98
+        if worst.pmin > 1e-6:
+            assert Estimation(truth=worst).risk(kernel, ABC) == pytest.approx(found, rel=1e-9)
+
+
+def test_where_some_symbols_have_no_mass_the_risk_is_a_limit():
+    # Under PML(0.3) the least favourable truth leaves out symbols that the prior has.
+    found = designed(HARMONIC, md.PML(0.3), truth="any")
+    assert min(found.least_favourable.probabilities) < 1e-8
+    sparse = md.Mechanism([[0.5, 0.5, 0], [0.2, 0.3, 0.5], [0, 0.1, 0.9]], ["a", "b", "c"])
+    worst = Estimation(truth="any").risk(sparse, ABC)
+    assert worst >= Estimation(truth=[1, 1e-9, 1e-9]).risk(sparse, ABC)
+    assert worst == pytest.approx(762.5, rel=1e-9)
+
+
+@pytest.mark.parametrize("level", [1e-4, 12.0])
+@pytest.mark.parametrize("kind", [md.LDP, md.PML, md.LIP])
+def test_extreme_levels(kind, level):
+    designed(HARMONIC, kind(level), truth="any")
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_few_symbols(n):
+    found = designed(md.Prior.uniform(n), md.LDP(1), truth="any")
+    flip = math.e / (1 + math.e)
+    expected = 0 if n == 1 else 2 * 0.25 / (2 * flip - 1) ** 2
+    assert found.risk == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("truth", ["any", [[5, 1, 1, 1, 1], [1, 1, 1, 1, 5]]])
+@pytest.mark.parametrize("rows", [[[1, 0, 0, 0, 0]], [[1, 1, 0, 0, 0], [0, 1, 0, 1, 1]]])
+def test_questions_that_leave_the_frequencies_open(rows, truth):
+    # The best kernels leave J singular; what they answer must not hang on the last digits.
+    found = designed(HARMONIC, md.LDP(1), rows, truth=truth)
+    assert found.gap <= 1e-8
+
+
+def test_symbols_that_no_kernel_tells_apart_are_refused():
+    coarse = md.Mechanism([[0.8, 0.2], [0.2, 0.8], [0.2, 0.8]], ["a", "b", "c"])
+    assert Estimation(truth="any").risk(coarse, ABC) == math.inf
+    assert Estimation(truth=[[1, 1, 1], [1, 2, 3]]).risk(coarse, ABC) == math.inf
+
+
+# A list
+
+
+def test_the_worst_of_a_list_is_the_largest_risk():
+    truths = [[1, 2, 3], [3, 1, 1], {"a": 2, "b": 2, "c": 1}]
+    kernel = md.randomised_response(ABC, 1)
+    risks = [Estimation(truth=truth).risk(kernel, ABC) for truth in truths]
+    several = Estimation(truth=truths)
+    assert several.risk(kernel, ABC) == max(risks)
+    worst = several.worst_truth(kernel, ABC)
+    assert Estimation(truth=worst).risk(kernel, ABC) == max(risks)
+
+
+def test_one_in_a_list_is_that_one():
+    alone, listed = (designed(ABC, md.PML(1), truth=t) for t in ([1, 2, 3], [[1, 2, 3]]))
+    assert alone.risk == pytest.approx(listed.risk, rel=1e-9)
+
+
+def instance(seed):
+    rng = np.random.default_rng([20261123, seed])
+    n = int(rng.integers(2, 6))
+    p = np.maximum(rng.dirichlet(np.full(n, 2.0)), 0.02)
+    kind = str(rng.choice(["LDP", "PML", "PMC", "LIP"]))
+    level = float(rng.choice([0.3, 1.0, 2.0]))
+    rows = rng.normal(size=(2, n)) if rng.random() < 0.5 else np.eye(n)
+    truths = rng.dirichlet(np.full(n, 2.0), int(rng.integers(2, 5))) + 0.02
+    return p / p.sum(), kind, level, rows, truths / truths.sum(axis=1, keepdims=True)
+
+
+def agree(seed):
+    p, kind, level, rows, truths = instance(seed)
+    prior = md.Prior.from_counts(p)
+    naive = naive_minimax(np.asarray(prior.probabilities), kind, [level], truths, rows.T)
+    found = designed(prior, getattr(md, kind)(level), rows, truth=truths)
+    assert found.risk == pytest.approx(naive, rel=1e-6), seed
+    assert -found.bound <= naive * (1 + 1e-6), seed
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_naive_program_finds_the_same(seed):
+    agree(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6, 60))
+def test_a_naive_program_finds_the_same_on_many(seed):
+    agree(seed)
+
+
+# Certificates, files, refusals
+
+
+@pytest.mark.parametrize("truth", ["any", [[1, 2, 3], [3, 1, 1]]])
+def test_any_numbers_bound_the_risk(truth):
+    problem = state_problem(ABC, Estimation(truth=truth), md.PML(1))
+    found = designed(ABC, md.PML(1), truth=truth)
+    parts = 1 if truth == "any" else 2
+    rng = np.random.default_rng(3)
+    for scale in (0.0, 1e-3, 0.1, 1.0):
+        good = found.certificate.duals
+        noise = [scale * rng.normal(size=s) for s in ((3,), (3 * parts, 3), (len(good.mixture),))]
+        duals = Duals(
+            good.prices + noise[0], inverse=good.inverse + noise[1], mixture=good.mixture + noise[2]
+        )
+        again = examine(problem, found.mechanism, duals, Repair((), 0.0, 1), 0.0, "noise")
+        assert again.bound >= found.value
+    none = examine(problem, found.mechanism, Duals(), Repair((), 0.0, 1), 0.0, "none")
+    assert none.bound >= found.value
+
+
+@pytest.mark.parametrize("truth", ["any", [[1, 2, 3], [3, 1, 1]]])
+def test_designs_are_saved_and_read(truth):
+    found = designed(ABC, md.PML(1), truth=truth)
+    again = from_json(json.loads(json.dumps(to_json(found))))
+    assert (again.risk, again.bound, again.gap) == (found.risk, found.bound, found.gap)
+    assert again.least_favourable == found.least_favourable
+
+
+@pytest.mark.parametrize("truth", ["all", "", [], [[]], [[1, 2], [1, 2, 3]], [[1, 2, 0]] * 2])
+def test_truths_that_are_none_are_refused(truth):
+    with pytest.raises(InputError):
+        md.design(ABC, Estimation(truth=truth), md.LDP(1))
+
+
+def test_a_list_of_truths_needs_few_symbols():
+    prior = md.Prior.uniform(14)
+    with pytest.raises(NoMethodError, match="14 symbols"):
+        md.design(prior, Estimation(truth=[[1] * 14, range(1, 15)]), md.LDP(1))
+    with pytest.raises(UtilityError):
+        Estimation(truth="nobody")
