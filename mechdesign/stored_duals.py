@@ -1,0 +1,152 @@
+"""Dual variables as plain values, and back for the problem that they belong to.
+
+They prove a bound, and are trusted in nothing: what comes in has the shapes that the problem asks
+for, and no more entries than its own could have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .exact import read_integer
+from .solve.few_outputs import MOST_PROGRAMS
+from .solve.least_program import LeastProgram
+from .solve.method import Branch, Duals
+from .solve.problem import Problem
+from .solve.program import LinearProgram
+from .solve.worst_truth_program import WorstTruthProgram
+
+# Dual variables of small problems may take this many entries.
+_SMALL_MATRIX = 10**6
+# Matrices of dual variables that belong to one bound, and some more.
+_MATRICES = 8
+
+
+def duals_to_json(duals: Duals) -> dict[str, Any]:
+    """Dual variables as plain values, matrices by their entries other than zero."""
+    # JSON has no other numbers than finite ones, and no bound makes use of others.
+    no_prices = duals.prices is None or not np.isfinite(duals.prices).all()
+    prices = None if no_prices or duals.prices is None else duals.prices.tolist()
+    multipliers = None
+    if duals.multipliers is not None:
+        multipliers = [[_sparse_out(part) for part in parts] for parts in duals.multipliers]
+    found: dict[str, Any] = {"prices": prices, "multipliers": multipliers}
+    if duals.sums is not None:
+        found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.sums]
+    for name in ("limits", "mixture", "inverse"):
+        numbers = getattr(duals, name)
+        if numbers is not None and np.isfinite(numbers).all():
+            found[name] = numbers.tolist()
+    if duals.branches is not None:
+        found["branches"] = [
+            {
+                "excluded": list(part.excluded),
+                "counted": part.counted,
+                "duals": duals_to_json(part.duals),
+            }
+            for part in duals.branches
+        ]
+    if duals.offset or duals.power:
+        found |= {"offset": duals.offset, "power": duals.power}
+    return found
+
+
+def _sparse_out(matrix: NDArray[np.float64]) -> dict[str, Any]:
+    rows, columns = np.nonzero(np.where(np.isfinite(matrix), matrix, 0.0))
+    return {
+        "shape": list(matrix.shape),
+        "rows": rows.tolist(),
+        "columns": columns.tolist(),
+        "values": matrix[rows, columns].tolist(),
+    }
+
+
+def duals_from_json(part: dict[str, Any], problem: Problem) -> Duals:
+    """The dual variables that :func:`duals_to_json` wrote, for the problem they are of.
+
+    Raises ``ValueError`` for matrices larger than any dual variables of the problem, each alone or
+    all together, before they are made.
+    """
+    prior, parts = problem.program.prior, problem.program.cone.parts
+    hypotheses = [part.width for part in parts]
+    side = max(len(problem.prior), len(problem.outputs))
+    most = max(_SMALL_MATRIX, 4 * side * max([side, *hypotheses]))
+    prices = None if part["prices"] is None else np.array(part["prices"], dtype=float)
+    if prices is not None and (prices.shape != (len(prior),) or not np.isfinite(prices).all()):
+        raise ValueError(f"prices of shape {prices.shape} for {len(prior)} symbols")
+    lists = [part["multipliers"], part.get("averages")]
+    searched = _branches_in(part, len(problem.outputs))
+    total = sum(
+        _entries(matrix)
+        for some in (part, *(branch["duals"] for branch in searched or ()))
+        for parts in (some["multipliers"], some.get("averages"))
+        for row in parts or ()
+        for matrix in row
+    )
+    if total > _MATRICES * most * max(1, len(problem.notions), len(parts)):
+        raise ValueError(f"dual variables of {total} entries together")
+    multipliers, sums = (
+        None if parts is None else tuple(tuple(_sparse_in(m, most) for m in row) for row in parts)
+        for parts in lists
+    )
+    offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
+    program = problem.program
+    count = len(program.limits) if isinstance(program, LinearProgram) else 0
+    limits = _numbers_in(part, "limits", count)
+    count = len(program.alternatives) if isinstance(program, LeastProgram) else 0
+    inverses = 1
+    if isinstance(program, WorstTruthProgram):
+        count, inverses = program.truths.count, program.parts
+    mixture, branches = _numbers_in(part, "mixture", count), None
+    if searched is not None:
+        branches = tuple(
+            Branch(
+                tuple(some["excluded"]), duals_from_json(some["duals"], problem), some["counted"]
+            )
+            for some in searched
+        )
+    inverse = _numbers_in(part, "inverse", inverses * len(prior), len(prior))
+    every = prices, multipliers, sums, offset, power, limits, mixture, branches
+    return Duals(*every, inverse=inverse)
+
+
+def _branches_in(part: dict[str, Any], outputs: int) -> list[dict[str, Any]] | None:
+    """The parts of a search as they stand there, with outputs that there are."""
+    found: list[dict[str, Any]] | None = part.get("branches")
+    if found is None:
+        return None
+    if not isinstance(found, list) or len(found) > 2 * MOST_PROGRAMS:
+        raise ValueError("the parts of a search are no list, or a longer one than any search has")
+    for branch in found:
+        places, counted = branch["excluded"], branch["counted"]
+        if not all(type(y) is int and 0 <= y < outputs for y in places):
+            raise ValueError("a part of a search holds other things than outputs")
+        if "branches" in branch["duals"] or not isinstance(counted, bool):
+            raise ValueError("a part of a search has another form")
+    return found
+
+
+def _numbers_in(part: dict[str, Any], name: str, *shape: int) -> NDArray[np.float64] | None:
+    if part.get(name) is None:
+        return None
+    found = np.array(part[name], dtype=float)
+    if found.shape != shape or not np.isfinite(found).all():
+        raise ValueError(f"dual variables {name} of shape {found.shape} in place of {shape}")
+    return found
+
+
+def _entries(part: dict[str, Any]) -> int:
+    rows, columns = (read_integer(size) for size in part["shape"])
+    return max(rows, 0) * max(columns, 0)
+
+
+def _sparse_in(part: dict[str, Any], most: int) -> NDArray[np.float64]:
+    rows, columns = (read_integer(size) for size in part["shape"])
+    if not (rows > 0 and columns > 0 and rows * columns <= most):
+        raise ValueError(f"dual variables of shape {rows}×{columns}, where {most} entries fit")
+    matrix = np.zeros((rows, columns))
+    matrix[part["rows"], part["columns"]] = part["values"]
+    return matrix
