@@ -304,12 +304,12 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
             found = {"name": utility.spec}
         return {**found, "gains": utility.gains(prior, outputs).tolist()}
     if isinstance(utility, Estimation):
-        question = utility.question(prior.labels)
         plain = utility.of is None and utility.names is None
+        asked = None if plain else utility.question(prior.labels)
         return {
             "name": utility.spec,
-            "questions": None if plain else question.weights.T.tolist(),
-            "answers": None if plain else [label_to_json(label) for label in question.labels],
+            "questions": asked and asked.weights.T.tolist(),
+            "answers": asked and list(map(label_to_json, asked.labels)),
             "weights": None if utility.weights is None else utility.weights.tolist(),
             "truth": None if utility.truth is None else prior_to_json(utility.truth),
         }
@@ -408,12 +408,10 @@ def _duals_out(duals: Duals) -> dict[str, Any]:
     found: dict[str, Any] = {"prices": prices, "multipliers": multipliers}
     if duals.sums is not None:
         found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.sums]
-    if duals.limits is not None:
-        found["limits"] = duals.limits.tolist()
-    if duals.mixture is not None:
-        found["mixture"] = duals.mixture.tolist()
-    if duals.inverse is not None and np.isfinite(duals.inverse).all():
-        found["inverse"] = duals.inverse.tolist()
+    for name in ("limits", "mixture", "inverse"):
+        numbers = getattr(duals, name)
+        if numbers is not None and np.isfinite(numbers).all():
+            found[name] = numbers.tolist()
     if duals.branches is not None:
         found["branches"] = [
             {
@@ -656,7 +654,7 @@ def _compare_claims(
     """
     saved = content["certificate"]
     earlier = "arithmetic" not in saved
-    margin = _AGREEMENT * max(1.0, width, abs(certificate.value))
+    margin = _AGREEMENT * max(v for v in (1.0, width, abs(certificate.value)) if v < math.inf)
     gap_margin = margin / width if width > 0 else margin
     achieved = [level for check in certificate.checks for level in check.achieved]
     value, bound = (_number_in(saved[name]) for name in ("value", "bound"))
@@ -833,23 +831,17 @@ def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
     offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
     program = problem.program
     count = len(program.limits) if isinstance(program, LinearProgram) else 0
-    limits = _vector_in(part, "limits", count)
+    limits = _numbers_in(part, "limits", count)
     count = len(program.alternatives) if isinstance(program, LeastProgram) else 0
-    mixture = _vector_in(part, "mixture", count)
-    branches = None
+    mixture, branches = _numbers_in(part, "mixture", count), None
     if searched is not None:
         branches = tuple(
             Branch(tuple(some["excluded"]), _duals_in(some["duals"], problem), some["counted"])
             for some in searched
         )
-    inverse = None
-    if part.get("inverse") is not None:
-        inverse = np.array(part["inverse"], dtype=float)
-        if inverse.shape != (len(prior), len(prior)) or not np.isfinite(inverse).all():
-            raise ValueError(f"an inverse of shape {inverse.shape} for {len(prior)} symbols")
-    return Duals(
-        prices, multipliers, sums, offset, power, limits, mixture, branches, inverse=inverse
-    )
+    inverse = _numbers_in(part, "inverse", len(prior), len(prior))
+    every = prices, multipliers, sums, offset, power, limits, mixture, branches
+    return Duals(*every, inverse=inverse)
 
 
 def _branches_in(part: dict[str, Any], outputs: int) -> list[dict[str, Any]] | None:
@@ -868,12 +860,12 @@ def _branches_in(part: dict[str, Any], outputs: int) -> list[dict[str, Any]] | N
     return found
 
 
-def _vector_in(part: dict[str, Any], name: str, count: int) -> NDArray[np.float64] | None:
+def _numbers_in(part: dict[str, Any], name: str, *shape: int) -> NDArray[np.float64] | None:
     if part.get(name) is None:
         return None
     found = np.array(part[name], dtype=float)
-    if found.shape != (count,) or not np.isfinite(found).all():
-        raise ValueError(f"dual variables of shape {found.shape} for {count} {name}")
+    if found.shape != shape or not np.isfinite(found).all():
+        raise ValueError(f"dual variables {name} of shape {found.shape} in place of {shape}")
     return found
 
 

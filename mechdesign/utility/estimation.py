@@ -178,7 +178,7 @@ class Estimation(Utility):
         self._check_sizes(question)
         return Survey.of(
             [[Fraction(v) for v in row] for row in question[kept].T.tolist()],
-            self._exact_weights(question.shape[1]),
+            self._weight_rows(question.shape[1]),
             tuple(masses[x] for x in kept.tolist()),
         )
 
@@ -192,10 +192,10 @@ class Estimation(Utility):
                 remedy="multiply them by a constant",
             )
 
-    def _exact_weights(self, answers: int) -> list[list[Fraction]]:
-        """A factor U with W = UᵀU where W is a matrix, else the diagonal of W as one row."""
+    def _weight_rows(self, answers: int) -> Vector:
+        """Rows U with W = UᵀU, or W itself where it is diagonal, as a vector."""
         if self.weights is None:
-            return [[Fraction(1)] * answers]
+            return np.ones(answers)
         if self.weights.shape[-1] != answers:
             raise UtilityError(
                 "weights of an estimation",
@@ -204,11 +204,10 @@ class Estimation(Utility):
                 remedy="leave them out, or give one to each answer",
             )
         if self.weights.ndim == 1:
-            return [[Fraction(v) for v in self.weights.tolist()]]
+            return self.weights
         values, vectors = np.linalg.eigh(self.weights)
         some = values > _ROUNDING * max(float(values[-1]), 0.0)
-        factor = np.sqrt(values[some])[:, None] * vectors[:, some].T
-        return [[Fraction(v) for v in row] for row in factor.tolist()]
+        return np.asarray(np.sqrt(values[some])[:, None] * vectors[:, some].T)
 
     @property
     def spec(self) -> str:
@@ -242,35 +241,22 @@ class Survey:
     loss: tuple[tuple[Fraction, ...], ...]
 
     @classmethod
-    def of(
-        cls,
-        rows: list[list[Fraction]],
-        factor: list[list[Fraction]],
-        truth: tuple[Fraction, ...],
-    ) -> Survey:
-        """From questions F, one a row, and weights: their diagonal, or several rows U, W = UᵀU."""
+    def of(cls, rows: list[list[Fraction]], weights: Vector, truth: tuple[Fraction, ...]) -> Survey:
+        """From questions F, one a row, and a diagonal of weights, or rows U with W = UᵀU."""
         from flint import fmpq_mat
 
-        n = len(truth)
-        asked = fmpq_mat(len(rows), n, [_rational(v) for row in rows for v in row])
+        n, count = len(truth), len(rows)
+        asked = fmpq_mat(count, n, [_rational(v) for row in rows for v in row])
         masses = fmpq_mat(n, 1, [_rational(v) for v in truth])
         # A constant added to a question adds nothing to its risk: every answer is centred.
-        ones = fmpq_mat(1, n, [1] * n)
-        asked = asked - asked * masses * ones
-        if len(factor) == 1 and len(factor[0]) == len(rows):
-            (weights,) = factor
-            table = asked.tolist()
-            weighed = fmpq_mat(
-                len(rows),
-                n,
-                [_rational(w) * v for w, row in zip(weights, table, strict=True) for v in row],
-            )
-            loss = asked.transpose() * weighed
+        asked = asked - asked * masses * fmpq_mat(1, n, [1] * n)
+        exact = [_rational(Fraction(v)) for v in weights.ravel().tolist()]
+        if weights.ndim == 1:
+            pairs = zip(exact, asked.tolist(), strict=True)
+            loss = asked.transpose() * fmpq_mat(count, n, [w * v for w, row in pairs for v in row])
         else:
-            count = len(factor)
-            width = len(rows)
-            spread = fmpq_mat(count, width, [_rational(v) for row in factor for v in row]) * asked
-            loss = spread.transpose() * spread
+            asked = fmpq_mat(len(weights), count, exact) * asked
+            loss = asked.transpose() * asked
         return cls(truth, tuple(tuple(map(_fraction, row)) for row in loss.tolist()))
 
     def __len__(self) -> int:

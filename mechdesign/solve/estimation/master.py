@@ -211,8 +211,8 @@ class _InteriorPoint:
         best: tuple[float, _Point] | None = None
         since = 0
         for step in range(1, _STEPS + 1):
-            seen = points @ solution
-            dual = rows @ multipliers - (seen**2).sum(axis=1) - z
+            images = points @ solution
+            dual = rows @ multipliers - (images**2).sum(axis=1) - z
             primal = right - rows.T @ w
             missing = root - matrix @ solution
             value = 2 * float(np.vdot(root, solution)) - multipliers[0]
@@ -281,19 +281,19 @@ class _InteriorPoint:
         inner = table @ table.T
         inner[np.arange(k), np.arange(k)] += 1.0
         factor = _cholesky(inner)
-        seen = points @ solution
+        images = points @ solution
 
         def newton(
             dual: Vector, primal: Vector, missing: Vector, target: Vector
         ) -> tuple[Vector, Vector, Vector]:
             alone = _backward(lower, _forward(lower, missing))
-            dual = dual - 2 * (seen * (points @ alone)).sum(axis=1)
+            dual = dual - 2 * (images * (points @ alone)).sum(axis=1)
             scaled = root * (target / w - dual)
             wanted = table @ scaled
             wanted[k:] -= primal
             found = _backward(factor, _forward(factor, wanted))
             dw = root * (scaled - table.T @ found)
-            moved = (points.T * dw) @ seen
+            moved = (points.T * dw) @ images
             return dw, found[k:], alone - _backward(lower, _forward(lower, moved))
 
         return newton

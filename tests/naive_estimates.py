@@ -1,0 +1,72 @@
+"""Risks of estimates the slow way: exact inverses by elimination, and dense convex programs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from naive_columns import vertices_of
+
+
+def exact_risk(weights, truth, questions):
+    """Σ_f fᵀJ⁻¹f − (fᵀπ)² for rows of integer weights and rational masses; J must be regular."""
+    n = len(weights)
+    total = sum(weights[0])
+    columns = [
+        [Fraction(int(w), int(total)) for w in column] for column in zip(*weights, strict=True)
+    ]
+    information = [[Fraction(0)] * n for _ in range(n)]
+    for k in columns:
+        q = sum(a * b for a, b in zip(truth, k, strict=True))
+        for x in range(n):
+            for z in range(n):
+                information[x][z] += k[x] * k[z] / q if q else 0
+    found = Fraction(0)
+    for f in questions:
+        solved = solve(information, list(map(Fraction, f)))
+        found += sum(a * b for a, b in zip(f, solved, strict=True))
+        found -= sum(a * b for a, b in zip(f, truth, strict=True)) ** 2
+    return found
+
+
+def solve(matrix, right):
+    """Gaussian elimination in rationals."""
+    n = len(matrix)
+    rows = [[*row, b] for row, b in zip(matrix, right, strict=True)]
+    for i in range(n):
+        pivot = next(r for r in range(i, n) if rows[r][i])
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [v / rows[i][i] for v in rows[i]]
+        for r in range(n):
+            if r != i and rows[r][i]:
+                rows[r] = [a - rows[r][i] * b for a, b in zip(rows[r], rows[i], strict=True)]
+    return [row[n] for row in rows]
+
+
+def float_risk(kernel, truth, loss):
+    """tr(A J⁺) − πᵀAπ in floats, whatever can be told."""
+    used = kernel[:, kernel.any(axis=0)]
+    information = used / (truth @ used) @ used.T
+    return float(np.trace(loss @ np.linalg.pinv(information)) - truth @ loss @ truth)
+
+
+def naive_optimum(p, kind, epsilons, truth, root):
+    """Least tr(RRᵀJ⁻¹) over all mixtures of extreme columns, by cvxpy; A = RRᵀ."""
+    import cvxpy as cp
+
+    columns = vertices_of(p, kind, epsilons)
+    shares = columns @ truth
+    # In units in which what columns tell is of one size.
+    spread = columns / shares[:, None] - 1
+    size = np.sqrt((spread**2).mean())
+    kept = np.delete(np.arange(len(p)), int(np.argmax(truth)))
+    centred = root - np.outer(np.ones(len(p)), truth @ root)
+    masses = cp.Variable(len(columns), nonneg=True)
+    points = (np.sqrt(shares)[:, None] * spread / size)[:, kept]
+    matrix = sum(masses[i] * np.outer(g, g) for i, g in enumerate(points))
+    unit = np.abs(centred).max()
+    goal = cp.matrix_frac(centred[kept] / unit, matrix)
+    problem = cp.Problem(cp.Minimize(goal), [columns.T @ masses == 1])
+    problem.solve(solver="CLARABEL", tol_gap_rel=1e-9, tol_gap_abs=1e-9, tol_feas=1e-9)
+    assert problem.status in ("optimal", "optimal_inaccurate"), problem.status
+    return float(problem.value) * unit**2 / size**2

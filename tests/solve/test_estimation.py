@@ -1,0 +1,306 @@
+"""Designs for estimates: the optimum with proof, against published values and naive programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from naive_estimates import naive_optimum
+
+import mechdesign as md
+from mechdesign.certificate.certificate import examine
+from mechdesign.certificate.repair import Repair
+from mechdesign.errors import (
+    InputError,
+    MechdesignError,
+    RequirementError,
+    SolverError,
+    StorageError,
+    UtilityError,
+)
+from mechdesign.solve import Duals
+from mechdesign.solve.problem import state_problem
+from mechdesign.storage import from_json, seal, to_json
+from mechdesign.utility import Estimation
+
+ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+
+
+def harmonic(n):
+    return md.Prior.from_counts([Fraction(1, x) for x in range(1, n + 1)])
+
+
+def designed(prior, notion, *asked, **more):
+    found = md.design(prior, Estimation(*asked, **more), notion)
+    assert found.certificate.is_optimal, found
+    assert found.risk == -found.value
+    return found
+
+
+# Reference values
+
+
+@pytest.mark.parametrize(
+    ("prior", "notion", "risk"),
+    [
+        (md.Prior.uniform(10), md.LDP(1), 30.004055),
+        (md.Prior.uniform(7), md.LDP(math.log(4 / 3)), 246.857143),
+        (md.Prior.uniform(7), md.LDP(1), 18.97277),
+        (md.Prior.uniform(7), md.PML(1), 3.52166),
+        (md.Prior.uniform(7), md.LIP(1), 5.12043),
+        (md.Prior.uniform(7), md.PML(0.3), 16.56355),
+        (harmonic(7), md.LDP(1), 18.60311),
+        (harmonic(7), md.PML(1), 3.54857),
+        (harmonic(7), md.LIP(1), 5.73225),
+        (harmonic(7), md.PML(0.3), 17.86085),
+    ],
+    ids=str,
+)
+def test_reference_risks(prior, notion, risk):
+    assert designed(prior, notion).risk == pytest.approx(risk, rel=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "notion", "risk"),
+    [
+        ("titanic", "class", md.LDP(1), 8.2523),
+        ("titanic", "class", md.PML(1), 1.6982),
+        ("titanic", "class", md.LIP(1), 2.9358),
+        ("fair", "occupation", md.LDP(1), 15.0771),
+        ("fair", "occupation", md.PML(0.5), 8.3102),
+        ("fair", "occupation", md.PML(1), 3.1766),
+        ("fair", "occupation", md.LIP(1), 5.2482),
+        ("hair_eye_colour", "hair", md.PML(0.5), 4.5528),
+        ("hair_eye_colour", "hair", md.LIP(1), 3.0574),
+    ],
+)
+def test_reference_risks_of_real_columns(table, column, notion, risk):
+    prior = md.Prior.from_csv(table, column, weights="count")
+    assert designed(prior, notion).risk == pytest.approx(risk, rel=0, abs=6e-5)
+
+
+def test_the_optimum_under_ldp_of_equal_masses_is_that_of_the_best_subsets():
+    for n, level in ((4, 0.3), (5, 2.0), (6, 1.0)):
+        e = math.exp(level)
+        best = min(
+            (n - 1) ** 2 * (d * e + n - d) ** 2 / (n * (e - 1) ** 2 * d * (n - d))
+            for d in range(1, n)
+        )
+        assert designed(md.Prior.uniform(n), md.LDP(level)).risk == pytest.approx(best, rel=1e-8)
+
+
+def test_a_proportion_is_asked_by_randomised_response():
+    # One share under LDP: two outputs, e^ε odds, whatever the other symbols are.
+    found = designed(ABC, md.LDP(1), {"a": 1, "b": 0, "c": 0})
+    flip = math.e / (1 + math.e)
+    assert found.mechanism.shape == (3, 2)
+    q = 0.5 * flip + 0.5 * (1 - flip)
+    assert found.risk == pytest.approx(q * (1 - q) / (2 * flip - 1) ** 2, rel=1e-9)
+
+
+# Against a program over all extreme columns that shares nothing with ours
+
+
+def instance(seed):
+    rng = np.random.default_rng([20261122, seed])
+    n = int(rng.integers(2, 5 if seed < 12 else 8))
+    p = rng.dirichlet(np.full(n, rng.choice([0.7, 3.0])))
+    p = np.maximum(p, 0.01)
+    p = p / p.sum()
+    kind = str(rng.choice(["LDP", "PML", "PMC", "LIP", "ALIP"]))
+    levels = [float(rng.choice([0.1, 0.4, 1.0, 2.0])) for _ in range(1 + (kind == "ALIP"))]
+    notion = getattr(md, kind)(*levels)
+    form = int(rng.integers(0, 4))
+    rows = rng.normal(size=(int(rng.integers(1, 3)), n)) if form % 2 else np.eye(n)
+    weights = rng.uniform(0.2, 2, len(rows)) if form >= 2 else np.ones(len(rows))
+    truth = rng.dirichlet(np.full(n, 4.0)) + 0.02 if rng.random() < 0.5 else p
+    truth = truth / truth.sum()
+    return p, kind, levels, notion, rows, weights, truth
+
+
+def agree(seed):
+    p, kind, levels, notion, rows, weights, truth = instance(seed)
+    prior = md.Prior.from_counts(p)
+    root = rows.T * np.sqrt(weights)
+    naive = naive_optimum(np.asarray(prior.probabilities), kind, levels, truth, root)
+    found = md.design(prior, Estimation(rows, weights, truth), notion)
+    assert found.certificate.is_optimal, (seed, found)
+    assert found.risk == pytest.approx(naive, rel=1e-6), seed
+    assert -found.bound <= naive * (1 + 1e-6), seed
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_naive_program_finds_the_same(seed):
+    agree(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12, 150))
+def test_a_naive_program_finds_the_same_on_many(seed):
+    agree(seed)
+
+
+# The adversary
+
+
+@pytest.mark.parametrize("kind", [md.LDP, md.PML, md.LIP, md.PMC])
+@pytest.mark.parametrize("level", [1e-4, 30.0])
+def test_extreme_levels(kind, level):
+    found = designed(harmonic(4), kind(level))
+    open_risk = 1 - sum(found.prior.probabilities**2)
+    if level == 30:
+        assert found.risk == pytest.approx(open_risk, rel=1e-6)
+    else:
+        # Risks grow as 1/ε²: a hundredth of the level takes 10,000 times the reports.
+        near = designed(harmonic(4), kind(1e-2))
+        assert found.risk / near.risk == pytest.approx(1e4, rel=0.2)
+
+
+@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(0.5), md.LIP(0.7)])
+def test_an_atom_of_nearly_no_mass(notion):
+    tiny = md.Prior.from_counts([Fraction(1, 2), Fraction(1, 2), Fraction(1, 10**12)])
+    assert designed(tiny, notion).risk < 100
+    # A truth that nearly rules out a symbol that is likely in the prior, and the other way round.
+    designed(ABC, notion, truth=[1e-12, 1, 1])
+    designed(tiny, notion, truth=[1, 1, 1])
+
+
+def test_two_symbols_and_one():
+    two = designed(md.Prior([0.7, 0.3]), md.LDP(1))
+    flip = math.e / (1 + math.e)
+    q = 0.7 * flip + 0.3 * (1 - flip)
+    assert two.risk == pytest.approx(2 * q * (1 - q) / (2 * flip - 1) ** 2, rel=1e-9)
+    one = designed(md.Prior([1.0]), md.LDP(1))
+    assert (one.risk, one.gap, one.mechanism.shape) == (0, 0, (1, 1))
+
+
+def test_a_question_that_is_told_although_frequencies_are_not():
+    # All that is asked is the share of a group: the best kernel leaves the rest untold.
+    found = designed(harmonic(5), md.LDP(1), [[1, 1, 0, 0, 0]])
+    assert Estimation().risk(found.mechanism, found.prior) == math.inf
+    assert found.mechanism.shape == (5, 2)
+    designed(harmonic(5), md.PML(0.5), [[1, -1, 0, 0, 0]])
+    designed(harmonic(5), md.LDP(1), [[1, -1, 0, 0, 0]])
+
+
+def test_a_kernel_that_tells_two_symbols_not_apart_is_worth_nothing():
+    coarse = [[0.6, 0.4], [0.4, 0.6], [0.4, 0.6]]
+    found = md.certify(coarse, ABC, Estimation(), md.LDP(1))
+    assert (found.value, found.risk) == (-math.inf, math.inf)
+    assert not found.certificate.gap_is_known
+    assert found.bound == pytest.approx(designed(ABC, md.LDP(1)).bound, rel=1e-9)
+    told = md.certify(coarse, ABC, Estimation({"a": 1, "b": 0, "c": 0}), md.LDP(1))
+    assert told.certificate.gap_is_known
+    again = from_json(json.loads(json.dumps(to_json(found))))
+    assert again.value == -math.inf
+
+
+def test_where_nothing_may_be_told_there_is_no_design():
+    with pytest.raises(SolverError, match="raise the level"):
+        md.design(ABC, Estimation(), md.LDP(0))
+
+
+def test_refusals():
+    with pytest.raises(UtilityError, match="yet"):
+        Estimation(truth="any")
+    with pytest.raises(UtilityError, match="the same for all"):
+        md.design(ABC, Estimation([[2, 2, 2]]), md.LDP(1))
+    with pytest.raises(UtilityError, match="outputs"):
+        md.design(ABC, Estimation(), md.LDP(1), outputs=["x", "y"])
+    with pytest.raises(RequirementError, match="outputs the design finds"):
+        md.design(ABC, Estimation(), md.LDP(1), subject_to=md.require.at_least("a", "a", 0.5))
+    with pytest.raises(MechdesignError, match="likelihood ratios"):
+        md.design(ABC, Estimation(), md.ApproximateLDP(1, 0.01))
+    with pytest.raises(UtilityError, match=r"one for md\.utility\.Estimation"):
+        _ = md.design(ABC, md.utility.Hamming(), md.LDP(1)).risk
+    with pytest.raises(InputError, match="error of an estimate"):
+        designed(ABC, md.LDP(1)).reports_for(0)
+
+
+def test_several_notions_and_local_requirements():
+    alone = designed(ABC, md.LDP(1))
+    both = designed(ABC, [md.LDP(1), md.PML(0.3)])
+    assert both.risk > alone.risk * 1.01
+    # A bound on what every output may say of one symbol.
+    narrow = designed(ABC, md.LDP(1)).risk
+    held = md.design(
+        ABC, Estimation(), md.LDP(1), subject_to=md.require.every_output({"a": 1, "b": -2})
+    )
+    assert held.certificate.is_optimal
+    assert held.risk > narrow * 1.01
+    assert (held.mechanism.kernel[0] <= 2 * held.mechanism.kernel[1] * (1 + 1e-12)).all()
+
+
+def test_reports_for_an_error():
+    found = designed(ABC, md.LDP(1))
+    count = found.reports_for(0.05)
+    assert math.sqrt(found.risk / count) <= 0.05 < math.sqrt(found.risk / (count - 1))
+
+
+# Proofs
+
+
+def test_any_numbers_prove_a_bound_and_good_ones_a_tight_one():
+    rng = np.random.default_rng(11)
+    problem = state_problem(ABC, Estimation(), md.PML(0.6))
+    found = md.design(ABC, Estimation(), md.PML(0.6))
+    good = found.certificate.duals
+    best = found.value
+    for scale in (1e-6, 1e-3, 0.1, 3.0):
+        for _ in range(5):
+            prices = good.prices + scale * rng.normal(size=3)
+            inverse = good.inverse * (1 + scale * rng.normal(size=(3, 3)))
+            made = examine(
+                problem,
+                found.mechanism,
+                Duals(prices, inverse=inverse),
+                Repair((), 0, 1),
+                0,
+                "HiGHS",
+            )
+            assert made.bound >= best * (1 + 1e-12)
+            assert made.bound <= -float(1 - sum(v**2 for v in ABC.probabilities)) * (1 - 1e-12)
+            if scale == 1e-6:
+                assert made.gap < 1e-4
+    for nothing in (Duals(), Duals(good.prices), Duals(inverse=good.inverse)):
+        made = examine(problem, found.mechanism, nothing, Repair((), 0, 1), 0, "HiGHS")
+        assert made.bound_source == "every symbol revealed"
+
+
+def test_saved_designs_come_back_and_altered_ones_do_not(tmp_path):
+    asked = Estimation(
+        [{"a": 1, "b": 2, "c": 3}, lambda s: s == "a"], [1, 2, 3], {"a": 1, "b": 2, "c": 3}
+    )
+    found = md.design(ABC, asked, md.PML(0.6))
+    md.save(found, tmp_path / "design.json")
+    again = md.load(tmp_path / "design.json")
+    assert again.mechanism == found.mechanism
+    assert (again.method, again.bound, again.risk) == (found.method, found.bound, found.risk)
+    assert again.utility.question(ABC.labels).labels == ("mean 1", True, False)
+    content = to_json(found)
+    for change in (
+        lambda c: c["certificate"].update(bound=found.bound * 1.1, bound_exact=None),
+        lambda c: c["certificate"].update(value=found.value * 0.9),
+        lambda c: c["certificate"]["duals"]["inverse"][0].append(1.0),
+        lambda c: c["certificate"]["duals"].update(inverse=[[0.0] * 3] * 3),
+        lambda c: c["utility"].update(weights=[1, 2, 2]),
+        lambda c: c["utility"]["truth"].update(weights=["1", "1", "1"]),
+    ):
+        forged = json.loads(json.dumps(content))
+        change(forged)
+        forged.pop("digest")
+        with pytest.raises(StorageError):
+            from_json(seal(forged))
+
+
+def test_explain_names_the_method():
+    choice = md.explain(ABC, Estimation(), md.LDP(1))
+    assert choice.method.name == "optimal-experiment"
+    refused = md.errors.NoMethodError
+    with pytest.raises(refused, match="does not minimise the risk"):
+        md.explain(ABC, Estimation(), md.LDP(1), solver="vertices")
+    with pytest.raises(refused, match="risk of estimates alone"):
+        md.explain(ABC, md.utility.MutualInformation(), md.LDP(1), solver="optimal-experiment")
