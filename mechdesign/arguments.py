@@ -196,12 +196,7 @@ def read_estimation(
     a prior, or in counts.
     """
     numbers = None if weights is None else _numbers(weights, "--of-weights")
-    where = None
-    if truth is not None:
-        json = truth.lower().endswith(".json")
-        where = (
-            _prior_from_json(truth) if json else Prior.from_counts(*_parse_masses(truth, "--truth"))
-        )
+    where = None if truth is None else read_truth(truth)
     if of is None:
         return Estimation(None, numbers, where)
     remedy = 'write for example a=1,b=0, or a file with {"a": 1, "b": 0}'
@@ -225,6 +220,13 @@ def read_estimation(
     if isinstance(named, list) and named and all(isinstance(one, dict) for one in named):
         return Estimation([matched(one) for one in named], numbers, where)
     return Estimation(named if isinstance(named, list) else [named], numbers, where)
+
+
+def read_truth(text: str) -> Prior:
+    """A distribution, written as a prior or in counts, or from a JSON file."""
+    if text.lower().endswith(".json"):
+        return _prior_from_json(text)
+    return Prior.from_counts(*_parse_masses(text, "--truth"))
 
 
 def _numbers(text: str, option: str, remedy: str = "write for example 1,1,2") -> list[float]:
