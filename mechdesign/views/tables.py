@@ -364,11 +364,14 @@ def version_table() -> Table:
 
 def frontier_table(found: Comparison, prior: str, utility: str) -> Table:
     """The best value of each notion at each target, for one prior and utility."""
-    from .._compare.comparison import MATCHED_BY
+    from .._compare.comparison import MATCHED_BY, asks_reports
 
     header, lines = found.pivot(prior, utility)
+    best = f"Best {utility}"
+    if asks_reports(found.utilities[utility]):
+        best = f"Least {found.quantity(utility)}, {utility},"
     return _table(
-        f"Best {utility} of {prior} by {MATCHED_BY[found.match]}",
+        f"{best} of {prior} by {MATCHED_BY[found.match]}",
         [column(name, is_number=True) for name in header],
         ([number(value, 6) for value in line] for line in lines),
     )
@@ -376,12 +379,13 @@ def frontier_table(found: Comparison, prior: str, utility: str) -> Table:
 
 def point_table(found: Comparison, prior: str, utility: str) -> Table:
     """Every design of one prior and utility, with its bound and the levels that it has."""
-    from .._compare.comparison import MATCHED_BY
+    from .._compare.comparison import MATCHED_BY, asks_reports
 
+    estimates = asks_reports(found.utilities[utility])
     numbers = {
         "target": MATCHED_BY[found.match],
-        "value": "value",
-        "bound": "bound",
+        "value": "risk" if estimates else "value",
+        "bound": "at least" if estimates else "bound",
         "gap": "gap",
         "achieved_pml": "achieved PML",
         "achieved_ldp": "achieved LDP",
@@ -396,8 +400,8 @@ def point_table(found: Comparison, prior: str, utility: str) -> Table:
                 point.notion,
                 ", ".join(map(str, point.design.notions)),
                 number(point.target, 6),
-                number(point.value, 8),
-                Cell(point.bound, "level", 8),
+                number(point.value if point.risk is None else point.risk, 8),
+                number(point.least_risk, 8) if estimates else Cell(point.bound, "level", 8),
                 gap_text(point.gap),
                 *(
                     Cell(level, "level", 6)
