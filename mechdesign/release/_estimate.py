@@ -36,6 +36,8 @@ _CHOICES = {
     "target": ("population", "sample"),
     "what to do about a misfit": ("error", "warn"),
 }
+#: The rate at which intervals cover where nothing is asked.
+CONFIDENCE = 0.95
 # Estimates from reports that fit the mechanism with a smaller probability are refused.
 _MISFIT = 1e-6
 # Relative rounding of a sum of frequencies and logarithms, generously.
@@ -139,7 +141,7 @@ def estimate(
     feature: Asked = None,
     by: str = "symbols",
     intervals: str = "delta",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     target: str = "population",
     missing: str = "error",
     resamples: int = 1000,

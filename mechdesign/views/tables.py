@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .._compare.comparison import Comparison
     from ..privacy.notion import Check
     from ..release._estimate import Estimate
+    from ..release._plan import Plan
     from ..release._pram import Stratum
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
@@ -430,6 +431,41 @@ def estimate_table(made: Estimate) -> Table:
         "Estimates",
         ["label", *names],
         ([Cell(row["label"], "label"), *(number(row[n]) for n in names)] for row in made.rows()),
+    )
+
+
+def error_table(planned: Plan, most: int | None = None) -> Table:
+    """Standard errors of so many reports, before any is collected, beside those of an open survey.
+
+    Answers after the first ``most`` are counted in a note.
+    """
+    assert planned.values is not None
+    values, open_errors = planned.values, planned.open_errors
+    rows = [
+        [
+            name,
+            number(float(value), 4),
+            number(float(error), 3) if math.isfinite(error) else text("not told"),
+            number(float(plain), 3),
+        ]
+        for name, value, error, plain in zip(
+            _labels(planned.labels)[:most],
+            values,
+            planned.standard_errors,
+            open_errors,
+            strict=False,
+        )
+    ]
+    return _table(
+        f"Standard errors of {planned.reports} reports",
+        [
+            "answer",
+            column("value", "assumed", is_number=True),
+            column("error", "standard error", is_number=True),
+            column("open_error", "of an open survey", is_number=True),
+        ],
+        rows,
+        notes=_more(planned.labels, most, "answers"),
     )
 
 
