@@ -208,9 +208,9 @@ def read_estimation(
     if truth is not None and truth.strip().lower() == ANY:
         where = ANY
     elif truth is not None and ";" in truth:
-        where = [_read_truth(part) for part in truth.split(";")]
+        where = [read_truth(part) for part in truth.split(";")]
     elif truth is not None:
-        where = _read_truth(truth)
+        where = read_truth(truth)
     if of is None:
         return Estimation(None, numbers, where)
     remedy = 'write for example a=1,b=0, or a file with {"a": 1, "b": 0}'
@@ -234,6 +234,13 @@ def read_estimation(
     if isinstance(named, list) and named and all(isinstance(one, dict) for one in named):
         return Estimation([matched(one) for one in named], numbers, where)
     return Estimation(named if isinstance(named, list) else [named], numbers, where)
+
+
+def read_truth(text: str) -> Prior:
+    """A distribution, written as a prior or in counts, or from a JSON file."""
+    if text.lower().endswith(".json"):
+        return _prior_from_json(text)
+    return Prior.from_counts(*_parse_masses(text, "--truth"))
 
 
 def _numbers(text: str, option: str, remedy: str = "write for example 1,1,2") -> list[float]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..arguments import read_feature
+from ..arguments import read_feature, read_truth
 from ..errors import InputError, UnknownNameError, quote
 from ..release.codes import show_values as quote_values
 from .options import (
@@ -71,6 +71,13 @@ def estimate(
         int | None,
         typer.Option(min=1, help="Of a subset selection, only the largest shares, so many."),
     ] = None,
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            help="Distribution at which the inversion is most exact, written as --prior; that of "
+            "the design when left out."
+        ),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(help="Save a picture of the estimates (.png, .svg or .pdf)."),
@@ -86,6 +93,13 @@ def estimate(
     if show_values:
         context.with_resource(quote_values())
     joint = second is not None or second_column is not None
+    if joint and truth is not None:
+        raise InputError(
+            "--truth",
+            expected="the estimates of one column",
+            got="two columns",
+            remedy="leave out --with, or leave out --truth",
+        )
     if plot is not None and joint:
         raise InputError(
             "--plot",
@@ -168,6 +182,7 @@ def estimate(
         missing=missing,
         feature=read_feature(feature, mechanism),
         receipt=_receipts(reports, [column], receipt)[0],
+        truth=None if truth is None else read_truth(truth),
         **options,
     )
     if plot is not None:

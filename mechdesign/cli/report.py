@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from ..errors import StorageError
+from ..release._plan import REPORTS
 from .options import (
     Force,
     KernelSource,
+    Reports,
     Require,
     draw_nowhere,
     note,
@@ -23,6 +25,7 @@ def report(
     ],
     source: KernelSource,
     require: Require = None,
+    reports: Reports = REPORTS,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     force: Force = False,
 ) -> None:
@@ -47,6 +50,7 @@ def report(
         prior=asked.prior,
         privacy=list(asked.notions) or None,
         requirements=asked.read_required(require),
+        reports=reports,
         title=title,
         overwrite=force,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import warnings
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -15,13 +15,16 @@ from ..errors import (
     MisfitWarning,
     PrecisionWarning,
     UnknownNameError,
+    ZeroMassWarning,
     quote,
     warn,
 )
 from ..labels import Label, shorten
 from ..mechanism import Mechanism, mechanism_of
 from ..notebook import notebook_table
+from ..prior import Prior
 from ..subsets import SubsetSelection
+from ..utility.estimation import Asked, Estimation
 from ._identifiability import ask, report_weights
 from .codes import check_choice, check_confidence
 from .counts import count_reports
@@ -35,6 +38,8 @@ _CHOICES = {
     "target": ("population", "sample"),
     "what to do about a misfit": ("error", "warn"),
 }
+#: The rate at which intervals cover where nothing is asked.
+CONFIDENCE = 0.95
 # Estimates from reports that fit the mechanism with a smaller probability are refused.
 _MISFIT = 1e-6
 # Relative rounding of a sum of frequencies and logarithms, generously.
@@ -147,16 +152,17 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     column: str | None = None,
     *,
     method: str = "inversion",
-    feature: Mapping[Any, Any] | Callable[[Any], Any] | None = None,
+    feature: Asked = None,
     by: str = "symbols",
     intervals: str = "delta",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     target: str = "population",
     missing: str = "error",
     resamples: int = 1000,
     rng: Any = None,
     receipt: Any = None,
     misfit: str = "error",
+    truth: Any = None,
 ) -> Estimate | ManyEstimates:
     """The distribution of the secret, estimated from reports of a mechanism.
 
@@ -165,15 +171,17 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     reports : table with ``column``, column of reports, or mapping from output to count
         Any table that :func:`privatize` takes. A receipt that it carries must name this mechanism.
     mechanism : Mechanism, Design or SubsetSelection
-        A design's prior only tunes the variance of the inversion; it never biases it. Reports of a
-        subset selection are estimated from by inversion alone, and what comes back has no
-        covariances (:class:`mechdesign.release.subset_estimates.ManyEstimates`).
+        A design's prior only tunes the variance of the inversion; it never biases it. With one for
+        :class:`mechdesign.utility.Estimation` the weights are those that it is optimal for.
+        Reports of a subset selection are estimated from by inversion alone, and what comes back
+        has no covariances (:class:`mechdesign.release.subset_estimates.ManyEstimates`).
     method : {"inversion", "likelihood"}
         Weights on reports that are unbiased for every distribution [Warner1965], or the
         distribution of largest likelihood [Cover1984], which stays in the simplex and says how far
         from the maximum it is.
-    feature : function or mapping of inputs, optional
-        Numbers ask for the mean; other values for the frequency of each.
+    feature : function or mapping of inputs, list of them, or (F, N) array, optional
+        Numbers ask for the mean; other values for the frequency of each. Rows of an array are
+        weighted sums of frequencies.
     by : {"symbols", "blocks"}
         Blocks are the finest groups that a mechanism with equal rows can still tell apart.
     intervals : {"delta", "bootstrap"}
@@ -193,6 +201,9 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         Reports that this mechanism makes with a probability below one in a million, whatever the
         secrets are: refused, or estimated from with a warning. Raw data is mostly found that way;
         reports of a mechanism with more noise fit and are not.
+    truth : Prior, mapping from symbol to mass or count, or N numbers, optional
+        The distribution at which the variance of the inversion is least, such as a pilot's; the
+        truth or prior of the design when left out, uniform for a mechanism.
 
     Raises
     ------
@@ -219,7 +230,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     check_options(method, intervals, target, misfit, confidence)
     if isinstance(mechanism, SubsetSelection):
         refuse_other_than(method=(method, "inversion"), feature=(feature, None))
-        refuse_other_than(by=(by, "symbols"), intervals=(intervals, "delta"))
+        refuse_other_than(by=(by, "symbols"), intervals=(intervals, "delta"), truth=(truth, None))
         check_choice("policy for missing reports", missing, ("error", "drop"))
         many = estimate_many(
             reports,
@@ -243,7 +254,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     p = likely[0]
     fit = fit_of(found.kernel, f, p, n, float(gap[0]))
     judge_fit(fit, misfit)
-    reference = reference_of(mechanism, found) if method == "inversion" else p
+    reference = reference_of(mechanism, found, truth) if method == "inversion" else p
     weights = report_weights(found, question, reference)
     straight, centre = f @ weights, p @ question.weights
     covariances = covariance(found.kernel, p, weights, question.weights, n, target)
@@ -302,12 +313,43 @@ def check_options(method: Any, intervals: Any, target: Any, misfit: Any, confide
     check_confidence(confidence)
 
 
-def reference_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:
-    """Where the variance of the inversion is least: the design's prior, else uniform."""
-    prior = getattr(designed, "prior", None)
+def reference_of(designed: Any, mechanism: Mechanism, truth: Any = None) -> NDArray[np.float64]:
+    """Where the variance of the inversion is least: a truth, else that of the design or its prior,
+    else uniform.
+
+    Raises :class:`KernelError` for a truth over other symbols.
+    """
+    if truth is not None:
+        return np.asarray(truth_over(mechanism, truth).probabilities)
+    prior, utility = getattr(designed, "prior", None), getattr(designed, "utility", None)
     if prior is None:
         return np.full(mechanism.shape[0], 1 / mechanism.shape[0])
+    if isinstance(utility, Estimation):
+        return np.array([float(mass) for mass in utility.masses(prior)])
     return np.asarray(prior.probabilities)
+
+
+def truth_over(mechanism: Mechanism, truth: Any) -> Prior:
+    """A truth as a distribution over the inputs of a mechanism, in their order.
+
+    Raises :class:`KernelError` for other symbols, and what :class:`Prior` does.
+    """
+    found = Estimation(truth=truth).truth
+    if not isinstance(found, Prior):
+        raise InputError(
+            "truth of an estimate",
+            expected="one distribution",
+            got=quote(truth),
+            remedy="leave it out, or pass the distribution that is likely",
+        )
+    if set(found.labels) == set(mechanism.inputs):
+        return found.reordered(mechanism.inputs)
+    if found.labels == tuple(range(len(mechanism.inputs))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZeroMassWarning)  # speaks of designs
+            return Prior.from_counts(found.weights, mechanism.inputs)
+    mechanism.check_prior(found)
+    return found
 
 
 def _warn(made: Estimate, width: NDArray[np.float64]) -> None:

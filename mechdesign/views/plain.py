@@ -222,14 +222,28 @@ def joint_json(
 
 
 def plan_json(found: Plan) -> dict[str, Any]:
-    """How many reports an error takes, and the half-width of each interval."""
-    return {
+    """How many reports an error takes, and the half-width of each interval.
+
+    With the kernel designed for estimates beside it: the same for that, what every kernel takes at
+    least, and that design's risk and its bound.
+    """
+    shown: dict[str, Any] = {
         "reports": found.reports,
         "without_privacy": found.without_privacy,
         "cost": found.cost,
         "confidence": found.confidence,
         "rows": found.rows(),
     }
+    if found.best is not None and found.best.design is not None:
+        least = found.best.design
+        shown["best"] = {
+            **plan_json(found.best),
+            "privacy": [notion.spec for notion in least.notions],
+            "risk": least.risk,
+            "risk_at_least": -least.bound,
+        }
+        shown["fewest"] = found.fewest
+    return shown
 
 
 def pram_json(found: Pram) -> dict[str, Any]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .._compare.comparison import Comparison
     from ..privacy.notion import Check
     from ..release._estimate import Estimate
+    from ..release._plan import Plan
     from ..release._pram import Stratum
     from ..release.subset_estimates import ManyEstimates
     from ..requirement.base import RequirementCheck
@@ -366,11 +367,14 @@ def version_table() -> Table:
 
 def frontier_table(found: Comparison, prior: str, utility: str) -> Table:
     """The best value of each notion at each target, for one prior and utility."""
-    from .._compare.comparison import MATCHED_BY
+    from .._compare.comparison import MATCHED_BY, asks_reports
 
     header, lines = found.pivot(prior, utility)
+    best = f"Best {utility}"
+    if asks_reports(found.utilities[utility]):
+        best = f"Least {found.quantity(utility)}, {utility},"
     return _table(
-        f"Best {utility} of {prior} by {MATCHED_BY[found.match]}",
+        f"{best} of {prior} by {MATCHED_BY[found.match]}",
         [column(name, is_number=True) for name in header],
         ([number(value, 6) for value in line] for line in lines),
     )
@@ -378,12 +382,13 @@ def frontier_table(found: Comparison, prior: str, utility: str) -> Table:
 
 def point_table(found: Comparison, prior: str, utility: str) -> Table:
     """Every design of one prior and utility, with its bound and the levels that it has."""
-    from .._compare.comparison import MATCHED_BY
+    from .._compare.comparison import MATCHED_BY, asks_reports
 
+    estimates = asks_reports(found.utilities[utility])
     numbers = {
         "target": MATCHED_BY[found.match],
-        "value": "value",
-        "bound": "bound",
+        "value": "risk" if estimates else "value",
+        "bound": "at least" if estimates else "bound",
         "gap": "gap",
         "achieved_pml": "achieved PML",
         "achieved_ldp": "achieved LDP",
@@ -398,8 +403,8 @@ def point_table(found: Comparison, prior: str, utility: str) -> Table:
                 point.notion,
                 ", ".join(map(str, point.design.notions)),
                 number(point.target, 6),
-                number(point.value, 8),
-                Cell(point.bound, "level", 8),
+                number(point.value if point.risk is None else point.risk, 8),
+                number(point.least_risk, 8) if estimates else Cell(point.bound, "level", 8),
                 gap_text(point.gap),
                 *(
                     Cell(level, "level", 6)
@@ -467,6 +472,41 @@ def subset_table(selection: SubsetSelection) -> Table:
         ("error of 10^6 reports", f"{million:.4g}"),
     ]
     return _table("Subset selection", ["", "value"], ([Cell(a), Cell(b)] for a, b in rows))
+
+
+def error_table(planned: Plan, most: int | None = None) -> Table:
+    """Standard errors of so many reports, before any is collected, beside those of an open survey.
+
+    Answers after the first ``most`` are counted in a note.
+    """
+    assert planned.values is not None
+    values, open_errors = planned.values, planned.open_errors
+    rows = [
+        [
+            name,
+            number(float(value), 4),
+            number(float(error), 3) if math.isfinite(error) else text("not told"),
+            number(float(plain), 3),
+        ]
+        for name, value, error, plain in zip(
+            _labels(planned.labels)[:most],
+            values,
+            planned.standard_errors,
+            open_errors,
+            strict=False,
+        )
+    ]
+    return _table(
+        f"Standard errors of {planned.reports} reports",
+        [
+            "answer",
+            column("value", "assumed", is_number=True),
+            column("error", "standard error", is_number=True),
+            column("open_error", "of an open survey", is_number=True),
+        ],
+        rows,
+        notes=_more(planned.labels, most, "answers"),
+    )
 
 
 # Post-randomisation

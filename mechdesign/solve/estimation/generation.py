@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SolverError
+from ...errors import UntoldError
 from .. import clock
 from ..program import EstimationProgram
 from .master import UNTOLD, Weighted, optimal_masses
@@ -81,9 +81,9 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
     pricing = QuadraticPricing(program.cone, survey.truth)
     lifts = pricing.first(_FIRST * n)
     if lifts.shape[1] == 0:
-        raise SolverError(UNTOLD)
+        raise UntoldError(UNTOLD)
     gap, low, bounding = math.inf, -math.inf, None
-    for rounds in range(1, _ROUNDS + 1):
+    for rounds in range(1, _ROUNDS + 1):  # noqa: B007, told afterwards
         columns = Columns.of(lifts, truth)
         tolerance = min(_LOOSEST, max(_LOOSE * gap, 0.1 * _TOLERANCE))
         found = optimal_masses(columns.deviations, columns.shares, prior, truth, loss, tolerance)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...certificate.repair import repair_kernel
-from ...errors import SolverError
+from ...errors import SolverError, UntoldError
 from ...utility.truths import ColumnRisks, RiskPoint
 from .. import clock
 from ..column_generation.master import mixed_kernel
@@ -199,7 +199,7 @@ class _Saddle:
         try:
             return [self.risks.at(masses, truth) for truth in self._truths(mixture)]
         except np.linalg.LinAlgError:
-            raise SolverError(UNTOLD) from None
+            raise UntoldError(UNTOLD) from None
 
     def _truths(self, mixture: Vector) -> Sequence[Vector]:
         return [mixture] if self.every else self.listed
