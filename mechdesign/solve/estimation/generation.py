@@ -25,7 +25,7 @@ Vector = NDArray[np.float64]
 # The gap that is sought, and the share of the gap at which a master ends.
 _TOLERANCE, _LOOSE, _LOOSEST = 1e-8, 0.1, 0.1
 # Columns for each symbol at first, and that a round may add.
-_FIRST, _ADDED = 8, 10
+_FIRST, _BEST, _ADDED = 8, 2, 10
 # Starts of the first search for each symbol, how many of them are kept, and of what they lead to.
 _TRIED, _FEW, _CLOSEST = 60, 2, 30
 _SEED = 20260207
@@ -139,6 +139,14 @@ class _Search:
         near = np.flatnonzero(values > largest - _CLOSE * abs(largest))
         return _joined(columns[:, ::_FEW], found[:, self.rng.permutation(near)[: _CLOSEST * n]])
 
+    def some(self, columns: Vector, best: int, count: int) -> Vector:
+        """The first of some columns, and others among them, that differ from these more."""
+        m = columns.shape[1]
+        if m <= count:
+            return columns
+        rest = best + self.rng.permutation(m - best)[: count - best]
+        return np.hstack([columns[:, :best], columns[:, rest]])
+
     def _subsets(self, sizes: NDArray[np.intp], count: int) -> Vector:
         """Columns with the upper value at random symbols, as many as in some columns or one more
         or less.
@@ -215,7 +223,7 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
         if lifts.shape[1] > _MOST * n * n:
             useful = search.values(pricing, lifts) > 0.5 * found.level
             lifts = lifts[:, useful | (found.masses > 1e-6)]
-        lifts = _joined(lifts, new[:, good][:, : _ADDED * n])
+        lifts = _joined(lifts, search.some(new[:, good], _BEST * n, _ADDED * n))
     assert search.bounding is not None
     return Generated(best[1], best[2], best[0], search.bounding, rounds)
 
