@@ -23,7 +23,7 @@ from .pricing import QuadraticPricing
 Vector = NDArray[np.float64]
 
 # The gap that is sought, and the share of the gap at which a master ends.
-_TOLERANCE, _LOOSE, _LOOSEST = 1e-8, 0.1, 0.1
+_TOLERANCE, _LOOSE, _LOOSEST = 1e-8, 0.3, 0.1
 # Columns for each symbol at first, and that a round may add.
 _FIRST, _BEST, _ADDED = 8, 2, 10
 # Starts of the first search for each symbol, how many of them are kept, and of what they lead to.
@@ -36,7 +36,6 @@ _STARTS, _CENTRES = 3, 8
 # Columns for each pair of symbols above which those of little use are dropped.
 _MOST = 4
 _ROUNDS = 400
-DEBUG = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,12 +195,12 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
     lifts = search.first(now + _RELAXING * (deadline - now))
     if lifts.shape[1] == 0:
         raise SolverError(UNTOLD)
-    gap, rounds = math.inf, 0
+    gap, loose, rounds = math.inf, _LOOSE, 0
     best: tuple[float, Columns, Vector] | None = None
     while True:
         rounds += 1
         columns = Columns.of(lifts, truth)
-        tolerance = min(_LOOSEST, max(_LOOSE * gap, 0.1 * _TOLERANCE))
+        tolerance = min(_LOOSEST, max(loose * gap, 0.1 * _TOLERANCE))
         found = optimal_masses(columns.deviations, columns.shares, prior, truth, loss, tolerance)
         if best is None or found.upper < best[0]:
             best = found.upper, columns, found.masses
@@ -209,17 +208,13 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
         pricing = Pricing(found.inverse, found.prices)
         new, values = search(pricing, lifts[:, order[: _STARTS * n]])
         gap = (best[0] - search.low) / best[0]
-        if DEBUG:
-            print(
-                rounds,
-                lifts.shape[1],
-                f"upper {found.upper:.8g} low {search.low:.8g} gap {gap:.2g} tol {tolerance:.2g} level {found.level:.8g} v0 {values[0]:.8g} good {good.sum() if 0 else (values > found.level).sum()} steps {found.steps} t {clock.now() - now:.1f}",
-            )
         good = values > found.level * (1 + 0.1 * _TOLERANCE)
         if gap <= _TOLERANCE or rounds == _ROUNDS or clock.now() > deadline:
             break
-        if not good.any() and tolerance <= _TOLERANCE:
-            break
+        if not good.any():
+            if tolerance <= _TOLERANCE:
+                break
+            loose *= 0.1
         if lifts.shape[1] > _MOST * n * n:
             useful = search.values(pricing, lifts) > 0.5 * found.level
             lifts = lifts[:, useful | (found.masses > 1e-6)]
