@@ -320,3 +320,24 @@ def test_searches_hand_back_many_columns_above_a_level():
         columns, values = pricing.search(square, relaxed.prices, start, -0.05 * relaxed.value)
         assert columns.shape[1] > max(200, alone.shape[1])
         assert (np.diff(values) <= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cones_of_any_kind_are_searched_and_bounded_by_wider_ones(seed, monkeypatch):
+    """Four symbols, whose rays would be listed: the same best column without the list."""
+    rng = np.random.default_rng([29, seed])
+    prior = md.Prior(rng.dirichlet(np.ones(4)))
+    line = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
+    notion = ([md.LDP(1), md.PML(0.4)], md.MetricPrivacy(0.5, line))[seed % 2]
+    cone = cone_of(prior, notion)
+    root = rng.normal(size=(4, 2))
+    square, prices = root @ root.T, rng.normal(size=4)
+    exact = float(QuadraticPricing(cone).bound(square, prices, np.inf)[0])
+    monkeypatch.setattr("mechdesign.solve.estimation.pricing.MOST_SYMBOLS_ANY", 0)
+    pricing = QuadraticPricing(cone)
+    columns, values = pricing.search(square, prices, pricing.first(20))
+    assert values[0] == pytest.approx(exact, rel=1e-6)
+    np.testing.assert_allclose(prior.probabilities @ columns, 1.0, rtol=1e-9)
+    upper, above = pricing.bound(square, prices, exact - abs(exact))
+    assert float(upper) >= exact * (1 - 1e-12)
+    assert above.shape[1]

@@ -21,6 +21,7 @@ from .. import clock
 from ..column_generation.exact_columns import columns_of_rays, extreme_rays
 from ..column_generation.families import LARGEST_RATIO
 from ..program import Cone, TwoSided
+from .pricing_cones import ConeSearch, wider_boxes
 from .pricing_design import DesignBarrier, RelaxedDesign
 from .pricing_forms import UNIT, Array, ColumnBox, FloatBox, Form, Question
 from .pricing_listed import MOST_PAIRS, list_size, price_list, price_rays
@@ -108,6 +109,17 @@ class QuadraticPricing:
     def _lists_rays(self) -> bool:
         return len(self.prior) <= MOST_SYMBOLS_ANY
 
+    @cached_property
+    def _any(self) -> ConeSearch:
+        return ConeSearch(self.cone, np.array(self.truth, dtype=float))
+
+    def _any_columns(self, start: Array, count: int) -> Array:
+        """Columns of a cone of any kind to search from: all of them where they are few."""
+        if self._lists_rays:
+            return self._listed_inside
+        gains = self._rng.normal(size=(len(self.prior), count))
+        return np.column_stack([start, self._any.vertices(gains)])
+
     # Columns
 
     def values(self, square: Any, prices: Any, columns: Array) -> Array:
@@ -124,7 +136,7 @@ class QuadraticPricing:
         """Some extreme columns with pᵀr = 1, whatever is priced, ``(n, m)``."""
         box = self._inner
         if box is None:
-            return self._listed_inside
+            return distinct(self._any_columns(np.zeros((len(self.prior), 0)), count))
         return box.columns(distinct(self._random(box, count)))
 
     def spread(self, square: Any, prices: Any, count: int, level: float) -> Array:
@@ -136,7 +148,7 @@ class QuadraticPricing:
         """
         box, exact = self._inner, self._inner_box
         if box is None or exact is None:
-            return self._listed_inside
+            return self.first(count)
         form = Question.of(square, prices, self.truth).on(exact)
         t, _ = LocalSearch(form, box).reach(self._random(box, count), level)
         return box.columns(distinct(exact.settled(t)))
@@ -160,7 +172,10 @@ class QuadraticPricing:
         """
         box, exact = self._inner, self._inner_box
         if box is None or exact is None:
-            columns = self._listed_inside
+            columns = self._any_columns(start, _RANDOM * len(self.prior))
+            if not self._lists_rays:
+                g, price = np.asarray(square, dtype=float), np.asarray(prices, dtype=float)
+                columns = self._any.improve((g + g.T) / 2, price, columns)
             values = self.values(square, prices, columns)
             order = np.argsort(-values, kind="stable")
             return columns[:, order], values[order]
@@ -262,22 +277,30 @@ class QuadraticPricing:
             if size <= MOST_PAIRS:
                 listed = price_list(question, box, classes, level)
                 return listed.upper, self._columns(listed.best)
-            return self._relaxed(question, box, target, deadline)
+            upper, t = self._relaxed(question, box, target, deadline)
+            return upper, self._columns(t)
         if self._lists_rays:
             upper, above = price_rays(question, self._listed_outside, level)
-            columns = [[float(v) for v in self._listed_outside[i]] for i in above]
-            return upper, np.array(columns).reshape(-1, len(self.prior)).T
-        raise SolverError(
-            f"no bound on the reduced value of columns of {len(self.prior)} symbols is known"
-        )
+            rays = [[float(v) for v in self._listed_outside[i]] for i in above]
+            return upper, np.array(rays).reshape(-1, len(self.prior)).T
+        wider = wider_boxes(self.cone)
+        if not wider:
+            raise SolverError(
+                f"no bound on the reduced value of columns of {len(self.prior)} symbols is known, "
+                "where some have no mass and the bounds are of this kind"
+            )
+        found = [self._relaxed(question, each, target, deadline) for each in wider]
+        columns, values = self.search(square, prices, np.zeros((len(self.prior), 0)))
+        return min(upper for upper, _ in found), columns[:, values > level]
 
     def _relaxed(
         self, question: Question, box: ColumnBox, target: Fraction | float, deadline: float
     ) -> tuple[Fraction, Array]:
-        """Semidefinite relaxations, with cuts until the target is proved or nothing more is."""
+        """Semidefinite relaxations, with cuts until the target is proved or nothing is gained; and
+        the t of columns above the target.
+        """
         form, floats = question.on(box), FloatBox.of(box)
-        columns, values = self._improve(question, box, np.zeros((len(box), 0)))
-        above = self._columns(columns[:, values > float(target)])
+        t, values = self._improve(question, box, np.zeros((len(box), 0)))
         least = float(values[0])
         level = max(float(target), least) if math.isfinite(target) else least
         best = math.inf
@@ -286,7 +309,7 @@ class QuadraticPricing:
             if best <= level or clock.now() > deadline:
                 break
             level = best
-        return Fraction(best), above
+        return Fraction(best), t[:, values > float(target)]
 
     def _relaxed_at(
         self, question: Question, form: Form, box: FloatBox, level: float, deadline: float

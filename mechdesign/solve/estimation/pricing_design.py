@@ -24,8 +24,8 @@ from .. import clock
 from .pricing_forms import Array, FloatBox
 from .pricing_relaxation import Coordinates, Cuts, solution, starts, violated
 
-_MOST_NEWTON, _CENTRED = 60, 0.3
-_FALL, _FIRST, _RESTART = 0.15, 1.0, 1e-3
+_MOST_NEWTON, _CENTRED = 40, 0.3
+_FALL, _FIRST, _RESTART = 0.15, 1.0, 0.1
 _RANK = 1e-11
 
 

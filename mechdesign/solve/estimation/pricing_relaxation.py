@@ -30,8 +30,8 @@ from .pricing_forms import UNIT, Array, FloatBox, Form
 #: Kinds of cuts: both symbols above the lower end, one above it and one below the upper, both below
 #: the upper end.
 _LOW, _MIXED, _HIGH = range(3)
-_MOST_NEWTON, _CENTRED = 60, 0.3
-_FALL, _RESTART = 0.2, 1e-3
+_MOST_NEWTON, _CENTRED = 40, 0.3
+_FALL, _RESTART = 0.15, 1e-2
 # Products below this count as violated; cuts added at once and kept, for each symbol.
 _VIOLATED, _ADDED, _KEPT = -1e-4, 3, 8
 
