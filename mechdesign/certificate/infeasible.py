@@ -117,7 +117,7 @@ def _proved(problem: Problem, duals: Duals) -> Infeasibility | None:
 
 def check_possible(problem: Problem) -> None:
     """Raise :class:`InfeasibleError` where zeros leave a symbol no output, or a limit alone is out
-    of reach: both are seen without a solver, and solvers need not survive them.
+    of reach: no solver is needed for either, nor need it survive them.
     """
     if _without_output(problem) is not None or _beyond(problem) is not None:
         check_feasible(problem)

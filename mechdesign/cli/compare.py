@@ -19,6 +19,7 @@ from .options import (
     Outputs,
     PriorSource,
     Require,
+    check_distinct,
     draw_nowhere,
     name_notions,
     note,
@@ -91,6 +92,8 @@ def compare(
     from ..views.plain import comparison_json
     from ..views.text import print_comparison
 
+    for path in output or []:
+        check_distinct({"--output": path}, {"the table": source.table})
     known = source.read_prior()
     goals = {text: read_goal(text, known) for text in utility or ["hamming"]}
     labels = read_outputs(outputs)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..arguments import read_estimation, read_outputs
-from ..errors import InfeasibleError, InputError, StorageError, UntoldWarning, warn
+from ..errors import InfeasibleError, InputError, UntoldWarning, warn
 from .options import (
     AsJson,
     ExcelSafe,
@@ -18,6 +18,7 @@ from .options import (
     Privacy,
     Public,
     Require,
+    check_distinct,
     note,
     plain,
     print_json,
@@ -102,6 +103,10 @@ def design(
     from ..views.text import print_design
 
     notions = read_notions(privacy)
+    check_distinct(
+        {"--output": output, "--csv": csv, "--public": public},
+        {"the table": source.table, "--utility": utility},
+    )
     known = source.read_prior()
     goal = read_goal(utility, known)
     if any(text is not None for text in (of, of_weights, truth)):
@@ -133,8 +138,6 @@ def design(
     named = [path for path in (output, csv, public) if path is not None]
     for path in named:
         check_writable(path, overwrite=force)
-    if len(set(named)) < len(named):
-        raise StorageError(f"output {output}: expected different names, got the same one twice.")
     try:
         found = run_design(known, goal, notions, labels, method, time_limit, required)
     except InfeasibleError as impossible:

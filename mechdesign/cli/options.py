@@ -441,9 +441,14 @@ def check_distinct(
 ) -> None:
     """Raise :class:`InputError` where a file that is written is read too, or written twice.
 
-    Both map what messages call a file, such as ``--matrix``, to its name, or to ``None``.
+    Both map what messages call a file, such as ``--matrix``, to its name, or to ``None``. A text
+    that is read and names no file is none.
     """
-    known = {os.path.realpath(path): name for name, path in read.items() if path is not None}
+    known = {
+        os.path.realpath(path): name
+        for name, path in read.items()
+        if path is not None and is_file(str(path))
+    }
     for name, path in written.items():
         if path is None:
             continue

@@ -132,14 +132,14 @@ def pram(
         "missing": "drop" if missing == "keep" else "error",
         "max_symbols": max_symbols,
     }
-    wishes = [*(require or []), *(f"zero:{pair}" for pair in zero or [])]
-    wishes += ["invariant"] * invariant
-    wishes += [] if pattern is None else [f"pattern:{_cell(pattern)}"]
-    wishes += [] if diagonal is None else [f"diagonal:{diagonal}"]
+    asked = [*(require or []), *(f"zero:{pair}" for pair in zero or [])]
+    asked += ["invariant"] * invariant
+    asked += [] if pattern is None else [f"pattern:{_cell(pattern)}"]
+    asked += [] if diagonal is None else [f"diagonal:{diagonal}"]
     required = []
-    if wishes:
+    if asked:
         known = Prior.uniform(categories(table, column, **limits))
-        required = read_required(wishes, known, [Hamming()])
+        required = read_required(asked, known, [Hamming()])
     found = run_pram(
         table,
         column,

@@ -142,7 +142,7 @@ class _RequirementReader:
                 raise self._refuse(kind, ",".join(parts))
             distance = self._matrix(kind, parts[1]) if parts[1:] else None
             return require.zero(farther_than=limit, distance=distance)
-        if len(parts) != 2:
+        if len(parts) != 2 or parts == [_EVERY, _EVERY]:
             raise self._refuse(kind, ",".join(parts))
         return require.zero(*self._pair(*parts))
 
@@ -186,7 +186,7 @@ class _RequirementReader:
         return require.outputs(int(count))
 
     def _equal_error(self, kind: str, parts: list[str]) -> Requirement:
-        if len(parts) < 2:
+        if len(parts) < 2 or "|" not in ",".join(parts[:-1]):
             raise self._refuse(kind, ",".join(parts))
         groups = [
             [self._group_label(label.strip()) for label in group.split("+")]

@@ -15,6 +15,7 @@ from .options import (
     Outputs,
     PriorSource,
     Require,
+    check_distinct,
     name_notions,
     note,
     print_json,
@@ -63,6 +64,7 @@ def smallest(
     from ..storage import save
     from ..views.plain import smallest_json
 
+    check_distinct({"--output": output}, {"the table": source.table, "--utility": utility})
     known = source.read_prior()
     goal = read_goal(utility, known)
     labels = read_outputs(outputs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from ..errors import UtilityError, listed, quote
 from ..labels import Label
 from ..mechanism import Mechanism
+from ..numeric import finite_number
 from ..prior import Prior
 from .linear import LinearUtility, OutputUtility, checked_matrix
 
@@ -335,24 +335,16 @@ def _numbers(given: Any, count: int, subject: str, default: float | None) -> lis
     if given is None:
         return [default] * count
     remedy = "give one number for each utility"
-    found = listed(given, f"{subject} of a worst case", "a list of numbers", UtilityError, remedy)
-    for value in found:
-        numeric = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-        if not (value is None and default is None) and not (numeric and math.isfinite(value)):
-            raise UtilityError(
-                f"{subject} of a worst case",
-                expected="finite numbers",
-                got=quote(value),
-                remedy=remedy,
-            )
+    subject = f"{subject} of a worst case"
+    found = listed(given, subject, "a list of numbers", UtilityError, remedy)
     if len(found) != count:
-        raise UtilityError(
-            f"{subject} of a worst case",
-            expected=f"{count} numbers",
-            got=f"{len(found)}",
-            remedy=remedy,
-        )
-    return [None if value is None else float(value) for value in found]
+        raise UtilityError(subject, expected=f"{count} numbers", got=f"{len(found)}", remedy=remedy)
+    return [
+        None
+        if value is None and default is None
+        else finite_number(value, subject, error=UtilityError, remedy=remedy)
+        for value in found
+    ]
 
 
 def _flag(value: Any) -> bool:

@@ -297,6 +297,28 @@ def test_explain_writes_no_file(run, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("design", "t.csv", "--column", "x", "-p", "ldp:1", "-o"),
+        ("design", "t.csv", "--column", "x", "-p", "ldp:1", "--csv"),
+        ("smallest", "t.csv", "--column", "x", "--at-least", "0.8", "-o"),
+        ("compare", "t.csv", "--column", "x", "--levels", "1", "-o"),
+    ],
+    ids=" ".join,
+)
+def test_the_table_is_never_replaced(run, tmp_path, command):
+    """--force is about results of before, not about the data."""
+    table = "x\na\nb\na\n"
+    (tmp_path / "t.csv").write_text(table)
+    refused(run(*command, "./t.csv", "--force"), "another file than that of the table")
+    assert (tmp_path / "t.csv").read_text() == table
+    # A name of a shipped table is no file.
+    shipped = [part if part != "t.csv" else "titanic" for part in command]
+    shipped[shipped.index("x")] = "class"
+    assert run(*shipped, "titanic.csv").code == 0
+
+
 def test_csv_of_the_kernel(run, tmp_path):
     found = run(
         "design", "titanic", "--column", "sex", "-p", "ldp:1", "-o", "m.json", "--csv", "k.csv"
@@ -535,7 +557,7 @@ BAD = {
     "output is a folder": (["design", *PRIOR, *PML, "-o", "."], "folder"),
     "output in no folder": (["design", *PRIOR, *PML, "-o", "no/x.json"], "create it first"),
     "long output": (["design", *PRIOR, *PML, "-o", "x" * 300], "output"),
-    "one output twice": (["design", *PRIOR, *PML, "-o", "x", "--csv", "x"], "twice"),
+    "one output twice": (["design", *PRIOR, *PML, "-o", "x", "--csv", "x"], "that of --output"),
     "huge labels": (["design", "--prior", f"{10**400}=0.5,1=0.5", *PML, "-u", "abs"], "label"),
     "unknown option": (["design", *PRIOR, *PML, "--colour", "x"], "--colour"),
     "unknown command": (["desing", *PRIOR], "desing"),

@@ -476,6 +476,8 @@ def test_what_is_refused():
     refused(lambda: WorstCase([Hamming()], weights=[0]), "weights", error=UtilityError)
     refused(lambda: WorstCase([Hamming()], weights=[1, 2]), "1 numbers", error=UtilityError)
     refused(lambda: WorstCase([Hamming()], goals=[math.nan]), "goals", error=UtilityError)
+    (part,) = WorstCase([Hamming()], weights=[Fraction(1, 2)], goals=[np.float32(0.5)]).parts
+    assert (part.weight, part.goal) == (0.5, 0.5)
     refused(lambda: WorstCase([Hamming()], refine=1), "refine", error=UtilityError)
     # A prior of use would be forgotten there.
     refused(lambda: WorstCase.symbols((Hamming(), ABC)), "one linear", error=UtilityError)
