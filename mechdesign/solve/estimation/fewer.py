@@ -12,37 +12,40 @@ from numpy.typing import NDArray
 from ...errors import SolverError
 from ..program import EstimationProgram
 from .block_designs import symmetric_design
-from .master import optimal_masses
+from .generation import Columns
+from .master import Weighted, optimal_masses
 
 Vector = NDArray[np.float64]
 
-# Columns of less mass than this share of the largest are not in a basic solution.
-_NONE = 1e-12
+# Columns of less mass than this share of the largest are not in use, or do not matter.
+_USED, _MATTERS = 1e-10, 1e-6
 # Entries of tables for which basic solutions are sought, and how many of them.
-_LARGEST, _TRIES = 200_000, 6
-# Columns that are left out one after the other are so few, and what that may cost of the risk.
-_MOST_DROPPED, _COST = 60, 1e-9
+_LARGEST, _TRIES = 200_000, 8
 _SAME = 1e-9
 _SEED = 3
 
 
 def fewer_columns(
-    program: EstimationProgram, deviations: Vector, masses: Vector, risk: float
-) -> tuple[Vector, Vector]:
-    """Columns ``(m, n)`` with masses that answer as well with fewer outputs, where some are found.
+    program: EstimationProgram, columns: Columns, masses: Vector
+) -> tuple[Columns, Vector]:
+    """Columns that answer as well with fewer outputs, where some are found, and their masses."""
+    used = masses > _USED * masses.max()
+    columns, masses = columns[used], masses[used]
+    if (block := block_columns(program, columns.deviations, masses)) is not None:
+        return block, np.full(len(block.shares), 1 / len(block.shares))
+    if (found := basic_masses(program, columns, masses)) is not None:
+        masses = found
+        columns, masses = columns[masses > 0], masses[masses > 0]
+    return columns, masses
 
-    Parameters
-    ----------
-    deviations, masses : columns in use, ``(m, n)`` and ``(m,)``
-    risk : what they reach, at the truth of the program
-    """
-    if block := block_columns(program, deviations, masses):
-        return block
-    best = deviations, masses
-    places = basic_places(program, deviations, masses)
-    if places is not None and len(places[0]) < len(masses):
-        best = deviations[places[0]], places[1]
-    return dropped_columns(program, *best, risk)
+
+def is_partial(program: EstimationProgram) -> bool:
+    """Whether what is asked leaves some frequencies open, so that the best J may be singular."""
+    loss = program.survey.losses
+    size = np.sqrt(np.diagonal(loss))
+    size = np.where(size > 0, size, 1.0)
+    rank = np.linalg.matrix_rank(loss / np.outer(size, size), tol=1e-9 * len(loss))
+    return int(rank) < len(loss) - 1
 
 
 def is_exchangeable(program: EstimationProgram) -> bool:
@@ -58,11 +61,12 @@ def is_exchangeable(program: EstimationProgram) -> bool:
     )
 
 
-def block_columns(
-    program: EstimationProgram, deviations: Vector, masses: Vector
-) -> tuple[Vector, Vector] | None:
-    """One set for each symbol instead of all sets of a size, where such a block design is known."""
-    used = deviations[masses > _NONE * masses.max()]
+def block_columns(program: EstimationProgram, deviations: Vector, masses: Vector) -> Columns | None:
+    """One set for each symbol instead of all sets of a size, where such a block design is known.
+
+    All of them have the same mass.
+    """
+    used = deviations[masses > _MATTERS * masses.max()]
     if not len(used) or not is_exchangeable(program):
         return None
     n = used.shape[1]
@@ -75,26 +79,20 @@ def block_columns(
     sets = symmetric_design(n, sizes.pop())
     if sets is None:
         return None
-    return np.where(sets.T, high, low), np.full(n, 1 / n)
+    found = np.where(sets.T, high, low)
+    return Columns(found, 1 + found @ program.survey.masses)
 
 
-def basic_places(
-    program: EstimationProgram, deviations: Vector, masses: Vector
-) -> tuple[NDArray[np.intp], Vector] | None:
-    """Positions and masses of columns of a basic solution with the same Σ q, Σ q r and J.
+def basic_masses(program: EstimationProgram, columns: Columns, masses: Vector) -> Vector | None:
+    """Masses of a basic solution with the same Σ q, Σ q r and J.
 
-    ``None`` where it would take too long or is not precise.
+    ``None`` where it would take too long, is not precise or needs as many columns.
     """
     from scipy.linalg import qr
     from scipy.optimize import linprog
 
-    truth = program.survey.masses
-    shares = 1 + deviations @ truth
-    spread = deviations - (deviations @ truth)[:, None]
-    left, right = np.triu_indices(deviations.shape[1] - 1)
-    table = np.column_stack(
-        [np.ones(len(masses)), deviations, spread[:, left] * spread[:, right] / shares[:, None]]
-    )
+    answers = _answer_rows(program, columns, masses)
+    table = np.column_stack([np.ones(len(masses)), columns.deviations, answers])
     if table.size > _LARGEST:
         return None
     size = np.sqrt((table**2).mean(axis=0))
@@ -105,7 +103,7 @@ def basic_places(
     if len(rows) >= len(masses):
         return None
     target, rng = rows @ masses, np.random.default_rng(_SEED)
-    best: tuple[NDArray[np.intp], Vector] | None = None
+    best: Vector | None = None
     for number in range(_TRIES):
         cost = -masses if not number else rng.random(len(masses))
         found = linprog(cost, A_eq=rows, b_eq=target, method="highs-ds")
@@ -115,38 +113,51 @@ def basic_places(
         exact, *_ = np.linalg.lstsq(rows[:, places], target, rcond=None)
         left_over = np.abs(rows[:, places] @ exact - target).max()
         good = exact.min() > 0 and left_over <= 1e-12 * np.abs(target).max() * len(rows)
-        if good and (best is None or len(places) < len(best[0])):
-            best = places, exact
+        if good and (best is None or len(places) < np.count_nonzero(best)):
+            best = np.zeros(len(masses))
+            best[places] = exact
     return best
 
 
-def dropped_columns(
-    program: EstimationProgram, deviations: Vector, masses: Vector, risk: float
-) -> tuple[Vector, Vector]:
-    """What is left when columns that the others can do without are left out, rarest first."""
-    survey, prior = program.survey, program.prior.probabilities
-    if len(masses) > _MOST_DROPPED:
-        return deviations, masses
-    column = 0
-    for _ in range(len(masses)):
-        order = np.argsort(masses, kind="stable")
-        if column == len(order):
-            break
-        rest = np.delete(np.arange(len(masses)), order[column])
-        try:
-            found = optimal_masses(
-                deviations[rest],
-                1 + deviations[rest] @ survey.masses,
-                prior,
-                survey.masses,
-                survey.losses,
+def _answer_rows(program: EstimationProgram, columns: Columns, masses: Vector) -> Vector:
+    """What columns add to J, or where that is less to JZ = R, for a root R of the loss: any masses
+    with the same sums answer as well.
+    """
+    truth = program.survey.masses
+    kept = np.delete(np.arange(len(truth)), int(np.argmax(truth)))
+    deviations, shares = columns.deviations, columns.shares
+    spread = (deviations - (deviations @ truth)[:, None])[:, kept]
+    scale = np.sqrt(np.maximum((spread**2).mean(axis=0), 1e-300))
+    spread = spread / scale
+    left, right = np.triu_indices(len(kept))
+    if is_partial(program):
+        matrix = (spread.T * (masses / shares)) @ spread
+        root = _root(program.survey.losses[np.ix_(kept, kept)])
+        if root.shape[1] * len(kept) < len(left):
+            answers = np.linalg.lstsq(matrix, root / scale[:, None], rcond=1e-12)[0]
+            seen = spread @ answers
+            return np.asarray(
+                (spread[:, :, None] * seen[:, None, :]).reshape(len(spread), -1) / shares[:, None]
             )
-        except SolverError:
-            found = None
-        if found is None or not found.risk <= risk * (1 + _COST):
-            column += 1
-            continue
-        kept = found.masses > _NONE * found.masses.max()
-        deviations, masses = deviations[rest][kept], found.masses[kept]
-        column = 0
-    return deviations, masses
+    return np.asarray(spread[:, left] * spread[:, right] / shares[:, None])
+
+
+def _root(loss: Vector) -> Vector:
+    """R with RRᵀ a positive semi-definite matrix."""
+    size = np.sqrt(np.diagonal(loss))
+    size = np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(loss / np.outer(size, size))
+    some = values > 1e-11 * values[-1]
+    return np.asarray(vectors[:, some] * np.sqrt(values[some]) * size[:, None])
+
+
+def mixed_masses(program: EstimationProgram, columns: Columns) -> Weighted | None:
+    """The best mixture of columns; ``None`` where none is a kernel that answers."""
+    survey, prior = program.survey, program.prior.probabilities
+    try:
+        with np.errstate(all="ignore"):  # masses that cannot balance grow beyond floats
+            return optimal_masses(
+                columns.deviations, columns.shares, prior, survey.masses, survey.losses
+            )
+    except (SolverError, ValueError):
+        return None

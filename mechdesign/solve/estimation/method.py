@@ -11,7 +11,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import UntoldError
+from ...certificate.repair import repair_kernel
+from ...errors import SolverError, UntoldError
+from ...exact import DENOMINATOR_BITS, nearest_float
 from ...privacy.constraint import Rounding
 from .. import clock
 from ..column_generation.exact_columns import columns_of_rays, extreme_rays, listed_columns
@@ -21,6 +23,7 @@ from ..column_generation.method import SEARCHING
 from ..column_generation.vertices import near_sides, too_large
 from ..method import Candidate, Duals, Method, handles_estimation
 from ..program import EstimationProgram
+from .fewer import fewer_columns, is_partial
 from .generation import Columns, generate
 from .master import UNTOLD, optimal_masses
 
@@ -32,6 +35,8 @@ MOST_LISTED = 10
 _NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-6, 1e-9)
 # What leaving them out may cost of the value.
 _COST = 1e-9
+# The share of a kernel that is mixed in where J would be singular.
+_LITTLE = 1e-10
 # Row sums that are off by more are of columns too few to mix.
 _UNBALANCED = 1e-13
 
@@ -106,23 +111,73 @@ def listed(program: EstimationProgram) -> Columns:
 
 
 def kernel_of(program: EstimationProgram, columns: Columns, masses: Vector, risk: float) -> Vector:
-    """The kernel of the columns that matter, ``(n, M)``: as few as cost next to nothing.
+    """The kernel of the columns that matter, ``(n, M)``: as few as cost next to nothing."""
+    few = _mixed(program, *fewer_columns(program, columns, masses), risk)
+    if few[0] <= _COST:
+        return few[1]
+    best = min(few, _mixed(program, columns, masses, risk), key=lambda pair: pair[0])
+    if (
+        best[0] > _COST
+        and is_partial(program)
+        and (inside := _inside(program, columns)) is not None
+    ):
+        # A little of a kernel that tells all symbols apart keeps the last digits from deciding.
+        both = (1 - _LITTLE) * masses + _LITTLE * inside
+        best = min(best, _mixed(program, columns, both, risk), key=lambda pair: pair[0])
+    return best[1]
+
+
+def _inside(program: EstimationProgram, columns: Columns) -> Vector | None:
+    """Masses that are best for all frequencies."""
+    n, survey = len(program.prior), program.survey
+    centred = np.eye(n) - np.outer(np.ones(n), survey.masses)
+    every = centred.T @ centred
+    try:
+        return optimal_masses(
+            columns.deviations,
+            columns.shares,
+            program.prior.probabilities,
+            survey.masses,
+            every,
+        ).masses
+    except SolverError:
+        return None
+
+
+def _mixed(
+    program: EstimationProgram, columns: Columns, masses: Vector, risk: float
+) -> tuple[float, Vector]:
+    """What a kernel of the columns that matter costs of the value, and that kernel.
 
     Columns of next to no mass would be merged by a repair, which may cost more.
     """
     # What the columns of mass one leave to the most likely symbol follows.
     told = np.delete(np.arange(len(program.prior)), int(np.argmax(program.prior.probabilities)))
     found = []
-    for least in _NEGLIGIBLE:
+    for least in (*_NEGLIGIBLE, _LITTLE / 1e4):
         used = masses > least * float(masses.max())
         deviations = columns[used].deviations
         kernel = mixed_kernel(deviations, balanced(deviations[:, told], masses[used]))
         off = float(np.abs(kernel.sum(axis=1) - 1).max())
-        cost = -program.value(kernel) / risk - 1 if off < _UNBALANCED else math.inf
+        cost = -_value(program, kernel) / risk - 1 if off < _UNBALANCED else math.inf
         if cost <= _COST:
-            return kernel
+            return cost, kernel
         found.append((cost, kernel))
-    return min(found, key=lambda pair: pair[0])[1]
+    return min(found, key=lambda pair: pair[0])
+
+
+def _value(program: EstimationProgram, kernel: Vector) -> float:
+    """The value of a kernel; that of its weights where J may be singular, as what the reports then
+    answer can hang on the last digits.
+    """
+    if not is_partial(program):
+        return program.value(kernel)
+    value = -math.inf
+    for keep_rare in (False, True):
+        weights, _ = repair_kernel(kernel, program.cone, keep_rare=keep_rare)
+        ends = program.enclose(weights, DENOMINATOR_BITS)
+        value = max(value, -math.inf if ends is None else nearest_float(ends.low))
+    return value
 
 
 def balanced(deviations: Vector, masses: Vector) -> Vector:
