@@ -17,9 +17,8 @@ from ..prior import Prior
 from ..solve._design import Design, design
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
-from ._estimate import CONFIDENCE, check_confidence, reference_of
 from ._identifiability import ask, hidden_answers, report_weights
-from .counts import FEWEST
+from .references import CONFIDENCE, FEWEST, check_confidence, reference_of
 
 # Errors and numbers of reports beyond these are slips, and would leave the floats.
 _LEAST = 1e-12
