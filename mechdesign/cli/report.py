@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from ..errors import StorageError
-from ..release._plan import REPORTS
 from .options import (
     Force,
     KernelSource,
@@ -25,7 +24,7 @@ def report(
     ],
     source: KernelSource,
     require: Require = None,
-    reports: Reports = REPORTS,
+    reports: Reports = 1000,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     force: Force = False,
 ) -> None:

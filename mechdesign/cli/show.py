@@ -7,13 +7,12 @@ from typing import Annotated
 import typer
 
 from ..errors import StorageError
-from ..release._plan import REPORTS
 from .options import AsJson, Force, Public, Reports, note, print_json, say, say_advice
 
 
 def show(
     file: Annotated[str, typer.Argument(help="A file written by 'mechdesign design --output'.")],
-    reports: Reports = REPORTS,
+    reports: Reports = 1000,
     public: Public = None,
     as_json: AsJson = False,
     force: Force = False,

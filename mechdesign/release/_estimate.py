@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -15,21 +14,20 @@ from ..errors import (
     MisfitWarning,
     PrecisionWarning,
     UnknownNameError,
-    ZeroMassWarning,
     quote,
     warn,
 )
 from ..labels import Label, shorten
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import mechanism_of
 from ..notebook import notebook_table
-from ..prior import Prior
 from ..subsets import SubsetSelection
-from ..utility.estimation import Asked, Estimation
+from ..utility.estimation import Asked
 from ._identifiability import ask, report_weights
-from .codes import check_choice, check_confidence
+from .codes import check_choice
 from .counts import count_reports
 from .likelihood import Convergence, maximise
 from .receipts import Receipt, trace
+from .references import CONFIDENCE, check_confidence, reference_of
 from .subset_estimates import ManyEstimates, estimate_many
 
 _CHOICES = {
@@ -38,8 +36,6 @@ _CHOICES = {
     "target": ("population", "sample"),
     "what to do about a misfit": ("error", "warn"),
 }
-#: The rate at which intervals cover where nothing is asked.
-CONFIDENCE = 0.95
 # Estimates from reports that fit the mechanism with a smaller probability are refused.
 _MISFIT = 1e-6
 # Relative rounding of a sum of frequencies and logarithms, generously.
@@ -311,45 +307,6 @@ def check_options(method: Any, intervals: Any, target: Any, misfit: Any, confide
     ):
         check_choice(name, value, known)
     check_confidence(confidence)
-
-
-def reference_of(designed: Any, mechanism: Mechanism, truth: Any = None) -> NDArray[np.float64]:
-    """Where the variance of the inversion is least: a truth, else that of the design or its prior,
-    else uniform.
-
-    Raises :class:`KernelError` for a truth over other symbols.
-    """
-    if truth is not None:
-        return np.asarray(truth_over(mechanism, truth).probabilities)
-    prior, utility = getattr(designed, "prior", None), getattr(designed, "utility", None)
-    if prior is None:
-        return np.full(mechanism.shape[0], 1 / mechanism.shape[0])
-    if isinstance(utility, Estimation):
-        return np.array([float(mass) for mass in utility.masses(prior)])
-    return np.asarray(prior.probabilities)
-
-
-def truth_over(mechanism: Mechanism, truth: Any) -> Prior:
-    """A truth as a distribution over the inputs of a mechanism, in their order.
-
-    Raises :class:`KernelError` for other symbols, and what :class:`Prior` does.
-    """
-    found = Estimation(truth=truth).truth
-    if not isinstance(found, Prior):
-        raise InputError(
-            "truth of an estimate",
-            expected="one distribution",
-            got=quote(truth),
-            remedy="leave it out, or pass the distribution that is likely",
-        )
-    if set(found.labels) == set(mechanism.inputs):
-        return found.reordered(mechanism.inputs)
-    if found.labels == tuple(range(len(mechanism.inputs))):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ZeroMassWarning)  # speaks of designs
-            return Prior.from_counts(found.weights, mechanism.inputs)
-    mechanism.check_prior(found)
-    return found
 
 
 def _warn(made: Estimate, width: NDArray[np.float64]) -> None:

@@ -18,10 +18,9 @@ from ..solve._design import Design, design
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
-from ._estimate import CONFIDENCE, reference_of, refuse_other_than
+from ._estimate import refuse_other_than
 from ._identifiability import ask, hidden_answers, report_weights
-from .codes import check_confidence
-from .counts import FEWEST
+from .references import CONFIDENCE, FEWEST, check_confidence, reference_of
 
 # Errors and numbers of reports beyond these are slips, and would leave the floats.
 _LEAST = 1e-12

@@ -156,18 +156,6 @@ def check_choice(what: str, value: Any, known: Sequence[str]) -> None:
         raise UnknownNameError(what, value, known)
 
 
-def check_confidence(confidence: Any) -> None:
-    """Raise :class:`InputError` for a confidence that is not between 0 and 1."""
-    number = isinstance(confidence, (int, float, np.floating)) and not isinstance(confidence, bool)
-    if not number or not 0 < confidence < 1:
-        raise InputError(
-            "confidence",
-            expected="a number between 0 and 1",
-            got=quote(confidence),
-            remedy="pass 0.95 for 95 %",
-        )
-
-
 @dataclass(frozen=True)
 class Policy:
     """What happens to values that are no inputs of the mechanism.

@@ -20,9 +20,9 @@ from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import Label, shorten
 from ..subsets import SubsetSelection
 from ..subsets.risk import scores
-from .codes import check_confidence
 from .counts import FEWEST, count_rows
 from .receipts import Receipt, trace
+from .references import check_confidence
 
 # Tables of counts up to this size are kept whole; of more reports, those that came.
 _MOST_CELLS = 1 << 25

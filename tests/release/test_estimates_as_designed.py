@@ -13,8 +13,9 @@ from checks import refused
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, KernelError
-from mechdesign.release._estimate import covariance, reference_of
+from mechdesign.release._estimate import covariance
 from mechdesign.release._identifiability import ask, report_weights
+from mechdesign.release.references import reference_of
 from mechdesign.utility import Estimation
 
 LABELS = ["a", "b", "c", "d"]
