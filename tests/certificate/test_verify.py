@@ -111,7 +111,7 @@ def test_there_is_a_file_of_every_notion():
     asked = [case[2] for case in [*LINEAR.values(), *(case for case, _ in PARTLY.values())]]
     notions = [n for some in asked for n in (some if isinstance(some, list) else [some])]
     own = {cls.__name__ for cls in NOTIONS.values() if cls.__module__.startswith("mechdesign.")}
-    assert {type(notion).__name__ for notion in notions} == own == set(verify.FIELDS)
+    assert {type(notion).__name__ for notion in notions} == own == set(verify.NOTIONS)
 
 
 def test_there_is_a_file_of_every_requirement():
