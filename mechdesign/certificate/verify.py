@@ -28,7 +28,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 LARGEST_FILE, DEEPEST, LONGEST_NUMBER, MOST_DIGITS = 1 << 28, 64, 3600, 400_000
-MOST_BITS, LARGEST_GAIN, LARGEST_LEVEL, TOLERANCE = 1 << 20, 1e150, 2000, 1e-12
+MOST_BITS, LARGEST_GAIN, LARGEST_LEVEL, EXP_DIGITS, TOLERANCE = 1 << 20, 1e150, 2000, 100, 1e-12
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
 CODES = {REFUTED: 1, UNREADABLE: 2, OPEN: 3, PROVED: 0}  # the worst first
@@ -166,12 +166,12 @@ def _grid(given: Any, n: int, m: int) -> list[list[Fraction]]:
 
 
 @functools.lru_cache(maxsize=4096)
-def exp_bounds(level: Fraction, digits: int = 64) -> tuple[Fraction, Fraction]:
+def exp_bounds(level: Fraction) -> tuple[Fraction, Fraction]:
     """Rationals around e^level, both 1 at level 0: what is beside its correctly rounded value."""
     if level == 0:
         return _ONE, _ONE
     tiny = max(0, level.denominator.bit_length() - level.numerator.bit_length())
-    context, ends = Context(digits + tiny // 3, Emin=MIN_EMIN, Emax=MAX_EMAX), list[Fraction]()
+    context, ends = Context(EXP_DIGITS + tiny // 3, Emin=MIN_EMIN, Emax=MAX_EMAX), list[Fraction]()
     for rounding, beside in ((ROUND_FLOOR, context.next_minus), (ROUND_CEILING, context.next_plus)):
         context.rounding = rounding
         power = context.divide(Decimal(level.numerator), Decimal(level.denominator))
@@ -546,13 +546,10 @@ class _Excess(NamedTuple):
         if sum(u for u, v in zip(self.a, self.b, strict=True) if not v) > self.limit:
             return False
         power = Fraction(level) * self.scale
-        for digits in (64, 256, 1024):
-            low, high = exp_bounds(min(power, Fraction(LARGEST_LEVEL)), digits)
-            if self.fits(low):
-                return True
-            if power <= LARGEST_LEVEL and not self.fits(high):
-                return False
-        return None
+        low, high = exp_bounds(min(power, Fraction(LARGEST_LEVEL)))
+        if self.fits(low):
+            return True
+        return None if self.fits(high) or power > LARGEST_LEVEL else False
 
 
 def _measure(part: _Part, kernel: _Kernel) -> list[_Excess]:
@@ -690,7 +687,6 @@ class _Space:
     def Rows(
         self, matrices: Any, sense: Any, right: Any, tolerance: Any, name: Any
     ) -> Iterator[_Limit]:
-        _need(sense in ("<=", ">=", "=="), "a sense that is none of three")
         for table, b in zip(map(self._grid, matrices), map(_exact, right), strict=True):
             size = max(abs(v) for row in table for v in row)
             terms, low, high = _near(_times(self.ones, table), b, tolerance, size or _ONE)
@@ -811,9 +807,9 @@ class _Asked:
             terms = {(kept.index(x), y): a for (x, y), a in limit.terms.items()}
             if name == "EveryOutput":  # the likelihood of a⁺ is at most that of a⁻
                 size = -sum(min(a, _ZERO) for a in terms.values())
-                over = {x: a / size for (x, y), a in terms.items() if a > 0 and y == 0}
-                under = {x: -a / size for (x, y), a in terms.items() if a < 0 and y == 0}
-                parts += [_all([over], [under], 0.0)] if over or under else []
+                over = {x: a / size for (x, _), a in terms.items() if a > 0}
+                under = {x: -a / size for (x, _), a in terms.items() if a < 0}
+                parts += [_all([over], [under], 0.0)] if min(terms)[1] == 0 else []
             elif limit.forbids:
                 zeros |= set(terms)
             else:
@@ -912,14 +908,16 @@ def _take_off(left: list[list[Fraction]], part: _Part, given: Any, noise: Fracti
     _need(len(given) == {"matched": 1, "all": 2}.get(part.kind, len(given)), "of another kind")
     if part.kind in ("excess", "maxima", "minima"):
         # Solvers have a factor a little below e^level, and at most 10^7: what a takes off the ν.
-        share = min(1 - Fraction(1, 10**13), 10**7 / (factor or _ONE)) if is_paired else _ONE
+        own = factor or _ONE
+        inside = 1 - min(Fraction(1, 10**13), (own - 1) / own / 1000)
+        share = min(inside, 10**7 / own) if is_paired else _ONE
         a = {place: share * v for place, v in a.items() if v > noise}
     for (i, y), v in a.items() if is_paired else ():
         (row,), (other,), scale = part.groups[i]
-        own = part.factor(scale)
-        if own is not None:
+        top = part.factor(scale)
+        if top is not None:
             take(row, y, v)
-            take(other, y, -own * v)
+            take(other, y, -top * v)
     if part.kind == "matched" or factor is None:
         return _ZERO
     if part.kind == "excess":
