@@ -500,7 +500,7 @@ def honest_cases() -> Iterator[Case]:
     even = md.PublicDesign.of(md.Mechanism.from_weights([[2, 6], [6, 2]], 3), [md.LDP(2)])
     yield Case("weights with a common divisor", in_bytes(even), {"proved"})
     below = 3**300
-    above = round(exp_bounds(Fraction(1), 4000)[0] * below)
+    above = math.floor(exp_bounds(Fraction(1), 4000)[0] * below)
     near = np.array([[above, (1 << 480) - above], [below, (1 << 480) - below]], dtype=object)
     public = md.PublicDesign.of(md.Mechanism.from_weights(near, 480), [md.LDP(1)])
     states = {"privacy: LDP": "not proved here"}
