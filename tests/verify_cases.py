@@ -769,6 +769,8 @@ def broken_cases() -> Iterator[Case]:
     for name, path, value in (
         ("every output", (*parameters, "coefficients"), [["a", 1], ["b", -1.5], ["b", -1.5]]),
         ("goals", (*parameters, "masses"), [1, 1, 1, 1]),
+        ("goals", ("utility", "parts", 1, "weight"), 0),
+        ("goals", ("utility", "gains"), others["rows"]["utility"]["gains"]),
         ("symbols", ("utility", "parts"), others["symbols"]["utility"]["parts"] * 2),
         ("priors of use", ("utility", "parts", 0, "prior"), MORE),
         ("zero mass in use", ("utility", "parts", 0, "prior", "weights"), ["1", "1", "1"]),

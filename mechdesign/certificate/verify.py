@@ -277,7 +277,7 @@ def _count(chances: Sequence[Any]) -> dict[int, Fraction]:
     return _mixture(law)
 
 
-def _excess(parts: list[_Part], delta: Any) -> list[_Part]:
+def _with_delta(parts: list[_Part], delta: Any) -> list[_Part]:
     return [p._replace(kind="excess", delta=Fraction(_real(delta, 0, 1))) for p in parts]
 
 
@@ -478,10 +478,10 @@ class _Prior:
 
     def ApproximateLDP(self, epsilon: float, delta: Any) -> list[_Part]:
         pairs = [(x, z, _ONE) for x in self.symbols for z in self.symbols if x != z]
-        return _excess(_matched(pairs or [({0: 1}, {0: 1}, _ONE)], epsilon), delta)
+        return _with_delta(_matched(pairs or [({0: 1}, {0: 1}, _ONE)], epsilon), delta)
 
     def ApproximatePufferfish(self, epsilon: float, delta: Any, **given: Any) -> list[_Part]:
-        return _excess(self.Pufferfish(epsilon, **given), delta)
+        return _with_delta(self.Pufferfish(epsilon, **given), delta)
 
 
 NOTIONS = {name for name in vars(_Prior) if name[0].isupper()}
@@ -762,6 +762,7 @@ class _Function:
 
 def _functions(part: Any, prior: _Prior, outputs: int, report: Report) -> list[_Function]:
     """The linear functions whose least is the utility, one for a linear one."""
+    _need(("gains" in part) != ("parts" in part), "a utility of two kinds")
     several, found = part.get("parts", [{"utility": part, "prior": None, "weight": 1}]), []
     for entry in several:
         gains, scales = _grid(entry["utility"]["gains"], len(prior.labels), outputs), prior.masses
@@ -771,7 +772,8 @@ def _functions(part: Any, prior: _Prior, outputs: int, report: Report) -> list[_
             scales = [use.masses[use.labels.index(label)] for label in prior.labels]
             _need(sum(scales) == 1, "a prior of use over other symbols")
         floors = list(map(min, gains)) if "parts" in part else [_ZERO] * len(gains)
-        weight = Fraction(_real(entry["weight"], 0))
+        weight = Fraction(_real(entry["weight"]))
+        _need(weight > 0, "a weight that is not positive")
         found.append(_Function([weight * mass for mass in scales], gains, floors))
     if "parts" in part and _flag(part["each"]):
         _need(len(several) == 1, "symbols of several utilities")
@@ -827,8 +829,9 @@ def _close(zeros: set[tuple[int, int]], cone: list[_Part], n: int) -> None:
     before = -1
     while before < (before := len(zeros)):
         for y in {y for _, y in zeros}:
+            column = [int((x, y) not in zeros) for x in range(n)]
             for over, under, _ in [group for part in cone for group in part.groups]:
-                if not _least(under, [int((x, y) not in zeros) for x in range(n)]):
+                if not _least(under, column):
                     zeros |= {(x, y) for row in over for x in row}
 
 
@@ -884,7 +887,7 @@ def _without_limits(asked: _Asked, terms: list[list[Fraction]], duals: Any) -> F
         # Without outputs all is true.
         found.append(sum((max((row[y] for y in ys), default=_ZERO) for row, ys in rows), limit))
     if duals["prices"] is not None and len(rates) == len(terms):
-        found.append(_priced(asked, rates, list(map(_real, duals["prices"]))))
+        found += _priced(asked, rates, list(map(_real, duals["prices"])))
     return min(found)
 
 
@@ -955,8 +958,8 @@ def _matrix(part: Any, n: int, m: int) -> _Terms:
     return {place: Fraction(v) for place, v in values if v > 0}
 
 
-def _priced(asked: _Asked, rates: list[list[Fraction]], prices: list[float]) -> Fraction:
-    """Σ p π + max_y sup{Σ_x p_x (u_xy − π_x) k_x : k in the cone, pᵀk = 1}, for the prices as they
+def _priced(asked: _Asked, rates: _Rows, prices: list[float]) -> list[Fraction]:
+    """Bounds Σ p π + max_y sup{Σ_x p_x (u_xy − π_x) k_x : k in the cone, pᵀk = 1}, for the prices as they
     are, or cut to what a row can contribute, give or take the range.
 
     The cone is l ≤ k ≤ h, max k ≤ r min k, for the parts that amount to that: the others are left
@@ -975,9 +978,10 @@ def _priced(asked: _Asked, rates: list[list[Fraction]], prices: list[float]) -> 
     # Forbidden entries are far below the others, where they are in no supremum.
     least, most = min(map(min, rates)), max(map(max, rates))
     far = least - 1024 * (most - least + max(abs(least), abs(most)))
+    tried = [[v / m for v, m in zip(numbers, masses, strict=True)] for numbers in (prices, cut)]
     found = []
-    for tried in (prices, cut):
-        pis, tops = [Fraction(v / m) for v, m in zip(tried, masses, strict=True)], []
+    for pis in [list(map(Fraction, row)) for row in tried if all(map(math.isfinite, row))]:
+        tops = []
         for y in range(len(rates[0])):
             known = zip(rates, asked.allowed, pis, p.masses, strict=True)
             column = [((row[y] if y in ys else far) - pi, m) for row, ys, pi, m in known]
@@ -992,7 +996,7 @@ def _priced(asked: _Asked, rates: list[list[Fraction]], prices: list[float]) -> 
                     best = max(best, above / weight)
             tops.append(min(value, best) if ratios else value)
         found.append(sum((m * pi for m, pi in zip(p.masses, pis, strict=True)), max(tops)))
-    return min(found)
+    return found
 
 
 def _nearest(value: Fraction) -> float:
@@ -1048,7 +1052,7 @@ def _check_claims(
     value, asked = min(values), _Asked(content, prior, kernel.outputs)
     for k, part in enumerate(utility.get("parts", [])):
         if part["goal"] is not None and not utility["each"]:
-            goal = Fraction(_real(part["goal"])) * Fraction(part["weight"])
+            goal = Fraction(_real(part["goal"])) * Fraction(_real(part["weight"]))
             report.add(f"goal {k + 1}", values[k] >= goal)
     width = min(f.most for f in functions) - min(f.least for f in functions)
     own, said = _bound(asked, functions, saved["duals"]), _real(saved["value"])
