@@ -959,8 +959,8 @@ def _matrix(part: Any, n: int, m: int) -> _Terms:
 
 
 def _priced(asked: _Asked, rates: _Rows, prices: list[float]) -> list[Fraction]:
-    """Bounds Σ p π + max_y sup{Σ_x p_x (u_xy − π_x) k_x : k in the cone, pᵀk = 1}, for the prices as they
-    are, or cut to what a row can contribute, give or take the range.
+    """Bounds Σ p π + max_y sup{Σ_x p_x (u_xy − π_x) k_x : k in the cone, pᵀk = 1}, for prices as
+    they are, or cut to what a row can contribute, give or take the range.
 
     The cone is l ≤ k ≤ h, max k ≤ r min k, for the parts that amount to that: the others are left
     out. Where both are asked, the smaller supremum is a bound.
