@@ -98,7 +98,7 @@ def test_every_name_of_a_file_is_described():
     found = {name for item in files for name in names(json.loads(json.dumps(to_json(item))))}
     written = set(re.findall(r"[A-Za-z_]+", " ".join(re.findall(r"`[^`]+`", FORMAT))))
     assert found - written - {"epsilon"} == set()
-    assert set(verify.FIELDS) | set(verify.REQUIREMENTS) <= set(re.findall(r"[A-Za-z]+", FORMAT))
+    assert set(verify.NOTIONS) | set(verify.REQUIREMENTS) <= set(re.findall(r"[A-Za-z]+", FORMAT))
 
 
 def test_the_documents_are_part_of_the_package():
