@@ -848,6 +848,7 @@ def broken_cases() -> Iterator[Case]:
     yield of(two, (*saved, "verdicts"), ["yes"], refuted)
     yield of(two, (*saved, "verdicts", 0), "no", refuted)
     yield of(two, (*saved, "achieved"), [[1.0]])
+    yield of(two, (*saved, "achieved", 0), None)
     yield of(two, (*saved, "achieved", 0), [1.0, 1.0])
     yield of(two, (*saved, "fingerprint"), "0" * 64, refuted)
     yield of(two, (*saved, "optimal"), False, refuted)

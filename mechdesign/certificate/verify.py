@@ -878,20 +878,27 @@ def _without_limits(asked: _Asked, terms: list[list[Fraction]], duals: Any) -> F
     """
     rates = [[c / p for c in row] for row, p in zip(terms, asked.prior.masses, strict=True) if p]
     noise = (max(map(max, rates)) - min(map(min, rates))) / 10**9
-    left, limit, found = [list(row) for row in terms], _ZERO, list[Fraction]()
-    averages = duals.get("averages")
-    for parts, numbers in (([], []), (asked.cone, duals["multipliers"]), (asked.sums, averages)):
-        for part, given in zip(parts, numbers, strict=True) if numbers is not None else ():
-            limit += _take_off(left, part, given, noise)
-        rows = zip(left, asked.allowed, strict=True)
+    left, averages = [list(row) for row in terms], duals.get("averages")
+    if duals["multipliers"] is not None:
+        for part, given in zip(asked.cone, duals["multipliers"], strict=True):
+            _take_off(left, part, given, _ZERO)
+    tried = [(terms, _ZERO), (left, _ZERO)]
+    for least in (_ZERO, noise) if averages is not None else ():
+        rest = [list(row) for row in left]
+        parts = zip(asked.sums, averages, strict=True)
+        limit = sum((_take_off(rest, part, given, least) for part, given in parts), _ZERO)
+        tried.append((rest, limit))
+    found = []
+    for rows, limit in tried:
+        tops = zip(rows, asked.allowed, strict=True)
         # Without outputs all is true.
-        found.append(sum((max((row[y] for y in ys), default=_ZERO) for row, ys in rows), limit))
+        found.append(sum((max((row[y] for y in ys), default=_ZERO) for row, ys in tops), limit))
     if duals["prices"] is not None and len(rates) == len(terms):
         found += _priced(asked, rates, list(map(_real, duals["prices"])))
     return min(found)
 
 
-def _take_off(left: list[list[Fraction]], part: _Part, given: Any, noise: Fraction) -> Fraction:
+def _take_off(left: list[list[Fraction]], part: _Part, given: Any, least: Fraction) -> Fraction:
     """Take off what the dual variables of one part give, made feasible; the limit b that they add.
 
     Those a of pairs are on μ, and e^level a on ν. Else a on the μ and b on the ν are feasible when
@@ -914,7 +921,7 @@ def _take_off(left: list[list[Fraction]], part: _Part, given: Any, noise: Fracti
         own = factor or _ONE
         inside = 1 - min(Fraction(1, 10**13), (own - 1) / own / 1000)
         share = min(inside, 10**7 / own) if is_paired else _ONE
-        a = {place: share * v for place, v in a.items() if v > noise}
+        a = {place: share * v for place, v in a.items() if v > least}
     for (i, y), v in a.items() if is_paired else ():
         (row,), (other,), scale = part.groups[i]
         top = part.factor(scale)
@@ -1020,7 +1027,7 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     saved, notions = content["certificate"], content["notions"]
     _need(kernel.inputs == prior.labels, "a kernel with other inputs than the prior has")
     pairs = zip(notions, saved["achieved"], strict=True)
-    found = [_check_notion(part, prior, kernel, said, report) for part, said in pairs]
+    found = [_check_notion(part, prior, kernel, list(said), report) for part, said in pairs]
     report.add("verdicts", _every([saved["verdicts"] == ["yes"] * len(notions), *found]))
     for part in content.get("requirements", []):
         is_known = part["name"] in REQUIREMENTS
