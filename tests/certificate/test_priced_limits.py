@@ -210,4 +210,4 @@ def test_levels_that_only_a_tolerance_allows_are_not_told():
     with pytest.raises(InfeasibleError) as caught:
         md.design(PRIORS["usual"], md.utility.Hamming(), md.LDP(1), subject_to=R.unbiased(values))
     assert caught.value.levels == {}
-    assert "in place of" not in str(caught.value)
+    assert "would do in place of LDP(1) was not decided" in str(caught.value)
