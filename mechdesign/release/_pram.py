@@ -27,7 +27,6 @@ from ..errors import (
     UntoldWarning,
     UtilityError,
     ZeroMassWarning,
-    is_iterable,
     quote,
     warn,
 )
@@ -584,8 +583,10 @@ def _column(table: Any, name: str) -> Any:
     else:
         import narwhals.stable.v1 as nw
 
-        if is_iterable(getattr(table, "columns", None)):
+        if hasattr(table, "iloc"):  # pandas; a column may be called as any other attribute is
             check_distinct(table.columns)
+        elif type(table).__module__.partition(".")[0] == "pyarrow":
+            check_distinct(getattr(table, "column_names", ()))
         try:
             frame = nw.from_native(table, eager_only=True)
         except TypeError:

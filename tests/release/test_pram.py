@@ -220,8 +220,8 @@ def test_tables_of_other_libraries_draw_the_same(people):
     pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     key = md.release_key()
     found = found_for(people, strata="sex")
-    same = found_for(pl.from_pandas(people), strata="sex")
-    assert same.released == found.released
+    for table in (pl.from_pandas(people), pa.Table.from_pandas(people)):
+        assert found_for(table, strata="sex").released == found.released
     made = [
         md.privatize(table, "x", found.released, strata="sex", row="id", key=key)["x"]
         for table in (people, pl.from_pandas(people), pa.Table.from_pandas(people))
@@ -488,7 +488,10 @@ def test_a_requirement_that_does_not_fit_one_stratum_names_it(people):
 
 def test_two_columns_of_one_name_are_refused(people):
     twice = pd.concat([people, people["x"]], axis=1)
-    refused(lambda: md.pram(twice, "x", LEVEL), "'x' more than once", error=DataError)
+    pa = pytest.importorskip("pyarrow")
+    arrow = pa.Table.from_arrays([pa.array(people["x"])] * 2, ["x", "x"])
+    for table in (twice, arrow):
+        refused(lambda t=table: md.pram(t, "x", LEVEL), "'x' more than once", error=DataError)
 
 
 def test_no_records_have_no_risk(people):
