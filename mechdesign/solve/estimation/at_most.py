@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...certificate.repair import repair_kernel
 from ...errors import SolverError
+from ...exact import DENOMINATOR_BITS
 from .. import clock
-from ..column_generation.method import SEARCHING
 from ..method import Candidate, Handles, Method
 from ..program import EstimationProgram
 from ..worst_truth_program import WorstTruthProgram
+from .block_designs import symmetric_design
 from .fewer import mixed_masses
 from .generation import Columns
 from .method import MOST_LISTED, OptimalExperiment, kernel_of, listed
@@ -29,8 +31,11 @@ Vector = NDArray[np.float64]
 # How many rare columns are left out at once, as a share of those that are too many; how many of the
 # rarest are tried.
 _STEP, _RAREST = 4, 4
-# Columns that are tried in the place of others, and how often.
-_PAYING, _ROUNDS = 10, 25
+# Columns that are tried in the place of others, how often, in how many choices, and the share of
+# the time limit that this may take.
+_PAYING, _ROUNDS, _STARTS, _EXCHANGING = 8, 25, 2, 0.15
+# The gap at which mixtures are compared.
+_ROUGH = 1e-5
 # A smaller gain than this share of the risk is none.
 _GAIN = 1e-7
 
@@ -54,9 +59,11 @@ class FewOutputs(Method):
     def solve(self, program: EstimationProgram) -> Candidate:
         """The design without the limit, and the best of it with as many outputs as may be."""
         assert program.most_outputs is not None
-        deadline = clock.now() + SEARCHING * program.time_limit
+        from threadpoolctl import threadpool_limits
+
         method, relaxed = _relaxed(program)
         candidate = method.solve(relaxed)
+        deadline = clock.now() + _EXCHANGING * program.time_limit
         kernel = candidate.kernel[:, candidate.kernel.any(axis=0)]
         details = {**candidate.details, "without limit": str(kernel.shape[1])}
         if kernel.shape[1] > program.most_outputs:
@@ -64,10 +71,17 @@ class FewOutputs(Method):
             one = relaxed
             if isinstance(relaxed, WorstTruthProgram):
                 one = relaxed.at_mixture(candidate.duals.mixture)
-            found = _Search(one, kernel, program.most_outputs).best(deadline)
+            with threadpool_limits(1):  # threads wait for each other longer than small systems take
+                found = _Search(one, kernel, program.most_outputs).best(deadline)
             kernel = kernel_of(one, found.columns, found.masses, found.risk)
             if isinstance(relaxed, WorstTruthProgram):
                 kernel = mixed_at_worst(relaxed, found.columns.deviations, kernel)
+            weights, _ = repair_kernel(kernel, program.cone, keep_rare=True)
+            if program.enclose(weights, DENOMINATOR_BITS) is None:
+                raise SolverError(
+                    f"with {program.most_outputs} outputs what is asked hangs on digits that a "
+                    "kernel does not keep; allow more outputs"
+                )
         return replace(candidate, kernel=kernel, details=details)
 
 
@@ -99,7 +113,8 @@ class _Search:
 
     def best(self, deadline: float) -> _Choice:
         """The best choice that is found until the deadline."""
-        starts = [self._dropped(), self._merged(), self._singled()]
+        fewer = max(self.program.survey.fewest_outputs, 2 * self.most // 3)
+        starts = [self._dropped(), self._merged(self.most), self._merged(fewer), *self._blocks()]
         found = [choice for choice in starts if choice is not None]
         if not found:
             raise SolverError(
@@ -107,18 +122,18 @@ class _Search:
                 "allow more outputs"
             )
         best = None
-        for choice in sorted(found, key=lambda one: one.risk):
+        for choice in sorted(found, key=lambda one: one.risk)[:_STARTS]:
             better = self._exchanged(choice, deadline)
             if best is None or better.risk < best.risk:
                 best = better
         assert best is not None
-        return best
+        return self._mixed(best.columns, None) or best
 
-    def _mixed(self, columns: Columns) -> _Choice | None:
+    def _mixed(self, columns: Columns, gap: float | None = _ROUGH) -> _Choice | None:
         """The best mixture of columns; ``None`` where it is no kernel that answers."""
         if not self._balances(columns):
             return None
-        found = mixed_masses(self.program, columns)
+        found = mixed_masses(self.program, columns, gap)
         if found is None:
             return None
         return _Choice(columns, found.masses, found.risk, found.prices, found.inverse)
@@ -143,38 +158,36 @@ class _Search:
 
     def _without_some(self, choice: _Choice) -> _Choice | None:
         order = np.argsort(choice.masses, kind="stable")
-        over = len(order) - self.most
-        several = max(1, over // _STEP)
-        tries = [order[:several]] if several > 1 else []
-        for places in [*tries, *order[: 4 * _RAREST, None]]:
+        several = max(1, (len(order) - self.most) // _STEP)
+        best: _Choice | None = None
+        for number, places in enumerate([order[:several], *order[: 4 * _RAREST, None]]):
+            if best is not None and (several > 1 or number > _RAREST):
+                break
             rest = np.ones(len(order), dtype=bool)
             rest[places] = False
             found = self._mixed(choice.columns[rest])
-            if found is not None:
-                return found
-        return None
+            if found is not None and (best is None or found.risk < best.risk):
+                best = found
+        return best
 
-    def _merged(self) -> _Choice | None:
+    def _merged(self, count: int) -> _Choice | None:
         """The start with pairs of outputs merged that tell nearly the same."""
         kept = np.delete(np.arange(len(self.truth)), int(np.argmax(self.truth)))
         loss = self.program.survey.losses[np.ix_(kept, kept)]
         lifts, masses = 1 + self.start.deviations, self.masses.copy()
-        while len(masses) > self.most:
+        while len(masses) > count:
             shares = lifts @ self.truth
-            spread = (lifts / shares[:, None] - 1)[:, kept]
+            spread: Vector = (lifts / shares[:, None] - 1)[:, kept]
             weights = masses * shares
             matrix = (spread.T * weights) @ spread
-            inverse = np.linalg.pinv(matrix, rcond=1e-12, hermitian=True)
+            inverse: Vector = np.asarray(
+                np.linalg.pinv(matrix, rcond=1e-12, hermitian=True), dtype=float
+            )
             factor = 1 / (1 / weights[:, None] + 1 / weights[None, :])
-            paid, told = inverse @ loss @ inverse, inverse
-
-            def between(form: Vector, spread: Vector = spread) -> Vector:
-                inner = spread @ form @ spread.T
-                own = np.diagonal(inner)
-                return np.asarray(own[:, None] + own[None, :] - 2 * inner)
-
-            left = np.maximum(1 - factor * between(told), 1e-12)
-            cost = factor * np.maximum(between(paid), 0.0) / left
+            answers: Vector = inverse @ loss @ inverse
+            left = np.maximum(1 - factor * _between(inverse, spread), 1e-12)
+            paid = _between(answers, spread)
+            cost = factor * np.maximum(paid, 0.0) / left
             np.fill_diagonal(cost, np.inf)
             i, j = np.unravel_index(int(cost.argmin()), cost.shape)
             total = masses[i] + masses[j]
@@ -183,14 +196,24 @@ class _Search:
             lifts, masses = np.delete(lifts, j, axis=0), np.delete(masses, j)
         return self._mixed(Columns.of(lifts.T, self.truth))
 
-    def _singled(self) -> _Choice | None:
-        """One output for each symbol, at its largest lift, as in randomised response."""
-        if self.most < len(self.truth):
-            return None
-        lifts = 1 + self.pool.deviations
-        spread = lifts / np.linalg.norm(lifts, axis=1)[:, None]
-        places = np.unique(spread.argmax(axis=0))
-        return self._mixed(Columns(self.pool.deviations[places], self.pool.shares[places]))
+    def _blocks(self) -> list[_Choice | None]:
+        """One output for each symbol: sets of a block design, in randomised response those of one
+        symbol.
+        """
+        n = len(self.truth)
+        if self.most < n:
+            return []
+        up = self.pool.deviations > 0
+        place = {row.tobytes(): i for i, row in enumerate(up)}
+        found: list[_Choice | None] = []
+        for size in range(1, n):
+            sets = symmetric_design(n, size)
+            places = [place.get(row.tobytes()) for row in sets.T] if sets is not None else [None]
+            if None not in places:
+                some = np.array(places, dtype=np.intp)
+                columns = Columns(self.pool.deviations[some], self.pool.shares[some])
+                found.append(self._mixed(columns))
+        return found
 
     def _exchanged(self, choice: _Choice, deadline: float) -> _Choice:
         """A choice with columns that pay more in the place of some of its own, while that helps."""
@@ -227,3 +250,10 @@ class _Search:
                 if found is not None and found.risk < choice.risk * (1 - _GAIN):
                     return found
         return None
+
+
+def _between(form: Vector, points: Vector) -> Vector:
+    """The quadratic form of the difference of every two points."""
+    inner = points @ form @ points.T
+    own = np.diagonal(inner)
+    return np.asarray(own[:, None] + own[None, :] - 2 * inner)
