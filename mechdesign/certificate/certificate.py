@@ -491,10 +491,13 @@ def _bound(problem: Problem, duals: Duals, value: float) -> tuple[Fraction | Non
     program = problem.program
     if isinstance(program, SublinearProgram):
         return sublinear_bound(program, duals, value) or (None, "nothing finite")
-    if isinstance(program, WorstTruthProgram):
-        return worst_truth_bound(program, duals, value)
     if isinstance(program, EstimationProgram):
-        return estimation_bound(program, duals, value)
+        if isinstance(program, WorstTruthProgram):
+            found = worst_truth_bound(program, duals, value)
+        else:
+            found = estimation_bound(program, duals, value)
+        few = program.most_outputs is not None
+        return found[0], f"{found[1]}, with any number of outputs" if few else found[1]
     assert isinstance(program, LinearProgram)
     if isinstance(program, LeastProgram):
         return least_bound(program, duals)

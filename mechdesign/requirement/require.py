@@ -136,7 +136,8 @@ def outputs(at_most: int) -> FewOutputs:
 
     That is a choice among subsets of outputs, found by branch and bound over linear programs. The
     bound of the certificate is the largest that is proved for a part of the search, so the gap is
-    what it left open: nothing, where it came to its end.
+    what it left open: nothing, where it came to its end. For estimates the design finds outputs
+    instead, and the bound is that of any number of them: the gap is what the limit may cost.
     """
     return FewOutputs(at_most)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..privacy.rows import Multipliers
 from ..privacy.sums import SumDuals
-from .program import LinearProgram, Objective, Program, Shape
+from .program import EstimationProgram, LinearProgram, Objective, Program, Shape
 
 #: Kinds of cones that sums over outcomes may bring.
 EVERY_CONE = frozenset({"exponential", "second-order", "power"})
@@ -152,8 +152,10 @@ class Handles:
                 return "it does not maximise the least of several utilities"
             if kind == "worst estimation":
                 return "it does not minimise the worst risk of several truths"
-            if self.objectives == {"worst estimation"}:
+            if "worst estimation" in self.objectives and len(self.objectives) == 1:
                 return "it minimises the worst risk of several truths alone"
+            if self.objectives == {"estimation", "worst estimation"}:
+                return "it minimises the risk of estimates alone"
             if kind == "estimation":
                 return "it does not minimise the risk of estimates"
             if self.objectives == {"estimation"}:
@@ -163,6 +165,11 @@ class Handles:
             return "it does not solve sub-convex utilities"
         if program.unexpressed:
             return f"{program.unexpressed[0]} is not a bound on likelihood ratios"
+        if isinstance(program, EstimationProgram):
+            if program.most_outputs is not None and not self.few_outputs:
+                return f"at most {program.most_outputs} outputs may occur"
+            if program.most_outputs is None and self.few_outputs:
+                return "any number of outputs may occur"
         if isinstance(program, LinearProgram):
             if program.forbidden is not None and not self.forbidden:
                 return "some entries are forbidden"

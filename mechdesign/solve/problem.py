@@ -25,6 +25,7 @@ from ..privacy.sums import SumConstraint
 from ..requirement.averages import LeastGain
 from ..requirement.base import Limit, Requirement, as_requirements
 from ..requirement.convex import Convex
+from ..requirement.own import FewOutputs
 from ..utility.base import Utility
 from ..utility.estimation import Estimation, Survey
 from ..utility.linear import LinearUtility, OutputUtility, checked_matrix
@@ -187,6 +188,8 @@ def state_problem(
             "function of a column)",
         )
     limit = _checked_limit(time_limit)
+    if isinstance(utility, Estimation) and isinstance(outputs, (int, np.integer)):
+        requirements, outputs = (*requirements, FewOutputs(int(outputs))), None
     if finds_outputs and outputs is not None:
         raise UtilityError(
             f"outputs for {quote(utility)}",
@@ -268,8 +271,8 @@ def state_problem(
         )
         limits = [(asker, limit) for asker, limit in limits if not limit.forbids]
         held = tuple(limit for _, limit in limits)
-        counts = [r.most_outputs for r in requirements if r.most_outputs is not None]
-        few = min(counts) if counts and min(counts) < len(labels) else None
+        few = _fewest(requirements)
+        few = few if few is not None and few < len(labels) else None
         program = LinearProgram(*common, gains[symbols], forbidden, held, few, convex)
         if alternatives:
             place = np.full(len(prior), -1)
@@ -280,10 +283,11 @@ def state_problem(
             )
     elif isinstance(utility, Estimation):
         survey, truths = _checked_survey(prior, utility), utility.truths(prior)
+        few = _checked_count(survey, requirements)
         program = (
-            EstimationProgram(*common, utility, survey)
+            EstimationProgram(*common, utility, survey, few)
             if truths is None
-            else WorstTruthProgram(*common, utility, survey, truths)
+            else WorstTruthProgram(*common, utility, survey, few, truths=truths)
         )
         limits, zeros = [], ()
     else:
@@ -309,12 +313,29 @@ def state_problem(
 def _suits(requirement: Requirement, prior: Prior, utility: Utility) -> bool:
     """Whether a requirement means something where the design finds the outputs.
 
-    As many outputs as there are symbols suffice for any sub-convex utility. An information matrix
-    has N(N + 1)/2 entries, which with the sums of rows take that many and N more at most.
+    As many outputs as there are symbols suffice for any sub-convex utility.
     """
-    n, most = len(prior), requirement.most_outputs
-    enough = n * (n + 3) // 2 if isinstance(utility, Estimation) else n
+    most = requirement.most_outputs
+    enough = 1 if isinstance(utility, Estimation) else len(prior)
     return requirement.is_local or (most is not None and most >= enough)
+
+
+def _fewest(requirements: Iterable[Requirement]) -> int | None:
+    """How many outputs may occur; ``None`` for any number."""
+    counts = [r.most_outputs for r in requirements if r.most_outputs is not None]
+    return min(counts) if counts else None
+
+
+def _checked_count(survey: Survey, requirements: Iterable[Requirement]) -> int | None:
+    few = _fewest(requirements)
+    if few is not None and few < (least := survey.fewest_outputs):
+        raise RequirementError(
+            "number of outputs",
+            expected=f"at least {least}, which it takes to answer what is asked",
+            got=str(few),
+            remedy="allow more outputs, or ask for less",
+        )
+    return few
 
 
 def _checked_survey(prior: Prior, utility: Estimation) -> Survey:

@@ -633,10 +633,12 @@ class EstimationProgram(Program):
     ----------
     utility : which says what is estimated
     survey : the loss A and the truth π on the symbols designed for
+    most_outputs : how many outputs may occur; ``None`` for any number
     """
 
     utility: Estimation
     survey: Survey
+    most_outputs: int | None = None
 
     @property
     def objective_kind(self) -> Objective:

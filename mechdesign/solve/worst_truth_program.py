@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,7 @@ class WorstTruthProgram(EstimationProgram):
     truths : of which the worst counts
     """
 
-    truths: Truths
+    truths: Truths = field(kw_only=True)
 
     @property
     def objective_kind(self) -> Objective:
@@ -52,6 +52,22 @@ class WorstTruthProgram(EstimationProgram):
             self.time_limit,
             self.utility,
             self.survey.moved(truth),
+            self.most_outputs,
+        )
+
+    def at_mixture(self, mixture: Array | None) -> EstimationProgram:
+        """The program at a mixture of the truths."""
+        shares = self.least_favourable(mixture)
+        if shares is None:
+            return self.with_truth(self.survey.truth)
+        if self.truths.every:
+            return self.with_truth(shares)
+        columns = zip(*(one.truth for one in self.truths.listed), strict=True)
+        return self.with_truth(
+            tuple(
+                sum((w * v for w, v in zip(shares, column, strict=True)), Fraction(0))
+                for column in columns
+            )
         )
 
     @cached_property

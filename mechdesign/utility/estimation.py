@@ -330,6 +330,14 @@ class Survey:
         return np.array([[float(v) for v in row] for row in self.loss])
 
     @property
+    def fewest_outputs(self) -> int:
+        """How many outputs it takes to answer: one more than there are independent questions."""
+        from flint import fmpq_mat
+
+        n = len(self)
+        return int(fmpq_mat(n, n, [as_rational(v) for row in self.loss for v in row]).rank()) + 1
+
+    @property
     def open_risk(self) -> Fraction:
         """The risk without privacy: J⁻¹ = diag(π) where every symbol is revealed."""
         return sum((mass * self.loss[x][x] for x, mass in enumerate(self.truth)), start=Fraction(0))

@@ -151,13 +151,14 @@ def _root(loss: Vector) -> Vector:
     return np.asarray(vectors[:, some] * np.sqrt(values[some]) * size[:, None])
 
 
-def mixed_masses(program: EstimationProgram, columns: Columns) -> Weighted | None:
+def mixed_masses(
+    program: EstimationProgram, columns: Columns, gap: float | None = None
+) -> Weighted | None:
     """The best mixture of columns; ``None`` where none is a kernel that answers."""
     survey, prior = program.survey, program.prior.probabilities
     try:
         with np.errstate(all="ignore"):  # masses that cannot balance grow beyond floats
-            return optimal_masses(
-                columns.deviations, columns.shares, prior, survey.masses, survey.losses
-            )
+            told = columns.deviations, columns.shares, prior, survey.masses, survey.losses
+            return optimal_masses(*told) if gap is None else optimal_masses(*told, gap)
     except (SolverError, ValueError):
         return None

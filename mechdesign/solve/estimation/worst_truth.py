@@ -95,6 +95,18 @@ class LeastFavourable(Method):
         )
 
 
+def mixed_at_worst(program: WorstTruthProgram, deviations: Vector, kernel: Vector) -> Vector:
+    """A kernel with the masses of its columns that are best for the worst truth, where they are
+    found.
+    """
+    try:
+        found = _Saddle(program, deviations).solve(None)
+    except SolverError:
+        return kernel
+    better = _kernel(program, deviations, found)
+    return max(kernel, better, key=program.value)
+
+
 def _constant(program: WorstTruthProgram) -> Candidate:
     n, count = len(program.prior), program.truths.count
     parts = 1 if program.truths.every else count

@@ -1,0 +1,205 @@
+"""Estimation designs with few outputs: basic solutions, block designs, limits, and labels."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from naive_estimates import exact_risk
+
+import mechdesign as md
+from mechdesign.errors import GapWarning, RequirementError, SolverError, UtilityError
+from mechdesign.labels import name_subsets
+from mechdesign.solve.estimation.block_designs import is_symmetric_design, symmetric_design
+from mechdesign.storage import from_json, to_json
+from mechdesign.utility import Estimation
+
+HARMONIC = md.Prior.from_counts([60, 30, 20, 15, 12])
+
+
+def limited(prior, notion, most, *asked, **more):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        found = md.design(prior, Estimation(*asked, **more), notion, outputs=most, time_limit=20)
+    assert found.mechanism.shape[1] <= most
+    assert -found.bound <= found.risk < math.inf
+    return found
+
+
+# Block designs
+
+
+KNOWN = {
+    (7, 3), (11, 5), (13, 4), (15, 7), (16, 6), (19, 9), (21, 5), (23, 11), (27, 13), (31, 6),
+    (31, 15), (35, 17), (37, 9), (40, 13), (57, 8), (63, 31), (64, 28), (73, 9), (85, 21), (91, 10),
+    (101, 25), (109, 28), (121, 40), (133, 12), (143, 71), (156, 31), (183, 14), (199, 99),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("n", "d"), sorted(KNOWN))
+def test_block_designs_that_are_known_are_found(n, d):
+    for size in (d, n - d):
+        sets = symmetric_design(n, size)
+        assert sets.shape == (n, n)
+        shared = size * (size - 1) // (n - 1)
+        if n <= 40:  # by counting
+            members = [set(np.flatnonzero(column).tolist()) for column in sets.T]
+            for x, z in combinations(range(n), 2):
+                assert sum({x, z} <= one for one in members) == shared
+        assert is_symmetric_design(sets, size)
+
+
+def test_what_is_no_block_design_is_not_returned():
+    # Impossible by counting, by Bruck and Ryser (22, 7 and 43, 7), or not a set at all.
+    for n, d in ((7, 2), (8, 3), (22, 7), (43, 7), (5, 0), (5, 5), (10, 4), (1, 1)):
+        assert symmetric_design(n, d) is None
+    sets = symmetric_design(7, 3).copy()
+    sets[0, 0] ^= True
+    assert not is_symmetric_design(sets, 3)
+
+
+def test_the_fano_plane_reports_with_seven_outputs():
+    prior = md.Prior.uniform(list("abcdefg"))
+    found = md.design(prior, Estimation(), md.LDP(math.log(4 / 3)))
+    assert found.mechanism.shape == (7, 7)
+    assert found.risk == pytest.approx(1728 / 7, rel=1e-9)
+    assert found.certificate.is_optimal
+    assert all(label.startswith("one of ") for label in found.mechanism.outputs)
+    assert len(set(found.mechanism.outputs)) == 7
+    # In rationals, with odds of exactly four thirds.
+    sets = symmetric_design(7, 3)
+    weights = np.where(sets, 4, 3)
+    assert set(weights.sum(axis=1).tolist()) == {24}
+    risk = exact_risk(weights.tolist(), [Fraction(1, 7)] * 7, np.eye(7, dtype=int).tolist())
+    assert risk == Fraction(1728, 7)
+
+
+@pytest.mark.parametrize(("n", "d"), [(11, 5), (13, 4)])
+def test_block_designs_have_the_risk_of_all_sets_exactly(n, d):
+    odds = 3
+    weights = np.where(symmetric_design(n, d), odds, 1)
+    risk = exact_risk(weights.tolist(), [Fraction(1, n)] * n, np.eye(n, dtype=int).tolist())
+    assert risk == Fraction(
+        (n - 1) ** 2 * (d * odds + n - d) ** 2, n * (odds - 1) ** 2 * d * (n - d)
+    )
+
+
+# As few as the information needs
+
+
+@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(1), md.LIP(0.7), md.PML(0.3)], ids=str)
+def test_there_are_no_more_outputs_than_entries_of_the_information(notion):
+    for prior in (HARMONIC, md.Prior.uniform(6)):
+        n = len(prior)
+        found = md.design(prior, Estimation(), notion)
+        assert found.certificate.is_optimal
+        assert found.gap <= 1e-9
+        assert found.mechanism.shape[1] <= n * (n + 1) // 2
+
+
+@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(0.5)], ids=str)
+def test_one_question_takes_few_outputs(notion):
+    found = md.design(HARMONIC, Estimation([[1, 0, 0, 0, 0]]), notion)
+    assert found.certificate.is_optimal
+    assert found.mechanism.shape[1] <= 9
+
+
+@pytest.mark.parametrize("level", [0.5, 1.0, 2.0])
+def test_questions_of_groups_survive_rounding(level):
+    # The best reports tell groups apart along two directions only; digits must not decide.
+    rows = [[1, 1, 0, 0, 0], [0, 1, 0, 1, 1]]
+    found = md.design(HARMONIC, Estimation(rows), md.LDP(level))
+    assert found.gap <= 1e-8
+
+
+# At most so many
+
+
+def test_a_limit_costs_and_the_gap_says_what():
+    best = md.design(HARMONIC, Estimation(), md.LDP(1)).risk
+    prior, risks = md.Prior.uniform(7), []
+    for most in (7, 12, 21):
+        found = limited(prior, md.LDP(1), most)
+        risks.append(found.risk)
+        assert found.gap == pytest.approx((found.risk + found.bound) / found.risk, abs=1e-9)
+        assert "any number of outputs" in found.certificate.bound_source
+    assert risks[0] >= risks[1] >= risks[2]
+    # The complement of what is best alone: sets of three are better than randomised response.
+    e = math.e
+    assert risks[0] <= 36 * (3 * e + 4) ** 2 / (7 * (e - 1) ** 2 * 12) * (1 + 1e-9)
+    assert risks[2] == pytest.approx(18.972769, rel=1e-6)
+    five = limited(HARMONIC, md.LDP(1), 5)
+    response = md.randomised_response(HARMONIC, 1)
+    assert best <= five.risk <= Estimation().risk(response, HARMONIC) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("truth", ["any", [[5, 1, 1, 1, 1], [1, 1, 1, 1, 5]]])
+def test_a_limit_for_the_worst_truth(truth):
+    found = limited(HARMONIC, md.PML(1), 8, truth=truth)
+    assert found.certificate.is_optimal or found.gap < 0.5
+
+
+def test_a_requirement_is_the_same_limit_and_is_kept():
+    required = md.require.outputs(at_most=6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        found = md.design(HARMONIC, Estimation(), md.PML(1), subject_to=required, time_limit=20)
+    assert found.mechanism.shape[1] <= 6
+    assert found.requirements == (required,)
+    again = from_json(json.loads(json.dumps(to_json(found))))
+    assert (again.risk, again.gap) == (found.risk, found.gap)
+    assert again.method == "few-outputs-experiment"
+
+
+def test_a_limit_that_does_not_bind_costs_nothing():
+    found = limited(HARMONIC, md.LDP(1), 15)
+    assert found.certificate.is_optimal
+
+
+def test_too_few_outputs_are_refused():
+    with pytest.raises(RequirementError, match="at least 5"):
+        md.design(HARMONIC, Estimation(), md.LDP(1), outputs=4)
+    with pytest.raises(RequirementError):
+        md.design(HARMONIC, Estimation(), md.LDP(1), outputs=0)
+    with pytest.raises(UtilityError):
+        md.design(HARMONIC, Estimation(), md.LDP(1), outputs=["x"])
+    one = limited(HARMONIC, md.LDP(1), 2, [[1, 0, 0, 0, 0]])
+    assert one.certificate.is_optimal
+    with pytest.raises(SolverError, match="outputs"):
+        md.design(HARMONIC, Estimation(), md.LDP(0), outputs=5)
+
+
+# Labels
+
+
+def test_outputs_are_named_by_the_symbols_that_they_report():
+    names = list("abcdefg")
+    high = np.ones((7, 4))
+    high[[0, 2, 5], 0] = 2.0
+    high[[1], 1] = 2.0
+    high[:6, 2] = 2.0
+    high[[0, 2], 3] = 2.0
+    high[3, 3] = 1.5
+    found = name_subsets(names, high)
+    assert found == ["one of a, c, f", "b", "one of a, b, c, d, e, f", "one of a, c, in part d"]
+
+
+def test_long_sets_are_short_and_every_name_is_its_own():
+    names = [f"s{i}" for i in range(20)]
+    lifts = np.ones((20, 4))
+    lifts[:12, 0] = lifts[:13, 1] = lifts[:12, 2] = lifts[:19, 3] = 3.0
+    found = name_subsets(names, lifts)
+    assert found[0] == "one of s0, s1, s2, … (12 of 20)"
+    assert found[2] == "one of s0, s1, s2, … (12 of 20) #2"
+    assert found[3] == "not s19"
+    assert len(set(found)) == 4
+
+
+def test_columns_that_are_no_sets_are_named_by_what_they_make_likelier():
+    lifts = np.array([[1.0, 1.6], [1.0, 1.2], [1.0, 0.7], [1.0, 0.4]])
+    assert name_subsets(list("abcd"), lifts) == ["nothing", "one of a, b"]
