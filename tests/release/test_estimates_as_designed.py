@@ -58,8 +58,8 @@ def test_weights_are_those_that_the_design_is_optimal_for(found):
     information = kernel / shown @ kernel.T
     best = (kernel / shown).T @ np.linalg.pinv(information, 1e-12) @ question_of(found)
     np.testing.assert_allclose(weights_of(found), best, rtol=1e-6, atol=1e-9)
-    spread = covariance(kernel, truth, weights_of(found), question_of(found), 1, "population")
-    assert np.trace(spread) == pytest.approx(found.risk, rel=1e-9)
+    covered = covariance(kernel, truth, weights_of(found), question_of(found), 1, "population")
+    assert np.trace(covered) == pytest.approx(found.risk, rel=1e-9)
     np.testing.assert_allclose(kernel @ weights_of(found), question_of(found), atol=1e-9)
 
 
@@ -68,10 +68,10 @@ def test_weights_of_another_distribution_are_worse_where_the_design_looks():
     found = DESIGNS["pilot"]
     question = ask(found.mechanism)
     others = report_weights(found.mechanism, question, PRIOR.probabilities)
-    spread = covariance(
+    covered = covariance(
         found.mechanism.kernel, truth_of(found), others, question.weights, 1, "population"
     )
-    assert np.trace(spread) > found.risk * 1.01
+    assert np.trace(covered) > found.risk * 1.01
 
 
 def test_a_truth_can_be_named_when_estimates_are_made():
