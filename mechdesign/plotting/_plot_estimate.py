@@ -70,9 +70,10 @@ def plot_estimate(
     ax.hlines(places[told], low[told], high[told], color=PALETTE[0], lw=1.4, zorder=2)
     for ends in (low, high):
         ax.plot(ends[told], places[told], "|", color=PALETTE[0], markersize=7, mew=1.3, zorder=2)
-    low, high = np.where(told, low, 0.0), np.where(told, high, 1.0)
-    # What no number of reports tells.
-    ax.hlines(places[~told], low[~told], high[~told], color=PALETTE[1], lw=1.4, ls=":", zorder=2)
+    if not told.all():  # by no number of reports
+        low, high = np.where(told, low, 0.0), np.where(told, high, 1.0)
+        rest = places[~told]
+        ax.hlines(rest, low[~told], high[~told], color=PALETTE[1], lw=1.4, ls=":", zorder=2)
     # Unbiased estimates may lie outside [0, 1], and then outside their intervals.
     ax.plot(
         middle,

@@ -24,6 +24,7 @@ from ..labels import Label, listing, short_names, shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..release.risk import correct_guesses, share_unchanged
+from ..utility.estimation import Estimation
 from ..utility.worst_case import WorstCase
 
 if TYPE_CHECKING:
@@ -301,6 +302,8 @@ def certificate_table(found: Design) -> Table:
         ("value", number(c.value, 12)),
         ("upper bound", Cell(c.bound, "level", 12, after=source)),
     ]
+    if isinstance(found.utility, Estimation):
+        rows.append(("risk", Cell(found.risk, "number", 12, after="  (squared error × reports)")))
     if isinstance(found.utility, WorstCase):
         rows.append(("values", found.utility.served_text(found.mechanism, found.prior)))
     if c.rests_on_floats:
