@@ -260,9 +260,7 @@ class SubsetSelection(ImplicitKernel):
         )
 
 
-def subset_selection(
-    symbols: Any, privacy: Any, *, tolerance: float = 0.0025
-) -> SubsetSelection:
+def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -> SubsetSelection:
     """The kernel from which the fewest reports give the frequencies of many symbols.
 
     For symbols of equal mass and notions that treat them alike, columns of two levels (and a third
