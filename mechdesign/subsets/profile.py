@@ -7,7 +7,7 @@ K[x, y] = ρ(residue of x at y) / number of reports.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,6 +25,8 @@ Rows = list[list[Fraction]]
 _CLEAR, _LEAST = 1e-9, 1e-16
 # Numbers of residues that are all tried as t, and how far around the best share of more.
 _FEW, _AROUND = 24, 3
+# Place of the row w ≥ L among those of a polygon.
+_MIDDLE_IS_LOW = 1
 
 
 @dataclass(frozen=True)
@@ -170,32 +172,40 @@ def extreme_counts(family: AffineFamily, i: int, sizes: Sequence[int]) -> list[l
     full = family.powers[i]
     start = [whole * full * n for n in sizes]
     if whole:
-        return [_filled(start, sizes, [full] * digits + [last])]
-    fewer = [*sizes[:-1], sizes[-1] - 1]
-    found = []
-    for present, others in ((full, [full] * (digits - 1) + [last]), (last, [full] * digits)):
-        if present and (digits or present == last):
-            found.append(_filled([*start[:-1], present], fewer, others))
+        return [_filled(start, sizes, digits, full, last)]
+    fewer, found = [*sizes[:-1], sizes[-1] - 1], []
+    if digits:
+        found.append(_filled([*start[:-1], full], fewer, digits - 1, full, last))
+    if last:
+        found.append(_filled([*start[:-1], last], fewer, digits, full, 0))
     return found
 
 
-def _filled(counts: list[int], sizes: Sequence[int], groups: Iterable[int]) -> list[int]:
-    """Counts with groups of symbols added to the first levels that have room."""
-    found, room, level = list(counts), list(sizes), 0
-    for group in groups:
-        while group and not room[level]:
-            level += 1
-        if group:
-            found[level] += group
-            room[level] -= 1
+def _filled(
+    counts: list[int], sizes: Sequence[int], digits: int, full: int, last: int
+) -> list[int]:
+    """Counts with so many full groups, and the last, added to the first levels with room."""
+    found = list(counts)
+    for level, size in enumerate(sizes):
+        taken = min(digits, size)
+        found[level] += taken * full
+        digits -= taken
+        if taken < size:
+            found[level] += last
+            break
     return found
 
 
 # The best profile
 
 
-def best_profiles(family: AffineFamily, bounds: LiftBounds) -> tuple[Profile, ...] | None:
-    """The profile with the largest second moment for each class; ``None`` where one has none."""
+def best_profiles(
+    family: AffineFamily, bounds: LiftBounds, *, single: bool = False
+) -> tuple[Profile, ...] | None:
+    """The profile with the largest second moment for each class; ``None`` where one has none.
+
+    ``single`` asks for one residue apart from all others.
+    """
     found: list[Profile] = []
     known: dict[bool, Profile] = {}
     for i in range(family.dimension):
@@ -204,7 +214,7 @@ def best_profiles(family: AffineFamily, bounds: LiftBounds) -> tuple[Profile, ..
             i + 1
         ]
         profile = known.get(True) if alike else None
-        profile = profile or _best_of_class(family, i, bounds)
+        profile = profile or _best_of_class(family, i, bounds, single)
         if profile is None:
             return None
         if alike:
@@ -213,18 +223,22 @@ def best_profiles(family: AffineFamily, bounds: LiftBounds) -> tuple[Profile, ..
     return tuple(found)
 
 
-def _best_of_class(family: AffineFamily, i: int, bounds: LiftBounds) -> Profile | None:
+def _best_of_class(
+    family: AffineFamily, i: int, bounds: LiftBounds, single: bool
+) -> Profile | None:
     """Over t, the vertex of the bounds on three levels H ≥ w ≥ L where the moment is largest.
 
     The moment is convex, so that a vertex has the largest one; floats find it, rationals take over.
     """
     q = family.base
     found: list[tuple[float, int, Rows, Rows]] = []
-    for count in _counts(q, bounds.share(family.size)):
+    for count in range(1, 2) if single else _counts(q, bounds.share(family.size)):
         normal, rows = _polygon(family, i, count, bounds)
         floats = np.array(rows, dtype=float)
         sizes = np.array(normal, dtype=float)
         for pair in map(list, combinations(range(len(rows)), 2)):
+            if single and q > 2 and _MIDDLE_IS_LOW not in pair:
+                continue
             matrix = np.vstack([sizes, floats[pair]])
             if abs(np.linalg.det(matrix)) < _CLEAR:
                 continue
