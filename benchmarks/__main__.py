@@ -13,6 +13,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from . import ablation as techniques
+from . import large_alphabets
 from .ablation_interior_point import app as ablation_interior_point
 from .cases import GROUPS
 from .drivers import DRIVERS
@@ -32,6 +33,7 @@ def list_groups() -> None:
     """The groups of cases, and what is expected to win in each."""
     for name, make in GROUPS.items():
         print(f"{name}: {len(list(make()))} cases. {' '.join((make.__doc__ or '').split())}")
+    print(f"large-alphabets: {' '.join((large_alphabets.__doc__ or '').split())}")
 
 
 @app.command()
@@ -43,7 +45,15 @@ def run(
     limit: Annotated[float, typer.Option(help="Seconds per measurement.")] = 120.0,
     output: Annotated[Path, typer.Option(help="Rows are appended here.")] = RESULTS,
 ) -> None:
-    """Run cases and drivers side by side and print medians and ratios."""
+    """Run cases and drivers side by side and print medians and ratios.
+
+    The group large-alphabets has protocols in the place of drivers and a table of its own.
+    """
+    if "large-alphabets" in group:
+        large_alphabets.run(repeat, None, large_alphabets.REPORTS, large_alphabets.RESULTS)
+        group = [name for name in group if name != "large-alphabets"]
+        if not group:
+            return
     drivers = driver or ["ours", "clarabel"]
     for names, known in ((group, GROUPS), (drivers, DRIVERS)):
         for name in names:

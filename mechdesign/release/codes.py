@@ -70,7 +70,8 @@ class Codebook:
     def __init__(self, labels: Sequence[Label], what: str, *, texts: bool = False) -> None:
         self.labels, self.what, self.texts = tuple(labels), what, texts
         self._places = {_key(label): i for i, label in enumerate(self.labels)}
-        self._texts = {cell_text(label): i for i, label in enumerate(self.labels)}
+        # Only looked at where cells are text; of many labels it takes a while.
+        self._texts = {cell_text(label): i for i, label in enumerate(self.labels if texts else ())}
         if texts and len(self._texts) < len(self.labels):
             raise DataError(
                 what,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -62,7 +63,10 @@ class Sampler:
         self.mechanism = kernel_of(mechanism)
         self.words: Words = words_from(rng)
         self.table = draw_table(self.mechanism)
-        self._book = Codebook(self.mechanism.inputs, "inputs of the mechanism")
+
+    @cached_property
+    def _book(self) -> Codebook:
+        return Codebook(self.mechanism.inputs, "inputs of the mechanism")
 
     @property
     def for_production(self) -> bool:

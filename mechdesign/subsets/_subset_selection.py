@@ -38,6 +38,8 @@ from .risk import least_risk, uniform_risk, variances, worst_variance
 MOST_SYMBOLS = 1 << 24
 # Points of the space for one symbol, or in all, beyond which no family is tried.
 _MOST_POINTS, _ALWAYS = 64, 1 << 24
+# Symbols times directions of a family whose estimates look at all of them.
+_MOST_PAIRS = 1 << 30
 # Residues of a family in which each comes with every multiple of a direction: estimates take time
 # in proportion.
 _MOST_RESIDUES = 2048
@@ -476,15 +478,16 @@ def make_family(
 ) -> tuple[AffineFamily, tuple[Profile, ...]] | None:
     """The family over F_base^dimension with its best profiles.
 
-    ``None`` where a class has equal rows only, or where estimates would take too long.
+    ``None`` where a class has equal rows only. Of many residues one is told from the others, as
+    estimates would take too long otherwise.
     """
     family = AffineFamily(size, base, dimension)
-    profiles = best_profiles(family, bounds)
+    profiles = best_profiles(family, bounds, single=base > _MOST_RESIDUES)
     if profiles is None:
         return None
     if all(profile.is_one_residue for profile in profiles):
         family = AffineFamily(size, base, dimension, projective=True)
-    return (family, profiles) if family.projective or base <= _MOST_RESIDUES else None
+    return family, profiles
 
 
 def _candidates(size: int, share: float) -> list[tuple[int, int]]:
@@ -494,8 +497,10 @@ def _candidates(size: int, share: float) -> list[tuple[int, int]]:
     """
     found = []
     primes = [q for q in range(2, _PRIMES + 1) if is_prime(q)]
-    if 1 / share < size:
-        primes.append(_prime_from(round(1 / share)))
+    # One residue has the best share, or all but one.
+    for part in (share, 1 - share):
+        if 0 < 1 / size < part:
+            primes.append(_prime_from(max(2, round(1 / part))))
     for dimension in (1, 2, 3):
         q = max(2, round(size ** (1 / dimension)) - 1)
         primes.append(_prime_from(q if q**dimension >= size else q + 1))
@@ -503,7 +508,8 @@ def _candidates(size: int, share: float) -> list[tuple[int, int]]:
         dimension, points = 1, q
         while points < size:
             dimension, points = dimension + 1, points * q
-        if points <= max(_MOST_POINTS * size, _ALWAYS):
+        by_lines = dimension == 2 and size * q <= _MOST_PAIRS
+        if points <= max(_MOST_POINTS * size, _ALWAYS) or by_lines:
             found.append((q, dimension))
     return found
 

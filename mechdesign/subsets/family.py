@@ -149,12 +149,15 @@ class AffineFamily:
 
         One Fourier transform over F_q^m: a score is a sum of q characters of the residue, and a
         character of ⟨u, x⟩ is one of x. It takes time and memory of order q^m, beside the reports.
+        Where few lines are directions of a large space, they are looked at one by one.
 
         Parameters
         ----------
         reports, counts : distinct reports in rising order, and how often each came
         scores : ``(m, q)``, of which each row has mean zero
         """
+        if self.is_read_by_lines:
+            return self._sums_by_lines(reports, counts, scores)
         from scipy.fft import ifftn
 
         q, m, v = self.base, self.dimension, self.points
@@ -175,6 +178,25 @@ class AffineFamily:
         whole = ifftn(spectrum.reshape((q,) * m), overwrite_x=True).reshape(-1)[: self.size]
         factor = v if q == 2 else 2 * v
         return np.asarray(factor * whole.real)
+
+    @property
+    def is_read_by_lines(self) -> bool:
+        """Whether it is cheaper to look at all symbols for each direction than to transform."""
+        return self.projective and 4 * self.size * self.directions < self.points * self.dimension
+
+    def _sums_by_lines(self, reports: Integers, counts: Integers, scores: Floats) -> Floats:
+        """The sums where all residues but the first have one score."""
+        directions, shifts = self.split(reports)
+        starts = np.flatnonzero(np.diff(directions, prepend=-1))
+        vectors, classes = self.vectors(directions[starts])
+        ends = np.append(starts, len(reports))[1:]
+        total, symbols = np.zeros(self.size), np.arange(self.size, dtype=np.int64)
+        for vector, i, start, end in zip(vectors, classes, starts, ends, strict=True):
+            first, other = scores[i, 0], scores[i, 1]
+            weights = np.full(self.base, other * counts[start:end].sum())
+            weights[-shifts[start:end] % self.base] += (first - other) * counts[start:end]
+            total += weights[self.phases(vector, symbols)]
+        return total
 
     def _multiples(self, vectors: Integers, k: int) -> Integers:
         """The points k·u."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
+from operator import mul
 
 import numpy as np
 
@@ -24,6 +25,8 @@ Rows = list[list[Fraction]]
 _CLEAR, _LEAST = 1e-9, 1e-16
 # Numbers of residues that are all tried as t, and how far around the best share of more.
 _FEW, _AROUND = 24, 3
+# Place of the row w ≥ L among those of a polygon.
+_MIDDLE_IS_LOW = 1
 
 
 @dataclass(frozen=True)
@@ -120,39 +123,25 @@ class Profile:
         """Whether one residue is told from all others, which are alike."""
         return self.count == 1 and len({value for value, _ in self.values[1:]}) == 1
 
-    def masses(self, family: AffineFamily, i: int) -> tuple[Fraction, Fraction]:
-        """Bounds on the probability of a report of class i under equal masses of the N symbols.
-
-        Both are times N and the number of reports. Whole cells of q^(i+1) points have every residue
-        equally often. In the cell that is there in part each value of digit i has a residue of its
-        own, so that the least and the largest residues bound the sum.
-        """
-        whole, rest = divmod(family.size, family.powers[i + 1])
-        digits, last = divmod(rest, family.powers[i])
-        ends = []
-        for largest in (False, True):
-            total, left = Fraction(whole * family.powers[i + 1]), digits
-            for value, n in sorted(self.values, reverse=largest):
-                taken = min(left, n)
-                total += taken * family.powers[i] * value
-                left -= taken
-                if taken < n:
-                    total += last * value
-                    break
-            ends.append(total)
-        return ends[0], ends[1]
-
     def lifts(self, family: AffineFamily, i: int) -> tuple[Fraction | None, ...]:
         """Bounds on 1/lift, lift and ratio of likelihoods at reports of class i, ``None`` if none.
 
-        They are attained where N = q^m; else a report counts as if the symbols that are there of
-        cells in part had the worst residues.
+        They are attained where N = q^m; else see :func:`extreme_counts`. Masses of symbols are
+        equal.
         """
-        least, most = self.masses(family, i)
-        low, high = min(v for v, _ in self.values), max(v for v, _ in self.values)
+        rising = sorted(self.values)
+        falling = rising[::-1]
+        least, most = (
+            [
+                sum((c * v for c, (v, _) in zip(counts, levels, strict=True)), Fraction(0))
+                for counts in extreme_counts(family, i, [n for _, n in levels])
+            ]
+            for levels in (rising, falling)
+        )
+        low, high = rising[0][0], falling[0][0]
         return (
-            most / (family.size * low) if low else None,
-            family.size * high / least if least else None,
+            max(most) / (family.size * low) if low else None,
+            family.size * high / min(least) if min(least) else None,
             high / low if low else None,
         )
 
@@ -166,11 +155,57 @@ class Profile:
         )
 
 
+def extreme_counts(family: AffineFamily, i: int, sizes: Sequence[int]) -> list[list[int]]:
+    """How many symbols have each level at a report of class i, where the first levels prevail.
+
+    Whole cells of q^(i+1) points have every residue equally often. In the cell that is there in
+    part each value of digit i has a residue of its own; levels are filled in their order. Where
+    there is no whole cell, some value of the digit has the last level, as a symbol that has it is
+    what a lift is about: one list for each way.
+
+    Parameters
+    ----------
+    sizes : number of residues of each level
+    """
+    whole, rest = divmod(family.size, family.powers[i + 1])
+    digits, last = divmod(rest, family.powers[i])
+    full = family.powers[i]
+    start = [whole * full * n for n in sizes]
+    if whole:
+        return [_filled(start, sizes, digits, full, last)]
+    fewer, found = [*sizes[:-1], sizes[-1] - 1], []
+    if digits:
+        found.append(_filled([*start[:-1], full], fewer, digits - 1, full, last))
+    if last:
+        found.append(_filled([*start[:-1], last], fewer, digits, full, 0))
+    return found
+
+
+def _filled(
+    counts: list[int], sizes: Sequence[int], digits: int, full: int, last: int
+) -> list[int]:
+    """Counts with so many full groups, and the last, added to the first levels with room."""
+    found = list(counts)
+    for level, size in enumerate(sizes):
+        taken = min(digits, size)
+        found[level] += taken * full
+        digits -= taken
+        if taken < size:
+            found[level] += last
+            break
+    return found
+
+
 # The best profile
 
 
-def best_profiles(family: AffineFamily, bounds: LiftBounds) -> tuple[Profile, ...] | None:
-    """The profile with the largest second moment for each class; ``None`` where one has none."""
+def best_profiles(
+    family: AffineFamily, bounds: LiftBounds, *, single: bool = False
+) -> tuple[Profile, ...] | None:
+    """The profile with the largest second moment for each class; ``None`` where one has none.
+
+    ``single`` asks for one residue apart from all others.
+    """
     found: list[Profile] = []
     known: dict[bool, Profile] = {}
     for i in range(family.dimension):
@@ -179,7 +214,7 @@ def best_profiles(family: AffineFamily, bounds: LiftBounds) -> tuple[Profile, ..
             i + 1
         ]
         profile = known.get(True) if alike else None
-        profile = profile or _best_of_class(family, i, bounds)
+        profile = profile or _best_of_class(family, i, bounds, single)
         if profile is None:
             return None
         if alike:
@@ -188,30 +223,43 @@ def best_profiles(family: AffineFamily, bounds: LiftBounds) -> tuple[Profile, ..
     return tuple(found)
 
 
-def _best_of_class(family: AffineFamily, i: int, bounds: LiftBounds) -> Profile | None:
+def _best_of_class(
+    family: AffineFamily, i: int, bounds: LiftBounds, single: bool
+) -> Profile | None:
     """Over t, the vertex of the bounds on three levels H ≥ w ≥ L where the moment is largest.
 
     The moment is convex, so that a vertex has the largest one; floats find it, rationals take over.
     """
     q = family.base
-    best, equations = _LEAST, None
-    for count in _counts(q, bounds.share(family.size)):
+    found: list[tuple[float, int, Rows, Rows]] = []
+    for count in range(1, 2) if single else _counts(q, bounds.share(family.size)):
         normal, rows = _polygon(family, i, count, bounds)
         floats = np.array(rows, dtype=float)
         sizes = np.array(normal, dtype=float)
         for pair in map(list, combinations(range(len(rows)), 2)):
+            if single and q > 2 and _MIDDLE_IS_LOW not in pair:
+                continue
             matrix = np.vstack([sizes, floats[pair]])
             if abs(np.linalg.det(matrix)) < _CLEAR:
                 continue
-            vertex = np.linalg.solve(matrix, [q, 0.0, 0.0])
-            moment = float(sizes @ (vertex - 1) ** 2) / q
-            if moment > best * (1 + _CLEAR) and (floats @ vertex <= _CLEAR * q).all():
-                best, equations = moment, (count, [normal, *(rows[k] for k in pair)])
-    if equations is None:
-        return None
-    count, system = equations
-    for point in _nearer_one(_solution(system, q)):
-        profile = _rounded(q, count, point)
+            point = np.linalg.solve(matrix, [q, 0.0, 0.0])
+            moment = float(sizes @ (point - 1) ** 2) / q
+            if moment > _LEAST and (floats @ point <= _CLEAR * q).all():
+                found.append((moment, count, [normal, *(rows[k] for k in pair)], rows))
+    found.sort(key=lambda entry: -entry[0])
+    for _, count, system, rows in found:
+        vertex = _solution(system, q)
+        if all(sum(map(mul, row, vertex)) <= 0 for row in rows):
+            return _nearest(family, i, bounds, count, vertex)
+    return None
+
+
+def _nearest(
+    family: AffineFamily, i: int, bounds: LiftBounds, count: int, vertex: Sequence[Fraction]
+) -> Profile | None:
+    """Integer weights that keep the bounds, next to a vertex."""
+    for point in _nearer_one(vertex):
+        profile = _rounded(family.base, count, point)
         if profile.keeps(family, i, bounds):
             return profile if profile.moment(2) > 0 else None
     return None
@@ -233,25 +281,14 @@ def _polygon(
     sizes = [count, 1, q - count - 1] if q > 2 else [1, 0, 1]
     plain = [[-1, 1, 0], [0, -1, 1], [0, 0, -1]] if q > 2 else [[-1, 0, 1], [0, 0, -1], [0, 1, 0]]
     rows = [list(map(Fraction, row)) for row in plain]
-    whole, rest = divmod(family.size, family.powers[i + 1])
-    digits, last = divmod(rest, family.powers[i])
-
-    def mean(order: Sequence[int]) -> list[Fraction]:
-        """Coefficients of the mean over the symbols at a report, as in :meth:`Profile.masses`."""
-        total, left = [whole * family.powers[i] * n for n in sizes], digits
-        for level in order:
-            taken = min(left, sizes[level])
-            total[level] += taken * family.powers[i]
-            left -= taken
-            if taken < sizes[level]:
-                total[level] += last
-                break
-        return [Fraction(part, family.size) for part in total]
-
     if bounds.upper is not None:
-        rows.append([int(k == 0) - bounds.upper * v for k, v in enumerate(mean((2, 1, 0)))])
+        for low, middle, high in extreme_counts(family, i, sizes[::-1]):
+            means = [Fraction(n, family.size) for n in (high, middle, low)]
+            rows.append([int(k == 0) - bounds.upper * mean for k, mean in enumerate(means)])
     if bounds.lower > 0:
-        rows.append([bounds.lower * v - int(k == 2) for k, v in enumerate(mean((0, 1, 2)))])
+        for counts in extreme_counts(family, i, sizes):
+            means = [Fraction(n, family.size) for n in counts]
+            rows.append([bounds.lower * mean - int(k == 2) for k, mean in enumerate(means)])
     if bounds.ratio is not None:
         rows.append([Fraction(1), Fraction(0), -bounds.ratio])
     return list(map(Fraction, sizes)), rows

@@ -42,6 +42,16 @@ def test_honest_files_have_the_form():
         VALIDATOR.validate(json.loads(case.data))
 
 
+def test_subset_selections_have_the_form():
+    for symbols in (20, ["a", "b", ("c", 1)], 1_000_000):
+        content = to_json(md.subset_selection(symbols, [md.LDP(1), md.ALIP(2, 1)]))
+        content = json.loads(json.dumps(content))
+        VALIDATOR.validate(content)
+        for name in ("base", "profiles", "risk_exact"):
+            assert not VALIDATOR.is_valid({**content, name: None})
+        assert not VALIDATOR.is_valid({k: v for k, v in content.items() if k != "symbols"})
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -85,6 +95,7 @@ def test_every_name_of_a_file_is_described():
     files += [designed(*PARTLY["information"][0])]
     files += [required(name) for name in (*REQUIRED, "goals", "priors of use")]
     files += [impossible(name) for name in IMPOSSIBLE]
+    files += [md.subset_selection(["a", "b", "c"], md.ALIP(1, 0.5))]
     files += [md.PublicDesign.of(files[0].mechanism, [md.RobustPML(1, files[0].prior)])]
 
     def names(part):

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import ablation_interior_point as ablation  # noqa: E402
-from benchmarks import regimes  # noqa: E402
+from benchmarks import large_alphabets, regimes  # noqa: E402
 from benchmarks.__main__ import BEGIN, END, markdown, summarise  # noqa: E402
 from benchmarks.ablation import RESULTS as ABLATION  # noqa: E402
 from benchmarks.ablation import VARIANTS, searched, windowed  # noqa: E402
@@ -291,3 +291,52 @@ def test_every_technique_has_recorded_lines_that_show_what_it_buys():
         ]
         worse = [row for row, whole in pairs if row["gap"] > 1.2 * whole["gap"]]
         assert worse or variant == "everything", variant
+
+
+# Large alphabets
+
+
+@pytest.mark.parametrize("kind", large_alphabets.PROTOCOLS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("level", [1.0, 3.0])
+def test_protocols_estimate_without_bias(kind, level):
+    """What is compared is what the papers say: peers that are wrong would flatter us."""
+    protocol, rng = kind(30, level), np.random.default_rng(1)
+    truth = np.arange(1.0, 31) / 465
+    symbols = rng.choice(30, 4000, p=truth)
+    shares = np.bincount(symbols, minlength=30) / 4000
+    found = [protocol.read(protocol.draw(symbols, rng)) for _ in range(25)]
+    error = np.std(found, axis=0, ddof=1) / 5
+    assert (np.abs(np.mean(found, axis=0) - shares) < 5 * error).all()
+
+
+def test_peers_have_the_errors_of_their_papers():
+    """k-ary randomised response and unary encoding have closed forms; ours is the least."""
+    n, level = 400, 1.0
+    ratio = np.exp(level)
+    risks = {
+        kind.name: np.mean(
+            [large_alphabets.measure(kind, n, level, 20_000, seed)["risk"] for seed in range(4)]
+        )
+        for kind in large_alphabets.PROTOCOLS
+    }
+    least = large_alphabets.least(n, level)
+    assert risks["subset selection"] == pytest.approx(least, rel=0.15)
+    assert risks["optimised unary encoding"] == pytest.approx(
+        n * 4 * ratio / (ratio - 1) ** 2, rel=0.15
+    )
+    response = n * (ratio + n - 2) / (ratio - 1) ** 2
+    assert risks["k-ary randomised response"] == pytest.approx(response, rel=0.15)
+    assert risks["subset selection, PML"] < 0.3 * least
+    assert all(risk > 0.85 * least for name, risk in risks.items() if "," not in name)
+
+
+def test_the_table_of_large_alphabets():
+    stamp = {"date": "2026-01-01", "machine": "one core", "bound": 100.0}
+    rows = [
+        {
+            "symbols": 1000, "level": 1.0, "protocol": "a", "reports": 50, "risk": risk,
+            "bytes": 3, "draw": 2e-6, "read": 0.5, **stamp,
+        }
+        for risk in (110.0, 150.0, 120.0)
+    ]
+    assert "| 1,000 | 1 | a | 1.200 | 3 | 2 | 0.5 | 50 |" in large_alphabets.markdown(rows)

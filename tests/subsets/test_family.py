@@ -133,3 +133,19 @@ def test_numbers_that_make_no_family_are_refused(numbers):
 def test_primes():
     sieve = [n for n in range(2, 200) if not any(n % k == 0 for k in range(2, n))]
     assert [n for n in range(-3, 200) if is_prime(n)] == sieve
+
+
+@pytest.mark.parametrize("size", [5, 12])
+def test_few_lines_of_a_large_space_are_read_one_by_one(size):
+    family = AffineFamily(size, 101, 2, projective=True)
+    assert family.is_read_by_lines
+    assert not AffineFamily(101**2, 101, 2, projective=True).is_read_by_lines
+    rng = np.random.default_rng(3)
+    reports = np.unique(rng.integers(0, family.reports, 400))
+    counts = rng.integers(1, 9, len(reports))
+    scores = np.outer(rng.normal(size=2), 101 * (np.arange(101) == 0) - 1)
+    want = np.zeros(size)
+    for report, count in zip(reports, counts, strict=True):
+        residues, classes = family.residues(np.full(size, report), np.arange(size))
+        want += count * scores[classes, residues]
+    assert family.transform(reports, counts, scores) == pytest.approx(want, abs=1e-9)

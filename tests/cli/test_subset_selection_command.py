@@ -1,0 +1,152 @@
+"""A subset selection on the command line: made, shown, applied, estimated, planned, audited."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.cli import main
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MECHDESIGN_LEDGER", str(tmp_path / "ledger"))
+    (tmp_path / "words.txt").write_text("\n".join(f"w{i}" for i in range(300)) + "\n\n")
+    truth = 1 / np.arange(1.0, 301)
+    rows = np.random.default_rng(1).choice(300, 4000, p=truth / truth.sum())
+    with open(tmp_path / "people.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "word"])
+        writer.writerows([i, f"w{x}"] for i, x in enumerate(rows))
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    code = main(list(arguments))
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+def made(capsys, *more):
+    code, out, _ = run(
+        capsys, "subset-selection", "words.txt", "-p", "ldp:3", "-o", "s.json", *more
+    )
+    assert code == 0
+    return out
+
+
+def test_it_is_made_and_shown(place, capsys):
+    assert "300 symbols" in made(capsys)
+    code, out, _ = run(capsys, "show", "s.json")
+    assert code == 0
+    assert "least risk of any kernel" in out
+    code, out, _ = run(capsys, "show", "s.json", "--json")
+    assert json.loads(out)["labels"][:2] == ["w0", "w1"]
+    code, _, err = run(capsys, "subset-selection", "words.txt", "-p", "ldp:3", "-o", "s.json")
+    assert code == 2
+    assert "exists" in err
+    code, out, _ = run(capsys, "subset-selection", "1_000_000", "-p", "pml:1", "--json")
+    assert json.loads(out)["symbols"] == 1_000_000
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_from_a_file_to_estimates(place, capsys, kind):
+    made(capsys)
+    if kind == "parquet":
+        pytest.importorskip("pandas").read_csv("people.csv").to_parquet("people.parquet")
+    arguments = ["apply", "s.json", f"people.{kind}", "--column", "word", "-o", f"reports.{kind}"]
+    code, out, _ = run(capsys, *arguments, "--row", "id", "--key", "release.key")
+    assert code == 0
+    assert "LDP(3)" in out
+    code, out, _ = run(
+        capsys, "estimate", "s.json", f"reports.{kind}", "--column", "word", "--top", "2", "--json"
+    )
+    assert code == 0
+    found = json.loads(out)
+    assert [row["label"] for row in found["rows"]] == ["w0", "w1"]
+    assert found["receipt"]["notions"] == ["LDP(3)"]
+    assert abs(found["rows"][0]["estimate"] - 0.159) < 6 * found["rows"][0]["error"]
+    code, out, _ = run(capsys, "estimate", "s.json", f"reports.{kind}", "--column", "word")
+    assert code == 0
+    assert "300 symbols from 4000 reports" in out
+    code, out, _ = run(
+        capsys, "estimate", "s.json", f"reports.{kind}", "--column", "word", "--json"
+    )
+    assert len(json.loads(out)["rows"]) == 300
+
+
+def test_files_have_the_reports_of_data_frames(place, capsys):
+    pd = pytest.importorskip("pandas")
+    made(capsys)
+    arguments = ["apply", "s.json", "people.csv", "--column", "word", "-o", "reports.csv"]
+    assert run(capsys, *arguments, "--row", "id", "--key", "release.key")[0] == 0
+    table = pd.read_csv("people.csv", dtype=str)
+    key = md.release_key("release.key")
+    again = md.privatize(table, "word", md.load("s.json"), row="id", key=key)
+    assert pd.read_csv("reports.csv")["word"].tolist() == again["word"].tolist()
+
+
+def test_a_second_release_says_what_both_add_up_to(place, capsys):
+    made(capsys)
+    arguments = ["apply", "s.json", "people.csv", "--column", "word", "--row", "id"]
+    assert run(capsys, *arguments, "--key", "a.key", "-o", "one.csv")[0] == 0
+    _, _, err = run(capsys, *arguments, "--key", "a.key", "-o", "same.csv")
+    assert "released" not in err
+    _, _, err = run(capsys, *arguments, "--key", "b.key", "-o", "two.csv")
+    assert "LDP(6) at most" in err
+
+
+def test_plans(place, capsys):
+    made(capsys)
+    code, out, _ = run(capsys, "plan", "s.json", "--error", "0.01", "--json")
+    assert code == 0
+    assert json.loads(out)["reports"] == md.plan(md.load("s.json"), error=0.01).reports
+
+
+def test_audits(place, capsys):
+    made(capsys)
+    code, out, _ = run(capsys, "audit", "s.json", "--json")
+    assert code == 0
+    assert json.loads(out)["checks"][0]["verdict"] == "yes"
+    code, out, _ = run(capsys, "audit", "s.json", "-p", "ldp:2", "-p", "pmc:4")
+    assert code == 1
+    assert "no" in out
+    assert run(capsys, "audit", "s.json", "--prior", "0.5,0.5")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["subset-selection", "1", "-p", "ldp:1"], "2 to"),
+        (["subset-selection", "nothing.txt", "-p", "ldp:1"], "nothing.txt"),
+        (["subset-selection", "10"], "--privacy"),
+        (["subset-selection", "10", "-p", "maximalleakage:1"], "another kind"),
+        (["estimate", "s.json", "people.csv", "--column", "word"], "integers"),
+        (["estimate", "s.json", "people.csv", "--column", "id"], "raw data"),
+        (["estimate", "s.json", "people.csv", "--column", "id", "--plot", "a.svg"], "--plot"),
+        (["estimate", "s.json", "people.csv", "--column", "id", "--by", "blocks"], "by for a"),
+        (["plot", "s.json", "-o", "a.svg"], "matrix"),
+        (["report", "s.json", "-o", "a.html"], "matrix"),
+        (["compose", "s.json", "s.json", "--prior", "0.5,0.5"], ""),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, list) else "",
+)
+def test_what_cannot_be_is_said(place, capsys, arguments, message):
+    made(capsys)
+    code, out, err = run(capsys, *arguments)
+    assert "Traceback" not in out + err
+    assert message in err
+    assert code == 2 or arguments[0] == "compose"
+
+
+def test_top_is_for_subset_selections(place, capsys):
+    md.save(md.Mechanism([[0.75, 0.25], [0.25, 0.75]]), "flip.json")
+    arguments = ["estimate", "flip.json", "people.csv", "--column", "id", "--top", "3"]
+    code, _, err = run(capsys, *arguments)
+    assert code == 2
+    assert "--top" in err
