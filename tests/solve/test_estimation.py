@@ -299,6 +299,7 @@ def test_saved_designs_come_back_and_altered_ones_do_not(tmp_path):
 def test_explain_names_the_method():
     choice = md.explain(ABC, Estimation(), md.LDP(1))
     assert choice.method.name == "optimal-experiment"
+    assert "not both uniform" in choice.refusals["orbit"]
     refused = md.errors.NoMethodError
     with pytest.raises(refused, match="does not minimise the risk"):
         md.explain(ABC, Estimation(), md.LDP(1), solver="vertices")
