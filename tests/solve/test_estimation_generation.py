@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from test_estimation import designed, harmonic
+from estimation_cases import designed, harmonic
 
 import mechdesign as md
 from mechdesign.errors import GapWarning, NoMethodError

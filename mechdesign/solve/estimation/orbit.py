@@ -81,7 +81,7 @@ def _is_symmetric(loss: tuple[tuple[Fraction, ...], ...]) -> bool:
 
 
 def best_column(prior: Prior, sides: TwoSided) -> tuple[Fraction, ...] | None:
-    """The extreme column r with the largest Σ r_x² under a uniform prior, its largest entries first.
+    """The extreme column r with the largest Σ r_x² under a uniform prior.
 
     ``None`` for other cones, and where no column but the constant one is left.
     """
