@@ -16,8 +16,8 @@ from .closed_form import CLOSED_FORMS, SIMPLICES
 from .column_generation.method import ColumnGeneration
 from .column_generation.vertices import Vertices
 from .column_generation.window import Window
-from .estimation.at_most import FewOutputs
 from .estimation.method import OptimalExperiment
+from .estimation.orbit import Orbit
 from .estimation.worst_truth import LeastFavourable
 from .few_outputs import OutputSearch
 from .interior_point import Blockwise, Structured
@@ -34,7 +34,7 @@ MANY_MASSES = 300
 #: Methods for sub-convex utilities, in the order of preference.
 SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, COLUMNS, WINDOW, VERTICES)
 #: For the risk of estimates.
-ESTIMATION_METHODS: tuple[Method, ...] = (OptimalExperiment(), LeastFavourable(), FewOutputs())
+ESTIMATION_METHODS: tuple[Method, ...] = (Orbit(), OptimalExperiment(), LeastFavourable())
 #: For constraints on sums over outcomes.
 EPIGRAPHS: tuple[Method, ...] = (EpigraphHighs(), EpigraphClarabel())
 #: For convex constraints of one's own.
