@@ -1,9 +1,8 @@
 """Columns of an estimation design as prices ask for them, where all of them are too many.
 
 The master is solved to a share of the gap that is left, so that its prices lie well inside of what
-the columns ask of them and move little from round to round ([Gondzio2013]). Pricing finds columns
-that are worth more than those prices; every round gives a bound on the risk of any kernel, and the
-best one counts.
+the columns ask of them and move little from round to round. Pricing finds columns of positive
+reduced value; every round gives a bound on the risk of any kernel, and the best one counts.
 """
 
 from __future__ import annotations
@@ -35,6 +34,8 @@ _RELAXING, _CLOSE = 0.3, 0.01
 _STARTS = 3
 # Columns for each pair of symbols above which those of little use are dropped.
 _MOST = 4
+# Columns for each symbol above which there is no hope for a first mixture.
+_MOST_TRIED = 200
 _ROUNDS = 400
 
 
@@ -100,8 +101,8 @@ class _Search:
     def __call__(
         self, pricing: Pricing, starts: Vector, level: float = math.inf
     ) -> tuple[Vector, Vector]:
-        """Columns and what they are worth beside the constant one, best first; neighbours of the
-        best among them where they are worth more than a level.
+        """Columns and their reduced values, measured from that of the constant column, best first;
+        with a level many that are above it.
         """
         loss, prices = self.survey.losses, pricing.prices
         square = _square(pricing.inverse, loss, self.survey.masses)
@@ -115,10 +116,10 @@ class _Search:
         return found, values
 
     def values(self, pricing: Pricing, columns: Vector) -> Vector:
-        """What columns are worth beside the constant one."""
+        """Reduced values of columns, measured from that of the constant column."""
         square = _square(pricing.inverse, self.survey.losses, self.survey.masses)
-        worth = self.pricing.values(square, pricing.prices, columns)
-        return np.asarray(worth + float(pricing.prices.sum()))
+        values = self.pricing.values(square, pricing.prices, columns)
+        return np.asarray(values + float(pricing.prices.sum()))
 
     def first(self, deadline: float) -> Vector:
         """Columns to begin with: those that a relaxation of the design asks for, and others."""
@@ -157,7 +158,18 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
         rounds += 1
         columns = Columns.of(lifts, truth)
         tolerance = min(_LOOSEST, max(loose * gap, 0.1 * _TOLERANCE))
-        found = optimal_masses(columns.deviations, columns.shares, prior, truth, loss, tolerance)
+        try:
+            found = optimal_masses(
+                columns.deviations, columns.shares, prior, truth, loss, tolerance
+            )
+        except SolverError:
+            if best is None and lifts.shape[1] < _MOST_TRIED * n:
+                # What was drawn may have no mixture that is a kernel.
+                lifts = _joined(lifts, search.pricing.first(2 * lifts.shape[1]))
+                continue
+            if best is None or search.bounding is None:
+                raise
+            break  # what was found before stands
         if best is None or found.upper < best[0]:
             best = found.upper, columns, found.masses
         order = np.argsort(-found.masses, kind="stable")

@@ -19,14 +19,14 @@ from ..column_generation.master import mixed_kernel
 from ..column_generation.method import SEARCHING
 from ..column_generation.vertices import near_sides, too_large
 from ..method import Candidate, Duals, Method, handles_estimation
-from ..program import EstimationProgram
+from ..program import EstimationProgram, TwoSided
 from .generation import Columns, generate
 from .master import UNTOLD, optimal_masses
 
 Vector = NDArray[np.float64]
 
-#: Symbols up to which all extreme columns of a two-sided cone are mixed at once.
-MOST_LISTED = 10
+#: Symbols up to which all extreme columns are mixed at once, and rows of cones of any kind.
+MOST_LISTED, MOST_ROWS = 10, 150
 #: Symbols above which a step of the interior point method takes minutes.
 MOST_SYMBOLS = 100
 # Columns of less mass than a share of the largest are left out: the first share that costs nothing.
@@ -61,7 +61,7 @@ class OptimalExperiment(Method):
         if survey.asks_nothing:
             zero = Duals(np.zeros(n), inverse=np.zeros((n, n)))
             return Candidate(program.constant_kernel, zero, "closed form")
-        if n > MOST_LISTED or too_large(program, program.sides) is not None:
+        if n > MOST_LISTED or not are_listed(program, program.sides):
             return self._generated(program)
         columns = listed(program)
         found = optimal_masses(
@@ -89,6 +89,12 @@ class OptimalExperiment(Method):
             "interior point over some columns",
             details,
         )
+
+
+def are_listed(program: EstimationProgram, sides: TwoSided | None) -> bool:
+    """Whether every extreme column of a cone is listed."""
+    few = len(program.prior) <= MOST_LISTED and program.cone.count <= MOST_ROWS
+    return few or too_large(program, sides) is None
 
 
 def listed(program: EstimationProgram) -> Columns:
