@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import UntoldError
+from ...errors import SolverError, UntoldError
 from .. import clock
 from ..program import EstimationProgram
 from .master import UNTOLD, optimal_masses
