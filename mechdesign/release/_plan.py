@@ -49,7 +49,8 @@ class Plan:
     best : with ``best=True`` the same plan for the kernel of least squared error under the same
         notions
     fewest : with ``best=True`` how many reports every kernel under these notions takes at least for
-        the largest error here, proved by the bound of that design
+        the largest error here, proved by the bound of that design; ``None`` where symbols have no
+        mass
     values : ``(F,)`` the answers at the assumed distribution, ``None`` without one
     open_errors : ``(F,)`` standard errors of an open survey of as many people
     """
@@ -101,10 +102,12 @@ class Plan:
         if self.best is not None:
             assert self.best.design is not None
             asked = ", ".join(map(str, self.best.design.notions))
-            largest = float(self.best.errors.max())
+            errors = self.best.errors
+            largest = float(errors[np.isfinite(errors)].max(initial=0.0))
             lines.append(
                 f"the kernel designed for estimates under {asked}: {_number(self.best.reports)} "
-                f"reports for ± {largest:.5f}; every kernel takes at least {self.fewest}"
+                f"reports for ± {largest:.5f}"
+                + ("" if self.fewest is None else f"; every kernel takes at least {self.fewest}")
             )
         return "\n".join(lines)
 
@@ -202,10 +205,13 @@ def plan(
     least = design(known, goal, notions, subject_to=required)
     other = _planned(least, question, assumed, size)
     widest = float(made.errors.max())
+    if math.isinf(widest):
+        widest = float(other.errors.max())
+    if math.isinf(widest):  # a symbol without mass has the row of another, which is not told either
+        return replace(made, best=other)
     # If each of F errors is at most w = z s, the squares of s sum to at most F w²/z².
-    share = Fraction(widest if math.isfinite(widest) else float(other.errors.max())) ** 2
-    per_report = share * len(question.labels) / Fraction(size.z2)
-    fewest = math.ceil(-Fraction(least.bound) / per_report * (1 - _ROUNDING)) if share else 1
+    per_report = Fraction(widest) ** 2 * len(question.labels) / Fraction(size.z2)
+    fewest = math.ceil(-Fraction(least.bound) / per_report * (1 - _ROUNDING)) if widest else 1
     return replace(made, best=other, fewest=max(1, fewest))
 
 

@@ -220,6 +220,19 @@ def test_a_best_plan_is_for_the_answers_and_the_distribution_asked():
     assert made.fewest == pytest.approx(made.best.reports, abs=1)
 
 
+def test_symbols_without_mass_are_told_by_no_plan():
+    with pytest.warns(md.errors.ZeroMassWarning):
+        prior = md.Prior([0.6, 0.3, 0.1, 0.0], LABELS)
+    found = md.design(prior, md.utility.Hamming(), md.LDP(2))
+    made = md.plan(found, reports=1000, best=True)
+    assert math.isinf(made.best.errors[3])
+    assert np.isfinite(made.best.errors).sum() >= 2
+    assert made.fewest is None
+    assert "every kernel" not in repr(made)
+    one = md.design(md.Prior([1.0], ["a"]), md.utility.Hamming(), md.LDP(1))
+    assert md.plan(one, error=0.1, best=True).fewest == 1
+
+
 def test_best_plans_that_cannot_be_made():
     kernel = md.randomised_response(PRIOR, 1)
     refused(lambda: md.plan(HAMMING, error=0.1, worst=True, best=True), "assumed", error=InputError)
