@@ -334,8 +334,15 @@ def test_the_table_of_large_alphabets():
     stamp = {"date": "2026-01-01", "machine": "one core", "bound": 100.0}
     rows = [
         {
-            "symbols": 1000, "level": 1.0, "protocol": "a", "reports": 50, "risk": risk,
-            "bytes": 3, "draw": 2e-6, "read": 0.5, **stamp,
+            "symbols": 1000,
+            "level": 1.0,
+            "protocol": "a",
+            "reports": 50,
+            "risk": risk,
+            "bytes": 3,
+            "draw": 2e-6,
+            "read": 0.5,
+            **stamp,
         }
         for risk in (110.0, 150.0, 120.0)
     ]
