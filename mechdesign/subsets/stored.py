@@ -13,6 +13,9 @@ from ._subset_selection import MOST_SYMBOLS, SubsetSelection
 from .family import AffineFamily
 from .profile import Profile
 
+# Points of a space that estimates make an array of.
+_MOST_POINTS = 1 << 30
+
 
 def to_numbers(item: SubsetSelection) -> dict[str, Any]:
     """All but labels and notions."""
@@ -48,6 +51,8 @@ def from_numbers(
     if not 2 <= size <= MOST_SYMBOLS:
         raise ValueError(f"{size} symbols")
     family = AffineFamily(size, content["base"], content["dimension"], content["projective"])
+    if family.points > _MOST_POINTS and not family.is_read_by_lines:
+        raise ValueError("a space that estimates could not hold")
     profiles = [
         Profile(
             family.base, part["count"], read_integer(part["high"]), read_integer(part["middle"])

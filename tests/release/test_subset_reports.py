@@ -204,3 +204,15 @@ def test_few_words_meet_no_two_people(position):
     counts = np.array([pairs[a, b] for a in range(size) for b in range(size)])
     assert p_value(counts, expected) > 1e-3
     assert math.isclose(expected.sum(), 1)
+
+
+def test_engines_give_the_same_reports():
+    duckdb, dd = pytest.importorskip("duckdb"), pytest.importorskip("dask.dataframe")
+    selection, key, table = md.subset_selection(1000, md.LDP(1)), bytes(range(32)), people(300)
+    want = md.privatize(table, "x", selection, row="id", key=key)["x"].tolist()
+    duck = md.privatize(duckdb.from_df(table), "x", selection, row="id", key=key)
+    assert duck.order("id").df()["x"].tolist() == want
+    parts = md.privatize(dd.from_pandas(table, npartitions=3), "x", selection, row="id", key=key)
+    assert parts.compute().sort_values("id")["x"].tolist() == want
+    one, two = (md.estimate(made, selection, "x").values for made in (duck, parts))
+    assert one == pytest.approx(two)
