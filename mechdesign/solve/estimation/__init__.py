@@ -7,5 +7,7 @@ Out: a candidate kernel, with prices and an inverse that bound the risk of every
 that pricing finds. :mod:`.pricing` says what it asks of columns: those whose quadratic over their
 mass pays more than their prices, and a proven bound on how much more any can pay;
 :mod:`.pricing_forms` (numbers and boxes that searches share) is below :mod:`.pricing_search` (local
-search, in floats) and :mod:`.pricing_listed` (every extreme column of few symbols).
+search, in floats), :mod:`.pricing_listed` (every extreme column of few symbols) and
+:mod:`.pricing_relaxation` (semidefinite bounds for many); :mod:`.pricing_cones` is for cones that
+are not two-sided. :mod:`.pricing_design` bounds the risk before any column is known.
 """
