@@ -71,8 +71,8 @@ Saved = Design | Mechanism | Infeasibility | SubsetSelection
 FORMAT = "mechdesign"
 #: Of files without requirements, and of those that have some.
 SCHEMA, REQUIRED_SCHEMA = 1, 2
-# What rounding may change of a value, a bound or a gap, as a share of what can be gained.
-_AGREEMENT = 1e-12
+# What rounding may change of a value, a bound (or one of a search), as a share of what is gained.
+_AGREEMENT, _SEARCHED = 1e-12, 1e-8
 _LONGEST_NAME = 200
 # Longer integers have no number in JSON that everybody reads.
 _LONGEST_LABEL = 10_000
@@ -637,9 +637,9 @@ def _compare_claims(
     name its arithmetic, may claim less than its numbers give; and where numbers are so small that
     rounding alone decided whether a design is optimal, what they give is what counts.
     """
-    saved = content["certificate"]
-    earlier = "arithmetic" not in saved
-    margin = _AGREEMENT * max(v for v in (1.0, width, abs(certificate.value)) if v < math.inf)
+    saved, earlier = content["certificate"], "arithmetic" not in content["certificate"]
+    agreement = _SEARCHED if certificate.bound_source.endswith(" search") else _AGREEMENT
+    margin = agreement * max(v for v in (1.0, width, abs(certificate.value)) if v < math.inf)
     gap_margin = margin / width if width > 0 else margin
     achieved = [level for check in certificate.checks for level in check.achieved]
     value, bound = (_number_in(saved[name]) for name in ("value", "bound"))

@@ -40,6 +40,8 @@ from .shape import sides_outside
 _PRECISION = 256
 # Share of the value that a search for a bound may leave.
 _FINE = Fraction(1, 10**7)
+#: Where a bound comes from that pricing proves.
+SEARCHED = "prices, by exhaustive search"
 #: A bound and where it comes from.
 Found = tuple[Fraction, str]
 
@@ -65,7 +67,7 @@ def _priced(program: EstimationProgram, duals: Duals, value: float) -> Found | N
         bound = listed_bound(program, duals, columns)
         return None if bound is None else (bound, "prices, over all extreme columns")
     bound = searched_bound(program, duals, value)
-    return None if bound is None else (bound, "prices, by exhaustive search")
+    return None if bound is None else (bound, SEARCHED)
 
 
 def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Fraction | None:

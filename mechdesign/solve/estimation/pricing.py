@@ -193,9 +193,10 @@ class QuadraticPricing:
         t, values = search.improve(starts)
         if level < math.inf:
             t = search.neighbours(t[:, values > level][:, :_CENTRES], level)
-            classes = question.classes(self.masses)
-            if list_size(exact, classes) <= _MOST_SEARCHED:
-                t = np.column_stack([t, price_list(question, exact, classes, level).best])
+        classes = question.classes(self.masses)
+        if list_size(exact, classes) <= _MOST_SEARCHED:
+            least = level if level < math.inf else -math.inf
+            t = np.column_stack([t, price_list(question, exact, classes, least).best])
         t = distinct(exact.settled(t))
         values = form.values(t)
         order = np.argsort(-values, kind="stable")
@@ -237,7 +238,9 @@ class QuadraticPricing:
             barrier = DesignBarrier(box, truth, loss, self._truths(box))
         except SolverError:  # a bound more or less; nothing rests on it
             return None
-        for _ in range(_ROUNDS + 1):
+        # The bound of pricing must find the cuts again, which under LDP it does for few symbols.
+        rounds = 1 if box.weights is None and 1 << len(box.p) > MOST_PAIRS else _ROUNDS + 1
+        for _ in range(rounds):
             barrier.maximise(_NEAR, deadline)
             found = barrier.design
             if best is not None and not found.value > best.value + _GAIN * abs(best.value):

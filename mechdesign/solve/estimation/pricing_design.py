@@ -157,7 +157,7 @@ class DesignBarrier:
         now = self._merit(self.y)
         while length > 1e-10:
             y = self.y + length * step
-            if self._merit(y) >= now + 1e-4 * length * decrement**2 - 1e-9 * abs(now):
+            if self._merit(y) >= now + 0.3 * length * decrement**2 - 1e-12 * abs(now):
                 self.y = y
                 return True
             length *= 0.6

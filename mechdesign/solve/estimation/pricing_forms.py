@@ -78,11 +78,13 @@ class ColumnBox:
     def settled(self, t: Array) -> Array:
         """Places t, ``(n, m)``, one symbol with exactly what the others leave of the capacity.
 
-        Where that does not fit, another symbol takes the rest.
+        Where that does not fit, another symbol takes the rest. Under LDP the constant column has
+        two places, of which one is kept.
         """
-        if self.units is None:
-            return t
         found = t.copy()
+        if self.units is None:
+            found[:, t.all(axis=0)] = 0.0  # constant as well
+            return found
         for i in range(t.shape[1]):
             column = found[:, i]
             between = np.flatnonzero((column > 0) & (column < 1))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .pricing_forms import UNIT, Array, ColumnBox, FloatBox, Form, Question
 
@@ -168,6 +169,8 @@ def _by_halves(form: Form, classes: Sequence[Sequence[int]], level: float) -> Li
         top = max(top, largest)
         if largest > kept.level:
             i, j = np.nonzero(values > kept.level)
+            some = _largest(values[i, j])
+            i, j = i[some], j[some]
             kept.take(values[i, j], zip((i + start).tolist(), j.tolist(), strict=True))
     upper = Fraction(math.nextafter(top + doubt, math.inf))
     best = [one[:, i] + two[:, j] for _, (i, j) in kept.best]
@@ -233,6 +236,7 @@ def _lifts_by_halves(
             values = np.maximum(*ends)
             above = np.flatnonzero(values > kept.level)
             if len(above):
+                above = above[_largest(values[above])]
                 columns = one[:, i[above]] + two[:, j[above]]
                 columns[last] = np.clip(rest[above] / unit, 0.0, 1.0)
                 kept.take(values[above], [(len(found) + k, 0) for k in range(len(above))])
@@ -241,6 +245,13 @@ def _lifts_by_halves(
     best = [found[k] for _, (k, _) in kept.best]
     t = np.array(best).T if best else np.zeros((n, 0))
     return Listed(upper, t, np.array([value for value, _ in kept.best]))
+
+
+def _largest(values: Array) -> NDArray[np.intp]:
+    """Positions of the largest values, as many as are handed back."""
+    if len(values) <= _MOST_RETURNED:
+        return np.arange(len(values))
+    return np.argpartition(-values, _MOST_RETURNED)[:_MOST_RETURNED]
 
 
 class _Kept:

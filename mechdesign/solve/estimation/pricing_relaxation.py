@@ -6,9 +6,9 @@ products of non-negative numbers that are themselves non-negative::
     (r_x − l_x s)(h_x s − r_x),   (r_x − l_x s)(r_z − l_z s),   …
 
 Under LDP the first are zero at extreme columns. A quadratic form that is at most v (πᵀr)² less a
-combination of them, by a matrix S ⪰ 0, is at most v at every column with πᵀr = 1. The
+combination of them, by a matrix S ⪰ 0, is at most v at every column with πᵀr = 1 ([Shor1987]). The
 least v is found by a barrier method in the coefficients; the products of two symbols come in as
-cuts, where the moments of the relaxation violate them. Nothing is trusted of
+cuts, where the moments of the relaxation violate them ([SheraliAdams1990]). Nothing is trusted of
 all this but the coefficients: :class:`Majorant` writes S anew and proves S ⪰ −c by a Cholesky
 factor in floats, whose rounding is bounded.
 """
@@ -31,7 +31,7 @@ from .pricing_forms import UNIT, Array, FloatBox, Form
 #: the upper end.
 _LOW, _MIXED, _HIGH = range(3)
 _MOST_NEWTON, _CENTRED = 40, 0.3
-_FALL, _RESTART = 0.15, 1e-2
+_FALL, _RESTART, _ENOUGH = 0.2, 1e-3, 0.1
 # Products below this count as violated; cuts added at once and kept, for each symbol.
 _VIOLATED, _ADDED, _KEPT = -1e-4, 3, 8
 
@@ -271,7 +271,7 @@ class Relaxation:
             hessian[places, places] += 1 / positive**2
             scale = np.sqrt(np.maximum(np.diagonal(hessian), 1e-200))
             scaled = hessian / scale / scale[:, None]
-            scaled[np.diag_indices_from(scaled)] += 1e-14
+            scaled[np.diag_indices_from(scaled)] += 1e-15
             step = solution(scaled, -gradient / scale)
             if step is None:
                 return
@@ -282,18 +282,30 @@ class Relaxation:
             if clock.now() > deadline:
                 return
 
+    def _merit(self, value: float, y: Array) -> float:
+        """The barrier function, infinite outside of the interior."""
+        positive = y[self.free :]
+        if positive.min(initial=1.0) <= 0:
+            return math.inf
+        try:
+            factor = np.linalg.cholesky(self._slack(value, y))
+        except np.linalg.LinAlgError:
+            return math.inf
+        determinant = 2 * float(np.log(np.diagonal(factor)).sum())
+        return value / self.mu - determinant - float(np.log(positive).sum())
+
     def _move(self, step: Array, decrement: float) -> bool:
         falling = step[1 + self.free :] / self.y[self.free :]
         length = min(1.0, 0.95 / max(float(-falling.min(initial=0.0)), 1e-300))
+        now = self._merit(self.value, self.y)
+        rounding = 1e-12 * (abs(self.value) / self.mu + len(self.y))
         while length > 1e-10:
-            value, y = self.value + length * step[0], self.y + length * step[1:]
-            if _is_positive(self._slack(value, y)):
-                if decrement > 1 and length < 1:
-                    length *= 0.9
-                    value, y = self.value + length * step[0], self.y + length * step[1:]
-                self.value, self.y = float(value), y
+            value, y = float(self.value + length * step[0]), self.y + length * step[1:]
+            # A step that only just stays inside would leave no room for the next ones.
+            if self._merit(value, y) <= now - _ENOUGH * length * decrement**2 + rounding:
+                self.value, self.y = value, y
                 return True
-            length *= 0.7
+            length *= 0.6
         return False
 
     @property
@@ -484,7 +496,7 @@ def _shortfall(matrix: Array) -> float:
     """A number c with matrix + c·I positive semi-definite, proved by a Cholesky factor in floats.
 
     A factor of A that is found is one of a matrix that differs by at most (n + 1) u/(1 − …) times
-    the trace of A.
+    the trace of A ([Rump2006]).
     """
     n = len(matrix)
     trace = float(np.abs(np.diagonal(matrix)).sum())
