@@ -56,6 +56,7 @@ from .solve.least_program import LeastProgram
 from .solve.method import Branch, Duals
 from .solve.problem import Problem, state_problem
 from .solve.program import LinearProgram
+from .solve.stored_duals import entries_of, numbers_in, sparse_in, sparse_out
 from .solve.worst_truth_program import WorstTruthProgram
 from .utility import (
     UTILITIES,
@@ -417,10 +418,10 @@ def _duals_out(duals: Duals) -> dict[str, Any]:
     prices = None if no_prices or duals.prices is None else duals.prices.tolist()
     multipliers = None
     if duals.multipliers is not None:
-        multipliers = [[_sparse_out(part) for part in parts] for parts in duals.multipliers]
+        multipliers = [[sparse_out(part) for part in parts] for parts in duals.multipliers]
     found: dict[str, Any] = {"prices": prices, "multipliers": multipliers}
     if duals.sums is not None:
-        found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.sums]
+        found["averages"] = [[sparse_out(part) for part in parts] for parts in duals.sums]
     for name in ("limits", "mixture", "inverse"):
         numbers = getattr(duals, name)
         if numbers is not None and np.isfinite(numbers).all():
@@ -437,16 +438,6 @@ def _duals_out(duals: Duals) -> dict[str, Any]:
     if duals.offset or duals.power:
         found |= {"offset": duals.offset, "power": duals.power}
     return found
-
-
-def _sparse_out(matrix: NDArray[np.float64]) -> dict[str, Any]:
-    rows, columns = np.nonzero(np.where(np.isfinite(matrix), matrix, 0.0))
-    return {
-        "shape": list(matrix.shape),
-        "rows": rows.tolist(),
-        "columns": columns.tolist(),
-        "values": matrix[rows, columns].tolist(),
-    }
 
 
 def _number_out(value: Any) -> Any:
@@ -829,7 +820,7 @@ def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
     lists = [part["multipliers"], part.get("averages")]
     searched = _branches_in(part, len(problem.outputs))
     total = sum(
-        _entries(matrix)
+        entries_of(matrix)
         for some in (part, *(branch["duals"] for branch in searched or ()))
         for parts in (some["multipliers"], some.get("averages"))
         for row in parts or ()
@@ -838,24 +829,24 @@ def _duals_in(part: dict[str, Any], problem: Problem) -> Duals:
     if total > _MATRICES * most * max(1, len(problem.notions), len(parts)):
         raise ValueError(f"dual variables of {total} entries together")
     multipliers, sums = (
-        None if parts is None else tuple(tuple(_sparse_in(m, most) for m in row) for row in parts)
+        None if parts is None else tuple(tuple(sparse_in(m, most) for m in row) for row in parts)
         for parts in lists
     )
     offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
     program = problem.program
     count = len(program.limits) if isinstance(program, LinearProgram) else 0
-    limits = _numbers_in(part, "limits", count)
+    limits = numbers_in(part, "limits", count)
     count = len(program.alternatives) if isinstance(program, LeastProgram) else 0
     inverses = 1
     if isinstance(program, WorstTruthProgram):
         count, inverses = program.truths.count, program.parts
-    mixture, branches = _numbers_in(part, "mixture", count), None
+    mixture, branches = numbers_in(part, "mixture", count), None
     if searched is not None:
         branches = tuple(
             Branch(tuple(some["excluded"]), _duals_in(some["duals"], problem), some["counted"])
             for some in searched
         )
-    inverse = _numbers_in(part, "inverse", inverses * len(prior), len(prior))
+    inverse = numbers_in(part, "inverse", inverses * len(prior), len(prior))
     every = prices, multipliers, sums, offset, power, limits, mixture, branches
     return Duals(*every, inverse=inverse)
 
@@ -874,29 +865,6 @@ def _branches_in(part: dict[str, Any], outputs: int) -> list[dict[str, Any]] | N
         if "branches" in branch["duals"] or not isinstance(counted, bool):
             raise ValueError("a part of a search has another form")
     return found
-
-
-def _numbers_in(part: dict[str, Any], name: str, *shape: int) -> NDArray[np.float64] | None:
-    if part.get(name) is None:
-        return None
-    found = np.array(part[name], dtype=float)
-    if found.shape != shape or not np.isfinite(found).all():
-        raise ValueError(f"dual variables {name} of shape {found.shape} in place of {shape}")
-    return found
-
-
-def _entries(part: dict[str, Any]) -> int:
-    rows, columns = (read_integer(size) for size in part["shape"])
-    return max(rows, 0) * max(columns, 0)
-
-
-def _sparse_in(part: dict[str, Any], most: int) -> NDArray[np.float64]:
-    rows, columns = (read_integer(size) for size in part["shape"])
-    if not (rows > 0 and columns > 0 and rows * columns <= most):
-        raise ValueError(f"dual variables of shape {rows}×{columns}, where {most} entries fit")
-    matrix = np.zeros((rows, columns))
-    matrix[part["rows"], part["columns"]] = part["values"]
-    return matrix
 
 
 def _number_in(value: Any) -> Any:
