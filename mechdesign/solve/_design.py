@@ -310,7 +310,8 @@ def design(
     privacy : PrivacyNotion or list of them
         All of a list must hold. Levels in nats.
     outputs : list of labels, optional
-        The utility's own outputs when left out.
+        The utility's own outputs when left out. For ``md.utility.Estimation`` their number: the
+        best kernel found with at most so many, as by ``md.require.outputs``.
     solver : str or Method
         ``"auto"`` (see :func:`explain`), ``"all"`` to run every method that applies and keep the
         best, the name of a method such as ``"highs-ipm"`` or of a cvxpy solver such as ``"SCS"``,

@@ -178,12 +178,12 @@ class Truths:
                     for row in rows
                 ]
                 whole = arb_mat(n, n, [_ball(v) for row in loss for v in row])
-                seen = (whole * arb_mat(n, 1, [_ball(v) for v in truth])).entries()
+                image = (whole * arb_mat(n, 1, [_ball(v) for v in truth])).entries()
                 exact = [_ball(v) for v in truth]
-                bent = sum((v * s for v, s in zip(exact, seen, strict=True)), arb(0))
+                bent = sum((v * s for v, s in zip(exact, image, strict=True)), arb(0))
                 low = sum((v * c for v, c in zip(exact, costs, strict=True)), arb(0)) - bent
                 high = low
-                for cost, one in zip(costs, seen, strict=True):
+                for cost, one in zip(costs, image, strict=True):
                     high = high.max(cost - 2 * one + bent)
                 ends = ball_ends(low), ball_ends(high)
                 if ends[0] is None or ends[1] is None or low.rel_accuracy_bits() < _DIGITS:
@@ -297,9 +297,9 @@ class ColumnRisks:
         size = np.sqrt(np.diagonal(matrix))
         lower = np.linalg.cholesky(matrix / np.outer(size, size)) * size[:, None]
         half = np.linalg.solve(lower, self.root)
-        seen = np.linalg.solve(lower, self.points.T)
+        image = np.linalg.solve(lower, self.points.T)
         value = float((half**2).sum() - truth @ self.loss @ truth)
-        return RiskPoint(self, masses, truth, shares, value, seen, half.T @ seen)
+        return RiskPoint(self, masses, truth, shares, value, image, half.T @ image)
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,7 +311,7 @@ class RiskPoint:
     truth: Vector
     shares: Vector
     value: float
-    _seen: Vector
+    _whitened: Vector
     _weighed: Vector
 
     @property
@@ -332,7 +332,7 @@ class RiskPoint:
 
     @property
     def _pairs(self) -> Vector:
-        return (self._weighed.T @ self._weighed) * (self._seen.T @ self._seen)
+        return (self._weighed.T @ self._weighed) * (self._whitened.T @ self._whitened)
 
     def second(self) -> tuple[Vector, Vector, Vector]:
         """∂²/∂q², ∂²/∂q∂π and ∂²/∂π²."""

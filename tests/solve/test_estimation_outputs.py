@@ -170,7 +170,7 @@ def test_too_few_outputs_are_refused():
         md.design(HARMONIC, Estimation(), md.LDP(1), outputs=["x"])
     one = limited(HARMONIC, md.LDP(1), 2, [[1, 0, 0, 0, 0]])
     assert one.certificate.is_optimal
-    with pytest.raises(SolverError, match="outputs"):
+    with pytest.raises(SolverError, match="raise the level"):
         md.design(HARMONIC, Estimation(), md.LDP(0), outputs=5)
 
 

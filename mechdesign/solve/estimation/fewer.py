@@ -135,9 +135,9 @@ def _answer_rows(program: EstimationProgram, columns: Columns, masses: Vector) -
         root = _root(program.survey.losses[np.ix_(kept, kept)])
         if root.shape[1] * len(kept) < len(left):
             answers = np.linalg.lstsq(matrix, root / scale[:, None], rcond=1e-12)[0]
-            seen = spread @ answers
+            image = spread @ answers
             return np.asarray(
-                (spread[:, :, None] * seen[:, None, :]).reshape(len(spread), -1) / shares[:, None]
+                (spread[:, :, None] * image[:, None, :]).reshape(len(spread), -1) / shares[:, None]
             )
     return np.asarray(spread[:, left] * spread[:, right] / shares[:, None])
 

@@ -128,7 +128,7 @@ def kernel_of(program: EstimationProgram, columns: Columns, masses: Vector, risk
         and is_partial(program)
         and (inside := _inside(program, columns)) is not None
     ):
-        # A little of a kernel that tells all symbols apart keeps the last digits from deciding.
+        # A small share of a kernel under which J is regular keeps the last digits from deciding.
         both = (1 - _LITTLE) * masses + _LITTLE * inside
         best = min(best, _mixed(program, columns, both, risk), key=lambda pair: pair[0])
     return best[1]

@@ -308,7 +308,7 @@ class _Saddle:
         second: tuple[Vector, ...],
         residuals: tuple[Vector, Vector, Vector, float],
     ) -> _Step:
-        """Steps of q, y, w, η, z and v for aims of changes of the products qz and wv."""
+        """Steps of q, y, w, η, z and v that change the products qz and wv."""
         from scipy.linalg import lu_factor, lu_solve
 
         q, z, w, v = place
@@ -345,10 +345,10 @@ class _Saddle:
     def reduced(self, found: _Point, deviations: Vector) -> Vector:
         """What columns pay beyond their prices."""
         points = self._points(found.masses, found.mixture)
-        seen, lifts = self.risks.coordinates(deviations), 1 + deviations
+        image, lifts = self.risks.coordinates(deviations), 1 + deviations
         paid = -self._rows(deviations) @ found.multipliers
         for w, point in zip(self._shares(found.mixture), points, strict=True):
-            paid += w * ((seen @ self._gram(point)) ** 2).sum(axis=1) / (lifts @ point.truth)
+            paid += w * ((image @ self._gram(point)) ** 2).sum(axis=1) / (lifts @ point.truth)
         return paid
 
     def _answers(self, point: RiskPoint) -> Vector:
