@@ -80,3 +80,21 @@ def own_ledger():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MECHDESIGN_LEDGER", f"{_PLACE.name}/{next(_numbers)}/ledger.jsonl")
         yield
+
+
+class _Failures:
+    """Names of tests that fail, as they do: a run that is cut short keeps them."""
+
+    def __init__(self, reporter):
+        self.reporter = reporter
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.reporter.write_line(f"\n{report.nodeid} failed ({report.when})")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        config.pluginmanager.register(_Failures(reporter))

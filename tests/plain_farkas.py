@@ -61,7 +61,7 @@ def priced_limits(case: Case, proof: Any) -> tuple[Table, Fraction]:
     for j, limit in enumerate(proof.problem.program.limits):
         entries: dict[tuple[int, int], Fraction] = {}
         for x, y, v in zip(limit.symbols, limit.outputs, limit.values.tolist(), strict=True):
-            scale = Fraction(1) if limit.scales is None else limit.scales[x]
+            scale = Fraction(1) if limit.factors is None else limit.factors[x]
             entries[int(x), int(y)] = entries.get((int(x), int(y)), Fraction(0)) + scale * Fraction(
                 v
             )

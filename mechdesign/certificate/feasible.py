@@ -67,8 +67,12 @@ def repair_required(
         # Those that occur most; the others are forbidden from here on.
         order = np.argsort(-kernel.sum(axis=0), kind="stable")
         program = program.without_outputs(order[program.most_outputs :].tolist())
-    start = moved(program, _allowed(program, kernel))
+    # Moving costs digits that entries of 1e-11 need; what keeps its limits stays where it is.
+    start = _allowed(program, kernel)
     weights = to_weights(start)
+    if not _keeps_limits(program, weights):
+        start = moved(program, start)
+        weights = to_weights(start)
     if satisfies(program, weights):
         return weights, Repair((), 0.0, 1)
     rounds = 1

@@ -64,7 +64,7 @@ def mixture(program: LeastProgram, shares: Sequence[Fraction]) -> Priced | None:
         shares, program.alternatives, program.floors, program.exact_bases, strict=True
     ):
         if share:
-            factors = np.array([float(share * s) for s in one.scales])
+            factors = np.array([float(share * s) for s in one.factors])
             total[one.symbols] += factors[:, None] * (one.gains - floor[:, None])
             counts[one.symbols] += 1
             constant += share * base

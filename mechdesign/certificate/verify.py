@@ -1404,7 +1404,7 @@ def _check_infeasible(content: dict[str, Any], report: Report) -> None:
     own = own if all(map(asked.allowed, range(len(asked.kept)))) else min(own, -_ONE)
     report.add("infeasible", own < 0 or None, f"a utility of zero is at most {_float_up(own)!r}")
     said = Fraction(_level(content["below_zero"]))
-    report.add("below_zero", said * (1 - Fraction(1, 1 << 50)) <= -own or None)
+    report.add("below_zero", said * (1 - Fraction(1, 10**9)) <= -own or None)
 
 
 def _named(parts: list[Any]) -> list[list[str]]:

@@ -347,6 +347,12 @@ class Bound:
             return np.array([inner_factor(self.epsilon * s) for s in scales])
         return np.array([exp_upper(self.level(i)) for i in range(len(scales))])
 
+    def is_about_more_than(self, prior: Prior) -> bool:
+        """Whether it is about symbols of zero mass too."""
+        known = set(prior.support.tolist())
+        distributions = (*self.over.distributions, *self.under.distributions)
+        return any(not known.issuperset(found.support) for found in distributions)
+
     @property
     def is_vacuous(self) -> bool:
         """Whether the level is infinite, so that nothing is asked."""

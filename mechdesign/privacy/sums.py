@@ -41,6 +41,7 @@ from ..exact import (
     log_upper,
 )
 from ..mechanism import Mechanism
+from ..prior import Prior
 from .constraint import Hypotheses, inner_factor
 
 Array = NDArray[np.float64]
@@ -276,6 +277,12 @@ class ColumnMaxima(_ColumnExtremes):
         """One price, of the limit e^ε."""
         price = float(first_duals(duals).sum(axis=0).max())
         return [_limit_price(self, mechanism, price, price * math.exp(self.epsilon))]
+
+
+def most_maxima(prior: Prior, most: int) -> SumConstraint:
+    """Σ_y max_x K[x,y] ≤ most, which every kernel with at most so many outputs satisfies."""
+    level = math.nextafter(math.nextafter(math.log(most), math.inf), math.inf)
+    return ColumnMaxima(Hypotheses.points(prior), level)
 
 
 @dataclass(frozen=True)

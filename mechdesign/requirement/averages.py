@@ -16,6 +16,7 @@ from .base import (
     TOLERANCE,
     Limit,
     Requirement,
+    apart,
     checked_tolerance,
     finite,
     fitting,
@@ -175,7 +176,7 @@ class Invariant(Requirement):
 
 @dataclass(frozen=True)
 class OutputShare(Requirement):
-    """low ≤ P(Y = y) ≤ high."""
+    """low ≤ P(Y = y) ≤ high; ends that agree are moved 1e-12 apart on either side."""
 
     y: Label
     low: float = 0.0
@@ -191,6 +192,9 @@ class OutputShare(Requirement):
                 got=f"{self.low:g} and {self.high:g}",
                 remedy="swap them",
             )
+        if self.low > 0 and self.high < 1:
+            for name, end in zip(("low", "high"), apart(self.low, self.high), strict=True):
+                object.__setattr__(self, name, end)
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One."""
@@ -213,6 +217,9 @@ class OutputShare(Requirement):
     @property
     def description(self) -> str:
         """The output and the ends."""
+        if self.high - self.low < 4 * TOLERANCE:
+            middle = (self.low + self.high) / 2
+            return f"P(Y = {quote(self.y)}) = {middle:.12g} within {TOLERANCE:g}"
         return f"{self.low:.12g} ≤ P(Y = {quote(self.y)}) ≤ {self.high:.12g}"
 
 

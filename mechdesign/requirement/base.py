@@ -45,7 +45,7 @@ class Limit:
     values : ``(E,)`` floats a_i
     low, high : exact ends; ``None`` asks nothing
     label : what it stands for
-    scales : s of every symbol of the prior, one where left out
+    factors : s of every symbol of the prior, one where left out
     """
 
     symbols: NDArray[np.intp]
@@ -54,7 +54,7 @@ class Limit:
     low: Fraction | None
     high: Fraction | None
     label: str
-    scales: tuple[Fraction, ...] | None = None
+    factors: tuple[Fraction, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", visible(self.label))
@@ -62,9 +62,9 @@ class Limit:
     @cached_property
     def coefficients(self) -> Array:
         """s_i a_i in floats, ``(E,)``."""
-        if self.scales is None:
+        if self.factors is None:
             return self.values
-        scales = np.array([float(s) for s in self.scales])
+        scales = np.array([float(s) for s in self.factors])
         found: Array = scales[self.symbols] * self.values
         return found
 
@@ -83,19 +83,19 @@ class Limit:
         taken, values, symbols = weights[self.symbols, self.outputs], self.values, self.symbols
         if not are_machine_weights(taken):
             terms = (
-                int(w) * Fraction(v) * (1 if self.scales is None else self.scales[x])
+                int(w) * Fraction(v) * (1 if self.factors is None else self.factors[x])
                 for x, v, w in zip(symbols.tolist(), values.tolist(), taken.tolist(), strict=True)
             )
             return sum(terms, Fraction(0)) / (1 << bits)
-        if self.scales is None:
+        if self.factors is None:
             (total,), unit = sums_of_products(taken, values, np.zeros(len(taken), dtype=int), 1)
             return scaled(total, unit - bits)
-        order, count = self._by_symbol, len(self.scales)
+        order, count = self._by_symbol, len(self.factors)
         totals, unit = sums_of_products(taken[order], values[order], symbols[order], count)
-        common = math.lcm(*(s.denominator for s in self.scales))
+        common = math.lcm(*(s.denominator for s in self.factors))
         weighted = sum(
             total * (s.numerator * (common // s.denominator))
-            for total, s in zip(totals, self.scales, strict=True)
+            for total, s in zip(totals, self.factors, strict=True)
             if total
         )
         return scaled(weighted, unit - bits) / common
@@ -111,7 +111,7 @@ class Limit:
     @property
     def forbids(self) -> bool:
         """Whether it leaves its entries no value but zero."""
-        negative = self.scales is not None and any(s < 0 for s in self.scales)
+        negative = self.factors is not None and any(s < 0 for s in self.factors)
         if negative or not len(self.values):
             return False
         if self.high == 0 and bool((self.values >= 0).all()):
@@ -121,8 +121,8 @@ class Limit:
     def without_zeros(self) -> Limit:
         """The limit without the entries whose coefficient is zero."""
         kept = self.values != 0
-        if self.scales is not None:
-            kept &= np.array([s != 0 for s in self.scales])[self.symbols]
+        if self.factors is not None:
+            kept &= np.array([s != 0 for s in self.factors])[self.symbols]
         if kept.all():
             return self
         where = np.flatnonzero(kept)
@@ -133,14 +133,14 @@ class Limit:
             self.low,
             self.high,
             self.label,
-            self.scales,
+            self.factors,
         )
 
     def on(self, symbols: NDArray[np.intp], size: int) -> Limit:
         """The limit over some of the symbols, which hold all its entries."""
         place = np.full(size, -1)
         place[symbols] = np.arange(len(symbols))
-        scales = None if self.scales is None else tuple(self.scales[x] for x in symbols)
+        scales = None if self.factors is None else tuple(self.factors[x] for x in symbols)
         return Limit(
             place[self.symbols], self.outputs, self.values, self.low, self.high, self.label, scales
         )
@@ -280,6 +280,17 @@ def finite(value: Any, subject: str, least: float = -math.inf, most: float = mat
             subject, expected=f"a number {ends}", got=quote(value), remedy="correct the number"
         )
     return number
+
+
+def apart(low: float, high: float) -> tuple[float, float]:
+    """Two ends of a share or an entry; where they agree, 1e-12 on either side of them.
+
+    Weights over 2**53 hold few numbers exactly, and none of them may be the one that is asked.
+    """
+    if high - low >= TOLERANCE:
+        return low, high
+    middle = (low + high) / 2
+    return max(middle - TOLERANCE, 0.0), min(middle + TOLERANCE, 1.0)
 
 
 def checked_tolerance(value: Any, subject: str) -> float | None:

@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RequirementError, quote
+from ..exact import DENOMINATOR
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
 from .base import (
+    TOLERANCE,
     Limit,
     Requirement,
+    apart,
     entries,
     finite,
     fitting,
@@ -33,7 +36,8 @@ Places = tuple[NDArray[np.intp], ...]
 EVERY: tuple[()] = ()
 
 
-def _ends(low: float | None, high: float | None, subject: str) -> None:
+def _ends(low: float | None, high: float | None, subject: str) -> tuple[float | None, float | None]:
+    """Two ends of an entry; those that agree on what weights over 2**53 cannot be are moved."""
     for value in (low, high):
         if value is not None:
             finite(value, subject, 0.0, 1.0)
@@ -48,11 +52,15 @@ def _ends(low: float | None, high: float | None, subject: str) -> None:
             got=f"{low:g} and {high:g}",
             remedy="swap them",
         )
+    if low is None or high is None or not (Fraction(low) * DENOMINATOR) % 1:
+        return low, high
+    return apart(low, high)
 
 
 def _between(low: float | None, high: float | None) -> str:
-    if low == high:
-        return f"equal to {low:.12g}"
+    if low is not None and high is not None and high - low < 4 * TOLERANCE:
+        near = f" within {TOLERANCE:g}" if low < high else ""
+        return f"equal to {(low + high) / 2:.12g}{near}"
     parts = [f"at least {low:.12g}"] if low is not None else []
     if high is not None:
         parts.append(f"at most {high:.12g}")
@@ -73,7 +81,10 @@ def _rational(value: float | None) -> Fraction | None:
 
 @dataclass(frozen=True)
 class Entry(Requirement):
-    """low ≤ P(y | x) ≤ high for a symbol and an output, or for every one of either."""
+    """low ≤ P(y | x) ≤ high for a symbol and an output, or for every one of either.
+
+    Ends that agree are moved 1e-12 apart on either side, unless weights over 2**53 can be both.
+    """
 
     x: Label
     y: Label
@@ -81,7 +92,10 @@ class Entry(Requirement):
     high: float | None = None
 
     def __post_init__(self) -> None:
-        _ends(self.low, self.high, "limits of an entry")
+        for name, end in zip(
+            ("low", "high"), _ends(self.low, self.high, "limits of an entry"), strict=True
+        ):
+            object.__setattr__(self, name, end)
 
     def _places(self, inputs: Sequence[Label], outputs: Sequence[Label]) -> list[tuple[int, int]]:
         subject = str(self)
@@ -128,14 +142,18 @@ class Entry(Requirement):
 class Diagonal(Requirement):
     """low_x ≤ P(x | x) ≤ high_x: how often the symbols are reported as they are.
 
-    ``limits_of`` holds (symbol, low, high); the symbol :data:`EVERY` stands for all of them.
+    ``limits_of`` holds (symbol, low, high); the symbol :data:`EVERY` stands for all of them. Ends
+    that agree are moved apart as in :class:`Entry`.
     """
 
     limits_of: tuple[tuple[Label, float | None, float | None], ...]
 
     def __post_init__(self) -> None:
-        for part in self.limits_of:
-            _ends(part[1], part[2], "limits of the diagonal")
+        moved = tuple(
+            (label, *_ends(low, high, "limits of the diagonal"))
+            for label, low, high in self.limits_of
+        )
+        object.__setattr__(self, "limits_of", moved)
 
     def _places(
         self, inputs: Sequence[Label], outputs: Sequence[Label]

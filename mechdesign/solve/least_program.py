@@ -53,7 +53,7 @@ class LeastProgram(LinearProgram):
     def rises(self) -> tuple[Array, ...]:
         """s_ix d_ixy of each function in floats, ``(R, M)``."""
         return tuple(
-            np.array([float(s) for s in one.scales])[:, None] * (one.gains - floor[:, None])
+            np.array([float(s) for s in one.factors])[:, None] * (one.gains - floor[:, None])
             for one, floor in zip(self.alternatives, self.floors, strict=True)
         )
 
@@ -61,7 +61,7 @@ class LeastProgram(LinearProgram):
     def exact_bases(self) -> tuple[Fraction, ...]:
         """b_i of each function."""
         return tuple(
-            _weighted(one.scales, floor.tolist())
+            _weighted(one.factors, floor.tolist())
             for one, floor in zip(self.alternatives, self.floors, strict=True)
         )
 
@@ -84,7 +84,7 @@ class LeastProgram(LinearProgram):
     def exact_values(self, weights: NDArray[Any], bits: int) -> list[Fraction]:
         """f_i of integer weights over ``2**bits``, exactly."""
         return [
-            scaled_rows(one.scales, weights[one.symbols], bits, one.gains)
+            scaled_rows(one.factors, weights[one.symbols], bits, one.gains)
             for one in self.alternatives
         ]
 
@@ -102,7 +102,7 @@ class LeastProgram(LinearProgram):
         one = self.alternatives[position]
         count, m = one.gains.shape
         scales = [Fraction(0)] * len(self.prior)
-        for x, s in zip(one.symbols.tolist(), one.scales, strict=True):
+        for x, s in zip(one.symbols.tolist(), one.factors, strict=True):
             scales[x] = s
         low = min(self.exact_bases) + Fraction(least)
         symbols, outputs = np.repeat(one.symbols, m), np.tile(np.arange(m), count)
@@ -131,7 +131,7 @@ class LeastProgram(LinearProgram):
             gains = one.gains
             if self.forbidden is not None:
                 gains = np.where(self.forbidden[one.symbols], one.gains.min(), gains)
-            found.append(_weighted(one.scales, gains.max(axis=1).tolist()))
+            found.append(_weighted(one.factors, gains.max(axis=1).tolist()))
         return tuple(found)
 
     @cached_property
@@ -182,7 +182,7 @@ class LeastProgram(LinearProgram):
 
     def exact_width(self, value: Fraction) -> Fraction:
         """From the least that the largest gains give to the least that the smallest give."""
-        totals = [sum(one.scales, Fraction(0)) for one in self.alternatives]
+        totals = [sum(one.factors, Fraction(0)) for one in self.alternatives]
         tops, bottoms = (
             [
                 total * Fraction(float(choose(one.gains)))

@@ -19,7 +19,6 @@ from ..exact import DENOMINATOR_BITS
 from ..labels import Label, name_outputs
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
-from ..privacy.constraint import Bound
 from ..privacy.notion import PrivacyNotion, as_notions
 from ..privacy.rows import ConeRows, cone_rows
 from ..privacy.sums import SumConstraint
@@ -225,7 +224,7 @@ def state_problem(
         any(n.covers_zero_mass for n in notions)
         or convex
         or any((~np.isin(limit.symbols, prior.support)).any() for _, limit in asked)
-        or any(_names_more(bound, prior) for r in requirements for bound in r.bounds(prior))
+        or any(b.is_about_more_than(prior) for r in requirements for b in r.bounds(prior))
     )
     inner = prior if whole else prior.restricted()
     if whole and finds_outputs:
@@ -321,13 +320,6 @@ def _checked_survey(prior: Prior, utility: Estimation) -> Survey:
     return found
 
 
-def _names_more(bound: Bound, prior: Prior) -> bool:
-    """Whether a bound is about symbols of zero mass too."""
-    known = set(prior.support.tolist())
-    distributions = (*bound.over.distributions, *bound.under.distributions)
-    return any(not known.issuperset(found.support) for found in distributions)
-
-
 def forbidden_entries(limits: list[Limit], cone: Cone, outputs: int) -> NDArray[np.bool_] | None:
     """Entries that limits leave no value but zero, and those that follow in the cone."""
     found = np.zeros((len(cone.prior), outputs), dtype=bool)
@@ -388,7 +380,7 @@ def _checked_alternatives(
 ) -> tuple[Alternative, ...]:
     found = utility.alternatives(prior, labels)
     for one in found:
-        scale = max(float(sum(one.scales)), 1.0)
+        scale = max(float(sum(one.factors)), 1.0)
         _check_largest(scale * float(np.abs(one.gains).max()), utility)
     return found
 

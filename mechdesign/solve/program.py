@@ -33,9 +33,9 @@ from ..certificate.rational import difference, kernel_mean, mean_of
 from ..errors import InputError, SolverError
 from ..exact import dyadic, nearest_float
 from ..prior import Prior
-from ..privacy.constraint import Hypotheses, Rounding
+from ..privacy.constraint import Rounding
 from ..privacy.rows import ConeRows, Multipliers
-from ..privacy.sums import ColumnMaxima, SumConstraint
+from ..privacy.sums import SumConstraint, most_maxima
 from ..requirement.base import Limit
 from ..requirement.convex import Convex
 from ..utility.estimation import Estimation, Survey
@@ -344,10 +344,10 @@ class LinearProgram(Program):
         With ``most`` the sum of column maxima is at most that, as with at most so many outputs.
         """
         if most is not None:
-            level = math.nextafter(math.nextafter(math.log(most), math.inf), math.inf)
-            maxima = ColumnMaxima(Hypotheses.points(self.prior), level)
             labels = (*self.sum_labels, f"at most {most} outputs")
-            counted = replace(self, sums=(*self.sums, maxima), sum_labels=labels)
+            counted = replace(
+                self, sums=(*self.sums, most_maxima(self.prior, most)), sum_labels=labels
+            )
             return counted.without_outputs(excluded)
         forbidden = np.zeros(self.shape, dtype=bool)
         if self.forbidden is not None:

@@ -31,13 +31,13 @@ class Alternative:
     ----------
     symbols : ``(R,)`` positions x_i
     gains : ``(R, M)`` floats u
-    scales : the R rational numbers s, positive
+    factors : the R rational numbers s, positive
     label : what it stands for
     """
 
     symbols: NDArray[np.intp]
     gains: NDArray[np.float64]
-    scales: tuple[Fraction, ...]
+    factors: tuple[Fraction, ...]
     label: str
 
 
@@ -281,7 +281,7 @@ class WorstCase(OutputUtility):
 
 def _value(one: Alternative, mechanism: Mechanism) -> float:
     rows = (mechanism.kernel[one.symbols] * one.gains).sum(axis=1)
-    return float(np.array([float(scale) for scale in one.scales]) @ rows)
+    return float(np.array([float(scale) for scale in one.factors]) @ rows)
 
 
 def _pairs(utilities: Any, priors: Any) -> list[tuple[LinearUtility, Prior | None]]:

@@ -21,7 +21,7 @@ wide = st.floats(-1e150, 1e150, allow_subnormal=False)
 def one_by_one(limit, weights):
     total = Fraction(0)
     for x, y, value in zip(limit.symbols, limit.outputs, limit.values.tolist(), strict=True):
-        scale = 1 if limit.scales is None else limit.scales[x]
+        scale = 1 if limit.factors is None else limit.factors[x]
         total += scale * Fraction(value) * int(weights[x, y])
     return total / 2**BITS
 

@@ -374,3 +374,17 @@ def test_dual_variables_of_limits_are_recomputed_from(saved):
         del forged["digest"]
         with pytest.raises(StorageError):
             from_json(seal(forged))
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 0.01, 1 / 3, 0.5, 1e-9])
+def test_ends_that_agree_can_be_kept(value):
+    """Weights over 2**53 hold few numbers: what is asked to be equal is so within 1e-12."""
+    prior, notion = md.Prior([0.2, 0.3, 0.5]), md.privacy.PML(1.0)
+    for wish in (md.require.output(0, value, value), md.require.diagonal({0: value}, {0: value})):
+        found = md.design(prior, md.utility.Hamming(), notion, subject_to=[wish])
+        kernel = found.mechanism.kernel
+        share = prior.probabilities @ kernel[:, 0] if "P(Y" in str(wish) else kernel[0, 0]
+        assert abs(share - value) < 1.1e-12
+        assert found.certificate.is_optimal
+        assert f"{value:.12g}" in wish.description
+    assert md.require.diagonal(0.5, 0.5).limits_of[0][1:] == (0.5, 0.5)

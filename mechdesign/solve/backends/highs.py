@@ -22,6 +22,8 @@ SIMPLEX_ENTRIES = 600
 _TOLERANCES = (1e-10, 1e-7)
 # Entries below this are zero; the library's own limit would forget what tiny masses say.
 _SMALLEST_ENTRY = 1e-12
+# Iterations before HiGHS gives up, and more of them for each row and column.
+_ITERATIONS, _ITERATIONS_EACH = 10_000, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +79,9 @@ class Model:
     ) -> None:
         """Lower ≤ matrix @ v ≤ upper and least (0 when left out) ≤ v ≤ most; a sparse matrix."""
         self._highs.passModel(_lp(cost, matrix, lower, upper, least, most))
+        # At tolerances that its arithmetic cannot keep, HiGHS would go on for ever.
+        limit = _ITERATIONS + _ITERATIONS_EACH * sum(matrix.shape)
+        self._set(simplex_iteration_limit=limit, ipm_iteration_limit=limit)
 
     def add_rows(self, right: Array) -> None:
         """Equalities without entries."""
