@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +16,15 @@ from ..errors import (
     MisfitWarning,
     PrecisionWarning,
     UnknownNameError,
+    ZeroMassWarning,
     quote,
     warn,
 )
 from ..labels import Label, shorten
 from ..mechanism import Mechanism, mechanism_of
 from ..notebook import notebook_table
+from ..prior import Prior
+from ..utility.estimation import Estimation
 from ._identifiability import ask, report_weights
 from .codes import check_choice
 from .counts import count_reports
@@ -143,6 +147,7 @@ def estimate(
     rng: Any = None,
     receipt: Any = None,
     misfit: str = "error",
+    truth: Any = None,
 ) -> Estimate:
     """The distribution of the secret, estimated from reports of a mechanism.
 
@@ -151,7 +156,8 @@ def estimate(
     reports : table with ``column``, column of reports, or mapping from output to count
         Any table that :func:`privatize` takes. A receipt that it carries must name this mechanism.
     mechanism : Mechanism or Design
-        A design's prior only tunes the variance of the inversion; it never biases it.
+        A design's prior only tunes the variance of the inversion; it never biases it. With one for
+        :class:`mechdesign.utility.Estimation` the weights are those that it is optimal for.
     method : {"inversion", "likelihood"}
         Weights on reports that are unbiased for every distribution [Warner1965], or the
         distribution of largest likelihood [Cover1984], which stays in the simplex and says how far
@@ -177,6 +183,9 @@ def estimate(
         Reports that this mechanism makes with a probability below one in a million, whatever the
         secrets are: refused, or estimated from with a warning. Raw data is mostly found that way;
         reports of a mechanism with more noise fit and are not.
+    truth : Prior, mapping from symbol to mass or count, or N numbers, optional
+        The distribution at which the variance of the inversion is least, such as a pilot's; the
+        truth or prior of the design when left out, uniform for a mechanism.
 
     Raises
     ------
@@ -212,7 +221,7 @@ def estimate(
     p = likely[0]
     fit = fit_of(found.kernel, f, p, n, float(gap[0]))
     judge_fit(fit, misfit)
-    reference = reference_of(mechanism, found) if method == "inversion" else p
+    reference = reference_of(mechanism, found, truth) if method == "inversion" else p
     weights = report_weights(found, question, reference)
     straight, centre = f @ weights, p @ question.weights
     covariances = covariance(found.kernel, p, weights, question.weights, n, target)
@@ -271,12 +280,37 @@ def check_confidence(confidence: Any) -> None:
         )
 
 
-def reference_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:
-    """Where the variance of the inversion is least: the design's prior, else uniform."""
-    prior = getattr(designed, "prior", None)
+def reference_of(designed: Any, mechanism: Mechanism, truth: Any = None) -> NDArray[np.float64]:
+    """Where the variance of the inversion is least: a truth, else that of the design or its prior,
+    else uniform.
+
+    Raises :class:`KernelError` for a truth over other symbols.
+    """
+    if truth is not None:
+        return np.asarray(truth_over(mechanism, truth).probabilities)
+    prior, utility = getattr(designed, "prior", None), getattr(designed, "utility", None)
     if prior is None:
         return np.full(mechanism.shape[0], 1 / mechanism.shape[0])
+    if isinstance(utility, Estimation):
+        return np.array([float(mass) for mass in utility.masses(prior)])
     return np.asarray(prior.probabilities)
+
+
+def truth_over(mechanism: Mechanism, truth: Any) -> Prior:
+    """A truth as a distribution over the inputs of a mechanism, in their order.
+
+    Raises :class:`KernelError` for other symbols, and what :class:`Prior` does.
+    """
+    found = Estimation(truth=truth).truth
+    assert found is not None
+    if set(found.labels) == set(mechanism.inputs):
+        return found.reordered(mechanism.inputs)
+    if found.labels == tuple(range(len(mechanism.inputs))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZeroMassWarning)  # speaks of designs
+            return Prior.from_counts(found.weights, mechanism.inputs)
+    mechanism.check_prior(found)
+    return found
 
 
 def _warn(made: Estimate, width: NDArray[np.float64]) -> None:

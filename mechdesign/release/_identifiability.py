@@ -30,8 +30,9 @@ _REMEDY = (
 )
 # Coefficients of a dependence below this are rounding.
 _NOTHING = 1e-6
-# Share of the uniform distribution in a reference, and relative singular values that count.
-_SHARE, _RANK = 1e-3, 1e-10
+# The least mass of a symbol in a reference, over the number of symbols, and relative singular values
+# that count.
+_LEAST, _RANK = 1e-6, 1e-10
 
 
 @dataclass(frozen=True)
@@ -259,13 +260,13 @@ def report_weights(
 ) -> NDArray[np.float64]:
     """Weights a ``(M, F)`` on reports with K a = V, of least variance at a reference distribution.
 
-    With D = diag(Kᵀp) they are D⁻¹Kᵀ(KD⁻¹Kᵀ)⁺V. They are fixed before any report is seen, so that
-    Σ_y a_y f_y is unbiased whatever the secret's distribution is. The reference is mixed with
-    a little of the uniform distribution, so that symbols it rules out keep a finite variance.
+    With D = diag(Kᵀp) they are D⁻¹Kᵀ(KD⁻¹Kᵀ)⁺V, those that :class:`mechdesign.utility.Estimation`
+    designs for. They are fixed before any report is seen, so that Σ_y a_y f_y is unbiased whatever
+    the secret's distribution is. Symbols that the reference rules out count as next to impossible.
     """
     kernel = mechanism.kernel
     used = np.asarray(kernel.any(axis=0), dtype=bool)
-    mixed = (1 - _SHARE) * reference + _SHARE / len(kernel)
-    root = np.sqrt(np.where(used, mixed @ kernel, 1.0))
+    possible = np.maximum(reference, _LEAST / len(kernel))
+    root = np.sqrt(np.where(used, possible @ kernel, 1.0))
     found = np.linalg.pinv(kernel / root, rcond=_RANK) @ question.weights
     return np.asarray(np.where(used[:, None], found / root[:, None], 0.0))
