@@ -25,10 +25,12 @@ from ..mechanism import Mechanism, mechanism_of
 from ..notebook import notebook_table
 from ..prior import Prior
 from ..utility.estimation import Estimation
+from ..utility.questions import Question
 from ._identifiability import ask, report_weights
 from .codes import check_choice
 from .counts import count_reports
 from .likelihood import Convergence, maximise
+from .pilots import shrunk_truth
 from .receipts import Receipt, trace
 
 _CHOICES = {
@@ -61,6 +63,8 @@ class Estimate:
     fit : p-value of the hypothesis that this mechanism made the reports, rather too large
     receipt : the receipt that says so, ``None`` where none came with the reports
     note : what could not be told of where the reports came from, a sentence or nothing
+    shrunk : ``distribution`` drawn towards the design's prior (uniform for a mechanism) by the
+        share of their distance that noise explains; ``Estimation(truth=…)`` of a next round takes it
     """
 
     labels: tuple[Label, ...]
@@ -79,6 +83,7 @@ class Estimate:
     fit: float
     receipt: Receipt | None = None
     note: str = ""
+    shrunk: Prior | None = None
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain dictionary for each label."""
@@ -234,9 +239,8 @@ def estimate(
         else:
             again = maximise(found.kernel, drawn)[0] @ question.weights
     errors, lower, upper = limits(straight, centre, errors, again, method, confidence)
-    low, high = question.weights.min(axis=0), question.weights.max(axis=0)
-    if fit >= _MISFIT:
-        lower, upper = np.clip(lower, low, high), np.clip(upper, low, high)
+    lower, upper = within(question, fit, lower, upper)
+    shrunk = shrunk_truth(found.inputs, p, prior_of(mechanism, found), [(found.kernel, f, n)])
     made = Estimate(
         question.labels,
         straight if method == "inversion" else centre,
@@ -254,9 +258,18 @@ def estimate(
         fit,
         known,
         note,
+        shrunk,
     )
-    _warn(made, high - low)
+    warn_of_errors(made, question)
     return made
+
+
+def within(question: Question, fit: float, lower: Any, upper: Any) -> tuple[Any, Any]:
+    """Limits inside of what answers can be, unless reports fit none."""
+    if fit < _MISFIT:
+        return lower, upper
+    low, high = question.weights.min(axis=0), question.weights.max(axis=0)
+    return np.clip(lower, low, high), np.clip(upper, low, high)
 
 
 def check_options(method: Any, intervals: Any, target: Any, misfit: Any, confidence: Any) -> None:
@@ -289,10 +302,16 @@ def reference_of(designed: Any, mechanism: Mechanism, truth: Any = None) -> NDAr
     if truth is not None:
         return np.asarray(truth_over(mechanism, truth).probabilities)
     prior, utility = getattr(designed, "prior", None), getattr(designed, "utility", None)
+    if prior is not None and isinstance(utility, Estimation):
+        return np.array([float(mass) for mass in utility.masses(prior)])
+    return prior_of(designed, mechanism)
+
+
+def prior_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:
+    """The masses of a design's prior, or uniform ones."""
+    prior = getattr(designed, "prior", None)
     if prior is None:
         return np.full(mechanism.shape[0], 1 / mechanism.shape[0])
-    if isinstance(utility, Estimation):
-        return np.array([float(mass) for mass in utility.masses(prior)])
     return np.asarray(prior.probabilities)
 
 
@@ -313,7 +332,9 @@ def truth_over(mechanism: Mechanism, truth: Any) -> Prior:
     return found
 
 
-def _warn(made: Estimate, width: NDArray[np.float64]) -> None:
+def warn_of_errors(made: Estimate, question: Question) -> None:
+    """Warn of answers that so many reports leave open, and of a likelihood short of its maximum."""
+    width = question.weights.max(axis=0) - question.weights.min(axis=0)
     blind = made.errors * 1.96 >= width / 2
     if blind.any() and (width > 0).any():
         names = [label for label, b in zip(made.labels, blind, strict=True) if b]
