@@ -64,7 +64,7 @@ class Estimate:
     receipt : the receipt that says so, ``None`` where none came with the reports
     note : what could not be told of where the reports came from, a sentence or nothing
     shrunk : ``distribution`` drawn towards the design's prior (uniform for a mechanism) by the
-        share of their distance that noise explains; ``Estimation(truth=…)`` of a next round takes it
+        share of their distance that noise explains; a next round takes it as its truth
     """
 
     labels: tuple[Label, ...]
