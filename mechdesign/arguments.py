@@ -24,6 +24,7 @@ from .labels import Label, near_miss, parse_labels
 from .mechanism import Mechanism
 from .prior import Prior
 from .release.codes import ABSENT, Codebook
+from .storage import prior_from_json
 from .utility import (
     ChiSquare,
     Distance,
@@ -37,6 +38,7 @@ from .utility import (
     WorstCase,
 )
 
+_PRIOR_REMEDY = 'write for example {"a": 0.5, "b": 0.5}'
 #: Levels of one comparison: each is a design.
 MOST_LEVELS = 10_000
 #: How the least of several utilities begins.
@@ -114,14 +116,13 @@ def read_levels(text: str) -> list[float]:
 
 def _prior_from_json(path: str) -> Prior:
     """A file with an object of label and mass, or with a list of masses."""
-    remedy = 'write for example {"a": 0.5, "b": 0.5}'
-    content = read_json(path, remedy)
+    content = read_json(path, _PRIOR_REMEDY)
     if not isinstance(content, (dict, list)):
         raise DataError(
             f"prior {path}",
             expected="a JSON object of labels and masses, or a list of masses",
             got=quote(content),
-            remedy=remedy,
+            remedy=_PRIOR_REMEDY,
         )
     if isinstance(content, dict):
         labels = parse_labels(list(content))
@@ -196,12 +197,7 @@ def read_estimation(
     a prior, or in counts.
     """
     numbers = None if weights is None else _numbers(weights, "--of-weights")
-    where = None
-    if truth is not None:
-        json = truth.lower().endswith(".json")
-        where = (
-            _prior_from_json(truth) if json else Prior.from_counts(*_parse_masses(truth, "--truth"))
-        )
+    where = None if truth is None else read_truth(truth)
     if of is None:
         return Estimation(None, numbers, where)
     remedy = 'write for example a=1,b=0, or a file with {"a": 1, "b": 0}'
@@ -225,6 +221,28 @@ def read_estimation(
     if isinstance(named, list) and named and all(isinstance(one, dict) for one in named):
         return Estimation([matched(one) for one in named], numbers, where)
     return Estimation(named if isinstance(named, list) else [named], numbers, where)
+
+
+def read_truth(text: str) -> Prior:
+    """A distribution, written as a prior or in counts, or from a JSON file.
+
+    What ``mechdesign estimate --json`` wrote stands for its ``shrunk`` distribution.
+    """
+    if text.lower().endswith(".json"):
+        content = read_json(text, _PRIOR_REMEDY)
+        shrunk = content.get("shrunk") if isinstance(content, dict) else None
+        if not isinstance(shrunk, dict):
+            return _prior_from_json(text)
+        try:
+            return prior_from_json(shrunk)
+        except (KeyError, TypeError, ValueError) as problem:
+            raise DataError(
+                f"truth {text}",
+                expected="what 'mechdesign estimate --json' wrote",
+                got=f"another shrunk distribution ({type(problem).__name__})",
+                remedy="estimate again, or name the distribution",
+            ) from None
+    return Prior.from_counts(*_parse_masses(text, "--truth"))
 
 
 def _numbers(text: str, option: str, remedy: str = "write for example 1,1,2") -> list[float]:

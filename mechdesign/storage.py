@@ -554,7 +554,7 @@ def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
 
 
 def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
-    prior = _prior_in(content["prior"])
+    prior = prior_from_json(content["prior"])
     notions = tuple(_notion_in(part, name) for part in content["notions"])
     asked = tuple(requirement_from_json(part, name) for part in content["requirements"])
     outputs = tuple(_label_in(label) for label in content["outputs"])
@@ -574,7 +574,7 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:
-    prior = _prior_in(content["prior"])
+    prior = prior_from_json(content["prior"])
     mechanism = mechanism_from_json(content["mechanism"])
     notions = tuple(_notion_in(part, name) for part in content["notions"])
     utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
@@ -705,7 +705,7 @@ def _gap_in(gap: Any) -> float:
 # From JSON: parts
 
 
-def _prior_in(part: dict[str, Any]) -> Prior:
+def prior_from_json(part: dict[str, Any]) -> Prior:
     """The exact prior that :func:`prior_to_json` wrote."""
     with warnings.catch_warnings():
         # Whoever made the design was told of symbols without mass.
@@ -758,7 +758,7 @@ def _utility_in(
         return Estimation(
             part["questions"],
             part["weights"],
-            None if truth is None else _prior_in(truth),
+            None if truth is None else prior_from_json(truth),
             names=None if answers is None else [_label_in(label) for label in answers],
         )
     if "gains" not in part:
@@ -784,7 +784,7 @@ def _worst_case_in(
         if not isinstance(utility, LinearUtility):
             raise TypeError("a worst case of a utility that is not linear")
         return WorstCase.symbols(utility, refine=part["refine"])
-    priors = [None if entry["prior"] is None else _prior_in(entry["prior"]) for entry in parts]
+    priors = [None if one["prior"] is None else prior_from_json(one["prior"]) for one in parts]
     return WorstCase(
         list(zip(utilities, priors, strict=True)),
         weights=[entry["weight"] for entry in parts],

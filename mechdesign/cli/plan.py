@@ -23,6 +23,14 @@ def plan(
     by: By = "symbols",
     feature: Feature = None,
     confidence: Confidence = 0.95,
+    best: Annotated[
+        bool,
+        typer.Option(
+            "--best",
+            help="Also plan with the kernel designed for estimates under the same notions, which "
+            "needs the fewest reports.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say how many reports an error takes, or what error a number of reports gives."""
@@ -41,6 +49,7 @@ def plan(
         confidence=confidence,
         by=by,
         feature=read_feature(feature, mechanism_of(designed)),
+        best=best,
     )
     if as_json:
         print_json(plan_json(found))

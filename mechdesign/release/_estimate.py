@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +23,7 @@ from ..labels import Label, shorten
 from ..mechanism import Mechanism, mechanism_of
 from ..notebook import notebook_table
 from ..prior import Prior
-from ..utility.estimation import Estimation
+from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
 from ._identifiability import ask, report_weights
 from .codes import check_choice
@@ -142,7 +141,7 @@ def estimate(
     column: str | None = None,
     *,
     method: str = "inversion",
-    feature: Mapping[Any, Any] | Callable[[Any], Any] | None = None,
+    feature: Asked = None,
     by: str = "symbols",
     intervals: str = "delta",
     confidence: float = 0.95,
@@ -167,8 +166,9 @@ def estimate(
         Weights on reports that are unbiased for every distribution [Warner1965], or the
         distribution of largest likelihood [Cover1984], which stays in the simplex and says how far
         from the maximum it is.
-    feature : function or mapping of inputs, optional
-        Numbers ask for the mean; other values for the frequency of each.
+    feature : function or mapping of inputs, list of them, or (F, N) array, optional
+        Numbers ask for the mean; other values for the frequency of each. Rows of an array are
+        weighted sums of frequencies.
     by : {"symbols", "blocks"}
         Blocks are the finest groups that a mechanism with equal rows can still tell apart.
     intervals : {"delta", "bootstrap"}

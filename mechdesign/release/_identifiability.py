@@ -8,7 +8,7 @@ every such direction, which is when v = Ka for some weights a on the reports. A 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, UntoldWarning, warn
 from ..labels import Label, listing
 from ..mechanism import Mechanism, mechanism_of
+from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question, feature_question
 from .codes import check_choice
 
@@ -25,12 +26,12 @@ from .codes import check_choice
 _TOLERANCE = 1e-8
 # What to do where reports do not tell symbols apart.
 _REMEDY = (
-    "design for a uniform prior (under LDP that is randomised response, md.randomised_response), "
-    "for a higher level, or for another utility such as mutual information"
+    "design for estimates, md.design(…, md.utility.Estimation(), …) or 'mechdesign design … "
+    "-u estimation', whose reports tell all symbols apart at every positive level"
 )
 # Coefficients of a dependence below this are rounding.
 _NOTHING = 1e-6
-# The least mass of a symbol in a reference, over the number of symbols, and relative singular
+# The least mass of a symbol in a reference, times the number of symbols, and relative singular
 # values that count.
 _LEAST, _RANK = 1e-6, 1e-10
 
@@ -197,11 +198,12 @@ def _components(rows: NDArray[np.float64], rank: int) -> tuple[list[list[int]], 
 
 
 def ask(
-    mechanism: Mechanism,
-    feature: Mapping[Any, Any] | Callable[[Any], Any] | None = None,
-    by: str = "symbols",
+    mechanism: Mechanism, feature: Asked = None, by: str = "symbols", *, hidden: bool = False
 ) -> Question:
-    """The question about symbols, blocks, or a feature; refused where reports cannot answer it."""
+    """The question about symbols, blocks, or a feature.
+
+    Refused where reports cannot answer it, unless answers may be ``hidden``.
+    """
     check_choice("what to estimate (by)", by, ("symbols", "blocks"))
     if feature is not None and by != "symbols":
         raise InputError(
@@ -214,7 +216,7 @@ def ask(
     # With more symbols than reports, the directions that no report shows are wanted too.
     left, values, _ = np.linalg.svd(rows, full_matrices=rows.shape[0] > rows.shape[1])
     if feature is not None:
-        question = feature_question(feature, mechanism.inputs)
+        question = _featured(feature, mechanism.inputs)
         if mechanism.shape[0] > 1 and not np.ptp(question.weights, axis=0).any():
             raise DataError(
                 "feature",
@@ -231,7 +233,7 @@ def ask(
         question = Question(names, weights)
     else:
         question = Question(mechanism.inputs, np.eye(mechanism.shape[0]))
-    untold = _hidden_answers(question, left[:, _rank(values) :])
+    untold = [] if hidden else _hidden_answers(question, left[:, _rank(values) :])
     if untold:
         found = _identification(mechanism, rows, values)
         _refuse_untold(found)
@@ -242,6 +244,20 @@ def ask(
             remedy=f"estimate by='blocks' (--by blocks) or another feature, or {_REMEDY}",
         )
     return question
+
+
+def _featured(feature: Any, symbols: Sequence[Label]) -> Question:
+    """A feature, or several questions in the forms that a design for estimates takes."""
+    if isinstance(feature, (list, tuple, np.ndarray)):
+        return Estimation(feature).question(symbols)
+    return feature_question(feature, symbols)
+
+
+def hidden_answers(mechanism: Mechanism, question: Question) -> list[Label]:
+    """Answers that reports cannot tell, however many there are."""
+    rows = _scaled_rows(mechanism)
+    left, values, _ = np.linalg.svd(rows, full_matrices=rows.shape[0] > rows.shape[1])
+    return _hidden_answers(question, left[:, _rank(values) :])
 
 
 def _hidden_answers(question: Question, hidden: NDArray[np.float64]) -> list[Label]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,17 @@ from ..errors import InputError, quote
 from ..labels import Label, shorten
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
+from ..solve._design import Design, design
+from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
 from ._estimate import check_confidence, reference_of
-from ._identifiability import ask, report_weights
+from ._identifiability import ask, hidden_answers, report_weights
 from .counts import FEWEST
 
 # Errors and numbers of reports beyond these are slips, and would leave the floats.
 _LEAST = 1e-12
+# Relative rounding of errors.
+_ROUNDING = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True)
@@ -31,23 +35,33 @@ class Plan:
     ----------
     labels : what is estimated
     reports : how many reports, so that every half-width is at most the error asked, and at least
-        the 10 that an estimate takes
+        the 10 that an estimate takes; infinite where no number suffices, with ``best=True``
     errors : ``(F,)`` half-widths of the intervals with so many reports
     without_privacy : how many people an open survey would need for the same largest error
     confidence : of each interval
     assumed : the distribution that the numbers are for; ``None`` for the worst one of each label
+    design : the design that the plan is for, where it is one for estimates
+    best : with ``best=True`` the same plan for the kernel of least squared error under the same
+        notions
+    fewest : with ``best=True`` how many reports every kernel under these notions takes at least for
+        the largest error here, proved by the bound of that design
     """
 
     labels: tuple[Label, ...]
-    reports: int
+    reports: float
     errors: NDArray[np.float64]
     without_privacy: int
     confidence: float
     assumed: Prior | None
+    design: Design | None = None
+    best: Plan | None = None
+    fewest: int | None = None
 
     @property
     def cost(self) -> float:
         """How many times as many people privacy takes."""
+        if not np.isfinite(self.errors).all():
+            return math.inf
         return self.reports / self.without_privacy
 
     def rows(self) -> list[dict[str, Any]]:
@@ -59,15 +73,30 @@ class Plan:
 
     def __repr__(self) -> str:
         where = "at the assumed distribution" if self.assumed else "at the worst distribution"
-        lines = [
-            f"{self.reports} reports, {100 * self.confidence:g} % intervals {where}; "
+        told = (
             f"an open survey needs {self.without_privacy} (privacy costs {self.cost:.3g} times)"
-        ]
+            if math.isfinite(self.cost)
+            else "some answers are not told, however many reports there are"
+        )
+        rate = f"{100 * self.confidence:g} % intervals"
+        lines = [f"{_number(self.reports)} reports, {rate} {where}; {told}"]
         lines += [
-            f"{shorten(label, 28):<28}  ± {error:.5f}"
+            f"{shorten(label, 28):<28}  ± " + (f"{error:.5f}" if math.isfinite(error) else "∞")
             for label, error in zip(self.labels, self.errors, strict=True)
         ]
+        if self.best is not None:
+            assert self.best.design is not None
+            asked = ", ".join(map(str, self.best.design.notions))
+            largest = float(self.best.errors.max())
+            lines.append(
+                f"the kernel designed for estimates under {asked}: {_number(self.best.reports)} "
+                f"reports for ± {largest:.5f}; every kernel takes at least {self.fewest}"
+            )
         return "\n".join(lines)
+
+
+def _number(reports: float) -> str:
+    return f"{reports}" if math.isfinite(reports) else "no number of"
 
 
 def plan(
@@ -78,8 +107,10 @@ def plan(
     prior: Prior | None = None,
     worst: bool = False,
     confidence: float = 0.95,
-    feature: Mapping[Any, Any] | Callable[[Any], Any] | None = None,
+    feature: Asked = None,
     by: str = "symbols",
+    best: bool = False,
+    privacy: Any = None,
 ) -> Plan:
     """How many reports keep every interval within ± ``error``, or what ``reports`` give.
 
@@ -94,13 +125,22 @@ def plan(
         Plan for the least favourable distribution of each label instead; so does a bare mechanism
         without a prior.
     confidence, feature, by : as in :func:`estimate`
+    best : bool
+        Also design the kernel whose estimates of the same answers have the least squared error
+        (:class:`mechdesign.utility.Estimation`) under the same notions, and plan with it. Answers
+        that the reports of ``mechanism`` cannot tell have infinite errors then.
+    privacy : notion or list of them, optional
+        With ``best``: what that kernel satisfies; the notions of the design when left out.
 
     Raises
     ------
     InputError
-        For an error or a number of reports without meaning, or neither or both of them.
+        For an error or a number of reports without meaning, or neither or both of them; for
+        ``best`` at the worst distribution, or without notions or a prior.
     DataError
         For a question that the reports cannot answer.
+    MechdesignError
+        With ``best``, what :func:`design` raises.
 
     Examples
     --------
@@ -123,23 +163,100 @@ def plan(
         raise InputError(
             "worst", expected="True or False", got=quote(worst), remedy="pass worst=True"
         )
-    question = ask(found, feature, by)
+    if not isinstance(best, (bool, np.bool_)):
+        raise InputError("best", expected="True or False", got=quote(best), remedy="pass best=True")
+    question = ask(found, feature, by, hidden=bool(best))
     assumed = None if worst else (prior or getattr(mechanism, "prior", None))
     if assumed is not None:
         found.check_prior(assumed)
+    if best:
+        _check_best(mechanism, assumed, privacy)
+    size = _Size(error, reports, confidence)
+    made = _planned(mechanism, question, assumed, size)
+    if not best:
+        return made
+    assert assumed is not None
+    known = mechanism.prior if isinstance(mechanism, Design) else assumed
+    asked = feature if by == "symbols" else question.weights.T
+    notions = mechanism.notions if privacy is None else privacy
+    required = mechanism.requirements if isinstance(mechanism, Design) else ()
+    goal = Estimation(asked, truth=assumed)
+    least = design(known, goal, notions, subject_to=required)
+    other = _planned(least, question, assumed, size)
+    widest = float(made.errors.max())
+    # If each of F errors is at most w = z s, the squares of s sum to at most F w²/z².
+    share = Fraction(widest if math.isfinite(widest) else float(other.errors.max())) ** 2
+    per_report = share * len(question.labels) / Fraction(size.z2)
+    fewest = math.ceil(-Fraction(least.bound) / per_report * (1 - _ROUNDING)) if share else 1
+    return replace(made, best=other, fewest=max(1, fewest))
+
+
+@dataclass(frozen=True)
+class _Size:
+    """An error or a number of reports, one of which is ``None``."""
+
+    error: float | None
+    reports: int | None
+    confidence: float
+
+    @property
+    def z2(self) -> float:
+        """The square of the normal quantile."""
+        from scipy.stats import norm
+
+        return float(norm.isf((1 - self.confidence) / 2)) ** 2
+
+
+def _planned(mechanism: Any, question: Question, assumed: Prior | None, size: _Size) -> Plan:
+    """The plan for one kernel; infinite where no number of reports suffices."""
+    found = mechanism_of(mechanism)
     weights = report_weights(found, question, reference_of(mechanism, found))
     private, plain = _variances(found, question, weights, assumed)
-    from scipy.stats import norm
-
-    z2 = float(norm.isf((1 - confidence) / 2)) ** 2
-    if reports is None:
-        assert error is not None
-        needed = z2 * float(private.max()) / error**2
+    hidden = hidden_answers(found, question)
+    private = np.where([label in hidden for label in question.labels], math.inf, private)
+    reports: float
+    if size.reports is not None:
+        reports = int(size.reports)
+    elif hidden:
+        reports = math.inf
+    else:
+        assert size.error is not None
+        needed = size.z2 * float(private.max()) / size.error**2
         reports = max(FEWEST, math.ceil(needed * (1 - 1e-12)))
-    widths = np.sqrt(z2 * private / reports)
+    told = np.where(np.isfinite(private), private, 0.0)
+    widths = np.where(np.isfinite(private), np.sqrt(size.z2 * told / reports), math.inf)
     largest = float(widths.max())
-    open_survey = math.ceil(z2 * float(plain.max()) / largest**2 * (1 - 1e-12)) if largest else 1
-    return Plan(question.labels, int(reports), widths, max(1, open_survey), confidence, assumed)
+    if math.isinf(largest):
+        largest = size.error or math.sqrt(size.z2 * float(plain.max()) / reports)
+    open_survey = 1
+    if largest:
+        open_survey = math.ceil(size.z2 * float(plain.max()) / largest**2 * (1 - 1e-12))
+    own = isinstance(mechanism, Design) and isinstance(mechanism.utility, Estimation)
+    return Plan(
+        question.labels,
+        reports,
+        widths,
+        max(1, open_survey),
+        size.confidence,
+        assumed,
+        mechanism if own else None,
+    )
+
+
+def _check_best(mechanism: Any, assumed: Prior | None, privacy: Any) -> None:
+    """Refuse what no best kernel can be designed for."""
+    missing = (
+        (assumed is None, "an assumed distribution", "none", "pass prior=…, without worst=True"),
+        (
+            privacy is None and not isinstance(mechanism, Design),
+            "notions that the best kernel satisfies",
+            "a kernel without any",
+            "pass a design, or privacy=md.LDP(1)",
+        ),
+    )
+    for is_missing, expected, got, remedy in missing:
+        if is_missing:
+            raise InputError("best plan", expected=expected, got=got, remedy=remedy)
 
 
 def _check_numbers(error: Any, reports: Any) -> None:

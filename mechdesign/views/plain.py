@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..privacy.notion import Check
     from ..release._estimate import Estimate
     from ..release._estimate_joint import JointEstimate, TableEstimate
+    from ..release._estimate_rounds import RoundsEstimate
     from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
     from ..requirement.base import RequirementCheck
@@ -130,6 +131,7 @@ def composition_json(found: Composition) -> dict[str, Any]:
     """What several reports leak together, notion by notion."""
     return {
         "reports": found.reports,
+        "people": found.people,
         "together": [
             {
                 "notion": type(level.notion).__name__,
@@ -155,8 +157,19 @@ def estimate_json(made: Estimate, kernel: str) -> dict[str, Any]:
         "receipt": None if made.receipt is None else made.receipt.to_json(),
         "note": made.note,
         "likelihood": vars(made.convergence),
+        "shrunk": None if made.shrunk is None else prior_to_json(made.shrunk),
         "kernel": kernel,
     }
+
+
+def rounds_json(made: RoundsEstimate, kernels: Sequence[str]) -> dict[str, Any]:
+    """An estimate from several rounds; ``kernels`` are the fingerprints of their kernels."""
+    shown = estimate_json(made, kernels[0])
+    shown.update(rounds=list(made.rounds), people=made.people, kernels=list(kernels))
+    if made.leaked is not None:
+        shown["leaked"] = composition_json(made.leaked)
+    del shown["kernel"]
+    return shown
 
 
 def joint_json(
@@ -181,14 +194,28 @@ def joint_json(
 
 
 def plan_json(found: Plan) -> dict[str, Any]:
-    """How many reports an error takes, and the half-width of each interval."""
-    return {
+    """How many reports an error takes, and the half-width of each interval.
+
+    With the kernel designed for estimates beside it: the same for that, what every kernel takes at
+    least, and that design's risk and its bound.
+    """
+    shown: dict[str, Any] = {
         "reports": found.reports,
         "without_privacy": found.without_privacy,
         "cost": found.cost,
         "confidence": found.confidence,
         "rows": found.rows(),
     }
+    if found.best is not None and found.best.design is not None:
+        least = found.best.design
+        shown["best"] = {
+            **plan_json(found.best),
+            "privacy": [notion.spec for notion in least.notions],
+            "risk": least.risk,
+            "risk_at_least": -least.bound,
+        }
+        shown["fewest"] = found.fewest
+    return shown
 
 
 def pram_json(found: Pram) -> dict[str, Any]:

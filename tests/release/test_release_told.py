@@ -45,7 +45,7 @@ def test_a_useless_design_is_said_to_be_one_when_it_is_made(run):
     code, _, err = run("design", "--prior", prior, "--privacy", "ldp:1")
     assert code == 0
     assert NOTHING in err
-    assert "uniform prior" in err  # what to do
+    assert "-u estimation" in err  # what to do
     code, out, err = run("design", "--prior", prior, "--privacy", "ldp:3")
     assert code == 0
     assert "apart" not in out + err  # a control

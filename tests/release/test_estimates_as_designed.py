@@ -1,0 +1,273 @@
+"""From a design for estimates to the estimate: its error is the one that was designed for."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from checks import refused
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.errors import DataError, InputError, KernelError
+from mechdesign.release._estimate import covariance, reference_of
+from mechdesign.release._identifiability import ask, report_weights
+from mechdesign.utility import Estimation
+
+LABELS = ["a", "b", "c", "d"]
+PRIOR = md.Prior([0.5, 0.25, 0.15, 0.1], LABELS)
+PILOT = md.Prior.from_counts([10, 20, 30, 40], LABELS)
+SHARES = {"a": 1.0, "b": 1.0, "c": 0.0, "d": 0.0}
+DESIGNS = {
+    "prior": md.design(PRIOR, Estimation(), md.PML(1)),
+    "pilot": md.design(PRIOR, Estimation(truth=PILOT), md.LIP(1)),
+    "question": md.design(PRIOR, Estimation(SHARES), md.LDP(1)),
+}
+each_design = pytest.mark.parametrize("found", DESIGNS.values(), ids=DESIGNS)
+HAMMING = md.design(PRIOR, md.utility.Hamming(), md.PML(1))
+# People asked in each survey, and surveys.
+PEOPLE, SURVEYS = 3000, 500
+
+
+def truth_of(found):
+    return np.array([float(mass) for mass in found.utility.masses(found.prior)])
+
+
+def question_of(found):
+    return found.utility.question(LABELS).weights
+
+
+def weights_of(found):
+    question = ask(found.mechanism, found.utility.of)
+    return report_weights(found.mechanism, question, reference_of(found, found.mechanism))
+
+
+# The weights
+
+
+@each_design
+def test_weights_are_those_that_the_design_is_optimal_for(found):
+    kernel, truth = found.mechanism.kernel, truth_of(found)
+    shown = truth @ kernel
+    information = kernel / shown @ kernel.T
+    best = (kernel / shown).T @ np.linalg.pinv(information, 1e-12) @ question_of(found)
+    np.testing.assert_allclose(weights_of(found), best, rtol=1e-6, atol=1e-9)
+    spread = covariance(kernel, truth, weights_of(found), question_of(found), 1, "population")
+    assert np.trace(spread) == pytest.approx(found.risk, rel=1e-9)
+    np.testing.assert_allclose(kernel @ weights_of(found), question_of(found), atol=1e-9)
+
+
+def test_weights_of_another_distribution_are_worse_where_the_design_looks():
+    """A control: the truth of a design is not its prior."""
+    found = DESIGNS["pilot"]
+    question = ask(found.mechanism)
+    others = report_weights(found.mechanism, question, PRIOR.probabilities)
+    spread = covariance(
+        found.mechanism.kernel, truth_of(found), others, question.weights, 1, "population"
+    )
+    assert np.trace(spread) > found.risk * 1.01
+
+
+def test_a_truth_can_be_named_when_estimates_are_made():
+    found = DESIGNS["prior"]
+    shown = PRIOR.probabilities @ found.mechanism.kernel
+    counts = np.random.default_rng(3).multinomial(2000, shown / shown.sum())
+    reports = dict(zip(found.mechanism.outputs, counts.tolist(), strict=True))
+    made = {
+        name: md.estimate(reports, found, truth=truth).values
+        for name, truth in {
+            "own": None,
+            "prior": PRIOR,
+            "pilot": PILOT,
+            "reordered": PILOT.reordered(LABELS[::-1]),
+            "counts": dict(zip(LABELS, [10, 20, 30, 40], strict=True)),
+            "numbers": [0.1, 0.2, 0.3, 0.4],
+        }.items()
+    }
+    np.testing.assert_array_equal(made["own"], made["prior"])
+    for name in ("reordered", "counts", "numbers"):
+        np.testing.assert_allclose(made[name], made["pilot"], atol=1e-12)
+    assert abs(made["pilot"] - made["own"]).max() > 1e-3
+    refused(lambda: md.estimate(reports, found, truth={"x": 1, "y": 2}), error=KernelError)
+
+
+def test_a_truth_that_rules_symbols_out_leaves_estimates_unbiased_and_finite():
+    found = DESIGNS["prior"]
+    weights = report_weights(found.mechanism, ask(found.mechanism), np.eye(4)[0])
+    np.testing.assert_allclose(found.mechanism.kernel @ weights, np.eye(4), atol=1e-7)
+
+
+def test_questions_of_a_design_are_questions_of_an_estimate():
+    rows = [[1, 1, 0, 0], [0, 0, 1, -1]]
+    found = md.design(PRIOR, Estimation(rows), md.LDP(2))
+    counts = np.round(PRIOR.probabilities @ found.mechanism.kernel * 1e6)
+    reports = dict(zip(found.mechanism.outputs, counts.astype(int).tolist(), strict=True))
+    made = md.estimate(reports, found, feature=rows)
+    assert made.labels == (1, 2)
+    np.testing.assert_allclose(made.values, [0.75, 0.05], atol=1e-5)
+    made = md.estimate(reports, found, feature=[SHARES, {"a": "x", "b": "x", "c": "y", "d": "y"}])
+    assert made.labels == ("mean 1", "x", "y")
+    np.testing.assert_allclose(made.values, [0.75, 0.75, 0.25], atol=1e-5)
+    refused(lambda: md.estimate(reports, found, feature=[[1, 2]]), "rows of 4", error=InputError)
+
+
+# The error, measured
+
+
+@pytest.fixture(scope="module")
+def surveys():
+    """Estimates of simulated surveys at the truth of each design, and whether intervals hold."""
+    rng = np.random.default_rng(16)
+    made = {}
+    for name, found in DESIGNS.items():
+        truth, kernel = truth_of(found), found.mechanism.kernel
+        values, hits = [], []
+        for counts in rng.multinomial(PEOPLE, truth @ kernel / (truth @ kernel).sum(), SURVEYS):
+            reports = dict(zip(found.mechanism.outputs, counts.tolist(), strict=True))
+            one = md.estimate(reports, found, feature=found.utility.of)
+            values.append(one.values)
+            hits.append(
+                (one.lower <= truth @ question_of(found))
+                & (one.upper >= truth @ question_of(found))
+            )
+        made[name] = np.array(values), np.array(hits)
+    return made
+
+
+def measured(surveys, name):
+    """Mean squared error of the surveys, and its standard error."""
+    found = DESIGNS[name]
+    squares = ((surveys[name][0] - truth_of(found) @ question_of(found)) ** 2).sum(axis=1)
+    return squares.mean(), squares.std(ddof=1) / math.sqrt(len(squares))
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_measured_errors_are_those_that_were_designed_for(surveys, name):
+    found, (error, uncertain) = DESIGNS[name], measured(surveys, name)
+    assert abs(error - found.risk / PEOPLE) <= 3 * uncertain
+    # Controls: another power of the number of reports is seen.
+    for wrong in (found.risk / PEOPLE**0.95, found.risk / PEOPLE**1.05):
+        assert abs(error - wrong) > 3 * uncertain
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_intervals_cover_at_the_stated_rate(surveys, name):
+    shares = surveys[name][1].mean(axis=0)
+    slack = 4 * math.sqrt(0.95 * 0.05 / SURVEYS)
+    assert abs(shares - 0.95).max() <= slack
+
+
+def test_reports_for_an_error_give_that_error(surveys):
+    found, (error, uncertain) = DESIGNS["prior"], measured(surveys, "prior")
+    assert abs(found.reports_for(math.sqrt(error)) / PEOPLE - 1) <= 3 * uncertain / error + 1e-3
+
+
+# Plans
+
+
+def test_a_plan_says_what_the_best_kernel_needs():
+    kernel = md.randomised_response(PRIOR, 1)
+    made = md.plan(kernel, error=0.02, prior=PRIOR, privacy=md.LDP(1), best=True)
+    assert made.reports == md.plan(kernel, error=0.02, prior=PRIOR).reports
+    best = made.best
+    assert best.design.notions == (md.LDP(1),)
+    assert best.design.risk == md.design(PRIOR, Estimation(), md.LDP(1)).risk
+    assert best.reports == md.plan(best.design, error=0.02).reports
+    assert made.fewest <= min(made.reports, best.reports)
+    assert f"{best.reports} reports" in repr(made)
+    # The bound is sharp where all answers have the same error.
+    uniform = md.Prior.uniform(4)
+    best = md.design(uniform, Estimation(), md.LDP(1))
+    made = md.plan(best, error=0.02, best=True)
+    assert made.fewest == pytest.approx(made.reports, abs=1)
+    # A control: one kernel takes fewer reports under LDP(1.1) than any may under LDP(1).
+    other = md.design(uniform, Estimation(), md.LDP(1.1))
+    assert md.plan(other, error=0.02).reports < made.fewest
+
+
+def test_kernels_that_hide_symbols_need_infinitely_many_reports():
+    refused(lambda: md.plan(HAMMING, error=0.02), "-u estimation", error=DataError)
+    made = md.plan(HAMMING, error=0.02, best=True)
+    assert math.isinf(made.reports)
+    assert math.isinf(made.cost)
+    assert math.isinf(made.errors.max())
+    assert made.best.reports < 10_000
+    assert made.fewest <= made.best.reports
+    assert "no number of reports" in repr(made)
+    many = md.plan(HAMMING, reports=2000, best=True)
+    assert many.reports == 2000
+    assert math.isinf(many.errors.max())
+    assert many.fewest <= 2000
+    blocks = md.plan(HAMMING, error=0.02, best=True, by="blocks")
+    assert math.isfinite(blocks.reports)
+    assert blocks.best.labels == blocks.labels
+
+
+def test_a_best_plan_is_for_the_answers_and_the_distribution_asked():
+    found = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1))
+    made = md.plan(found, error=0.02, best=True, feature=SHARES, prior=PILOT)
+    assert made.best.design.utility.of == SHARES
+    assert made.best.design.utility.truth == PILOT
+    assert made.best.labels == ("mean",)
+    assert made.best.reports < md.plan(found, error=0.02, feature=SHARES, prior=PILOT).reports
+    # One answer: its error is the risk, so that nothing is lost in the bound.
+    assert made.fewest == pytest.approx(made.best.reports, abs=1)
+
+
+def test_best_plans_that_cannot_be_made():
+    kernel = md.randomised_response(PRIOR, 1)
+    refused(lambda: md.plan(HAMMING, error=0.1, worst=True, best=True), "assumed", error=InputError)
+    refused(lambda: md.plan(kernel, error=0.1, best=True, privacy=md.LDP(1)), error=InputError)
+    refused(lambda: md.plan(kernel, error=0.1, best=True, prior=PRIOR), "without", error=InputError)
+    refused(lambda: md.plan(HAMMING, error=0.1, best=3), "True", error=InputError)
+
+
+# The command line
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        capsys.readouterr()
+        code = main([str(a) for a in arguments])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def test_the_whole_way_on_the_command_line(run):
+    people = np.repeat(LABELS, [500, 250, 150, 100])
+    pd.DataFrame({"x": people}).to_csv("people.csv", index=False)
+    code, *_ = run("design", "people.csv", "--column", "x", "-p", "pml:1", "-o", "hamming.json")
+    assert code == 0
+    release = ("people.csv", "--column", "x", "-o", "reports.csv", "--seed", 1)
+    code, _, err = run("apply", "hamming.json", *release)
+    assert code == 0
+    assert "mechdesign design … -u estimation" in err  # said before anything is released
+    assert err.index("-u estimation") < err.index("saved")
+    code, out, _ = run("plan", "hamming.json", "--error", 0.05, "--best", "--json")
+    assert code == 0
+    planned = json.loads(out)
+    assert planned["reports"] == "inf"
+    assert planned["fewest"] <= planned["best"]["reports"] < math.inf
+    code, out, _ = run("plan", "hamming.json", "--error", 0.05, "--best")
+    assert f"{planned['best']['reports']} reports" in out
+    design = ("design", "people.csv", "--column", "x", "-p", "pml:1", "-u", "estimation")
+    assert run(*design, "-o", "best.json")[0] == 0
+    code, _, err = run("apply", "best.json", *release, "--force")
+    assert code == 0
+    assert "-u estimation" not in err  # a control
+    options = ("--column", "x", "--json")
+    code, out, _ = run("estimate", "best.json", "reports.csv", *options)
+    assert code == 0
+    own = json.loads(out)["rows"]
+    again = run("estimate", "best.json", "reports.csv", *options, "--truth", "a=10,b=20,c=30,d=40")
+    assert again[0] == 0
+    assert json.loads(again[1])["rows"] != own
+    found = md.load("best.json")
+    assert md.plan(found, error=0.05).reports == planned["best"]["reports"]
