@@ -486,7 +486,7 @@ def _bound(problem: Problem, duals: Duals, value: float) -> tuple[Fraction | Non
     if isinstance(program, SublinearProgram):
         return sublinear_bound(program, duals, value) or (None, "nothing finite")
     if isinstance(program, EstimationProgram):
-        return estimation_bound(program, duals)
+        return estimation_bound(program, duals, value)
     assert isinstance(program, LinearProgram)
     if isinstance(program, LeastProgram):
         return least_bound(program, duals)

@@ -12,48 +12,89 @@ and λ; everything is rational but what is left to balls.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
 
+from ..errors import SolverError
 from ..exact import ball_ends
 from ..privacy.constraint import Rounding
+from ..solve import clock
 from ..solve.column_generation.exact_columns import (
     Deviations,
     columns_of_rays,
     extreme_rays,
     listed_columns,
 )
+from ..solve.column_generation.method import SEARCHING
 from ..solve.column_generation.vertices import too_large
+from ..solve.estimation.pricing import QuadraticPricing
 from ..solve.method import Duals
 from ..solve.program import EstimationProgram
+from ..utility.estimation import as_fraction, as_rational
 from .enclosures import as_ball
 from .shape import sides_outside
 
 _PRECISION = 256
+# Share of the value that a search for a bound may leave.
+_FINE = Fraction(1, 10**7)
 #: A bound and where it comes from.
 Found = tuple[Fraction, str]
 
 
-def estimation_bound(program: EstimationProgram, duals: Duals) -> Found:
-    """The smallest bound on minus the risk that can be proved, and how."""
+def estimation_bound(program: EstimationProgram, duals: Duals, value: float) -> Found:
+    """The smallest bound on minus the risk that can be proved, and how.
+
+    ``value`` is what a kernel has; a search for the bound ends near it.
+    """
     found = [(-program.survey.open_risk, "every symbol revealed")]
-    priced = _priced(program, duals)
+    priced = _priced(program, duals, value)
     return min([*found, *([] if priced is None else [priced])])
 
 
-def _priced(program: EstimationProgram, duals: Duals) -> Found | None:
+def _priced(program: EstimationProgram, duals: Duals, value: float) -> Found | None:
     prices, inverse = duals.prices, duals.inverse
     if prices is None or inverse is None:
         return None
     if not (np.isfinite(prices).all() and np.isfinite(inverse).all()):
         return None
     columns = _listed(program)
-    if columns is None:
-        return None
-    bound = listed_bound(program, duals, columns)
-    return None if bound is None else (bound, "prices, over all extreme columns")
+    if columns is not None:
+        bound = listed_bound(program, duals, columns)
+        return None if bound is None else (bound, "prices, over all extreme columns")
+    bound = searched_bound(program, duals, value)
+    return None if bound is None else (bound, "prices, by exhaustive search")
+
+
+def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Fraction | None:
+    """The bound on minus the risk by branching over columns; ``None`` where there is none."""
+    from flint import fmpq_mat
+
+    assert duals.prices is not None
+    assert duals.inverse is not None
+    n, survey = len(program.prior), program.survey
+    loss = fmpq_mat(n, n, [as_rational(v) for row in survey.loss for v in row])
+    inverse = fmpq_mat(n, n, [as_rational(Fraction(v)) for v in duals.inverse.ravel().tolist()])
+    centre = fmpq_mat(
+        n, n, [int(x == z) - as_rational(p) for x in range(n) for z, p in enumerate(survey.truth)]
+    )
+    root = inverse.transpose() * centre
+    square = (root.transpose() * loss * root).tolist()
+    prices = [Fraction(v) for v in duals.prices.tolist()]
+    trace = loss * inverse
+    twice = 2 * sum((as_fraction(trace[x, x]) for x in range(n)), Fraction(0))
+    level = twice - sum(prices)
+    target = level + Fraction(value) * (1 - _FINE) if math.isfinite(value) else Fraction(0)
+    deadline = clock.now() + (1 - SEARCHING) * program.time_limit
+    try:
+        above, _ = QuadraticPricing(program.cone, survey.truth).bound(
+            [[as_fraction(v) for v in row] for row in square], prices, target, deadline
+        )
+    except SolverError:
+        return None  # for so many columns of this cone no bound is known
+    return above - level
 
 
 def _listed(program: EstimationProgram) -> Iterable[Deviations] | None:

@@ -247,18 +247,18 @@ class Survey:
         from flint import fmpq_mat
 
         n, count = len(truth), len(rows)
-        asked = fmpq_mat(count, n, [_rational(v) for row in rows for v in row])
-        masses = fmpq_mat(n, 1, [_rational(v) for v in truth])
+        asked = fmpq_mat(count, n, [as_rational(v) for row in rows for v in row])
+        masses = fmpq_mat(n, 1, [as_rational(v) for v in truth])
         # A constant added to a question adds nothing to its risk: every answer is centred.
         asked = asked - asked * masses * fmpq_mat(1, n, [1] * n)
-        exact = [_rational(Fraction(v)) for v in weights.ravel().tolist()]
+        exact = [as_rational(Fraction(v)) for v in weights.ravel().tolist()]
         if weights.ndim == 1:
             pairs = zip(exact, asked.tolist(), strict=True)
             loss = asked.transpose() * fmpq_mat(count, n, [w * v for w, row in pairs for v in row])
         else:
             asked = fmpq_mat(len(weights), count, exact) * asked
             loss = asked.transpose() * asked
-        return cls(truth, tuple(tuple(map(_fraction, row)) for row in loss.tolist()))
+        return cls(truth, tuple(tuple(map(as_fraction, row)) for row in loss.tolist()))
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -333,7 +333,7 @@ class Survey:
                 )
                 plain = arb_mat(count, len(shares), [arb(k) for row in kept for k in row])
                 matrix = scaled * plain.transpose() * (arb(total) / row_sum)
-                right = arb_mat(count, count, [arb(_rational(v)) for row in loss for v in row])
+                right = arb_mat(count, count, [arb(as_rational(v)) for row in loss for v in row])
                 try:
                     ball = matrix.solve(right).trace()
                 except ZeroDivisionError:
@@ -357,18 +357,20 @@ class Survey:
             return basis
         # Row x of the kernel is the sum of table[r][x] / common times row basis[r].
         spread = fmpq_mat(n, rank, [fmpq(line[x], common) for x in range(n) for line in table])
-        own = fmpq_mat(rank, n, [_rational(v) for x in basis for v in self.loss[x]])
-        whole = fmpq_mat(n, n, [_rational(v) for row in self.loss for v in row])
+        own = fmpq_mat(rank, n, [as_rational(v) for x in basis for v in self.loss[x]])
+        whole = fmpq_mat(n, n, [as_rational(v) for row in self.loss for v in row])
         return basis if spread * own == whole else None
 
 
-def _rational(value: Fraction) -> Any:
+def as_rational(value: Fraction) -> Any:
+    """A rational number of ``flint``."""
     from flint import fmpq
 
     return fmpq(value.numerator, value.denominator)
 
 
-def _fraction(value: Any) -> Fraction:
+def as_fraction(value: Any) -> Fraction:
+    """The fraction that a rational number of ``flint`` is."""
     return Fraction(int(value.p), int(value.q))
 
 

@@ -219,3 +219,22 @@ def test_a_truth_without_mass_is_refused():
     cone = cone_of(md.Prior([0.5, 0.5]), md.LDP(1))
     with pytest.raises(SolverError, match="positive truth"):
         QuadraticPricing(cone, [Fraction(1), Fraction(0)])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(9))
+def test_relaxations_bound_every_column(kind, seed, monkeypatch):
+    """Where lists are not allowed: never below the best column, and near it for random G."""
+    level = LEVELS[seed % 4]
+    prior, _, truth, square, prices = draw(seed, kind, level)
+    pricing = QuadraticPricing(cone_of(prior, notion_of(kind, level)), truth)
+    exact, _ = pricing.bound(square, prices, np.inf)
+    monkeypatch.setattr("mechdesign.solve.estimation.pricing.MOST_COLUMNS", 0)
+    monkeypatch.setattr("mechdesign.solve.estimation.pricing.MOST_PAIRS", 0)
+    upper, columns = pricing.bound(square, prices, exact / 2)
+    assert upper >= exact
+    if not seed % 2:  # truth and prior are one
+        size = abs(float(exact)) + np.abs(prices).sum()
+        assert float(upper - exact) <= 0.1 * size
+    if exact > 0:
+        assert pricing.values(square, prices, columns)[0] > float(exact) / 2

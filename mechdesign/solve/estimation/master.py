@@ -43,7 +43,9 @@ class Weighted:
     Attributes
     ----------
     masses : ``(m,)`` q
-    risk : tr(A C⁻¹)
+    risk : tr(A C⁻¹), up to the gap
+    level : α, the most that uᵀYAYᵀu/s − λᵀd reaches on these columns: the risk, at the optimum
+    upper : tr(A C⁻¹) of these masses, as they are
     inverse : ``(n, n)`` Y with Y A = C⁻¹A on the coordinates, zero elsewhere
     prices : ``(n,)`` λ: uᵀYAYᵀu/s ≤ risk + λᵀd for every column, at the optimum
     gap : relative complementarity that is left
@@ -52,6 +54,8 @@ class Weighted:
 
     masses: Vector
     risk: float
+    level: float
+    upper: float
     inverse: Vector
     prices: Vector
     gap: float
@@ -64,7 +68,7 @@ def optimal_masses(
     prior: Vector,
     truth: Vector,
     loss: Vector,
-    start: Vector | None = None,
+    tolerance: float = _FINE,
 ) -> Weighted:
     """The masses of least risk on given columns.
 
@@ -74,7 +78,8 @@ def optimal_masses(
     shares : ``(m,)``, s
     prior, truth : ``(n,)``, positive
     loss : ``(n, n)``, A with Aπ = 0, positive semi-definite
-    start : ``(m,)``, masses to begin with
+    tolerance : gap at which the method may end; the multipliers are then well inside of what the
+        columns ask of them, which is of use where columns are still missing
 
     Raises
     ------
@@ -82,8 +87,8 @@ def optimal_masses(
         When no mixture of the columns answers what is asked, or the method breaks down.
     """
     frame = _Frame.of(deviations, shares, prior, truth, loss)
-    method = _InteriorPoint(frame.points, frame.rows, frame.root, start)
-    return frame.unfold(method.solve(), method.unit)
+    method = _InteriorPoint(frame.points, frame.rows, frame.root)
+    return frame.unfold(method.solve(tolerance), method.unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +153,12 @@ class _Frame:
         solution = np.sqrt(unit) * found.solution
         inverse[np.ix_(self.kept, self.kept)] = self.basis @ solution @ self.of_root
         prices[self.told] = unit * found.multipliers[1:] / self.scale
-        return Weighted(found.masses, unit * found.value, inverse, prices, found.gap, found.steps)
+        level = unit * float(found.multipliers[0])
+        matrix = (self.points.T * found.masses) @ self.points
+        upper = float(np.vdot(self.root, np.linalg.solve(matrix, self.root)))
+        return Weighted(
+            found.masses, unit * found.value, level, upper, inverse, prices, found.gap, found.steps
+        )
 
 
 def _sizes(table: Vector) -> Vector:
@@ -183,10 +193,9 @@ class _InteriorPoint:
         z = Eν − |Zᵀg|²,   Eᵀq = (1, 0),   C Z = R,   q z = 0
     """
 
-    def __init__(self, points: Vector, rows: Vector, root: Vector, start: Vector | None) -> None:
+    def __init__(self, points: Vector, rows: Vector, root: Vector) -> None:
         self.points, self.rows = points, rows
-        m = len(points)
-        self.masses = np.full(m, 1 / m) if start is None else start
+        self.masses = np.full(len(points), 1 / len(points))
         self.matrix = (points.T * self.masses) @ points
         try:
             lower = np.linalg.cholesky(self.matrix)
@@ -196,7 +205,7 @@ class _InteriorPoint:
         self.unit = float((np.linalg.solve(lower, root) ** 2).sum())
         self.root = root / np.sqrt(self.unit)
 
-    def solve(self) -> _Point:
+    def solve(self, tolerance: float) -> _Point:
         """Predictor and corrector steps until the gap is closed or stays as it is."""
         rows, points, root = self.rows, self.points, self.root
         right = np.zeros(rows.shape[1])
@@ -229,7 +238,7 @@ class _InteriorPoint:
                 best = left, point
             else:
                 since += 1
-            if left <= _FINE or (since >= _PATIENCE and best[0] <= _ENOUGH):
+            if left <= tolerance or (since >= _PATIENCE and best[0] <= max(_ENOUGH, tolerance)):
                 break
             try:
                 newton = self._newton(w, z, matrix, solution)
@@ -253,7 +262,7 @@ class _InteriorPoint:
             matrix = (points.T * w) @ points
         assert best is not None
         left, point = best
-        if left > _ENOUGH:
+        if left > max(_ENOUGH, tolerance):
             raise SolverError(
                 f"the interior point method of the estimation design stopped at a gap of {left:.2g}"
             )

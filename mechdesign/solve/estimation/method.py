@@ -6,30 +6,38 @@ homogeneous in the column k, extreme columns of the privacy cone suffice ([YeBar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SolverError
 from ...privacy.constraint import Rounding
+from .. import clock
 from ..column_generation.exact_columns import columns_of_rays, extreme_rays, listed_columns
+from ..column_generation.families import make_family
 from ..column_generation.master import mixed_kernel
+from ..column_generation.method import SEARCHING
 from ..column_generation.vertices import near_sides, too_large
 from ..method import Candidate, Duals, Method, handles_estimation
 from ..program import EstimationProgram
-from .master import UNTOLD, Weighted, optimal_masses
+from .generation import Columns, generate
+from .master import UNTOLD, optimal_masses
 
 Vector = NDArray[np.float64]
 
-# Columns of less mass than this share of the least that matters are left out of the kernel.
-_NEGLIGIBLE = 1e-9
+#: Symbols up to which all extreme columns are mixed at once.
+MOST_LISTED = 10
+# Columns of less mass than a share of the largest are left out: the first share that costs nothing.
+_NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-6, 1e-9)
 # What leaving them out may cost of the value.
 _COST = 1e-9
+# Row sums that are off by more are of columns too few to mix.
+_UNBALANCED = 1e-13
 
 
 class OptimalExperiment(Method):
-    """Risks of estimates, any cone of few symbols."""
+    """Risks of estimates: few symbols, or one box of lifts or one ratio."""
 
     name = "optimal-experiment"
     handles = handles_estimation()
@@ -40,73 +48,81 @@ class OptimalExperiment(Method):
     source = "Pukelsheim2006"
 
     def condition(self, program: EstimationProgram) -> str | None:
-        """Applies up to a stated number of symbols."""
-        return too_large(program, program.sides)
+        """Applies at any size under one box of lifts or one ratio, else to few symbols."""
+        sides = program.sides
+        if sides is not None and make_family(program.prior, sides, np.abs) is not None:
+            return None
+        return too_large(program, sides)
 
     def solve(self, program: EstimationProgram) -> Candidate:
-        """One interior point over all extreme columns."""
-        n = len(program.prior)
-        if program.survey.asks_nothing:
+        """One interior point over all extreme columns, or several over more and more of them."""
+        n, survey = len(program.prior), program.survey
+        if survey.asks_nothing:
             zero = Duals(np.zeros(n), inverse=np.zeros((n, n)))
             return Candidate(program.constant_kernel, zero, "closed form")
-        columns = Columns.listed(program)
-        survey, prior = program.survey, program.prior.probabilities
+        if n > MOST_LISTED:
+            return self._generated(program)
+        columns = listed(program)
         found = optimal_masses(
-            columns.deviations, columns.shares, prior, survey.masses, survey.losses
+            columns.deviations,
+            columns.shares,
+            program.prior.probabilities,
+            survey.masses,
+            survey.losses,
         )
         details = {"columns": str(len(columns.shares)), "steps": str(found.steps)}
         return Candidate(
-            kernel_of(program, columns, found),
+            kernel_of(program, columns, found.masses, found.risk),
             Duals(found.prices, inverse=found.inverse),
             "interior point over all columns",
             details,
         )
 
+    def _generated(self, program: EstimationProgram) -> Candidate:
+        found = generate(program, clock.now() + SEARCHING * program.time_limit)
+        best = found.bounding
+        details = {"columns": str(len(found.masses)), "rounds": str(found.rounds)}
+        return Candidate(
+            kernel_of(program, found.columns, found.masses, found.risk),
+            Duals(best.prices, inverse=best.inverse),
+            "interior point over some columns",
+            details,
+        )
 
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Columns r = 1 + d of mass one under the prior.
 
-    Attributes
-    ----------
-    deviations : ``(m, n)``, d
-    shares : ``(m,)``, πᵀr, to full relative accuracy where d is nearly minus one
+def listed(program: EstimationProgram) -> Columns:
+    """Every extreme column, inside the bounds."""
+    prior, n = program.prior, len(program.prior)
+    sides = near_sides(program.cone)
+    found = None if sides is None else listed_columns(prior, sides)
+    if found is None:
+        rays = extreme_rays(program.cone.inequalities(Rounding.INSIDE), n)
+        found = columns_of_rays(prior, rays)
+    exact = list(dict.fromkeys(found))
+    if not exact:
+        raise SolverError(UNTOLD)
+    lifts = np.array([[float(1 + d) for d in column] for column in exact])
+    return Columns(np.array(exact, dtype=float), lifts @ program.survey.masses)
+
+
+def kernel_of(program: EstimationProgram, columns: Columns, masses: Vector, risk: float) -> Vector:
+    """The kernel of the columns that matter, ``(n, M)``: as few as cost next to nothing.
+
+    Columns of next to no mass would be merged by a repair, which may cost more.
     """
-
-    deviations: Vector
-    shares: Vector
-
-    @classmethod
-    def listed(cls, program: EstimationProgram) -> Columns:
-        """Every extreme column, inside the bounds."""
-        prior, n = program.prior, len(program.prior)
-        sides = near_sides(program.cone)
-        found = None if sides is None else listed_columns(prior, sides)
-        if found is None:
-            rays = extreme_rays(program.cone.inequalities(Rounding.INSIDE), n)
-            found = columns_of_rays(prior, rays)
-        exact = list(dict.fromkeys(found))
-        if not exact:
-            raise SolverError(UNTOLD)
-        lifts = np.array([[float(1 + d) for d in column] for column in exact])
-        return cls(np.array(exact, dtype=float), lifts @ program.survey.masses)
-
-    def __getitem__(self, places: NDArray[np.bool_]) -> Columns:
-        return Columns(self.deviations[places], self.shares[places])
-
-
-def kernel_of(program: EstimationProgram, columns: Columns, found: Weighted) -> Vector:
-    """The kernel of the columns that matter, ``(n, M)``; of all where leaving some out costs."""
-    kernel = None
-    for least in (_NEGLIGIBLE, 0.0):
-        used = found.masses > least * float(found.masses.max())
+    # What the columns of mass one leave to the most likely symbol follows.
+    told = np.delete(np.arange(len(program.prior)), int(np.argmax(program.prior.probabilities)))
+    found = []
+    for least in _NEGLIGIBLE:
+        used = masses > least * float(masses.max())
         deviations = columns[used].deviations
-        shares = balanced(deviations, found.masses[used])
-        kernel = mixed_kernel(deviations, shares)
-        if -program.value(np.maximum(kernel, 0.0)) <= found.risk * (1 + _COST):
-            break
-    assert kernel is not None
-    return kernel
+        kernel = mixed_kernel(deviations, balanced(deviations[:, told], masses[used]))
+        off = float(np.abs(kernel.sum(axis=1) - 1).max())
+        cost = -program.value(kernel) / risk - 1 if off < _UNBALANCED else math.inf
+        if cost <= _COST:
+            return kernel
+        found.append((cost, kernel))
+    return min(found, key=lambda pair: pair[0])[1]
 
 
 def balanced(deviations: Vector, masses: Vector) -> Vector:

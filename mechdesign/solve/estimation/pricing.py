@@ -17,16 +17,26 @@ import numpy as np
 from ...certificate.shape import exact_sides
 from ...errors import SolverError
 from ...privacy.constraint import Rounding
+from .. import clock
 from ..column_generation.exact_columns import columns_of_rays, extreme_rays
 from ..column_generation.families import LARGEST_RATIO
 from ..program import Cone, TwoSided
-from .pricing_forms import Array, ColumnBox, FloatBox, Question
-from .pricing_listed import MOST_COLUMNS, MOST_PAIRS, list_size, price_list, price_rays
+from .pricing_design import DesignBarrier, RelaxedDesign
+from .pricing_forms import UNIT, Array, ColumnBox, FloatBox, Form, Question
+from .pricing_listed import MOST_PAIRS, list_size, price_list, price_rays
+from .pricing_relaxation import Coordinates, Majorant, Relaxation, relaxed_bound
 from .pricing_search import LocalSearch, distinct
 
 #: Symbols up to which the extreme columns of any cone are listed.
 MOST_SYMBOLS_ANY = 6
 _SEED = 11
+# Rounds of cuts, levels tried where truth and prior differ, and how near to their least value
+# relaxations are solved, before and after the first cuts.
+_ROUNDS, _LEVELS, _COARSE, _FINE = 6, 4, 1e-4, 1e-7
+# How near to its optimum the relaxed design is solved, and what cuts must gain for more of them.
+_NEAR, _GAIN = 1e-6, 1e-5
+# The share of a bound that cuts must leave at most for more of them.
+_WORTH = 0.9
 # Random starts for each symbol.
 _RANDOM = 4
 
@@ -132,14 +142,19 @@ class QuadraticPricing:
             values = self.values(square, prices, columns)
             order = np.argsort(-values, kind="stable")
             return columns[:, order], values[order]
-        form = Question.of(square, prices, self.truth).on(exact)
-        search = LocalSearch(form, box)
-        starts = np.column_stack([box.places(start), self._random(box, _RANDOM * len(box.p))])
-        t, _ = search.improve(starts)
+        question = Question.of(square, prices, self.truth)
+        t, values = self._improve(question, exact, box.places(start))
+        return box.columns(t), values
+
+    def _improve(self, question: Question, exact: ColumnBox, t: Array) -> tuple[Array, Array]:
+        """Local optima from places t and random ones, best first, and their values."""
+        form, box = question.on(exact), FloatBox.of(exact)
+        starts = np.column_stack([t, self._random(box, _RANDOM * len(box.p))])
+        t, _ = LocalSearch(form, box).improve(starts)
         t = distinct(exact.settled(t))
         values = form.values(t)
         order = np.argsort(-values, kind="stable")
-        return box.columns(t[:, order]), values[order]
+        return t[:, order], values[order]
 
     def _random(self, box: FloatBox, count: int) -> Array:
         n = len(box.p)
@@ -149,6 +164,36 @@ class QuadraticPricing:
         return box.filled(self._rng.random((n, count)))
 
     # Bounds
+
+    def relaxed(self, loss: Array, deadline: float = math.inf) -> RelaxedDesign | None:
+        """V and λ that bound the risk of every kernel well before columns are known.
+
+        With A the loss, 2 tr(AV) − Σλ less what :meth:`bound` proves at G = VAVᵀ and λ bounds
+        tr(A(J⁻¹ − ππᵀ)) from below; columns found at these prices are good ones to begin with.
+
+        Parameters
+        ----------
+        loss : A, ``(n, n)``, positive semi-definite with Aπ = 0
+        deadline : moment on the :mod:`~mechdesign.solve.clock` at which it ends
+
+        Returns
+        -------
+        ``None`` for cones that have no such relaxation, and where nothing can be told
+        """
+        if self._outer_box is None or max(self._outer_box.span) == 0:
+            return None
+        box = FloatBox.of(self._outer_box)
+        barrier = DesignBarrier(box, np.array(self.truth, dtype=float), loss)
+        best = None
+        for _ in range(_ROUNDS + 1):
+            barrier.maximise(_NEAR, deadline)
+            found = barrier.design
+            if best is not None and found.value < best.value + _GAIN * abs(best.value):
+                break
+            best = found
+            if clock.now() > deadline or not barrier.cut():
+                break
+        return best
 
     def bound(
         self, square: Any, prices: Any, target: Fraction | float, deadline: float = math.inf
@@ -177,9 +222,10 @@ class QuadraticPricing:
         if box is not None:
             classes = question.classes(self.masses)
             size = list_size(box, classes)
-            if size <= MOST_COLUMNS or (size <= MOST_PAIRS and not box.is_lift):
+            if size <= MOST_PAIRS:
                 listed = price_list(question, box, classes, level)
                 return listed.upper, self._columns(listed.best)
+            return self._relaxed(question, box, target, deadline)
         if self._lists_rays:
             upper, above = price_rays(question, self._listed_outside, level)
             columns = [[float(v) for v in self._listed_outside[i]] for i in above]
@@ -188,8 +234,66 @@ class QuadraticPricing:
             f"no bound on the reduced value of columns of {len(self.prior)} symbols is known"
         )
 
+    def _relaxed(
+        self, question: Question, box: ColumnBox, target: Fraction | float, deadline: float
+    ) -> tuple[Fraction, Array]:
+        """Semidefinite relaxations, with cuts until the target is proved or nothing more is."""
+        form, floats = question.on(box), FloatBox.of(box)
+        columns, values = self._improve(question, box, np.zeros((len(box), 0)))
+        above = self._columns(columns[:, values > float(target)])
+        least = float(values[0])
+        level = max(float(target), least) if math.isfinite(target) else least
+        best = math.inf
+        for _ in range(1 if self._truths(floats) == (1.0, 1.0) else _LEVELS):
+            best = min(best, self._relaxed_at(question, form, floats, level, deadline))
+            if best <= level or clock.now() > deadline:
+                break
+            level = best
+        return Fraction(best), above
+
+    def _relaxed_at(
+        self, question: Question, form: Form, box: FloatBox, level: float, deadline: float
+    ) -> float:
+        """A bound from relaxations of what columns have beyond a level."""
+        coordinates = Coordinates.of(box, np.array(self.truth, dtype=float))
+        prices = np.array(question.prices, dtype=float)
+        charged = coordinates.row(float(sum(question.prices)), prices) + level * coordinates.mass
+        matrix = coordinates.square(question.centred)
+        matrix[0] -= charged / 2
+        matrix[:, 0] -= charged / 2
+        size = abs(level) + float(np.abs(prices).sum())
+        relaxation = Relaxation(coordinates, matrix, size)
+        best, before = math.inf, math.inf
+        for step in range(_ROUNDS + 1):
+            relaxation.minimise(_COARSE * size, deadline)
+            worth = relaxation.least > 0 and (not step or relaxation.value < _WORTH * before)
+            last = step == _ROUNDS or not worth
+            before = relaxation.value
+            if last:
+                relaxation.minimise(_FINE * size, deadline)
+            majorant = Majorant.of(form, box, level, relaxation.point)
+            best = min(best, relaxed_bound(majorant, self._truths(box)))
+            if best <= level or last or clock.now() > deadline:
+                break
+            if not relaxation.cut():
+                before = -math.inf
+        return best
+
+    def _truths(self, box: FloatBox) -> tuple[float, float]:
+        """The least and the largest πᵀr of columns with pᵀr = 1, outwards."""
+        ratios = [a / b for a, b in zip(self.truth, self.masses, strict=True)]
+        if min(ratios) == max(ratios):
+            return 1.0, 1.0
+        if box.weights is None:
+            most = 1 + float(box.span[0])
+            least = 1 / most
+        else:
+            least, most = float(box.base.min()), 1 + float(box.above.max())
+        least, most = max(least, float(min(ratios))), min(most, float(max(ratios)))
+        return least * (1 - 8 * UNIT), most * (1 + 8 * UNIT)
+
     def _columns(self, t: Array) -> Array:
         """The columns that t stands for, in the cone for design where that is of one kind."""
         box = self._inner_box or self._outer_box
         assert box is not None
-        return FloatBox.of(box).columns(box.settled(t))
+        return FloatBox.of(box).columns(distinct(box.settled(t)))

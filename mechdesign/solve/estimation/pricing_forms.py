@@ -121,6 +121,7 @@ class FloatBox:
     Attributes
     ----------
     p, base, span : ``(n,)``, r = base + span·t
+    below, above : ``(n,)`` 1 − r at t = 0 and r − 1 at t = 1
     weights : ``(n,)`` of wᵀt = capacity; ``None`` under LDP
     capacity : at most the sum of the weights
     """
@@ -128,18 +129,21 @@ class FloatBox:
     p: Array
     base: Array
     span: Array
+    below: Array
+    above: Array
     weights: Array | None
     capacity: float
 
     @classmethod
     def of(cls, box: ColumnBox) -> FloatBox:
         """The nearest floats."""
-        base = [1 + v for v in box.low]
-        p, start, span = (np.array(v, dtype=float) for v in (box.masses, base, box.span))
+        p, low, span = (np.array(v, dtype=float) for v in (box.masses, box.low, box.span))
+        base = np.array([1 + v for v in box.low], dtype=float)
+        above = np.array([a + b for a, b in zip(box.low, box.span, strict=True)], dtype=float)
         if box.units is None:
-            return cls(p, start, span, None, 0.0)
+            return cls(p, base, span, -low, above, None, 0.0)
         weights = np.array([u / box.scale for u in box.units])
-        return cls(p, start, span, weights, box.capacity / box.scale)
+        return cls(p, base, span, -low, above, weights, box.capacity / box.scale)
 
     def places(self, columns: Array) -> Array:
         """Places t of columns of the box, ``(n, m)``, up to rounding."""
@@ -264,6 +268,14 @@ class Question:
     ) -> tuple[float, Array]:
         constant = sum((a * b for a, b in zip(weights, base, strict=True)), Fraction(0))
         return float(constant), np.array([float(a * s) for a, s in zip(weights, span, strict=True)])
+
+    @cached_property
+    def centred(self) -> tuple[float, Array, Array]:
+        """1ᵀG1, G1 and G, each entry a nearest float."""
+        n = len(self.prices)
+        image = _column(self.square * _matrix([Fraction(1)] * n))
+        matrix = np.array([_nearest(v) for v in self.square.entries()]).reshape(n, n)
+        return float(sum(image)), np.array([float(v) for v in image]), matrix
 
     def value(self, column: Sequence[Fraction]) -> Fraction:
         """rᵀGr/(πᵀr) − λᵀr of a column with pᵀr = 1, exactly."""

@@ -14,10 +14,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from .pricing_forms import Array, ColumnBox, Form, Question
+from .pricing_forms import UNIT, Array, ColumnBox, FloatBox, Form, Question
 
-#: How many columns are listed; for LDP, where they are priced in pairs of halves.
-MOST_COLUMNS, MOST_PAIRS = 1 << 16, 1 << 24
+#: How many columns are listed, and how many where they are priced in pairs of halves.
+MOST_COLUMNS, MOST_PAIRS = 1 << 16, 1 << 26
 # Columns in doubt that are priced in rationals.
 _MOST_EXACT = 200
 # Columns above a level that are handed back.
@@ -57,6 +57,8 @@ def price_list(
 ) -> Listed:
     """The largest value of any extreme column, and the columns above a level."""
     form = question.on(box)
+    if box.is_lift and list_size(box, classes) > MOST_COLUMNS:
+        return _lifts_by_halves(form, FloatBox.of(box), classes, level)
     if box.is_lift:
         t, between = _lift_patterns(box, classes)
         return _from_patterns(question, form, t, lambda i: _with(box, t[:, i], *between[i]), level)
@@ -145,12 +147,7 @@ def _by_halves(form: Form, classes: Sequence[Sequence[int]], level: float) -> Li
     What a pair has beyond both is one product of matrices.
     """
     n = len(form.linear)
-    order = sorted(classes, key=len, reverse=True)
-    halves: tuple[list[Sequence[int]], list[Sequence[int]]] = ([], [])
-    for members in order:
-        sizes = [math.prod(len(c) + 1 for c in half) for half in halves]
-        halves[int(sizes[0] > sizes[1])].append(members)
-    one, two = (_subsets(half, n) for half in halves)
+    one, two = _halves(classes, n)
     assert form.mass is not None
     cross = 2 * (form.square @ two)
     (q1, a1, m1, l1), (q2, a2, m2, l2) = form.parts(one), form.parts(two)
@@ -174,6 +171,74 @@ def _by_halves(form: Form, classes: Sequence[Sequence[int]], level: float) -> Li
             kept.take(values[i, j], zip((i + start).tolist(), j.tolist(), strict=True))
     upper = Fraction(math.nextafter(top + doubt, math.inf))
     best = [one[:, i] + two[:, j] for _, (i, j) in kept.best]
+    t = np.array(best).T if best else np.zeros((n, 0))
+    return Listed(upper, t, np.array([value for value, _ in kept.best]))
+
+
+def _halves(classes: Sequence[Sequence[int]], n: int) -> tuple[Array, Array]:
+    """Every set among half of the classes, and every one among the others."""
+    halves: tuple[list[Sequence[int]], list[Sequence[int]]] = ([], [])
+    for members in sorted(classes, key=len, reverse=True):
+        sizes = [math.prod(len(c) + 1 for c in half) for half in halves]
+        halves[int(sizes[0] > sizes[1])].append(members)
+    one, two = (_subsets(half, n) if half else np.zeros((n, 1)) for half in halves)
+    return one, two
+
+
+def _lifts_by_halves(
+    form: Form, box: FloatBox, classes: Sequence[Sequence[int]], level: float
+) -> Listed:
+    """The same under bounds on the lift: one symbol takes what the others leave.
+
+    Where floats do not know what that is, the value is taken at either end of what it may be, as it
+    is convex.
+    """
+    w = box.weights
+    assert w is not None
+    n = len(w)
+    error = 4 * (n + 4) * UNIT * (box.capacity + float(w.sum()))
+    top, kept = -math.inf, _Kept(level)
+    found: list[Array] = []
+    for number, members in enumerate(classes):
+        last = members[-1]
+        others = [c if h != number else c[:-1] for h, c in enumerate(classes)]
+        one, two = _halves([c for c in others if len(c)], n)
+        cross = 2 * (form.square @ two)
+        own = form.square[last, last], form.linear[last]
+        slope1, slope2 = 2 * (form.square[last] @ one) + own[1], 2 * (form.square[last] @ two)
+        (q1, a1, _, l1), (q2, a2, _, l2) = form.parts(one), form.parts(two)
+        q2, a2, l2 = q2 - form.constant, a2 - form.truth[0], l2 - form.price[0]
+        w1, w2 = box.capacity - w @ one, w @ two
+        unit = max(float(w[last]), 1e-300)
+        step = max(_BLOCK // two.shape[1], 1)
+        for start in range(0, one.shape[1], step):
+            part = slice(start, start + step)
+            left = w1[part, None] - w2
+            i, j = np.nonzero((left >= -error) & (left <= unit + error))
+            if not len(i):
+                continue
+            rest = left[i, j]
+            squares = (one[:, part].T @ cross)[i, j]
+            i = i + start
+            squares += q1[i] + q2[j]
+            slope, truth, price = slope1[i] + slope2[j], a1[i] + a2[j], l1[i] + l2[j]
+            ends = []
+            for end in (-error, error):
+                t = np.clip((rest + end) / unit, 0.0, 1.0)
+                at = truth + t * form.truth[1][last]
+                values = (squares + t * (slope + t * own[0])) / at
+                values -= price + t * form.price[1][last]
+                top = max(top, float((values + form.rounding(at, 1.0)).max()))
+                ends.append(values)
+            values = np.maximum(*ends)
+            above = np.flatnonzero(values > kept.level)
+            if len(above):
+                columns = one[:, i[above]] + two[:, j[above]]
+                columns[last] = np.clip(rest[above] / unit, 0.0, 1.0)
+                kept.take(values[above], [(len(found) + k, 0) for k in range(len(above))])
+                found += list(columns.T)
+    upper = Fraction(math.nextafter(top, math.inf))
+    best = [found[k] for _, (k, _) in kept.best]
     t = np.array(best).T if best else np.zeros((n, 0))
     return Listed(upper, t, np.array([value for value, _ in kept.best]))
 
