@@ -24,7 +24,6 @@ from .labels import Label, near_miss, parse_labels
 from .mechanism import Mechanism
 from .prior import Prior
 from .release.codes import ABSENT, Codebook
-from .storage import prior_from_json
 from .utility import (
     ChiSquare,
     Distance,
@@ -234,6 +233,8 @@ def read_truth(text: str) -> Prior:
         if not isinstance(shrunk, dict):
             return _prior_from_json(text)
         try:
+            from .storage import prior_from_json
+
             return prior_from_json(shrunk)
         except (KeyError, TypeError, ValueError) as problem:
             raise DataError(

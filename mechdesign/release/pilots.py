@@ -41,7 +41,7 @@ def shrunk_truth(
     distance = sum(_pearson(prior @ kernel, f, n) for kernel, f, n in rounds)
     reports = sum(n for _, _, n in rounds)
     share = min(1.0, freedom / distance) if distance > 0 else 1.0
-    # One report's worth of the prior at least: no symbol that it has is ruled out.
+    # At least as much of the prior as one report weighs: no symbol that it has is ruled out.
     share = max(share, 1 / (reports + 1)) if freedom else 1.0
     kept = np.where(prior > 0, likely, 0.0)
     if kept.any():

@@ -50,8 +50,8 @@ def squared_errors(found):
 
 def agree(errors, expected):
     """Whether a mean is within 3 standard errors of what was predicted."""
-    spread = errors.std(ddof=1) / math.sqrt(len(errors))
-    return abs(errors.mean() - expected) <= 3 * spread
+    sd = errors.std(ddof=1) / math.sqrt(len(errors))
+    return abs(errors.mean() - expected) <= 3 * sd
 
 
 # A pilot's estimate as the truth
@@ -131,7 +131,7 @@ def test_a_shrunk_truth_has_mass_exactly_where_the_prior_has():
         assert md.design(prior, Estimation(truth=found), md.PML(1)).certificate.is_optimal
 
 
-def test_reports_that_tell_nothing_leave_the_prior():
+def test_reports_without_information_leave_the_prior():
     quiet = md.Mechanism([[0.5, 0.5]] * 3)
     prior, likely = np.array([0.5, 0.3, 0.2]), np.array([1.0, 0.0, 0.0])
     kernel = quiet.kernel
@@ -365,14 +365,14 @@ def test_two_rounds_from_a_terminal(survey):
     code, out, _ = survey(*rounds, "--by", "symbols")
     assert code == 0
     assert "2 rounds (1500 + 6000)" in out
-    for wrong, word in (
+    for wrong, option in (
         ((*rounds, "--method", "likelihood"), "--method"),
         ((*rounds, "--people", "same"), "one file"),
         ((*both, "--people", "same"), "--second-round"),
     ):
         code, _, err = survey(*wrong)
         assert code == 2
-        assert word in err
+        assert option in err
 
 
 def test_the_same_people_in_two_columns_from_a_terminal(survey):
