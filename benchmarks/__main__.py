@@ -1,4 +1,4 @@
-"""``python -m benchmarks run``, ``table``, ``list`` and the two ablations."""
+"""``python -m benchmarks run``, ``table``, ``list``, ``estimation`` and the two ablations."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from . import ablation as techniques
 from .ablation_interior_point import app as ablation_interior_point
 from .cases import GROUPS
 from .drivers import DRIVERS
+from .estimation import app as estimation
 from .readme import write_table
 from .runner import run as run_all
 
@@ -25,6 +26,7 @@ BEGIN, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(ablation_interior_point, name="ablation-interior-point")
+app.add_typer(estimation, name="estimation")
 
 
 @app.command("list")
