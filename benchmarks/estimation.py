@@ -1,7 +1,7 @@
 """Reports needed for one error: kernels designed for estimates beside protocols of the field.
 
-``python -m benchmarks estimation run`` measures, ``table`` writes the table of the README. Every
-case is a prior, which is the truth too, a notion and a level. Beside the design of least risk stand
+``python -m benchmarks estimation run`` measures, ``table`` writes ``estimation.md``. Every case
+is a prior, which is the truth too, a notion and a level. Beside the design of least risk stand
 our kernels of most accuracy and of most information, and the protocols of ``frequency_oracles``
 with the estimates of their papers; under PML, PMC and LIP each of these at the largest level of
 its own that keeps the notion, with everything that may be chosen chosen best. What is expected:
@@ -29,12 +29,10 @@ import typer
 import mechdesign as md
 
 from .frequency_oracles import PROTOCOLS, at_level
-from .readme import write_table
 from .runner import machine
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "estimation.jsonl"
-BEGIN, END = "<!-- estimation -->", "<!-- /estimation -->"
+RESULTS, TABLE = HERE / "estimation.jsonl", HERE / "estimation.md"
 SIZES = (4, 8, 12, 20, 50, 100)
 NOTIONS = ("LDP", "PML", "LIP", "PMC")
 COLUMNS = {
@@ -229,12 +227,12 @@ def _ratio(row: dict[str, Any] | None, best: float) -> str:
 @app.command()
 def table(
     results: Annotated[Path, typer.Option(help="Rows to read.")] = RESULTS,
-    readme: Annotated[Path, typer.Option(help="File with the markers.")] = HERE.parent
-    / "README.md",
+    output: Annotated[Path, typer.Option(help="File for the table.")] = TABLE,
 ) -> None:
-    """Write the table of the README from the rows, the last ones of each case."""
+    """Write the table from the rows, the last ones of each case."""
     rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-    write_table(readme, BEGIN, END, markdown(rows))
+    output.write_text(markdown(rows) + "\n", encoding="utf-8")
+    typer.echo(f"wrote {output}")
 
 
 if __name__ == "__main__":
