@@ -33,6 +33,7 @@ from benchmarks.frequency_oracles import (  # noqa: E402
     MOST,
     PROTOCOLS,
     HadamardResponse,
+    LeastVariance,
     LocalHashing,
     RandomisedResponse,
     SubsetSelection,
@@ -42,7 +43,8 @@ from benchmarks.frequency_oracles import (  # noqa: E402
 
 SKEWED = np.array([0.4, 0.25, 0.2, 0.1, 0.05])
 # Protocols with few outputs: of a hash there are as many as seeds.
-LISTED = [kind for kind in PROTOCOLS if kind is not LocalHashing]
+LISTED = [kind for kind in PROTOCOLS if kind not in (LocalHashing, LeastVariance)]
+PUBLISHED = [kind for kind in PROTOCOLS if kind is not LeastVariance]
 
 
 def listed(protocol):
@@ -121,7 +123,21 @@ def test_subset_selection_is_optimal_for_equal_masses_under_ldp():
     assert at_level(SubsetSelection, np.full(5, 0.2), "LDP", 1)[0] == pytest.approx(found.risk)
 
 
-@pytest.mark.parametrize("kind", PROTOCOLS)
+@pytest.mark.parametrize("chosen", [1, 2, 3])
+def test_the_weights_of_least_variance_are_those_of_ours(chosen):
+    plain = SubsetSelection(5, 1.3, chosen)
+    kernel, _ = listed(plain)
+    ours = md.utility.Estimation().risk(md.Mechanism(kernel, normalise=True), md.Prior(SKEWED))
+    protocol = LeastVariance(5, 1.3, chosen, SKEWED)
+    assert protocol.risk(SKEWED) == pytest.approx(ours)
+    assert protocol.risk(SKEWED) <= plain.risk(SKEWED) * (1 + 1e-12)
+    found = measure_protocol(protocol, SKEWED, 2000, 50, seed=5)
+    assert abs(found["measured"] - ours) < 3 * found["deviation"]
+    with pytest.raises(ValueError, match="one truth"):
+        protocol.risk(SKEWED[::-1])
+
+
+@pytest.mark.parametrize("kind", PUBLISHED)
 def test_reports_that_are_drawn_have_the_error_of_the_formula(kind):
     protocol = kind(5, 1.2)
     found = measure_protocol(protocol, SKEWED, 2000, 50, seed=4)
