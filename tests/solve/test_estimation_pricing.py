@@ -229,7 +229,6 @@ def test_relaxations_bound_every_column(kind, seed, monkeypatch):
     prior, _, truth, square, prices = draw(seed, kind, level)
     pricing = QuadraticPricing(cone_of(prior, notion_of(kind, level)), truth)
     exact, _ = pricing.bound(square, prices, np.inf)
-    monkeypatch.setattr("mechdesign.solve.estimation.pricing.MOST_COLUMNS", 0)
     monkeypatch.setattr("mechdesign.solve.estimation.pricing.MOST_PAIRS", 0)
     upper, columns = pricing.bound(square, prices, exact / 2)
     assert upper >= exact
@@ -238,3 +237,107 @@ def test_relaxations_bound_every_column(kind, seed, monkeypatch):
         assert float(upper - exact) <= 0.1 * size
     if exact > 0:
         assert pricing.values(square, prices, columns)[0] > float(exact) / 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(9))
+def test_halves_price_what_the_list_does(kind, seed, monkeypatch):
+    """Also where an atom has a share that floats do not know."""
+    prior, _, truth, square, prices = draw(seed, kind, LEVELS[seed % 5])
+    pricing = QuadraticPricing(cone_of(prior, notion_of(kind, LEVELS[seed % 5])), truth)
+    exact, columns = pricing.bound(square, prices, 0)
+    monkeypatch.setattr("mechdesign.solve.estimation.pricing_listed.MOST_COLUMNS", 0)
+    upper, others = pricing.bound(square, prices, 0)
+    size = abs(float(exact)) + np.abs(prices).sum() + np.abs(square).sum()
+    assert exact <= upper <= exact + 1e-9 * size
+    assert others.shape[1] >= min(columns.shape[1], 1)
+
+
+def centred_loss(truth):
+    centre = np.eye(len(truth)) - np.outer(np.ones(len(truth)), truth)
+    return centre @ centre.T
+
+
+#: Optima over all extreme columns, prior 1/x, seven symbols, and the largest relative distance of
+#: the relaxed design from them.
+OPTIMA = [
+    (md.LDP(1), 18.60311, 0.01),
+    (md.PML(1), 3.54857, 0.001),
+    (md.LIP(1), 5.73225, 0.02),
+    (md.PML(0.3), 17.86085, 0.1),
+]
+
+
+@pytest.mark.parametrize(("notion", "risk", "distance"), OPTIMA)
+def test_relaxed_designs_bound_the_optimum(notion, risk, distance):
+    p = 1 / np.arange(1, 8)
+    prior = md.Prior(p / p.sum())
+    pricing = QuadraticPricing(cone_of(prior, notion))
+    loss = centred_loss(prior.probabilities)
+    found = pricing.relaxed(loss)
+    square = found.inverse @ loss @ found.inverse.T
+    upper, _ = pricing.bound(square, found.prices, np.inf)
+    bound = 2 * np.vdot(loss, found.inverse) - found.prices.sum() - float(upper)
+    assert bound == pytest.approx(found.value, rel=1e-5)
+    assert (1 - distance) * risk <= bound <= risk * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("level", [1e-4, 0.3, 4.0])
+def test_relaxed_designs_hold_for_questions_truths_and_atoms(kind, level):
+    """No column is above the prices of the relaxed design by more than what it was solved to."""
+    rng = np.random.default_rng([23, len(kind)])
+    p = rng.dirichlet(np.ones(9))
+    weights = [Fraction(int(w)) for w in rng.integers(1, 9, 9)]
+    truth = [w / sum(weights) for w in weights]
+    for asked in (np.eye(9), rng.normal(size=(2, 9))):
+        for true in (None, truth):
+            p[0] = 1e-9 if true is None else 0.1
+            cone = cone_of(md.Prior(p / p.sum()), notion_of(kind, level))
+            pricing = QuadraticPricing(cone, true)
+            pi = np.array(pricing.truth, dtype=float)
+            centre = np.eye(9) - np.outer(np.ones(9), pi)
+            loss = centre @ asked.T @ asked @ centre.T
+            found = pricing.relaxed(loss)
+            square = found.inverse @ loss @ found.inverse.T
+            upper, _ = pricing.bound(square, found.prices, np.inf)
+            assert found.value > 0
+            assert float(upper) <= 1e-4 * found.value
+
+
+def test_searches_hand_back_many_columns_above_a_level():
+    p = 1 / np.arange(1, 15)
+    prior = md.Prior(p / p.sum())
+    for notion in (md.LDP(1), md.PML(1)):
+        pricing = QuadraticPricing(cone_of(prior, notion))
+        loss = centred_loss(prior.probabilities)
+        relaxed = pricing.relaxed(loss)
+        square = relaxed.inverse @ loss @ relaxed.inverse.T
+        start = pricing.spread(square, relaxed.prices, 60, -0.01 * relaxed.value)
+        assert start.shape[1] > 40
+        assert (pricing.values(square, relaxed.prices, start) > -0.05 * relaxed.value).mean() > 0.9
+        alone, _ = pricing.search(square, relaxed.prices, start)
+        columns, values = pricing.search(square, relaxed.prices, start, -0.05 * relaxed.value)
+        assert columns.shape[1] > max(200, alone.shape[1])
+        assert (np.diff(values) <= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cones_of_any_kind_are_searched_and_bounded_by_wider_ones(seed, monkeypatch):
+    """Four symbols, whose rays would be listed: the same best column without the list."""
+    rng = np.random.default_rng([29, seed])
+    prior = md.Prior(rng.dirichlet(np.ones(4)))
+    line = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
+    notion = ([md.LDP(1), md.PML(0.4)], md.MetricPrivacy(0.5, line))[seed % 2]
+    cone = cone_of(prior, notion)
+    root = rng.normal(size=(4, 2))
+    square, prices = root @ root.T, rng.normal(size=4)
+    exact = float(QuadraticPricing(cone).bound(square, prices, np.inf)[0])
+    monkeypatch.setattr("mechdesign.solve.estimation.pricing.MOST_SYMBOLS_ANY", 0)
+    pricing = QuadraticPricing(cone)
+    columns, values = pricing.search(square, prices, pricing.first(20))
+    assert values[0] == pytest.approx(exact, rel=1e-6)
+    np.testing.assert_allclose(prior.probabilities @ columns, 1.0, rtol=1e-9)
+    upper, above = pricing.bound(square, prices, exact - abs(exact))
+    assert float(upper) >= exact * (1 - 1e-12)
+    assert above.shape[1]

@@ -17,17 +17,22 @@ from numpy.typing import NDArray
 from ...errors import SolverError
 from .. import clock
 from ..program import EstimationProgram
-from .master import UNTOLD, Weighted, optimal_masses
+from .master import UNTOLD, optimal_masses
 from .pricing import QuadraticPricing
 
 Vector = NDArray[np.float64]
 
 # The gap that is sought, and the share of the gap at which a master ends.
-_TOLERANCE, _LOOSE, _LOOSEST = 1e-8, 0.1, 0.1
+_TOLERANCE, _LOOSE, _LOOSEST = 1e-8, 0.3, 0.1
 # Columns for each symbol at first, and that a round may add.
-_FIRST, _ADDED = 6, 10
-# Columns in use that searches start from, for each symbol; neighbours are taken of some.
-_STARTS, _CENTRES = 3, 8
+_FIRST, _BEST, _ADDED = 8, 2, 10
+# Columns for each symbol that a relaxed design asks for.
+_CLOSEST = 30
+_SEED = 20260207
+# The share of the time for a relaxation at first, and how near its columns are to the best.
+_RELAXING, _CLOSE = 0.3, 0.01
+# Columns in use that searches start from, for each symbol.
+_STARTS = 3
 # Columns for each pair of symbols above which those of little use are dropped.
 _MOST = 4
 _ROUNDS = 400
@@ -56,101 +61,129 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
+class Pricing:
+    """What bounds the risk of any kernel: an inverse Y and prices λ."""
+
+    inverse: Vector
+    prices: Vector
+
+
+@dataclass(frozen=True, eq=False)
 class Generated:
-    """A mixture of columns, and the prices of the best bound.
+    """A mixture of columns, and what gives the best bound.
 
     Attributes
     ----------
     columns, masses : of the mixture
     risk : of the mixture
-    bounding : the master whose prices and inverse bound the risk of any kernel best
+    bounding : what bounds the risk of any kernel best, as far as searches see
     rounds : how often prices were found
     """
 
     columns: Columns
     masses: Vector
     risk: float
-    bounding: Weighted
+    bounding: Pricing
     rounds: int
+
+
+class _Search:
+    """Columns that prices ask for, and the bound that they leave if no other is missing."""
+
+    def __init__(self, program: EstimationProgram) -> None:
+        self.program, self.survey = program, program.survey
+        self.pricing = QuadraticPricing(program.cone, self.survey.truth)
+        self.low = -math.inf
+        self.bounding: Pricing | None = None
+        self.rng = np.random.default_rng(_SEED)
+
+    def __call__(
+        self, pricing: Pricing, starts: Vector, level: float = math.inf
+    ) -> tuple[Vector, Vector]:
+        """Columns and what they are worth beside the constant one, best first; neighbours of the
+        best among them where they are worth more than a level.
+        """
+        loss, prices = self.survey.losses, pricing.prices
+        square = _square(pricing.inverse, loss, self.survey.masses)
+        offset = float(prices.sum())
+        found, values = self.pricing.search(square, prices, starts, level - offset)
+        values = values + offset
+        largest = float(values[0]) if len(values) else level
+        low = 2 * float(np.vdot(loss, pricing.inverse)) - largest
+        if low > self.low or self.bounding is None:
+            self.low, self.bounding = low, pricing
+        return found, values
+
+    def values(self, pricing: Pricing, columns: Vector) -> Vector:
+        """What columns are worth beside the constant one."""
+        square = _square(pricing.inverse, self.survey.losses, self.survey.masses)
+        worth = self.pricing.values(square, pricing.prices, columns)
+        return np.asarray(worth + float(pricing.prices.sum()))
+
+    def first(self, deadline: float) -> Vector:
+        """Columns to begin with: those that a relaxation of the design asks for, and others."""
+        n = len(self.survey)
+        columns = self.pricing.first(_FIRST * n)
+        relaxed = self.pricing.relaxed(self.survey.losses, deadline)
+        if relaxed is None or not np.isfinite(relaxed.inverse).all():
+            return columns
+        pricing = Pricing(relaxed.inverse, relaxed.prices)
+        found, _ = self(pricing, columns)
+        square = _square(pricing.inverse, self.survey.losses, self.survey.masses)
+        near = self.pricing.spread(square, pricing.prices, _CLOSEST * n, -_CLOSE * relaxed.value)
+        return _joined(columns, np.hstack([found[:, : _BEST * n], near]))
+
+    def some(self, columns: Vector, best: int, count: int) -> Vector:
+        """The first of some columns, and others among them, that differ from these more."""
+        m = columns.shape[1]
+        if m <= count:
+            return columns
+        rest = best + self.rng.permutation(m - best)[: count - best]
+        return np.hstack([columns[:, :best], columns[:, rest]])
 
 
 def generate(program: EstimationProgram, deadline: float) -> Generated:
     """The best mixture of columns found until the gap is closed or at the deadline."""
     survey, n = program.survey, len(program.prior)
     prior, truth, loss = program.prior.probabilities, survey.masses, survey.losses
-    pricing = QuadraticPricing(program.cone, survey.truth)
-    lifts = pricing.first(_FIRST * n)
+    search = _Search(program)
+    now = clock.now()
+    lifts = search.first(now + _RELAXING * (deadline - now))
     if lifts.shape[1] == 0:
         raise SolverError(UNTOLD)
-    gap, low, bounding = math.inf, -math.inf, None
-    for rounds in range(1, _ROUNDS + 1):
+    gap, loose, rounds = math.inf, _LOOSE, 0
+    best: tuple[float, Columns, Vector] | None = None
+    while True:
+        rounds += 1
         columns = Columns.of(lifts, truth)
-        tolerance = min(_LOOSEST, max(_LOOSE * gap, 0.1 * _TOLERANCE))
+        tolerance = min(_LOOSEST, max(loose * gap, 0.1 * _TOLERANCE))
         found = optimal_masses(columns.deviations, columns.shares, prior, truth, loss, tolerance)
-        square = _square(found.inverse, loss, truth)
-        offset = float(found.prices.sum())
+        if best is None or found.upper < best[0]:
+            best = found.upper, columns, found.masses
         order = np.argsort(-found.masses, kind="stable")
-        new, values = pricing.search(square, found.prices, lifts[:, order[: _STARTS * n]])
-        new, values = _with_neighbours(program, pricing, square, found.prices, new, values)
-        values = values + offset
-        best = 2 * float(np.vdot(loss, found.inverse)) - max(float(values[0]), found.level)
-        if best > low or bounding is None:
-            low, bounding = best, found
-        gap = (found.upper - low) / found.upper
-        good = values > found.level * (1 + 0.1 * _TOLERANCE)
-        if gap <= _TOLERANCE or clock.now() > deadline:
+        pricing = Pricing(found.inverse, found.prices)
+        least = found.level * (1 + 0.1 * _TOLERANCE)
+        new, values = search(pricing, lifts[:, order[: _STARTS * n]], least)
+        gap = (best[0] - search.low) / best[0]
+        good = values > least
+        if gap <= _TOLERANCE or rounds == _ROUNDS or clock.now() > deadline:
             break
-        if not good.any() and tolerance <= _TOLERANCE:
-            break
+        if not good.any():
+            if tolerance <= _TOLERANCE:
+                break
+            loose *= 0.1
         if lifts.shape[1] > _MOST * n * n:
-            reduced = pricing.values(square, found.prices, lifts) + offset
-            lifts = lifts[:, (reduced > 0.5 * found.level) | (found.masses > 1e-6)]
-        lifts = _joined(lifts, new[:, good][:, : _ADDED * n])
-    assert bounding is not None
-    return Generated(columns, found.masses, found.upper, bounding, rounds)
+            useful = search.values(pricing, lifts) > 0.5 * found.level
+            lifts = lifts[:, useful | (found.masses > 1e-6)]
+        lifts = _joined(lifts, search.some(new[:, good], _BEST * n, _ADDED * n))
+    assert search.bounding is not None
+    return Generated(best[1], best[2], best[0], search.bounding, rounds)
 
 
 def _square(inverse: Vector, loss: Vector, truth: Vector) -> Vector:
     """G with rᵀGr/(πᵀr) = uᵀ(Y A Yᵀ)u/s, in floats."""
     centre = np.eye(len(truth)) - truth  # u = (I − 1πᵀ)d
     return np.asarray(centre.T @ inverse @ loss @ inverse.T @ centre)
-
-
-def _with_neighbours(
-    program: EstimationProgram,
-    pricing: QuadraticPricing,
-    square: Vector,
-    prices: Vector,
-    columns: Vector,
-    values: Vector,
-) -> tuple[Vector, Vector]:
-    """Columns of two values and what is reached from the best of them by moving one symbol up or
-    down, or two of them in turn, best first. Local search ends at few columns, the master wants
-    many.
-    """
-    sides = program.sides
-    if sides is None or sides.shape != "ratio" or len(values) == 0:
-        return columns, values
-    centres = columns[:, :_CENTRES]
-    n = len(centres)
-    upper = centres > (centres.min(axis=0) + centres.max(axis=0)) / 2
-    parts = []
-    for t in upper.T:
-        parts.append(t[:, None] ^ np.eye(n, dtype=bool))
-        up, down = np.flatnonzero(t), np.flatnonzero(~t)
-        moved = np.repeat(t[:, None], len(up) * len(down), axis=1)
-        places = np.arange(moved.shape[1])
-        moved[np.repeat(up, len(down)), places] = False
-        moved[np.tile(down, len(up)), places] = True
-        parts.append(moved)
-    every = np.unique(np.hstack(parts), axis=1)
-    every = every[:, every.any(axis=0) & ~every.all(axis=0)]
-    lifts = 1 + (sides.ratio - 1) * every
-    lifts /= program.prior.probabilities @ lifts
-    joint = np.hstack([columns, lifts])
-    worth = np.concatenate([values, pricing.values(square, prices, lifts)])
-    order = np.argsort(-worth, kind="stable")
-    return joint[:, order], worth[order]
 
 
 def _joined(lifts: Vector, new: Vector) -> Vector:

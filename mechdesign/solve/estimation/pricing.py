@@ -21,6 +21,7 @@ from .. import clock
 from ..column_generation.exact_columns import columns_of_rays, extreme_rays
 from ..column_generation.families import LARGEST_RATIO
 from ..program import Cone, TwoSided
+from .pricing_cones import ConeSearch, wider_boxes
 from .pricing_design import DesignBarrier, RelaxedDesign
 from .pricing_forms import UNIT, Array, ColumnBox, FloatBox, Form, Question
 from .pricing_listed import MOST_PAIRS, list_size, price_list, price_rays
@@ -39,6 +40,10 @@ _NEAR, _GAIN = 1e-6, 1e-5
 _WORTH = 0.9
 # Random starts for each symbol.
 _RANDOM = 4
+# One in so many sets under LDP is of any size.
+_OTHER = 4
+# Columns whose neighbours are looked at, and how many are listed in a search.
+_CENTRES, _MOST_SEARCHED = 40, 1 << 24
 
 
 class QuadraticPricing:
@@ -104,6 +109,17 @@ class QuadraticPricing:
     def _lists_rays(self) -> bool:
         return len(self.prior) <= MOST_SYMBOLS_ANY
 
+    @cached_property
+    def _any(self) -> ConeSearch:
+        return ConeSearch(self.cone, np.array(self.truth, dtype=float))
+
+    def _any_columns(self, start: Array, count: int) -> Array:
+        """Columns of a cone of any kind to search from: all of them where they are few."""
+        if self._lists_rays:
+            return self._listed_inside
+        gains = self._rng.normal(size=(len(self.prior), count))
+        return np.column_stack([start, self._any.vertices(gains)])
+
     # Columns
 
     def values(self, square: Any, prices: Any, columns: Array) -> Array:
@@ -120,17 +136,35 @@ class QuadraticPricing:
         """Some extreme columns with pᵀr = 1, whatever is priced, ``(n, m)``."""
         box = self._inner
         if box is None:
-            return self._listed_inside
-        return box.columns(np.unique(self._random(box, count), axis=1))
+            return distinct(self._any_columns(np.zeros((len(self.prior), 0)), count))
+        return box.columns(distinct(self._random(box, count)))
 
-    def search(self, square: Any, prices: Any, start: Array) -> tuple[Array, Array]:
-        """Columns of large reduced value, without proof.
+    def spread(self, square: Any, prices: Any, count: int, level: float) -> Array:
+        """Columns that differ much, each with a reduced value of at least ``level`` where a few
+        steps lead there, ``(n, m)``.
+
+        At the prices of :meth:`relaxed` and a level of a hundredth of its value below zero they
+        are a good first mixture.
+        """
+        box, exact = self._inner, self._inner_box
+        if box is None or exact is None:
+            return self.first(count)
+        form = Question.of(square, prices, self.truth).on(exact)
+        t, _ = LocalSearch(form, box).reach(self._random(box, count), level)
+        return box.columns(distinct(exact.settled(t)))
+
+    def search(
+        self, square: Any, prices: Any, start: Array, level: float = math.inf
+    ) -> tuple[Array, Array]:
+        """Columns of large reduced value, without proof; the best of all where they can be listed.
 
         Parameters
         ----------
         square : G, ``(n, n)``, floats or Fractions
         prices : λ, ``(n,)``
         start : ``(n, k)`` columns of the cone to search from, beside random ones
+        level : neighbours of the best columns found are among the answers where their reduced
+            value is above this
 
         Returns
         -------
@@ -138,19 +172,30 @@ class QuadraticPricing:
         """
         box, exact = self._inner, self._inner_box
         if box is None or exact is None:
-            columns = self._listed_inside
+            columns = self._any_columns(start, _RANDOM * len(self.prior))
+            if not self._lists_rays:
+                g, price = np.asarray(square, dtype=float), np.asarray(prices, dtype=float)
+                columns = self._any.improve((g + g.T) / 2, price, columns)
             values = self.values(square, prices, columns)
             order = np.argsort(-values, kind="stable")
             return columns[:, order], values[order]
         question = Question.of(square, prices, self.truth)
-        t, values = self._improve(question, exact, box.places(start))
+        t, values = self._improve(question, exact, box.places(start), level)
         return box.columns(t), values
 
-    def _improve(self, question: Question, exact: ColumnBox, t: Array) -> tuple[Array, Array]:
+    def _improve(
+        self, question: Question, exact: ColumnBox, t: Array, level: float = math.inf
+    ) -> tuple[Array, Array]:
         """Local optima from places t and random ones, best first, and their values."""
         form, box = question.on(exact), FloatBox.of(exact)
         starts = np.column_stack([t, self._random(box, _RANDOM * len(box.p))])
-        t, _ = LocalSearch(form, box).improve(starts)
+        search = LocalSearch(form, box)
+        t, values = search.improve(starts)
+        if level < math.inf:
+            t = search.neighbours(t[:, values > level][:, :_CENTRES], level)
+            classes = question.classes(self.masses)
+            if list_size(exact, classes) <= _MOST_SEARCHED:
+                t = np.column_stack([t, price_list(question, exact, classes, level).best])
         t = distinct(exact.settled(t))
         values = form.values(t)
         order = np.argsort(-values, kind="stable")
@@ -158,10 +203,14 @@ class QuadraticPricing:
 
     def _random(self, box: FloatBox, count: int) -> Array:
         n = len(box.p)
-        if box.weights is None:
-            sizes = self._rng.integers(1, max(n, 2), count)
-            return (self._rng.random((n, count)).argsort(axis=0) < sizes).astype(float)
-        return box.filled(self._rng.random((n, count)))
+        if box.weights is not None:
+            return box.filled(self._rng.random((n, count)))
+        # The best sets have a share near 1/(1 + e^ε) of the symbols; others are tried as well.
+        share = np.full(count, 1 / (2 + float(box.span[0])))
+        share[::_OTHER] = self._rng.random(len(share[::_OTHER]))
+        t = self._rng.random((n, count)) < np.maximum(share, 1 / n)
+        t[self._rng.integers(0, n, count), np.arange(count)] = True
+        return np.asarray(t.astype(float))
 
     # Bounds
 
@@ -183,17 +232,20 @@ class QuadraticPricing:
         if self._outer_box is None or max(self._outer_box.span) == 0:
             return None
         box = FloatBox.of(self._outer_box)
-        barrier = DesignBarrier(box, np.array(self.truth, dtype=float), loss)
-        best = None
+        truth, best = np.array(self.truth, dtype=float), None
+        try:
+            barrier = DesignBarrier(box, truth, loss, self._truths(box))
+        except SolverError:  # a bound more or less; nothing rests on it
+            return None
         for _ in range(_ROUNDS + 1):
             barrier.maximise(_NEAR, deadline)
             found = barrier.design
-            if best is not None and found.value < best.value + _GAIN * abs(best.value):
+            if best is not None and not found.value > best.value + _GAIN * abs(best.value):
                 break
             best = found
             if clock.now() > deadline or not barrier.cut():
                 break
-        return best
+        return best if best is not None and 0 < best.value < math.inf else None
 
     def bound(
         self, square: Any, prices: Any, target: Fraction | float, deadline: float = math.inf
@@ -225,22 +277,30 @@ class QuadraticPricing:
             if size <= MOST_PAIRS:
                 listed = price_list(question, box, classes, level)
                 return listed.upper, self._columns(listed.best)
-            return self._relaxed(question, box, target, deadline)
+            upper, t = self._relaxed(question, box, target, deadline)
+            return upper, self._columns(t)
         if self._lists_rays:
             upper, above = price_rays(question, self._listed_outside, level)
-            columns = [[float(v) for v in self._listed_outside[i]] for i in above]
-            return upper, np.array(columns).reshape(-1, len(self.prior)).T
-        raise SolverError(
-            f"no bound on the reduced value of columns of {len(self.prior)} symbols is known"
-        )
+            rays = [[float(v) for v in self._listed_outside[i]] for i in above]
+            return upper, np.array(rays).reshape(-1, len(self.prior)).T
+        wider = wider_boxes(self.cone)
+        if not wider:
+            raise SolverError(
+                f"no bound on the reduced value of columns of {len(self.prior)} symbols is known, "
+                "where some have no mass and the bounds are of this kind"
+            )
+        found = [self._relaxed(question, each, target, deadline) for each in wider]
+        columns, values = self.search(square, prices, np.zeros((len(self.prior), 0)))
+        return min(upper for upper, _ in found), columns[:, values > level]
 
     def _relaxed(
         self, question: Question, box: ColumnBox, target: Fraction | float, deadline: float
     ) -> tuple[Fraction, Array]:
-        """Semidefinite relaxations, with cuts until the target is proved or nothing more is."""
+        """Semidefinite relaxations, with cuts until the target is proved or nothing is gained; and
+        the t of columns above the target.
+        """
         form, floats = question.on(box), FloatBox.of(box)
-        columns, values = self._improve(question, box, np.zeros((len(box), 0)))
-        above = self._columns(columns[:, values > float(target)])
+        t, values = self._improve(question, box, np.zeros((len(box), 0)))
         least = float(values[0])
         level = max(float(target), least) if math.isfinite(target) else least
         best = math.inf
@@ -249,13 +309,14 @@ class QuadraticPricing:
             if best <= level or clock.now() > deadline:
                 break
             level = best
-        return Fraction(best), above
+        return Fraction(best), t[:, values > float(target)]
 
     def _relaxed_at(
         self, question: Question, form: Form, box: FloatBox, level: float, deadline: float
     ) -> float:
         """A bound from relaxations of what columns have beyond a level."""
-        coordinates = Coordinates.of(box, np.array(self.truth, dtype=float))
+        ratios = self._truths(box)
+        coordinates = Coordinates.of(box, np.array(self.truth, dtype=float), ratios)
         prices = np.array(question.prices, dtype=float)
         charged = coordinates.row(float(sum(question.prices)), prices) + level * coordinates.mass
         matrix = coordinates.square(question.centred)
@@ -271,8 +332,8 @@ class QuadraticPricing:
             before = relaxation.value
             if last:
                 relaxation.minimise(_FINE * size, deadline)
-            majorant = Majorant.of(form, box, level, relaxation.point)
-            best = min(best, relaxed_bound(majorant, self._truths(box)))
+            majorant = Majorant.of(form, box, level, relaxation.point, ratios)
+            best = min(best, relaxed_bound(majorant, ratios))
             if best <= level or last or clock.now() > deadline:
                 break
             if not relaxation.cut():

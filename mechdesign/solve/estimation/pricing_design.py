@@ -19,12 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...errors import SolverError
 from .. import clock
 from .pricing_forms import Array, FloatBox
-from .pricing_relaxation import Coordinates, Cuts, violated
+from .pricing_relaxation import Coordinates, Cuts, solution, starts, violated
 
-_MOST_NEWTON, _CENTRED = 60, 0.3
-_FALL, _FIRST, _RESTART = 0.15, 1.0, 1e-3
+_MOST_NEWTON, _CENTRED = 40, 0.3
+_FALL, _FIRST, _RESTART = 0.15, 1.0, 0.1
 _RANK = 1e-11
 
 
@@ -52,10 +53,13 @@ class DesignBarrier:
     box : the columns
     truth : π, ``(n,)``
     loss : A, ``(n, n)``, positive semi-definite
+    ratios : the ends of πᵀr of columns with pᵀr = 1
     """
 
-    def __init__(self, box: FloatBox, truth: Array, loss: Array) -> None:
-        self.coordinates = c = Coordinates.of(box, truth)
+    def __init__(
+        self, box: FloatBox, truth: Array, loss: Array, ratios: tuple[float, float]
+    ) -> None:
+        self.coordinates = c = Coordinates.of(box, truth, ratios)
         n = len(truth)
         moved = c.scale[:, None] * c.basis
         # Rows of the inverse of (1, T): the truth, and what takes r to ξ.
@@ -66,7 +70,7 @@ class DesignBarrier:
         self.root = vectors[:, some] * np.sqrt(shares[some])
         self.of_root = (vectors[:, some] / np.sqrt(shares[some])).T
         self.truth = truth
-        self.free = n if c.binary else 0
+        self.free = len(c.low) if c.binary else 0
         self.cuts, self.one, self.two = Cuts.none(), c.low, c.high
         self.y = self._start()
         value, _ = self._value(self.y)
@@ -76,12 +80,11 @@ class DesignBarrier:
         self._before = self.mu, self.y
 
     def _start(self) -> Array:
-        n, share = len(self.truth), 1.0
-        for _ in range(60):
-            y = self.truth + share / n
+        for y in starts(self.coordinates):
             if self._parts(y) is not None:
                 break
-            share /= 2
+        else:
+            raise SolverError("no multipliers with which the relaxation is bounded were found")
         _, (root, corner) = self._value(y)
         return np.asarray(y * (root / max(-corner, 1e-300)) ** 2)
 
@@ -135,14 +138,17 @@ class DesignBarrier:
     def _centre(self, deadline: float) -> None:
         for _ in range(_MOST_NEWTON):
             gradient, hessian = self._derivatives()
-            size = np.sqrt(np.maximum(np.diagonal(hessian), 1e-300))
-            scaled = hessian / np.outer(size, size)
+            size = np.sqrt(np.maximum(np.diagonal(hessian), 1e-200))
+            scaled = hessian / size / size[:, None]
             scaled[np.diag_indices_from(scaled)] += 1e-13
-            step = np.linalg.solve(scaled, gradient / size) / size
-            decrement = math.sqrt(max(float(gradient @ step), 0.0))
-            if not np.isfinite(step).all() or not self._move(step, decrement):
+            step = solution(scaled, gradient / size)
+            if step is None:
                 return
-            if decrement < _CENTRED or clock.now() > deadline:
+            step /= size
+            decrement = math.sqrt(max(float(gradient @ step), 0.0))
+            if not self._move(step, decrement) or decrement < _CENTRED:
+                return
+            if clock.now() > deadline:
                 return
 
     def _move(self, step: Array, decrement: float) -> bool:

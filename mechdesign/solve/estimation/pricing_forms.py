@@ -237,7 +237,9 @@ class Question:
         n = len(truth)
         entries = [_quotient(_fraction(v)) for row in np.asarray(square) for v in row]
         exact = tuple(_fraction(v) for v in np.asarray(prices))
-        return cls(fmpq_mat(n, n, entries), exact, tuple(truth))
+        matrix = fmpq_mat(n, n, entries)
+        # Products of floats are symmetric up to rounding alone.
+        return cls((matrix + matrix.transpose()) / 2, exact, tuple(truth))
 
     def on(self, box: ColumnBox) -> Form:
         """As polynomials in t."""

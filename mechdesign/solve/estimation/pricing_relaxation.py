@@ -16,21 +16,22 @@ factor in floats, whose rounding is bounded.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import SolverError
 from .. import clock
 from .pricing_forms import UNIT, Array, FloatBox, Form
 
 #: Kinds of cuts: both symbols above the lower end, one above it and one below the upper, both below
 #: the upper end.
 _LOW, _MIXED, _HIGH = range(3)
-_MOST_NEWTON, _CENTRED = 60, 0.3
-_FALL, _RESTART = 0.2, 1e-3
+_MOST_NEWTON, _CENTRED = 40, 0.3
+_FALL, _RESTART = 0.15, 1e-2
 # Products below this count as violated; cuts added at once and kept, for each symbol.
 _VIOLATED, _ADDED, _KEPT = -1e-4, 3, 8
 
@@ -43,7 +44,8 @@ class Coordinates:
     ----------
     basis : ``(n, n - 1)`` orthonormal, orthogonal to π·scale
     scale : ``(n,)``
-    low, high : ``(n, d)`` rows: r_x − l_x s and h_x s − r_x in units of the span, on (1, ξ[, s])
+    low, high : ``(n, d)`` rows: r_x − l_x s and h_x s − r_x in units of the span, on (1, ξ[, s]);
+        where truth and prior differ one more for pᵀr itself, without which it has no bounds
     mass : ``(d,)`` pᵀr
     binary : whether one of low and high is zero at extreme columns
     """
@@ -56,8 +58,8 @@ class Coordinates:
     binary: bool
 
     @classmethod
-    def of(cls, box: FloatBox, truth: Array) -> Coordinates:
-        """The coordinates of a box."""
+    def of(cls, box: FloatBox, truth: Array, ratios: tuple[float, float]) -> Coordinates:
+        """The coordinates of a box; ``ratios`` are the ends of πᵀr of columns with pᵀr = 1."""
         n, binary = len(box.p), box.weights is None
         scale = np.where(box.span > 0, box.span, 1.0)
         basis = _complement(truth * scale)
@@ -75,6 +77,9 @@ class Coordinates:
         high = (np.outer(most, mass) - np.column_stack([np.ones(n), moved])) / scale[:, None]
         # The constants 1 − l and h − 1 without cancellation.
         low[:, 0], high[:, 0] = box.below / scale, box.above / scale
+        if ratios[0] < ratios[1]:
+            one, two = (mass - np.eye(1, n)[0] / r for r in reversed(ratios))
+            low, high = np.vstack([low, one]), np.vstack([high, -two])
         return cls(basis, scale, low, high, mass, binary)
 
     @property
@@ -110,6 +115,18 @@ def _complement(normal: Array) -> Array:
     v[0] += sign
     reflection = np.eye(n) - np.outer(v, v) * (2 / (v @ v))
     return reflection[:, 1:]
+
+
+def starts(coordinates: Coordinates) -> Iterator[Array]:
+    """Multipliers of the products of one symbol, to try until they are concave together."""
+    c, n = coordinates, len(coordinates.scale)
+    # Orthogonal to the basis, and of the sign of the truth.
+    normal = np.abs(1 - c.basis @ (c.basis.T @ np.ones(n)))
+    share = 1.0
+    for _ in range(60):
+        y = normal / normal.sum() + share / n
+        yield np.append(y, 1 / share) if len(c.low) > n else y
+        share /= 2
 
 
 class Cuts(NamedTuple):
@@ -202,28 +219,19 @@ class Relaxation:
     def _start(self) -> tuple[float, Array]:
         """Multipliers within the interior: the products of one symbol are concave together."""
         c = self.coordinates
-        n = len(c.low)
-        share = 1.0
-        p = self._weights()
-        for _ in range(60):
-            y = p + share / n
+        for y in starts(c):
             product = (c.low * y[:, None]).T @ c.high
             curved = -(product + product.T)[1:, 1:] / 2
             least = np.linalg.eigvalsh(curved)[0]
             if least > 0:
                 break
-            share /= 2
+        else:
+            raise SolverError("no multipliers with which the relaxation is bounded were found")
         y = y * (2 * max(float(np.linalg.eigvalsh(self.form[1:, 1:])[-1]), self.unit) / least)
         value = float(np.abs(self.form[0]).sum() + y.sum())
         while not _is_positive(self._slack(value, y)):
             value *= 2
         return 2 * value, y
-
-    def _weights(self) -> Array:
-        # Orthogonal to the basis, and of the sign of the truth.
-        c = self.coordinates
-        normal = np.abs(1 - c.basis @ (c.basis.T @ np.ones(len(c.scale))))
-        return np.asarray(normal / normal.sum())
 
     def minimise(self, accuracy: float, deadline: float = math.inf) -> None:
         """Follow the central path until v is within ``accuracy`` of the least, or time is up."""
@@ -261,9 +269,13 @@ class Relaxation:
             gradient[1 + free :] -= 1 / positive
             places = np.arange(1 + free, k + 1)
             hessian[places, places] += 1 / positive**2
-            step = _solve(hessian, -gradient)
-            if not np.isfinite(step).all():
+            scale = np.sqrt(np.maximum(np.diagonal(hessian), 1e-200))
+            scaled = hessian / scale / scale[:, None]
+            scaled[np.diag_indices_from(scaled)] += 1e-14
+            step = solution(scaled, -gradient / scale)
+            if step is None:
                 return
+            step /= scale
             decrement = math.sqrt(max(-float(gradient @ step), 0.0))
             if not self._move(step, decrement) or decrement < _CENTRED:
                 return
@@ -328,7 +340,8 @@ class Relaxation:
 
 def violated(coordinates: Coordinates, moments: Array, known: Cuts) -> Cuts:
     """The products that second moments of the coordinates violate most, but for those known."""
-    low, high, n = coordinates.low, coordinates.high, len(coordinates.low)
+    n = len(coordinates.scale)
+    low, high = coordinates.low[:n], coordinates.high[:n]
     upper, off = np.triu_indices(n, 1), np.nonzero(~np.eye(n, dtype=bool))
     found, sizes = Cuts.none(), [np.zeros(0)]
     for kind, one, two, places in (
@@ -348,11 +361,15 @@ def violated(coordinates: Coordinates, moments: Array, known: Cuts) -> Cuts:
     return found.take(worst[size[worst] < _VIOLATED])
 
 
-def _solve(matrix: Array, right: Array) -> Array:
-    size = np.sqrt(np.diagonal(matrix))
-    scaled = matrix / np.outer(size, size)
-    scaled[np.diag_indices_from(scaled)] += 1e-14
-    return np.asarray(np.linalg.solve(scaled, right / size) / size)
+def solution(matrix: Array, right: Array) -> Array | None:
+    """The solution of linear equations; ``None`` where floats have none."""
+    if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
+        return None
+    try:
+        found = np.asarray(np.linalg.solve(matrix, right), dtype=float)
+    except np.linalg.LinAlgError:
+        return None
+    return found if np.isfinite(found).all() else None
 
 
 def _is_positive(matrix: Array) -> bool:
@@ -372,7 +389,7 @@ class Majorant:
     level : δ
     value : v
     slack : ``(n + 1, n + 1)`` S
-    chords : multipliers of t_x (1 − t_x)
+    chords : multipliers of t_x (1 − t_x), and of (1 − πᵀr/most)(πᵀr/least − 1) where they differ
     tables : ``(3, n, n)`` of the products of two symbols
     below : −zᵀSz is at most this, all rounding included
     rounding : what rounding alone may add to the right side
@@ -387,7 +404,14 @@ class Majorant:
     rounding: float
 
     @classmethod
-    def of(cls, form: Form, box: FloatBox, level: float, found: Relaxed) -> Majorant:
+    def of(
+        cls,
+        form: Form,
+        box: FloatBox,
+        level: float,
+        found: Relaxed,
+        ratios: tuple[float, float],
+    ) -> Majorant:
         """From multipliers of any quality; those that must not be negative are cut off."""
         n = len(form.linear)
         chords = found.chords if box.weights is None else np.maximum(found.chords, 0.0)
@@ -403,12 +427,18 @@ class Majorant:
         slack[0, 1:] -= form.linear / 2
         slack[1:, 0] -= form.linear / 2
         slack[1:, 1:] -= form.square
-        for weights, one, two in _products(chords, tables):
+        for weights, one, two in _products(chords[:n], tables):
             slack -= _symmetric((one * weights[:, None]).T @ two)
+        for weight in chords[n:].tolist():
+            one, two = mass - truth / ratios[1], truth / ratios[0] - mass
+            slack -= weight * _symmetric(np.outer(one, two))
         size = abs(form.constant) + np.abs(form.linear).sum() + np.abs(form.square).sum()
         size += truth.sum() * (np.abs(price).sum() + abs(level) * mass.sum())
         size += abs(found.value) * truth.sum() ** 2
-        size += 4 * (np.abs(chords).sum() + tables.sum())
+        size += 4 * (np.abs(chords[:n]).sum() + tables.sum())
+        size += (
+            float(chords[n:].sum()) * (1 + truth.sum() / ratios[1]) * (1 + truth.sum() / ratios[0])
+        )
         if box.weights is not None:
             normal = np.concatenate([[-box.capacity], box.weights])
             added = _decoupled(slack, normal)

@@ -40,6 +40,33 @@ class LocalSearch:
     def improve(self, t: Array) -> tuple[Array, Array]:
         """Local optima from starts ``(n, m)``, distinct and best first, with their values."""
         t = self._flip(t) if self.box.weights is None else self._exchange(self._climb(t))
+        return self._ranked(t)
+
+    def reach(self, t: Array, level: float) -> tuple[Array, Array]:
+        """Columns from starts ``(n, m)``, moved no further than to a value of ``level``, in the
+        same way.
+        """
+        move = self._flip if self.box.weights is None else self._exchange
+        return self._ranked(move(t.copy(), level))
+
+    def neighbours(self, t: Array, level: float) -> Array:
+        """Columns that differ from others in one symbol under LDP, in two under bounds on the lift,
+        with a value above ``level``.
+        """
+        found = [t]
+        for i in range(t.shape[1]):
+            near = np.repeat(t[:, [i]], len(t), axis=1)
+            places = np.arange(len(t))
+            if self.box.weights is None:
+                near[places, places] = 1 - near[places, places]
+            else:
+                keys = near + 1e-6 * self._gradient(t[:, [i]])
+                keys[places, places] = np.where(near[places, places] > 0.5, -2.0, 2.0)
+                near = self.box.filled(keys)
+            found.append(near[:, self.form.values(near) > level])
+        return np.hstack(found)
+
+    def _ranked(self, t: Array) -> tuple[Array, Array]:
         t = distinct(t)
         values = self.form.values(t)
         order = np.argsort(-values, kind="stable")
@@ -47,7 +74,7 @@ class LocalSearch:
 
     # LDP: t in {0, 1}
 
-    def _flip(self, t: Array) -> Array:
+    def _flip(self, t: Array, enough: float = np.inf) -> Array:
         t = distinct(np.round(t))
         active = np.arange(t.shape[1])
         for _ in range(_MOST_STEPS):
@@ -56,9 +83,10 @@ class LocalSearch:
             best = gain.argmax(axis=0)
             rows = np.arange(len(active))
             good = gain[best, rows] > _GAIN * np.abs(values).max(initial=0.0)
+            good &= values < enough
             if good.any():
                 t[best[good], active[good]] = 1 - part[best[good], good]
-            stuck = np.flatnonzero(~good)
+            stuck = np.flatnonzero(~good & (values < enough))
             moved = self._swaps(part, values, stuck[:_EXCHANGED])
             for i, pair in moved:
                 t[pair, active[i]] = 1 - part[pair, i]
@@ -133,7 +161,7 @@ class LocalSearch:
             t[:, active], values[active] = step, new
         return distinct(t)
 
-    def _exchange(self, t: Array) -> Array:
+    def _exchange(self, t: Array, enough: float = np.inf) -> Array:
         """One symbol up, another down by as much mass, until one is at an end."""
         f, w = self.form, self.box.weights
         assert w is not None
@@ -163,7 +191,7 @@ class LocalSearch:
                 good = top > best
                 best[good], up[good], down[good] = top[good], x, z[good]
                 amount[good] = mass[z, rows][good]
-            good = np.flatnonzero(up >= 0)
+            good = np.flatnonzero((up >= 0) & (values < enough))
             if not len(good):
                 break
             active, up, down, amount = active[good], up[good], down[good], amount[good]
