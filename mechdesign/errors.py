@@ -305,6 +305,10 @@ class SolverError(MechdesignError):
     """A solver stopped without a usable answer."""
 
 
+class UntoldError(SolverError):
+    """No private kernel's reports answer what is to be estimated, however many they are."""
+
+
 class CertificateError(MechdesignError):
     """A kernel failed its exact check. ``evidence`` holds the failed checks."""
 

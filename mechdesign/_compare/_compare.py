@@ -22,12 +22,15 @@ from ..solve.choice import choose
 from ..solve.problem import Problem, state_problem
 from ..storage import problem_to_json
 from ..utility.base import Utility
+from ..utility.estimation import Estimation
 from .comparison import Comparison, FrontierPoint, Missing
 from .path import Store, Task, check_match, folder_name
 
 # Levels that are looked at when none are given.
 _LEVELS = np.linspace(0.1, 2.0, 20)
 _LOSSES = 20
+# Reports at the largest of these losses of estimates, over those of an open survey.
+_MOST_TIMES = 300
 # Stretches that each process gets, so that none waits long for the last one.
 _PIECES = 4
 
@@ -251,6 +254,10 @@ def _default_levels(prior: Prior, utility: Utility, outputs: Any, match: str) ->
     if match != "loss":
         return tuple(map(float, _LEVELS))
     problem = state_problem(prior, utility, PML(0.0), outputs)
+    if isinstance(utility, Estimation):  # from a tenth more reports than an open survey needs
+        times = np.geomspace(1.1, _MOST_TIMES, _LOSSES)
+        needed = -problem.program.revealed_value
+        return tuple(float(needed * (k - 1)) for k in times) if needed > 0 else (0.0,)
     width = problem.program.revealed_value - problem.program.constant_value
     shares = (np.arange(_LOSSES) + 0.5) / _LOSSES
     losses = tuple(float(share * width) for share in shares)

@@ -21,6 +21,7 @@ from ..prior import Prior
 from ..requirement.base import Requirement
 from ..solve._design import Design
 from ..utility.base import Utility
+from ..utility.estimation import Estimation
 from ..utility.sublinear import MutualInformation
 
 # Shares of what can be gained that count as the same.
@@ -74,11 +75,23 @@ COLUMNS = (
     "mutual_information",
     "method",
 )
+#: What the risk of estimates is.
+RISK_IN_WORDS = "squared error × reports"
+#: Those that follow where estimates are compared.
+RISKS = ("risk", "least_risk")
+
+
+def asks_reports(utility: Utility) -> bool:
+    """Whether a utility is about estimates, whose risks are compared: the fewest reports win."""
+    return isinstance(utility, Estimation)
 
 
 @dataclass(frozen=True)
 class FrontierPoint:
     """One design of a frontier. Levels and leakages in nats.
+
+    The best values of estimates are minus their risks, and an uninformative kernel has none: the
+    share that is kept of them is that of the reports which an open survey needs.
 
     Attributes
     ----------
@@ -89,7 +102,8 @@ class FrontierPoint:
     value, bound, gap, method : as in :class:`mechdesign.Design`
     loss : expected utility lost against full disclosure
     kept : share of the possible gain: (value − that of an uninformative kernel)/(value of full
-        disclosure − that of an uninformative kernel), 1 where no gain is possible
+        disclosure − that of an uninformative kernel), 1 where no gain is possible; of estimates the
+        reports that an open survey needs over those that the kernel needs
     kept_bound : the same of the bound
     achieved_pml, achieved_ldp, mutual_information : what the kernel leaks
     implied : levels that published results say follow, by name of the notion
@@ -119,6 +133,16 @@ class FrontierPoint:
     def implied_ldp(self) -> float:
         """LDP level that the guarantee implies."""
         return self.implied["LDP"][0]
+
+    @property
+    def risk(self) -> float | None:
+        """Squared error of estimates times the number of reports; ``None`` for other utilities."""
+        return self.design.risk if isinstance(self.design.utility, Estimation) else None
+
+    @property
+    def least_risk(self) -> float | None:
+        """What it is at least under the notion, by the proven bound."""
+        return 0.0 - self.bound if isinstance(self.design.utility, Estimation) else None
 
     @property
     def privacy(self) -> str:
@@ -215,7 +239,12 @@ class Comparison:
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per point, with the columns of :meth:`to_frame`."""
-        return [{name: getattr(point, name) for name in COLUMNS} for point in self.points]
+        return [{name: getattr(point, name) for name in self.columns} for point in self.points]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of the table: risks where estimates are compared."""
+        return COLUMNS + RISKS * any(map(asks_reports, self.utilities.values()))
 
     def to_frame(self, backend: Any = "pandas") -> Any:
         """The points as a tidy data frame: one line per point, one column per quantity.
@@ -224,7 +253,7 @@ class Comparison:
         """
         import narwhals as nw
 
-        columns = {name: [getattr(p, name) for p in self.points] for name in COLUMNS}
+        columns = {name: [getattr(p, name) for p in self.points] for name in self.columns}
         try:
             return nw.from_dict(columns, backend=backend).to_native()
         except (ImportError, ValueError, TypeError) as problem:
@@ -248,7 +277,7 @@ class Comparison:
     def csv_text(self, *, excel_safe: bool = False) -> str:
         """The table as CSV."""
         buffer = io.StringIO()
-        writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(buffer, self.columns, lineterminator="\n")
         writer.writeheader()
         for row in self.rows():
             if excel_safe:
@@ -275,21 +304,28 @@ class Comparison:
     def pivot(
         self, prior: str | None = None, utility: str | None = None
     ) -> tuple[list[str], list[list[float | None]]]:
-        """A table of one panel, a line per target and a column per notion: header and lines."""
+        """A table of one panel, a line per target and a column per notion: header and lines.
+
+        The numbers are values, of estimates risks.
+        """
         part = self.select(prior=prior, utility=utility)
         targets = sorted({p.target for p in part.points} | {m.target for m in part.missing})
-        found = {(p.target, p.notion): p.value for p in part.points}
+        found = {(p.target, p.notion): p.value if p.risk is None else p.risk for p in part.points}
         lines: list[list[float | None]] = [
             [target, *(found.get((target, name)) for name in self.notions)] for target in targets
         ]
         return [self.match, *self.notions], lines
+
+    def quantity(self, utility: str) -> str:
+        """What the numbers of a utility's tables are, in words."""
+        return RISK_IN_WORDS if asks_reports(self.utilities[utility]) else "value"
 
     def __repr__(self) -> str:
         text: list[str] = []
         for prior, utility in self.panels:
             header, lines = self.pivot(prior, utility)
             width = max(12, *map(len, header))
-            text += [f"{utility}, {prior}, value by {header[0]}"]
+            text += [f"{utility}, {prior}, {self.quantity(utility)} by {header[0]}"]
             text += ["  ".join(f"{h:>{width}}" for h in header)]
             text += ["  ".join(f"{cell(v):>{width}}" for v in line) for line in lines]
         return "\n".join([*text, *self.verdict])
@@ -299,7 +335,10 @@ class Comparison:
         for prior, utility in self.panels:
             header, lines = self.pivot(prior, utility)
             rows = [map(cell, line) for line in lines]
-            parts.append(notebook_table(header, rows, f"{utility}, {prior}"))
+            about = f"{utility}, {prior}"
+            if asks_reports(self.utilities[utility]):
+                about += f", {self.quantity(utility)}"
+            parts.append(notebook_table(header, rows, about))
         said = "".join(f"<p>{html.escape(line)}</p>" for line in self.verdict)
         return "".join(parts) + said
 
@@ -335,7 +374,8 @@ class Ranking:
     order : names of the notions, by value from the best
     leaders : those whose bounds reach the best one's value
     lead : what each leader is ahead of all others, as a share of what can be gained: at least that,
-        as its value is compared with their proven bounds; 0 where all lead, or nothing is proved
+        as its value is compared with their proven bounds; 0 where all lead, or nothing is proved.
+        Of estimates the share of reports that it saves
     """
 
     prior: str
@@ -360,11 +400,15 @@ def _rank(points: Iterable[FrontierPoint], match: str) -> tuple[Ranking, ...]:
 def _ranked(prior: str, utility: str, target: float, points: Sequence[FrontierPoint]) -> Ranking:
     order = sorted(points, key=lambda p: -p.kept)
     best = order[0].kept
+    estimates = asks_reports(order[0].design.utility)
     # In the order given, so that the same leaders are the same whoever is ahead by rounding.
-    leaders = tuple(p.notion for p in points if p.kept_bound >= best - _SAME)
+    near = _SAME * (best if estimates else 1.0)
+    leaders = tuple(p.notion for p in points if p.kept_bound >= best - near)
     others = [p.kept_bound for p in order if p.notion not in leaders]
     least = min(p.kept for p in order if p.notion in leaders)
     lead = max(least - max(others), 0.0) if others else 0.0
+    if estimates:
+        lead /= least
     names = tuple(p.notion for p in order)
     return Ranking(prior, utility, target, names, leaders, lead)
 
@@ -398,6 +442,8 @@ def _lead_lines(
     panel: Sequence[FrontierPoint], rankings: Sequence[Ranking], match: str, start: str
 ) -> Iterator[str]:
     count = len(rankings)
+    estimates = asks_reports(panel[0].design.utility)
+    same_words = " need the same and the fewest" if estimates else " give the same and the most"
     led: dict[tuple[tuple[str, ...], bool], list[float]] = {}
     for ranking in rankings:
         led.setdefault((ranking.leaders, _same(panel, ranking)), []).append(ranking.target)
@@ -409,35 +455,42 @@ def _lead_lines(
         leading = _listed(leaders) + (
             " does"
             if len(leaders) == 1
-            else " give the same and the most"
+            else same_words
             if same
             else " cannot be told apart, as their bounds overlap,"
         )
         parts.append(f"{leading} {where} ({_spans(targets, rankings)})")
-    yield f"{start}Which gives the most utility at {_SHARED[match]}? " + "; ".join(parts) + "."
+    asked = "needs the fewest reports" if estimates else "gives the most utility"
+    yield f"{start}Which {asked} at {_SHARED[match]}? " + "; ".join(parts) + "."
     middle = rankings[count // 2]
     values = {p.notion: p for p in panel if p.target == middle.target}
     shown = ", ".join(
-        f"{name} {values[name].value:.4g} ({values[name].kept:.1%})" for name in middle.order
+        f"{name} {abs(p.value) if estimates else p.value:.4g} ({p.kept:.1%})"
+        for name, p in ((name, values[name]) for name in middle.order)
     )
-    yield (
-        f"{start}At {_SYMBOL[match]} = {middle.target:.4g}: {shown}; in brackets the share of what "
-        "can be gained over an uninformative mechanism."
+    about = (
+        f"{RISK_IN_WORDS}, in brackets the share of the reports that an open survey needs."
+        if estimates
+        else "in brackets the share of what can be gained over an uninformative mechanism."
     )
+    yield f"{start}At {_SYMBOL[match]} = {middle.target:.4g}: {shown}; {about}"
     widest = max(rankings, key=lambda r: r.lead)
     if widest.lead > 0:
         rest = [name for name in widest.order if name not in widest.leaders]
         yield (
             f"{start}The largest lead is that of {_listed(widest.leaders)} over {rest[0]} at "
-            f"{_SYMBOL[match]} = {widest.target:.4g}: at least {widest.lead:.1%} of what could be "
-            "gained, proved by the certificates."
+            f"{_SYMBOL[match]} = {widest.target:.4g}: at least {widest.lead:.1%} "
+            f"{'fewer reports' if estimates else 'of what could be gained'}, proved by the "
+            "certificates."
         )
 
 
 def _same(panel: Sequence[FrontierPoint], ranking: Ranking) -> bool:
     """Whether the leaders have one value, rather than bounds that overlap."""
-    kept = [p.kept for p in panel if p.target == ranking.target and p.notion in ranking.leaders]
-    return max(kept) - min(kept) <= _SAME
+    there = [p for p in panel if p.target == ranking.target and p.notion in ranking.leaders]
+    kept = [p.kept for p in there]
+    unit = max(kept) if asks_reports(there[0].design.utility) else 1.0
+    return max(kept) - min(kept) <= _SAME * unit
 
 
 def _leak_lines(panel: Sequence[FrontierPoint], start: str) -> Iterator[str]:

@@ -14,7 +14,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..errors import CertificateError, InfeasibleError, LevelError, StorageError, quote
+from ..errors import (
+    CertificateError,
+    InfeasibleError,
+    LevelError,
+    StorageError,
+    UntoldError,
+    quote,
+)
 from ..prior import Prior
 from ..privacy.average import MIPrivacy
 from ..privacy.differential import LDP
@@ -38,6 +45,7 @@ from ..theory.conversions import implications
 from ..theory.rules import PUBLISHED_QUANTITIES
 from ..theory.tight import tight_conversion
 from ..utility.base import Utility
+from ..utility.estimation import Estimation
 from .comparison import FrontierPoint, Missing
 
 # How near a design must come to what it is matched by, as a share of it.
@@ -108,7 +116,8 @@ class _Path:
 
         What is impossible at a level is so at every lower one.
         """
-        if not self.task.requirements:
+        estimates = isinstance(self.task.utility, Estimation)
+        if not self.task.requirements and not estimates:
             return ""
         if self.impossible is not None and level <= self.impossible[0]:
             return self.impossible[1]
@@ -118,6 +127,9 @@ class _Path:
                 self.design(level)
             except InfeasibleError as proof:
                 self.impossible = level, _reason(proof)
+                return self.impossible[1]
+            except UntoldError:
+                self.impossible = level, "no kernel's reports answer what is to be estimated"
                 return self.impossible[1]
             except CertificateError as failure:  # too little room for rounding, perhaps none
                 self.obstacles[level] = str(failure)
@@ -173,11 +185,16 @@ class _Path:
         problem = state_problem(task.prior, task.utility, PML(0.0), task.outputs)
         return problem.program.constant_value, problem.program.revealed_value
 
+    def share(self, value: float) -> float:
+        """The share of what can be gained; of estimates that of reports an open survey needs."""
+        least, most = self.ends
+        if not isinstance(self.task.utility, Estimation):
+            return _share(value - least, most - least)
+        return most / value if value < most else 1.0
+
     def point(self, target: float, level: float) -> FrontierPoint:
         found = self.design(level)[1]
         task = self.task
-        least = self.ends[0]
-        possible = self.ends[1] - least
         attained = {
             "epsilon": lambda: level,
             "ldp": lambda: self.implied_ldp(level),
@@ -196,8 +213,8 @@ class _Path:
             gap=found.gap,
             method=found.method,
             loss=self.loss(level),
-            kept=_share(found.value - least, possible),
-            kept_bound=_share(found.bound - least, possible),
+            kept=self.share(found.value),
+            kept_bound=self.share(found.bound),
             achieved_pml=self.achieved_pml(level),
             achieved_ldp=_achieved(LDP, found),
             mutual_information=MIPrivacy.at(math.inf).measure(found.mechanism, task.prior)[0],
@@ -282,7 +299,8 @@ def _by_pml(path: _Path, target: float) -> tuple[float, str]:
 def _by_loss(path: _Path, target: float) -> tuple[float, str]:
     if reason := path.obstacle(math.inf):
         return 0.0, reason
-    width = path.ends[1] - path.ends[0]
+    least, most = path.ends
+    width = most - least if math.isfinite(least) else abs(most)
 
     def short(level: float) -> float:
         # What meets the target to rounding meets it.

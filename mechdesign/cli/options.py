@@ -52,6 +52,7 @@ Privacy = Annotated[
         "package.module:Name:0.5. Repeat it: all must hold.",
     ),
 ]
+Reports = Annotated[int, typer.Option(help="Number of reports that standard errors are shown for.")]
 Require = Annotated[
     list[str] | None,
     typer.Option(

@@ -11,6 +11,7 @@ from ..errors import StorageError
 from .options import (
     Force,
     KernelSource,
+    Reports,
     Require,
     draw_nowhere,
     note,
@@ -23,6 +24,7 @@ def report(
     ],
     source: KernelSource,
     require: Require = None,
+    reports: Reports = 1000,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     force: Force = False,
 ) -> None:
@@ -47,6 +49,7 @@ def report(
         prior=asked.prior,
         privacy=list(asked.notions) or None,
         requirements=asked.read_required(require),
+        reports=reports,
         title=title,
         overwrite=force,
     )

@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from ..errors import StorageError
-from .options import AsJson, Force, Public, note, print_json, say, say_advice
+from .options import AsJson, Force, Public, Reports, note, print_json, say, say_advice
 
 
 def show(
     file: Annotated[str, typer.Argument(help="A file written by 'mechdesign design --output'.")],
+    reports: Reports = 1000,
     public: Public = None,
     as_json: AsJson = False,
     force: Force = False,
@@ -46,7 +47,7 @@ def show(
         report = run_audit(
             loaded.mechanism, loaded.prior, list(loaded.notions), loaded.requirements
         )
-        print_design(loaded, report)
+        print_design(loaded, report, reports)
         say_advice(identifiability(loaded.mechanism))
     else:
         say(repr(loaded))

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..labels import shorten
 from ..views.html import number
-from .markup import MANY
+from .markup import MANY, RISK
 from .results import LEVELS, Curve, Result, ValueRange
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -166,15 +166,25 @@ def frontier_options(
 
     ``ends`` are drawn as lines when known; ``result`` is ``None`` while the design is not.
     """
-    marks = _design_marks(result)
+    is_risk = any(curve.is_risk for curve in curves)
+    marks = _design_marks(result, is_risk)
     places = ("insideEndBottom", "insideStartTop")
-    lines = zip(("uninformative", "full disclosure"), ends or (), places, strict=False)
-    marks["markLine"] = _lines(list(lines), _FAINT, "dotted", 1)
-    low, high = _value_ends([*(p.value for curve in curves for p in curve.points), *(ends or ())])
+    last = "open survey" if is_risk else "full disclosure"
+    lines = [
+        line
+        for line in zip(("uninformative", last), ends or (), places, strict=False)
+        if math.isfinite(line[1])
+    ]
+    marks["markLine"] = _lines(lines, _FAINT, "dotted", 1)
+    values = [p.value for curve in curves for p in curve.points] + [line[1] for line in lines]
+    low, high = _risk_ends(values) if is_risk else _value_ends(values)
+    # A risk of nothing, of a secret that is known, has no logarithm.
+    upwards = {"type": "log"} if is_risk and min(values, default=0) > 0 else {"type": "value"}
     names = [curve.label for curve in curves]
     grid = {"lineStyle": {"color": "#eeeeee"}}
     options = _options(
-        f"Chart of the best utility by level for {', '.join(names) or 'no notion'}.",
+        f"Chart of the {f'least {RISK}' if is_risk else 'best utility'} by level for "
+        f"{', '.join(names) or 'no notion'}.",
         _axis(
             "log",
             "level (nats)",
@@ -183,7 +193,16 @@ def frontier_options(
             max=LEVELS[-1],
             splitLine={"show": True, **grid},
         ),
-        _axis("value", "best utility", 44, scale=True, min=low, max=high, splitLine=grid),
+        _axis(
+            "value",
+            f"least {RISK}" if is_risk else "best utility",
+            44,
+            scale=True,
+            min=low,
+            max=high,
+            splitLine=grid,
+        )
+        | upwards,
         [*(_line(curve, place) for place, curve in enumerate(curves)), marks],
     )
     options["tooltip"] |= {"trigger": "axis", "axisPointer": {"snap": True}}
@@ -206,13 +225,13 @@ def _line(curve: Curve, place: int) -> dict[str, Any]:
     }
 
 
-def _design_marks(result: Result | None) -> dict[str, Any]:
+def _design_marks(result: Result | None, is_risk: bool) -> dict[str, Any]:
     data = []
-    if result is not None:
+    if result is not None and result.settings.shows_risk == is_risk:
         for chosen in result.settings.notions:
             at = chosen.levels[-1]
             if chosen.required and LEVELS[0] <= at <= LEVELS[-1]:
-                data.append([at, result.design.value])
+                data.append([at, result.settings.shown(result.design.value)])
     return {
         "id": "design",
         "name": "the design",
@@ -234,6 +253,14 @@ def _value_ends(values: Sequence[float]) -> tuple[float | None, float | None]:
     if width <= 1e-9 * max(map(abs, values)):
         width = max(1.0, abs(values[0]))
     return low - 0.1 * width, high + 0.06 * width  # below there is room for a name
+
+
+def _risk_ends(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Powers of ten around all risks."""
+    if min(values, default=0.0) <= 0:
+        return _value_ends(values)
+    low, high = math.log10(min(values)), math.log10(max(values))
+    return 10.0 ** math.floor(low - 0.05), 10.0 ** math.ceil(high + 0.02)
 
 
 def _options(

@@ -17,6 +17,10 @@ from .settings import UTILITIES
 
 #: More outputs than this are numbered and shown with fewer digits.
 MANY = 8
+#: What the risk of estimates is, in short.
+RISK = "squared error × reports"
+# The error that reports are counted for.
+_ERROR = 0.05
 _HIDDEN = "unseen"  # class of what only a screen reader reads
 
 
@@ -77,6 +81,8 @@ def frontier_table(curves: Sequence[Curve]) -> str:
     ]
     heads = (tables.column(curve.notion.name, curve.label) for curve in curves)
     title = "Best utility that each notion allows, by level"
+    if any(curve.is_risk for curve in curves):
+        title = f"Least {RISK} that each notion allows, by level"
     return _plain(Table(title, (tables.column("level", "level in nats"), *heads), tuple(rows)))
 
 
@@ -134,9 +140,10 @@ def statement_list(statements: Mapping[str, str]) -> str:
     return f'<dl class="results-named">{list_items}</dl>'
 
 
-def alternative_list(alternatives: Sequence[Alternative], value: float) -> str:
+def alternative_list(alternatives: Sequence[Alternative], result: Result) -> str:
     """What the alternatives allow at their levels, against the value of the design."""
     list_items = []
+    value, is_risk = result.settings.shown(result.design.value), result.settings.shows_risk
     for found in alternatives:
         name = f"<strong>{escape(found.notion.notion)}</strong>"
         if found.problem:
@@ -144,7 +151,14 @@ def alternative_list(alternatives: Sequence[Alternative], value: float) -> str:
             continue
         difference = found.value - value
         against = "as much as the design"
-        if abs(difference) > 1e-9 * max(1.0, abs(value)):
+        differs = abs(difference) > 1e-9 * max(1.0, abs(value))
+        if is_risk:
+            against = "as many reports as the design"
+            if differs and value > 0:
+                against = f"{number(found.value / value, 3)} times the reports of the design"
+            list_items.append(f"<li>{name}: {RISK} {number(found.value)}, {against}.</li>")
+            continue
+        if differs:
             sign = "more" if difference > 0 else "less"
             against = f"{number(abs(difference), 4)} {sign} than the design"
         list_items.append(f"<li>{name} allows {number(found.value)}, {against}.</li>")
@@ -158,9 +172,21 @@ def tiles(result: Result) -> str:
     state = "optimal" if certificate.is_optimal else "refining"
     checks = ", ".join(f"{check.notion}: {check.verdict}" for check in certificate.checks)
     before, after = report.prior_vulnerability, report.posterior_vulnerability
+    settings, meaning = result.settings, UTILITIES[result.settings.utility].meaning
+    value, bound = (settings.shown(v) for v in (certificate.value, certificate.bound))
+    cells: tuple[tuple[str, str, str], ...] = (
+        ("Value", number(value), meaning),
+        ("Upper bound", number(bound), f"gap {gap}: {state}"),
+    )
+    if settings.shows_risk:
+        people = result.design.reports_for(_ERROR)
+        cells = (
+            ("Reports needed", f"{people:,}", f"for a root mean squared error of {_ERROR}"),
+            ("Risk", number(value), meaning),
+            ("No kernel below", number(bound), f"gap {gap}: {state}"),
+        )
     cells = (
-        ("Value", number(certificate.value), UTILITIES[result.settings.utility].meaning),
-        ("Upper bound", number(certificate.bound), f"gap {gap}: {state}"),
+        *cells,
         ("Exact check", "private", checks),
         (
             "Guessing right",
@@ -182,8 +208,8 @@ def summary(result: Result) -> str:
     proof = (
         "proved optimal"
         if design.certificate.is_optimal
-        else f"at most {number(design.bound)} is possible"
+        else f"at {'least' if result.settings.shows_risk else 'most'} "
+        f"{number(result.settings.shown(design.bound))} is possible"
     )
-    return (
-        f"{notions}: {number(design.value)} {UTILITIES[result.settings.utility].meaning}, {proof}."
-    )
+    value = result.settings.shown(design.value)
+    return f"{notions}: {number(value)} {UTILITIES[result.settings.utility].meaning}, {proof}."

@@ -83,7 +83,10 @@ class Page:
                 self._lifts = ui.echart({}, renderer="svg").classes("chart")
                 self._lifts_rows = _details("The numbers as a table")
             with _panel("Utility against level", "frontier"):
-                _hint("The best that each notion allows. The diamond is the design.")
+                _hint(
+                    "The best that each notion allows; of estimates the fewest reports. The "
+                    "diamond is the design."
+                )
                 self._frontier_status = ui.html("computing", tag="p", sanitize=False)
                 self._frontier_status.classes("hint")
                 self._frontier = ui.echart({}, renderer="svg").classes("chart")
@@ -172,7 +175,7 @@ class Page:
     def show_alternatives(self, found: Sequence[Alternative]) -> None:
         """What the alternatives allow, at their levels."""
         own = self.state.result
-        text = "" if own is None else markup.alternative_list(found, own.design.value)
+        text = "" if own is None else markup.alternative_list(found, own)
         self._alternatives.content = text
 
     def announce(self, result: Result) -> None:

@@ -87,7 +87,7 @@ def compute(settings: Settings, time_limit: float | None = None) -> Result:
 
 
 class Point(NamedTuple):
-    """The best utility at a level."""
+    """The best utility at a level, or the least risk."""
 
     level: float
     value: float
@@ -102,11 +102,13 @@ class Curve:
     notion : the notion; of two levels a frontier keeps the ratio
     points : with rising level
     problem : why there are no more points, or nothing
+    is_risk : whether the values are risks
     """
 
     notion: NotionSetting
     points: tuple[Point, ...] = ()
     problem: str = ""
+    is_risk: bool = False
 
     @property
     def label(self) -> str:
@@ -172,11 +174,16 @@ def frontier_points(settings: Settings, piece: Piece) -> tuple[Point, ...]:
         designs = md.sweep(prior, utility, notions)
     else:
         designs = [md.design(prior, utility, notions[0], time_limit=POINT_LIMIT)]
-    return tuple(Point(at, found.value) for at, found in zip(levels, designs, strict=True))
+    return tuple(
+        Point(at, settings.shown(found.value)) for at, found in zip(levels, designs, strict=True)
+    )
 
 
 class ValueRange(NamedTuple):
-    """The values that frontiers run between: uninformative mechanisms and full disclosure."""
+    """The values that frontiers run between: uninformative mechanisms and full disclosure.
+
+    The risk of an uninformative one is infinite.
+    """
 
     uninformative: float
     full_disclosure: float
@@ -185,6 +192,10 @@ class ValueRange(NamedTuple):
 def value_range(settings: Settings) -> ValueRange:
     """The best utility at level zero, and without any constraint."""
     prior, utility = settings.prior(), settings.objective()
+    if settings.shows_risk:
+        return ValueRange(
+            math.inf, settings.shown(md.design(prior, utility, md.PML(math.inf)).value)
+        )
     least, most = (md.design(prior, utility, md.PML(level)).value for level in (0.0, math.inf))
     return ValueRange(least, most)
 
@@ -199,10 +210,10 @@ class Alternative:
 
 
 def alternative(settings: Settings, chosen: NotionSetting) -> Alternative:
-    """The best utility under one notion alone."""
+    """The best utility, or the least risk, under one notion alone."""
     try:
         prior, utility = settings.prior(), settings.objective()
         design = md.design(prior, utility, chosen.notion, time_limit=POINT_LIMIT)
     except md.MechdesignError as problem:
         return Alternative(chosen, problem=str(problem))
-    return Alternative(chosen, design.value)
+    return Alternative(chosen, settings.shown(design.value))

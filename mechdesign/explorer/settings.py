@@ -45,13 +45,15 @@ class OfferedUtility:
     Attributes
     ----------
     title : its name, and what it rewards
-    meaning : what its value is
+    meaning : what its value is, of a risk what that is
     call : Python that makes it
+    is_risk : whether minus its value is shown, a risk, the less the better
     """
 
     title: str
     meaning: str
     call: str
+    is_risk: bool = False
 
 
 #: Utilities on offer, by the name they have on the command line.
@@ -85,6 +87,12 @@ UTILITIES = {
         "Chi-square",
         "mean chi-square divergence of the posterior from the prior",
         "md.utility.ChiSquare()",
+    ),
+    "estimation": OfferedUtility(
+        "Estimation: few reports for the frequencies",
+        "squared error of estimated frequencies × number of reports",
+        "md.utility.Estimation()",
+        is_risk=True,
     ),
 }
 
@@ -181,6 +189,15 @@ class Settings:
     def objective(self) -> md.utility.Utility:
         """The utility to be maximised."""
         return read_utility(self.utility, self.prior())
+
+    @property
+    def shows_risk(self) -> bool:
+        """Whether minus the value of designs is shown."""
+        return UTILITIES[self.utility].is_risk
+
+    def shown(self, value: float) -> float:
+        """A value of a design as it is shown: the risk where there is one."""
+        return 0.0 - value if self.shows_risk else value
 
     def required_notions(self) -> list[md.PrivacyNotion]:
         """The notions that the design must satisfy; raises :class:`LevelError` for none."""

@@ -240,7 +240,9 @@ class PageState:
         if not isinstance(ends, ValueRange):
             self._show_frontier(key, (), None, ends or "")
             return
-        curves = {chosen.name: Curve(chosen) for chosen in settings.notions}
+        curves = {
+            chosen.name: Curve(chosen, is_risk=settings.shows_risk) for chosen in settings.notions
+        }
         last = clock()
         for piece in frontier_pieces(settings):
             name = piece[0].name

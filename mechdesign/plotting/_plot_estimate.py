@@ -11,18 +11,20 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, quote
 from ..prior import Prior
 from ..release._estimate import Estimate
+from ..release._plan import Plan
 from .style import INK, PALE, PALETTE, fit_figure, legend_beside, new_axes
 from .ticks import name_ticks
 
 
 def plot_estimate(
-    estimate: Estimate, truth: Any = None, reported: Any = None, ax: Any = None
+    estimate: Estimate | Plan, truth: Any = None, reported: Any = None, ax: Any = None
 ) -> Any:
     """Each estimate with its interval, a line per label; returns the axes.
 
     Parameters
     ----------
-    estimate : from :func:`mechdesign.estimate`
+    estimate : from :func:`mechdesign.estimate`, or from :func:`mechdesign.plan`
+        A plan is drawn as the intervals that estimates will have around what it assumes.
     truth : what is known to be true, optional
         A Prior, a mapping of labels and numbers, or one number per label.
     reported : frequencies among the raw reports, optional
@@ -33,7 +35,7 @@ def plot_estimate(
     Raises
     ------
     InputError
-        For what is no estimate.
+        For what is no estimate and no plan at an assumed distribution.
     DataError
         For numbers that are not finite or do not fit the labels.
     MechdesignError
@@ -50,20 +52,27 @@ def plot_estimate(
     ['estimate, 95% interval', 'truth']
     >>> matplotlib.pyplot.close("all")
     """
-    if not isinstance(estimate, Estimate):
+    planned = isinstance(estimate, Plan) and estimate.values is not None
+    if not isinstance(estimate, Estimate) and not planned:
         raise InputError(
             "picture of an estimate",
-            expected="the result of md.estimate",
-            got=type(estimate).__name__,
+            expected="the result of md.estimate, or of md.plan at an assumed distribution",
+            got="a plan for the worst one"
+            if isinstance(estimate, Plan)
+            else type(estimate).__name__,
             remedy="pass what md.estimate returned",
         )
     size = len(estimate.labels)
     ax = new_axes(ax, (4.2, min(0.27 * max(size, 2), 9.5)))
     places = np.arange(size)
-    middle, low, high = estimate.values, estimate.lower, estimate.upper
-    ax.hlines(places, low, high, color=PALETTE[0], lw=1.4, zorder=2)
+    middle, low, high = _intervals(estimate)
+    told = np.isfinite(low)
+    ax.hlines(places[told], low[told], high[told], color=PALETTE[0], lw=1.4, zorder=2)
     for ends in (low, high):
-        ax.plot(ends, places, "|", color=PALETTE[0], markersize=7, mew=1.3, zorder=2)
+        ax.plot(ends[told], places[told], "|", color=PALETTE[0], markersize=7, mew=1.3, zorder=2)
+    low, high = np.where(told, low, 0.0), np.where(told, high, 1.0)
+    # What no number of reports tells.
+    ax.hlines(places[~told], low[~told], high[~told], color=PALETTE[1], lw=1.4, ls=":", zorder=2)
     # Unbiased estimates may lie outside [0, 1], and then outside their intervals.
     ax.plot(
         middle,
@@ -72,7 +81,7 @@ def plot_estimate(
         color=PALETTE[0],
         markersize=5,
         zorder=3,
-        label=f"estimate, {100 * estimate.confidence:g}% interval",
+        label=f"{'assumed' if planned else 'estimate'}, {100 * estimate.confidence:g}% interval",
     )
     if truth is not None:
         known = _per_label(truth, estimate, "truth")
@@ -101,7 +110,21 @@ def plot_estimate(
     return fit_figure(ax)
 
 
-def _per_label(values: Any, estimate: Estimate, subject: str) -> NDArray[np.float64]:
+def _intervals(
+    estimate: Estimate | Plan,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Middle and ends of each interval; infinite where nothing is told."""
+    if isinstance(estimate, Estimate):
+        return estimate.values, estimate.lower, estimate.upper
+    assert estimate.values is not None
+    low, high = estimate.values - estimate.errors, estimate.values + estimate.errors
+    if ((estimate.values >= 0) & (estimate.values <= 1)).all():  # shares
+        told = np.isfinite(estimate.errors)
+        low, high = (np.where(told, np.clip(ends, 0, 1), ends) for ends in (low, high))
+    return estimate.values, low, high
+
+
+def _per_label(values: Any, estimate: Estimate | Plan, subject: str) -> NDArray[np.float64]:
     """One finite number per label of the estimate."""
     if isinstance(values, Prior):
         values = dict(zip(values.labels, values.probabilities.tolist(), strict=True))

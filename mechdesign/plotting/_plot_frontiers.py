@@ -8,9 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .._compare.comparison import MATCHED_BY, Comparison, FrontierPoint
+from .._compare.comparison import (
+    MATCHED_BY,
+    RISK_IN_WORDS,
+    Comparison,
+    FrontierPoint,
+    asks_reports,
+)
 from ..errors import InputError, UnknownNameError
 from .style import (
+    INK,
     NORMAL,
     PALE,
     fit_figure,
@@ -23,6 +30,7 @@ from .style import (
 #: What can be drawn upwards, in words.
 QUANTITIES = {
     "value": "utility",
+    "risk": RISK_IN_WORDS,
     "kept": "share of what can be gained",
     "loss": "expected loss",
     "epsilon": "level ε (nats)",
@@ -32,13 +40,18 @@ QUANTITIES = {
     "mutual_information": "mutual information (nats)",
 }
 _MARKERS = 12
+# Quantities with a proven bound on them.
+_BOUNDS = {"value": "bound", "kept": "kept_bound", "risk": "least_risk"}
+# Over fewer decades a logarithmic axis has numbers at 2 and 5 of each, too.
+_FEW_DECADES = 2.5
 
 
 def plot_frontiers(comparison: Comparison, ax: Any = None, quantity: str | None = None) -> Any:
     """One line per notion against what the notions are matched by; returns the axes.
 
     A shade between a value and its proven bound shows where an optimum is not known to the last
-    digit. Infinite numbers are drawn at a dashed edge marked ∞.
+    digit. Infinite numbers are drawn at a dashed edge marked ∞. The risks of estimates stand on
+    a logarithmic axis, with that of an open survey as a dotted line.
 
     Parameters
     ----------
@@ -47,7 +60,8 @@ def plot_frontiers(comparison: Comparison, ax: Any = None, quantity: str | None 
         A new figure when left out. A comparison of several utilities and priors has a panel for
         each pair, utilities down and priors across, and takes and returns an array of axes.
     quantity : what is drawn upwards
-        ``"value"`` when left out, ``"achieved_pml"`` for designs of equal loss; also ``"kept"``,
+        ``"value"`` when left out, ``"risk"`` for estimates (the squared error times the number of
+        reports), ``"achieved_pml"`` for designs of equal loss; also ``"kept"``,
         ``"loss"``, ``"epsilon"``, ``"achieved_ldp"``, ``"implied_ldp"``, ``"mutual_information"``.
 
     Raises
@@ -64,9 +78,16 @@ def plot_frontiers(comparison: Comparison, ax: Any = None, quantity: str | None 
             got=type(comparison).__name__,
             remedy="pass what md.compare returned",
         )
-    quantity = quantity or ("achieved_pml" if comparison.match == "loss" else "value")
-    if not isinstance(quantity, str) or quantity not in QUANTITIES:
+    if quantity is not None and (not isinstance(quantity, str) or quantity not in QUANTITIES):
         raise UnknownNameError("quantity of a plot", quantity, QUANTITIES)
+    others = [name for name, goal in comparison.utilities.items() if not asks_reports(goal)]
+    if quantity == "risk" and others:
+        raise InputError(
+            "picture of risks",
+            expected="utilities of estimates alone",
+            got=others[0],
+            remedy="leave the quantity out, or select() the utility of estimates",
+        )
     if not comparison.points:
         raise InputError(
             "comparison",
@@ -85,7 +106,7 @@ def plot_frontiers(comparison: Comparison, ax: Any = None, quantity: str | None 
             panel = new_axes(grid[i, j])
             _draw_panel(comparison.select(prior=prior, utility=utility), panel, quantity)
             panel.set_title(f"{utility}, {prior}" if columns > 1 else utility, fontsize=NORMAL)
-            if quantity == "value":
+            if panel.get_ylabel().startswith("utility: "):
                 panel.set_ylabel("utility")
             if i + 1 < rows:
                 panel.set_xlabel("")
@@ -112,7 +133,8 @@ def _grid(ax: Any, rows: int, columns: int) -> Any:
     return grid.reshape(rows, columns)
 
 
-def _draw_panel(part: Comparison, ax: Any, quantity: str) -> None:
+def _draw_panel(part: Comparison, ax: Any, asked: str | None) -> None:
+    quantity = asked or _usual(part)
     targets = [point.target for point in part]
     heights = [_height(point, quantity) for point in part]
     right, top = _edge(targets), _edge(heights)
@@ -128,15 +150,44 @@ def _draw_panel(part: Comparison, ax: Any, quantity: str) -> None:
         ax.plot(
             x, y, label=name, markersize=4.5, lw=1.4, markevery=(position % every, every), **style
         )
-        if quantity in ("value", "kept"):
-            above = [p.bound if quantity == "value" else p.kept_bound for p in points]
+        if quantity in _BOUNDS:
+            above = [_height(p, _BOUNDS[quantity]) for p in points]
             ax.fill_between(x, y, above, color=style["color"], alpha=0.25, lw=0)
+    if quantity == "risk" and all(height > 0 for height in heights):
+        _mark_open_survey(ax, part)
+        _use_logarithms(ax)
     ax.set_xlabel(MATCHED_BY[part.match])
     ax.set_ylabel(_title(part, quantity))
     if math.inf in heights:
         _mark_edge(ax.yaxis, ax.axhline, top, heights)
     if math.inf in targets:
         _mark_edge(ax.xaxis, ax.axvline, right, targets)
+
+
+def _usual(part: Comparison) -> str:
+    """What is drawn of one utility where nothing is named."""
+    if part.match == "loss":
+        return "achieved_pml"
+    return "risk" if all(map(asks_reports, part.utilities.values())) else "value"
+
+
+def _mark_open_survey(ax: Any, part: Comparison) -> None:
+    """Where estimates are without privacy; the range of the axis shows it."""
+    point = next(iter(part))
+    assert point.risk is not None
+    ax.axhline(point.risk * point.kept, color=INK, lw=1, ls=":", zorder=0, label="open survey")
+
+
+def _use_logarithms(ax: Any) -> None:
+    """A logarithmic axis upwards, with plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    few = math.log10(high / low) < _FEW_DECADES
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _title(part: Comparison, quantity: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,15 +14,14 @@ from ..errors import (
     MisfitWarning,
     PrecisionWarning,
     UnknownNameError,
-    ZeroMassWarning,
     quote,
     warn,
 )
 from ..labels import Label, shorten
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import mechanism_of
 from ..notebook import notebook_table
 from ..prior import Prior
-from ..utility.estimation import Asked, Estimation
+from ..utility.estimation import Asked
 from ..utility.questions import Question
 from ._identifiability import ask, report_weights
 from .codes import check_choice
@@ -31,6 +29,7 @@ from .counts import count_reports
 from .likelihood import Convergence, maximise
 from .pilots import shrunk_truth
 from .receipts import Receipt, trace
+from .references import CONFIDENCE, check_confidence, prior_of, reference_of
 
 _CHOICES = {
     "method of estimation": ("inversion", "likelihood"),
@@ -144,7 +143,7 @@ def estimate(
     feature: Asked = None,
     by: str = "symbols",
     intervals: str = "delta",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     target: str = "population",
     missing: str = "error",
     resamples: int = 1000,
@@ -279,57 +278,6 @@ def check_options(method: Any, intervals: Any, target: Any, misfit: Any, confide
     ):
         check_choice(name, value, known)
     check_confidence(confidence)
-
-
-def check_confidence(confidence: Any) -> None:
-    """Raise :class:`InputError` for a confidence that is not between 0 and 1."""
-    number = isinstance(confidence, (int, float, np.floating)) and not isinstance(confidence, bool)
-    if not number or not 0 < confidence < 1:
-        raise InputError(
-            "confidence",
-            expected="a number between 0 and 1",
-            got=quote(confidence),
-            remedy="pass 0.95 for 95 %",
-        )
-
-
-def reference_of(designed: Any, mechanism: Mechanism, truth: Any = None) -> NDArray[np.float64]:
-    """Where the variance of the inversion is least: a truth, else that of the design or its prior,
-    else uniform.
-
-    Raises :class:`KernelError` for a truth over other symbols.
-    """
-    if truth is not None:
-        return np.asarray(truth_over(mechanism, truth).probabilities)
-    prior, utility = getattr(designed, "prior", None), getattr(designed, "utility", None)
-    if prior is not None and isinstance(utility, Estimation):
-        return np.array([float(mass) for mass in utility.masses(prior)])
-    return prior_of(designed, mechanism)
-
-
-def prior_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:
-    """The masses of a design's prior, or uniform ones."""
-    prior = getattr(designed, "prior", None)
-    if prior is None:
-        return np.full(mechanism.shape[0], 1 / mechanism.shape[0])
-    return np.asarray(prior.probabilities)
-
-
-def truth_over(mechanism: Mechanism, truth: Any) -> Prior:
-    """A truth as a distribution over the inputs of a mechanism, in their order.
-
-    Raises :class:`KernelError` for other symbols, and what :class:`Prior` does.
-    """
-    found = Estimation(truth=truth).truth
-    assert found is not None
-    if set(found.labels) == set(mechanism.inputs):
-        return found.reordered(mechanism.inputs)
-    if found.labels == tuple(range(len(mechanism.inputs))):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ZeroMassWarning)  # speaks of designs
-            return Prior.from_counts(found.weights, mechanism.inputs)
-    mechanism.check_prior(found)
-    return found
 
 
 def warn_of_errors(made: Estimate, question: Question) -> None:

@@ -20,13 +20,13 @@ from ._estimate import (
     judge_fit,
     limits,
     normal_limits,
-    reference_of,
     whole_numbers,
 )
 from ._identifiability import ask, report_weights
 from .counts import count_pairs
 from .likelihood import Convergence, maximise, maximise_pair
 from .receipts import trace
+from .references import reference_of
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,10 @@ from ..theory._composition import Composition, compose
 from ..utility.estimation import Asked
 from ._estimate import (
     Estimate,
-    check_confidence,
     estimate,
     fit_of,
     judge_fit,
     limits,
-    prior_of,
-    reference_of,
     warn_of_errors,
     within,
 )
@@ -32,6 +29,7 @@ from .counts import count_pairs, count_reports
 from .likelihood import Convergence, maximise
 from .pilots import shrunk_truth
 from .receipts import trace
+from .references import CONFIDENCE, check_confidence, prior_of, reference_of
 
 Vector = NDArray[np.float64]
 
@@ -65,7 +63,7 @@ def estimate_rounds(
     people: str = "different",
     feature: Asked = None,
     by: str = "symbols",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     missing: str = "error",
     receipts: Any = None,
     misfit: str = "error",

@@ -27,7 +27,7 @@ _TOLERANCE = 1e-8
 # What to do where reports do not tell symbols apart.
 _REMEDY = (
     "design for estimates, md.design(…, md.utility.Estimation(), …) or 'mechdesign design … "
-    "-u estimation', whose reports tell all symbols apart at every positive level"
+    "-u estimation', whose reports distinguish all symbols at every positive level"
 )
 # Coefficients of a dependence below this are rounding.
 _NOTHING = 1e-6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,12 +17,15 @@ from ..prior import Prior
 from ..solve._design import Design, design
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
-from ._estimate import check_confidence, reference_of
 from ._identifiability import ask, hidden_answers, report_weights
-from .counts import FEWEST
+from .references import CONFIDENCE, FEWEST, check_confidence, reference_of
 
 # Errors and numbers of reports beyond these are slips, and would leave the floats.
 _LEAST = 1e-12
+#: Reports that errors are shown for where no number is asked for.
+REPORTS = 1000
+#: Kernels with more inputs or outputs are shown without errors: a decomposition takes too long.
+MOST_PLANNED = 500
 # Relative rounding of errors.
 _ROUNDING = Fraction(1, 10**9)
 
@@ -45,6 +48,8 @@ class Plan:
         notions
     fewest : with ``best=True`` how many reports every kernel under these notions takes at least for
         the largest error here, proved by the bound of that design
+    values : ``(F,)`` the answers at the assumed distribution, ``None`` without one
+    open_errors : ``(F,)`` standard errors of an open survey of as many people
     """
 
     labels: tuple[Label, ...]
@@ -56,6 +61,13 @@ class Plan:
     design: Design | None = None
     best: Plan | None = None
     fewest: int | None = None
+    values: NDArray[np.float64] | None = None
+    open_errors: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def standard_errors(self) -> NDArray[np.float64]:
+        """``(F,)`` standard errors of the estimates."""
+        return self.errors / math.sqrt(_Size(None, None, self.confidence).z2)
 
     @property
     def cost(self) -> float:
@@ -106,7 +118,7 @@ def plan(
     reports: int | None = None,
     prior: Prior | None = None,
     worst: bool = False,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     feature: Asked = None,
     by: str = "symbols",
     best: bool = False,
@@ -240,7 +252,30 @@ def _planned(mechanism: Any, question: Question, assumed: Prior | None, size: _S
         size.confidence,
         assumed,
         mechanism if own else None,
+        values=None if assumed is None else np.asarray(assumed.probabilities @ question.weights),
+        open_errors=np.sqrt(plain / reports),
     )
+
+
+def expected_errors(mechanism: Any, prior: Prior, reports: int) -> Plan:
+    """What a number of reports gives at a prior, before any is collected.
+
+    The plan for the frequency of every symbol, and what else a design for estimates is about;
+    errors that no number of reports brings down are infinite.
+    """
+    _check_numbers(None, reports)
+    found = mechanism_of(mechanism)
+    found.check_prior(prior)
+    question = ask(found, hidden=True)
+    goal = getattr(mechanism, "utility", None)
+    if isinstance(goal, Estimation) and goal.of is not None:
+        more = goal.question(found.inputs)
+        labels = tuple(label for label in more.labels if label not in question.labels)
+        kept = [label in labels for label in more.labels]
+        question = Question(
+            question.labels + labels, np.hstack([question.weights, more.weights[:, kept]])
+        )
+    return _planned(mechanism, question, prior, _Size(None, reports, CONFIDENCE))
 
 
 def _check_best(mechanism: Any, assumed: Prior | None, privacy: Any) -> None:

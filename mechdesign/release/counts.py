@@ -15,8 +15,8 @@ from ..mechanism import Mechanism
 from ..theory._composition import compose
 from .codes import ABSENT, Codebook, check_choice
 from .receipts import check_receipt, receipts_of
+from .references import FEWEST
 
-FEWEST = 10
 _MOST = 1 << 53
 
 

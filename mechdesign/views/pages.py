@@ -18,6 +18,7 @@ from ..files import check_writable, write_text
 from ..labels import parse_labels
 from ..mechanism import Mechanism
 from ..plotting._plot_binding import plot_binding
+from ..plotting._plot_estimate import plot_estimate
 from ..plotting._plot_kernel import plot_kernel
 from ..plotting._plot_leakage import plot_leakage
 from ..plotting._plot_lifts import plot_lifts
@@ -27,6 +28,7 @@ from ..privacy.differential import LDP
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
 from ..privacy.pointwise import ALIP, LIP, PMC, PML
 from ..release._identifiability import identifiability
+from ..release._plan import MOST_PLANNED, REPORTS, Plan, expected_errors
 from ..requirement.base import as_requirements
 from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import Binding, binding, has_prices
@@ -58,6 +60,7 @@ def write_report(
     prior: Any = None,
     privacy: Any = None,
     requirements: Any = None,
+    reports: int = REPORTS,
     title: str | None = None,
     overwrite: bool = False,
 ) -> None:
@@ -73,6 +76,7 @@ def write_report(
         A kernel without a design needs a prior.
     path : file to write
     prior, privacy, requirements : as in :func:`mechdesign.audit`; a design brings its own
+    reports : number of reports that standard errors are shown for
     title : heading of the page
     overwrite : replace a file that exists
 
@@ -87,7 +91,7 @@ def write_report(
     """
     check_writable(path, overwrite=overwrite)
     check_pages()
-    text = report_page(item, prior, privacy, title, requirements)
+    text = report_page(item, prior, privacy, title, requirements, reports)
     write_text(text, path, overwrite=overwrite)
 
 
@@ -97,6 +101,7 @@ def report_page(
     privacy: Any = None,
     title: str | None = None,
     requirements: Any = None,
+    reports: int = REPORTS,
 ) -> str:
     """The text of the page that :func:`write_report` writes."""
     design = designed if isinstance(designed, Design) else None
@@ -121,6 +126,9 @@ def report_page(
     held = tuple(c.notion for c in report.checks if c.verdict is Verdict.YES)
     prices = binding(design) if design is not None and has_prices(design) else None
     few = max(mechanism.shape) <= _TABLE
+    planned = None
+    if max(mechanism.shape) <= MOST_PLANNED:
+        planned = expected_errors(designed if design is not None else mechanism, known, reports)
     implied, cited = implied_of(held, known) if held else (None, [])
     return render(
         "review.html.j2",
@@ -139,6 +147,8 @@ def report_page(
         versions=html_table(tables.version_table()),
         disclosed=disclosure_lines(mechanism, known),
         estimable=estimable_lines(mechanism),
+        planned=planned,
+        expected="" if planned is None else html_table(tables.error_table(planned, _SYMBOLS)),
         has_counts=len(set(known.weights)) > 1,
         implied="" if implied is None else html_table(implied),
         has_smallest=implied is not None and any(row["smallest"] for row in implied.records()),
@@ -148,7 +158,7 @@ def report_page(
         priced=html_table(tables.price_table(prices))
         if prices is not None and prices.limits
         else "",
-        figures=_figures(report, prices),
+        figures=_figures(report, prices, planned),
         commands=_commands(design, known, notions),
     )
 
@@ -276,7 +286,7 @@ def _smallest(notions: Sequence[PrivacyNotion], prior: Prior) -> dict[str, str]:
     return found
 
 
-def _figures(report: AuditReport, prices: Binding | None) -> dict[str, Html]:
+def _figures(report: AuditReport, prices: Binding | None, planned: Plan | None) -> dict[str, Html]:
     figures = Figures()
     mechanism, prior = report.mechanism, report.prior
     asked = [check.notion for check in report.checks] or None
@@ -290,6 +300,10 @@ def _figures(report: AuditReport, prices: Binding | None) -> dict[str, Html]:
         ),
         "leakage": figures.inline(plot_leakage(report), "Leakage of each report under each notion"),
     }
+    if planned is not None and len(planned.labels) <= _SYMBOLS:
+        found["expected"] = figures.inline(
+            plot_estimate(planned), "Intervals that estimates will have, before any is made"
+        )
     if prices is not None and (prices.constraints or prices.limits):
         found["binding"] = figures.inline(
             plot_binding(prices), "The constraints that bind, by their price"

@@ -24,6 +24,7 @@ from ..labels import Label, listing, short_names, shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..release.risk import correct_guesses, share_unchanged
+from ..utility.estimation import Estimation
 from ..utility.worst_case import WorstCase
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from .._compare.comparison import Comparison
     from ..privacy.notion import Check
     from ..release._estimate import Estimate
+    from ..release._plan import Plan
     from ..release._pram import Stratum
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
@@ -298,6 +300,8 @@ def certificate_table(found: Design) -> Table:
         ("value", number(c.value, 12)),
         ("upper bound", Cell(c.bound, "level", 12, after=source)),
     ]
+    if isinstance(found.utility, Estimation):
+        rows.append(("risk", Cell(found.risk, "number", 12, after="  (squared error × reports)")))
     if isinstance(found.utility, WorstCase):
         rows.append(("values", found.utility.served_text(found.mechanism, found.prior)))
     if c.rests_on_floats:
@@ -364,11 +368,14 @@ def version_table() -> Table:
 
 def frontier_table(found: Comparison, prior: str, utility: str) -> Table:
     """The best value of each notion at each target, for one prior and utility."""
-    from .._compare.comparison import MATCHED_BY
+    from .._compare.comparison import MATCHED_BY, asks_reports
 
     header, lines = found.pivot(prior, utility)
+    best = f"Best {utility}"
+    if asks_reports(found.utilities[utility]):
+        best = f"Least {found.quantity(utility)}, {utility},"
     return _table(
-        f"Best {utility} of {prior} by {MATCHED_BY[found.match]}",
+        f"{best} of {prior} by {MATCHED_BY[found.match]}",
         [column(name, is_number=True) for name in header],
         ([number(value, 6) for value in line] for line in lines),
     )
@@ -376,12 +383,13 @@ def frontier_table(found: Comparison, prior: str, utility: str) -> Table:
 
 def point_table(found: Comparison, prior: str, utility: str) -> Table:
     """Every design of one prior and utility, with its bound and the levels that it has."""
-    from .._compare.comparison import MATCHED_BY
+    from .._compare.comparison import MATCHED_BY, asks_reports
 
+    estimates = asks_reports(found.utilities[utility])
     numbers = {
         "target": MATCHED_BY[found.match],
-        "value": "value",
-        "bound": "bound",
+        "value": "risk" if estimates else "value",
+        "bound": "at least" if estimates else "bound",
         "gap": "gap",
         "achieved_pml": "achieved PML",
         "achieved_ldp": "achieved LDP",
@@ -396,8 +404,8 @@ def point_table(found: Comparison, prior: str, utility: str) -> Table:
                 point.notion,
                 ", ".join(map(str, point.design.notions)),
                 number(point.target, 6),
-                number(point.value, 8),
-                Cell(point.bound, "level", 8),
+                number(point.value if point.risk is None else point.risk, 8),
+                number(point.least_risk, 8) if estimates else Cell(point.bound, "level", 8),
                 gap_text(point.gap),
                 *(
                     Cell(level, "level", 6)
@@ -426,6 +434,41 @@ def estimate_table(made: Estimate) -> Table:
         "Estimates",
         ["label", *names],
         ([Cell(row["label"], "label"), *(number(row[n]) for n in names)] for row in made.rows()),
+    )
+
+
+def error_table(planned: Plan, most: int | None = None) -> Table:
+    """Standard errors of so many reports, before any is collected, beside those of an open survey.
+
+    Answers after the first ``most`` are counted in a note.
+    """
+    assert planned.values is not None
+    values, open_errors = planned.values, planned.open_errors
+    rows = [
+        [
+            name,
+            number(float(value), 4),
+            number(float(error), 3) if math.isfinite(error) else text("not told"),
+            number(float(plain), 3),
+        ]
+        for name, value, error, plain in zip(
+            _labels(planned.labels)[:most],
+            values,
+            planned.standard_errors,
+            open_errors,
+            strict=False,
+        )
+    ]
+    return _table(
+        f"Standard errors of {planned.reports} reports",
+        [
+            "answer",
+            column("value", "assumed", is_number=True),
+            column("error", "standard error", is_number=True),
+            column("open_error", "of an open survey", is_number=True),
+        ],
+        rows,
+        notes=_more(planned.labels, most, "answers"),
     )
 
 

@@ -15,6 +15,7 @@ from .._audit import AuditReport
 from ..certificate.certificate import gap_text
 from ..errors import visible_lines
 from ..labels import one_line, shorten
+from ..release._plan import MOST_PLANNED, expected_errors
 from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import requirement_prices
 from . import tables
@@ -123,8 +124,10 @@ def _style(verdict: object) -> str:
 # Designs, audits, comparisons, estimates
 
 
-def print_design(found: Design, report: AuditReport) -> None:
-    """Prior, kernel, value and proof, what requirements cost, then what the kernel leaks."""
+def print_design(found: Design, report: AuditReport, reports: int | None = None) -> None:
+    """Prior, kernel, value and proof, what requirements cost, what the kernel leaks, and how well
+    so many reports tell the frequencies where a number is given.
+    """
     out = Report()
     asked = ", ".join(str(notion) for notion in found.notions)
     out.head(f"{asked}, utility {found.utility!r}: {found.status}")
@@ -136,6 +139,9 @@ def print_design(found: Design, report: AuditReport) -> None:
     if prices is not None and prices.limits:
         out.table(tables.price_table(prices))
     out.table(tables.leakage_table(report))
+    if reports is not None and max(found.mechanism.shape) <= MOST_PLANNED:
+        planned = expected_errors(found, found.prior, reports)
+        out.table(tables.error_table(planned, _MOST_ROWS))
 
 
 def print_audit(report: AuditReport) -> None:

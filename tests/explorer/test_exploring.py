@@ -175,6 +175,7 @@ def test_a_result_is_what_the_library_says(name, utility):
         "mutual-information": md.utility.MutualInformation(),
         "total-variation": md.utility.TotalVariation(),
         "chi-square": md.utility.ChiSquare(),
+        "estimation": md.utility.Estimation(),
     }[utility]
     notion = NOTIONS[name].at(*levels)
     direct = md.design(prior, goal, notion)
@@ -211,6 +212,7 @@ def test_a_search_that_is_cut_short_has_an_honest_gap():
     ("settings", "fragment"),
     [
         (ABC.with_utility("absolute"), "numeric labels"),
+        (ABC.with_utility("estimation").with_level("pml", 0.0), "told apart by none"),
         (ABC.with_required("pml", False), "at least one notion"),
         (
             replace(
@@ -294,7 +296,7 @@ def test_any_names_survive_in_the_lines(names):
 # Frontiers
 
 
-@pytest.mark.parametrize("utility", ["hamming", "mutual-information"])
+@pytest.mark.parametrize("utility", ["hamming", "mutual-information", "estimation"])
 def test_frontiers_are_the_designs_of_the_library(utility):
     settings = NUMBERS.with_new_notion("alip").with_level("alip", 1.0)
     settings = settings.with_utility(utility)
@@ -309,12 +311,13 @@ def test_frontiers_are_the_designs_of_the_library(utility):
     for name, notion in make.items():
         for level in results.LEVELS[::6]:
             direct = md.design(prior, goal, notion(level))
-            assert found[name, level].value == pytest.approx(direct.value, rel=1e-7)
-        values = [found[name, level].value for level in results.LEVELS]
+            shown = -direct.value if utility == "estimation" else direct.value
+            assert found[name, level].value == pytest.approx(shown, rel=1e-7)
+        values = [settings.shown(found[name, level].value) for level in results.LEVELS]
         assert all(a <= b + 1e-7 for a, b in itertools.pairwise(values))
-    ends = results.value_range(settings)
-    assert ends.uninformative - 1e-9 <= min(p.value for p in found.values())
-    assert max(p.value for p in found.values()) <= ends.full_disclosure + 1e-9
+    least, most = (settings.shown(end) for end in results.value_range(settings))
+    assert least - 1e-9 <= min(settings.shown(p.value) for p in found.values())
+    assert max(settings.shown(p.value) for p in found.values()) <= most + 1e-9
 
 
 @pytest.mark.parametrize("utility", UTILITIES)
@@ -330,6 +333,7 @@ def test_values_range_from_uninformative_to_full_disclosure(utility):
         "mutual-information": (0.0, -(p * np.log(p)).sum()),
         "total-variation": (0.0, (p * (1 - p)).sum()),
         "chi-square": (0.0, 2.0),
+        "estimation": (math.inf, 1 - p @ p),
     }[utility]
     assert (ends.uninformative, ends.full_disclosure) == pytest.approx(wanted, abs=1e-12)
 

@@ -106,7 +106,7 @@ def test_names_are_never_taken_for_html():
         assert not {"img", "script"} & {tag for tag, _ in outline.tags}
         assert EVIL in outline.texts
     failed = results.Alternative(settings.notions[0], problem=EVIL)
-    assert "<img" not in markup.alternative_list([failed], 0.5)
+    assert "<img" not in markup.alternative_list([failed], found)
 
 
 def test_the_kernel_is_a_table_with_headers():
@@ -229,6 +229,50 @@ def test_the_design_is_marked_on_the_frontier_at_each_level_it_holds():
     assert ends == pytest.approx([0.5, 1.0])
     nothing = plain(charts.frontier_options([], None, None))
     assert nothing["series"][-1]["data"] == []
+
+
+def test_risks_have_a_logarithmic_axis_and_words_of_their_own():
+    settings = ABC.with_utility("estimation")
+    found = compute(settings)
+    risk = found.design.risk
+    curves = [
+        results.Curve(chosen, results.frontier_points(settings, (chosen, (0.1, 1.0))), is_risk=True)
+        for chosen in settings.notions
+    ]
+    ends = results.value_range(settings)
+    options = plain(charts.frontier_options(curves, ends, found))
+    axis = options["yAxis"]
+    assert (axis["type"], axis["name"]) == ("log", "least squared error × reports")
+    values = [y for line in options["series"][:-1] for _, y in line["data"]]
+    assert axis["min"] < ends.full_disclosure < min(values) < max(values) < axis["max"]
+    marks = options["series"][-1]
+    assert marks["data"] == [[0.5, risk]]
+    assert [(m["name"], m["yAxis"]) for m in marks["markLine"]["data"]] == [
+        ("open survey", ends.full_disclosure)
+    ]
+    # A design for another utility is not marked among risks.
+    assert charts.frontier_options(curves, ends, compute(ABC))["series"][-1]["data"] == []
+    shown_in_full(found)
+    tiles = markup.tiles(found)
+    assert f"<b>{found.design.reports_for(0.05):,}</b>" in tiles
+    assert f"<b>{risk:.6g}</b>" in tiles
+    assert "Upper bound" not in tiles
+    assert markup.summary(found).startswith(f"PML(0.5): {risk:.6g} squared error")
+    others = [results.alternative(settings, chosen) for chosen in settings.notions]
+    listed = markup.alternative_list(others, found)
+    assert "as many reports as the design" in listed
+    assert f"{others[2].value / risk:.3g} times the reports of the design" in listed
+    assert "Least squared error × reports" in markup.frontier_table(curves)
+
+
+def test_a_secret_that_is_known_takes_no_reports():
+    settings = Settings.of_prior(md.Prior([1.0])).with_utility("estimation")
+    found = compute(settings)
+    assert found.design.risk == 0
+    shown_in_full(found)
+    curves = [results.Curve(chosen, is_risk=True) for chosen in settings.notions]
+    options = plain(charts.frontier_options(curves, results.value_range(settings), found))
+    assert options["yAxis"]["type"] == "value"
 
 
 def test_curves_are_told_apart_without_colour():

@@ -13,9 +13,12 @@ from checks import refused
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, KernelError
-from mechdesign.release._estimate import covariance, reference_of
+from mechdesign.release._estimate import covariance
 from mechdesign.release._identifiability import ask, report_weights
+from mechdesign.release._plan import expected_errors
+from mechdesign.release.references import reference_of
 from mechdesign.utility import Estimation
+from mechdesign.views.tables import error_table
 
 LABELS = ["a", "b", "c", "d"]
 PRIOR = md.Prior([0.5, 0.25, 0.15, 0.1], LABELS)
@@ -55,8 +58,8 @@ def test_weights_are_those_that_the_design_is_optimal_for(found):
     information = kernel / shown @ kernel.T
     best = (kernel / shown).T @ np.linalg.pinv(information, 1e-12) @ question_of(found)
     np.testing.assert_allclose(weights_of(found), best, rtol=1e-6, atol=1e-9)
-    spread = covariance(kernel, truth, weights_of(found), question_of(found), 1, "population")
-    assert np.trace(spread) == pytest.approx(found.risk, rel=1e-9)
+    covered = covariance(kernel, truth, weights_of(found), question_of(found), 1, "population")
+    assert np.trace(covered) == pytest.approx(found.risk, rel=1e-9)
     np.testing.assert_allclose(kernel @ weights_of(found), question_of(found), atol=1e-9)
 
 
@@ -65,10 +68,10 @@ def test_weights_of_another_distribution_are_worse_where_the_design_looks():
     found = DESIGNS["pilot"]
     question = ask(found.mechanism)
     others = report_weights(found.mechanism, question, PRIOR.probabilities)
-    spread = covariance(
+    covered = covariance(
         found.mechanism.kernel, truth_of(found), others, question.weights, 1, "population"
     )
-    assert np.trace(spread) > found.risk * 1.01
+    assert np.trace(covered) > found.risk * 1.01
 
 
 def test_a_truth_can_be_named_when_estimates_are_made():
@@ -225,6 +228,51 @@ def test_best_plans_that_cannot_be_made():
     refused(lambda: md.plan(HAMMING, error=0.1, best=3), "True", error=InputError)
 
 
+# Before anything is collected
+
+
+def test_errors_are_known_before_anything_is_collected():
+    found = DESIGNS["pilot"]
+    made = expected_errors(found, PRIOR, 1000)
+    counted = np.round(PRIOR.probabilities @ found.mechanism.kernel * 1e6).astype(int)
+    reports = dict(zip(found.mechanism.outputs, counted.tolist(), strict=True))
+    later = md.estimate(reports, found)
+    scale = math.sqrt(later.reports / 1000)
+    np.testing.assert_allclose(made.standard_errors, later.errors * scale, rtol=1e-3)
+    masses = PRIOR.probabilities
+    np.testing.assert_allclose(made.open_errors, np.sqrt(masses * (1 - masses) / 1000), rtol=1e-9)
+    assert (made.open_errors < made.standard_errors).all()
+    # At the truth that was designed for, their squares sum to the risk over the reports.
+    there = expected_errors(found, PILOT, 1000)
+    assert (there.standard_errors**2).sum() == pytest.approx(found.risk / 1000, rel=1e-9)
+
+
+def test_errors_of_questions_are_shown_beside_symbols():
+    made = expected_errors(DESIGNS["question"], PRIOR, 500)
+    assert made.labels == (*LABELS, "mean")
+    error = made.standard_errors[-1]
+    assert error**2 == pytest.approx(DESIGNS["question"].risk / 500, rel=1e-9)
+    # Its kernel is for the question alone.
+    assert np.isinf(made.standard_errors[:4]).all()
+
+
+def test_tables_and_pictures_of_errors_say_what_is_not_told():
+    made = expected_errors(HAMMING, PRIOR, 1000)
+    untold = np.isinf(made.errors)
+    assert 0 < untold.sum() < 4
+    table = error_table(made, most=3)
+    assert [row["error"] == "not told" for row in table.records()] == untold[:3].tolist()
+    assert table.notes == ("1 more answers not shown",)
+    plt = pytest.importorskip("matplotlib.pyplot")
+    ax = md.plot_estimate(made)
+    dotted = [c for c in ax.collections if c.get_linestyle()[0][1] is not None]
+    assert sum(len(c.get_segments()) for c in dotted) == untold.sum()
+    assert ax.get_legend().get_texts()[0].get_text() == "assumed, 95% interval"
+    worst = md.plan(DESIGNS["prior"], reports=100, worst=True)
+    refused(lambda: md.plot_estimate(worst), "assumed distribution", error=InputError)
+    plt.close("all")
+
+
 # The command line
 
 
@@ -269,5 +317,29 @@ def test_the_whole_way_on_the_command_line(run):
     again = run("estimate", "best.json", "reports.csv", *options, "--truth", "a=10,b=20,c=30,d=40")
     assert again[0] == 0
     assert json.loads(again[1])["rows"] != own
+    code, out, _ = run("show", "best.json", "--reports", 600)
+    assert code == 0
+    assert "Standard errors of 600 reports" in out
+    assert "squared error × reports" in out
+    assert "not told" not in out
+    assert "not told" in run("show", "hamming.json")[1]
+    assert run("show", "best.json", "--reports", 0)[0] == 2
     found = md.load("best.json")
     assert md.plan(found, error=0.05).reports == planned["best"]["reports"]
+
+
+def test_reports_for_a_reviewer_show_error_bars(run):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    md.save(HAMMING, "hamming.json")
+    md.save(DESIGNS["prior"], "best.json")
+    pages = {}
+    for name in ("hamming", "best"):
+        code, *_ = run("report", f"{name}.json", "-o", f"{name}.html", "--reports", 700)
+        assert code == 0
+        with open(f"{name}.html", encoding="utf-8") as page:
+            pages[name] = page.read()
+        assert "Standard errors of 700 reports" in pages[name]
+        assert "Intervals that estimates will have" in pages[name]
+    assert "not told</td>" in pages["hamming"]
+    assert "not told</td>" not in pages["best"]

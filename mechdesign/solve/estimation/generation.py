@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SolverError
+from ...errors import UntoldError
 from .. import clock
 from ..program import EstimationProgram
 from .master import UNTOLD, optimal_masses
@@ -150,7 +150,7 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
     now = clock.now()
     lifts = search.first(now + _RELAXING * (deadline - now))
     if lifts.shape[1] == 0:
-        raise SolverError(UNTOLD)
+        raise UntoldError(UNTOLD)
     gap, loose, rounds = math.inf, _LOOSE, 0
     best: tuple[float, Columns, Vector] | None = None
     while True:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SolverError
+from ...errors import SolverError, UntoldError
 
 Vector = NDArray[np.float64]
 _Step = Callable[[Vector, Vector, Vector, Vector], tuple[Vector, Vector, Vector]]
@@ -127,7 +127,7 @@ class _Frame:
         values, vectors = np.linalg.eigh((points / safe).T @ (points / safe) / len(points))
         some = values > _RANK * max(float(values[-1]), 0.0)
         if not some.any():
-            raise SolverError(UNTOLD)
+            raise UntoldError(UNTOLD)
         values, vectors = values[some], vectors[:, some]
         basis = (vectors / np.sqrt(values)) / safe[:, None]
         size = np.sqrt(np.diagonal(asked))
@@ -138,7 +138,7 @@ class _Frame:
         scaled = root / safe[:, None]
         hidden = scaled - vectors @ (vectors.T @ scaled)
         if (np.abs(hidden) > _HIDDEN * np.abs(scaled).max()).any():
-            raise SolverError(UNTOLD)
+            raise UntoldError(UNTOLD)
         scale = _sizes(deviations[:, told])
         rows = np.column_stack([np.ones(len(points)), deviations[:, told] / scale])
         # A loss RRᵀ of the symbols is BᵀR(BᵀR)ᵀ in the coordinates of the columns.
@@ -200,7 +200,7 @@ class _InteriorPoint:
         try:
             lower = np.linalg.cholesky(self.matrix)
         except np.linalg.LinAlgError:
-            raise SolverError(UNTOLD) from None
+            raise UntoldError(UNTOLD) from None
         # In units of the risk at the start.
         self.unit = float((np.linalg.solve(lower, root) ** 2).sum())
         self.root = root / np.sqrt(self.unit)

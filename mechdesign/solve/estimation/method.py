@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SolverError
+from ...errors import UntoldError
 from ...privacy.constraint import Rounding
 from .. import clock
 from ..column_generation.exact_columns import columns_of_rays, extreme_rays, listed_columns
@@ -101,7 +101,7 @@ def listed(program: EstimationProgram) -> Columns:
         found = columns_of_rays(prior, rays)
     exact = list(dict.fromkeys(found))
     if not exact:
-        raise SolverError(UNTOLD)
+        raise UntoldError(UNTOLD)
     lifts = np.array([[float(1 + d) for d in column] for column in exact])
     return Columns(np.array(exact, dtype=float), lifts @ program.survey.masses)
 

@@ -1,0 +1,70 @@
+"""What estimates and plans share: the distribution at which weights are best, and confidence."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, ZeroMassWarning, quote
+from ..mechanism import Mechanism
+from ..prior import Prior
+from ..utility.estimation import Estimation
+
+#: The rate at which intervals cover where nothing is asked.
+CONFIDENCE = 0.95
+#: Fewest reports that anything is estimated from.
+FEWEST = 10
+
+
+def check_confidence(confidence: Any) -> None:
+    """Raise :class:`InputError` for a confidence that is not between 0 and 1."""
+    number = isinstance(confidence, (int, float, np.floating)) and not isinstance(confidence, bool)
+    if not number or not 0 < confidence < 1:
+        raise InputError(
+            "confidence",
+            expected="a number between 0 and 1",
+            got=quote(confidence),
+            remedy="pass 0.95 for 95 %",
+        )
+
+
+def reference_of(designed: Any, mechanism: Mechanism, truth: Any = None) -> NDArray[np.float64]:
+    """Where the variance of the inversion is least: a truth, else that of the design or its prior,
+    else uniform.
+
+    Raises :class:`KernelError` for a truth over other symbols.
+    """
+    if truth is not None:
+        return np.asarray(truth_over(mechanism, truth).probabilities)
+    prior, utility = getattr(designed, "prior", None), getattr(designed, "utility", None)
+    if prior is not None and isinstance(utility, Estimation):
+        return np.array([float(mass) for mass in utility.masses(prior)])
+    return prior_of(designed, mechanism)
+
+
+def prior_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:
+    """The masses of a design's prior, or uniform ones."""
+    prior = getattr(designed, "prior", None)
+    if prior is None:
+        return np.full(mechanism.shape[0], 1 / mechanism.shape[0])
+    return np.asarray(prior.probabilities)
+
+
+def truth_over(mechanism: Mechanism, truth: Any) -> Prior:
+    """A truth as a distribution over the inputs of a mechanism, in their order.
+
+    Raises :class:`KernelError` for other symbols, and what :class:`Prior` does.
+    """
+    found = Estimation(truth=truth).truth
+    assert found is not None
+    if set(found.labels) == set(mechanism.inputs):
+        return found.reordered(mechanism.inputs)
+    if found.labels == tuple(range(len(mechanism.inputs))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZeroMassWarning)  # speaks of designs
+            return Prior.from_counts(found.weights, mechanism.inputs)
+    mechanism.check_prior(found)
+    return found
