@@ -48,6 +48,10 @@ class Protocol(ABC):
     def read(self, reports: Any) -> np.ndarray:
         """Estimated shares, ``(N,)``."""
 
+
+class Published(Protocol):
+    """One whose error and levels under all notions have formulas."""
+
     @abstractmethod
     def risk(self, truth: np.ndarray) -> float:
         """Mean squared error of all shares times the number of reports, for people with a
@@ -63,7 +67,7 @@ class Protocol(ABC):
         return np.split(reports, surveys)
 
 
-class SupportProtocol(Protocol):
+class SupportProtocol(Published):
     """One whose estimate counts how many reports support a symbol."""
 
     @property
@@ -293,7 +297,7 @@ class LocalHashing(SupportProtocol):
         return list(zip(np.split(seeds, surveys), np.split(cells, surveys), strict=True))
 
 
-class HadamardResponse(Protocol):
+class HadamardResponse(Published):
     """Blocks of a Hadamard matrix: half of one block is likelier, and all other blocks are not.
 
     Symbol x has block x // (b − 1) and in it the row x % (b − 1) + 1 of the matrix of order b.
@@ -374,7 +378,7 @@ class HadamardResponse(Protocol):
         return min(found), max(found)
 
 
-PROTOCOLS: tuple[type[Protocol], ...] = (
+PROTOCOLS: tuple[type[Published], ...] = (
     RandomisedResponse,
     SubsetSelection,
     LeastVariance,
@@ -384,7 +388,7 @@ PROTOCOLS: tuple[type[Protocol], ...] = (
 )
 
 
-def satisfies(protocol: Protocol, prior: np.ndarray, notion: str, level: float) -> bool:
+def satisfies(protocol: Published, prior: np.ndarray, notion: str, level: float) -> bool:
     """Whether a protocol keeps a level of LDP, PML, PMC or LIP under a prior."""
     ratio, limit = protocol.ratio, math.exp(level) * (1 + 1e-12)
     if notion == "LDP":
@@ -400,21 +404,21 @@ def satisfies(protocol: Protocol, prior: np.ndarray, notion: str, level: float) 
 
 
 def at_level(
-    kind: type[Protocol], prior: np.ndarray, notion: str, level: float
-) -> tuple[float, Protocol]:
+    kind: type[Published], prior: np.ndarray, notion: str, level: float
+) -> tuple[float, Published]:
     """Least risk of a kind of protocol at the prior among those that keep a level, and that one.
 
     Everything that may be chosen is: the protocol's own level of LDP, and the size of subsets.
     """
     n = len(prior)
-    makes: list[Callable[[float], Protocol]]
+    makes: list[Callable[[float], Published]]
     if kind is LeastVariance:
         makes = [partial(LeastVariance, n, chosen=d, truth=prior) for d in range(1, n)]
     elif kind is SubsetSelection:
         makes = [partial(SubsetSelection, n, chosen=d) for d in range(1, n)]
     else:
         makes = [partial(kind, n)]
-    found: list[tuple[float, Protocol]] = []
+    found: list[tuple[float, Published]] = []
     for make in makes:
         # The shape of a protocol may change with its level, so that what is kept has gaps.
         grid = [level] if notion == "LDP" else np.linspace(0, MOST, 161)[1:].tolist()
