@@ -1,4 +1,4 @@
-"""``python -m benchmarks run``, ``table``, ``list`` and the two ablations."""
+"""``python -m benchmarks run``, ``table``, ``list``, ``estimation`` and the two ablations."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from . import large_alphabets
 from .ablation_interior_point import app as ablation_interior_point
 from .cases import GROUPS
 from .drivers import DRIVERS
+from .estimation import app as estimation
 from .readme import write_table
 from .runner import run as run_all
 
@@ -26,6 +27,7 @@ BEGIN, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(ablation_interior_point, name="ablation-interior-point")
+app.add_typer(estimation, name="estimation")
 
 
 @app.command("list")

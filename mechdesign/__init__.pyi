@@ -55,6 +55,7 @@ from .published import PublicDesign as PublicDesign
 from .release._estimate import Estimate as Estimate
 from .release._estimate import estimate as estimate
 from .release._estimate_joint import estimate_joint as estimate_joint
+from .release._estimate_rounds import estimate_rounds as estimate_rounds
 from .release._identifiability import identifiability as identifiability
 from .release._plan import plan as plan
 from .release._pram import Pram as Pram

@@ -39,6 +39,7 @@ from .utility import (
 )
 from .utility.estimation import ANY
 
+_PRIOR_REMEDY = 'write for example {"a": 0.5, "b": 0.5}'
 #: Levels of one comparison: each is a design.
 MOST_LEVELS = 10_000
 #: How the least of several utilities begins.
@@ -116,14 +117,13 @@ def read_levels(text: str) -> list[float]:
 
 def _prior_from_json(path: str) -> Prior:
     """A file with an object of label and mass, or with a list of masses."""
-    remedy = 'write for example {"a": 0.5, "b": 0.5}'
-    content = read_json(path, remedy)
+    content = read_json(path, _PRIOR_REMEDY)
     if not isinstance(content, (dict, list)):
         raise DataError(
             f"prior {path}",
             expected="a JSON object of labels and masses, or a list of masses",
             got=quote(content),
-            remedy=remedy,
+            remedy=_PRIOR_REMEDY,
         )
     if isinstance(content, dict):
         labels = parse_labels(list(content))
@@ -237,9 +237,26 @@ def read_estimation(
 
 
 def read_truth(text: str) -> Prior:
-    """A distribution, written as a prior or in counts, or from a JSON file."""
+    """A distribution, written as a prior or in counts, or from a JSON file.
+
+    What ``mechdesign estimate --json`` wrote stands for its ``shrunk`` distribution.
+    """
     if text.lower().endswith(".json"):
-        return _prior_from_json(text)
+        content = read_json(text, _PRIOR_REMEDY)
+        shrunk = content.get("shrunk") if isinstance(content, dict) else None
+        if not isinstance(shrunk, dict):
+            return _prior_from_json(text)
+        try:
+            from .storage import prior_from_json
+
+            return prior_from_json(shrunk)
+        except (KeyError, TypeError, ValueError) as problem:
+            raise DataError(
+                f"truth {text}",
+                expected="what 'mechdesign estimate --json' wrote",
+                got=f"another shrunk distribution ({type(problem).__name__})",
+                remedy="estimate again, or name the distribution",
+            ) from None
     return Prior.from_counts(*_parse_masses(text, "--truth"))
 
 

@@ -331,8 +331,8 @@ def _truth_out(truth: Prior | tuple[Prior, ...] | str | None) -> Any:
 
 def _truth_in(part: Any) -> Any:
     if isinstance(part, list):
-        return [_prior_in(one) for one in part]
-    return part if part is None or isinstance(part, str) else _prior_in(part)
+        return [prior_from_json(one) for one in part]
+    return part if part is None or isinstance(part, str) else prior_from_json(part)
 
 
 def _named_out(utility: Utility) -> dict[str, Any]:
@@ -529,7 +529,7 @@ def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
 
 
 def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
-    prior = _prior_in(content["prior"])
+    prior = prior_from_json(content["prior"])
     notions = tuple(_notion_in(part, name) for part in content["notions"])
     asked = tuple(requirement_from_json(part, name) for part in content["requirements"])
     outputs = tuple(_label_in(label) for label in content["outputs"])
@@ -558,7 +558,7 @@ def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:
-    prior = _prior_in(content["prior"])
+    prior = prior_from_json(content["prior"])
     mechanism = mechanism_from_json(content["mechanism"])
     notions = tuple(_notion_in(part, name) for part in content["notions"])
     utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
@@ -690,7 +690,7 @@ def _gap_in(gap: Any) -> float:
 # From JSON: parts
 
 
-def _prior_in(part: dict[str, Any]) -> Prior:
+def prior_from_json(part: dict[str, Any]) -> Prior:
     """The exact prior that :func:`prior_to_json` wrote."""
     with warnings.catch_warnings():
         # Whoever made the design was told of symbols without mass.
@@ -769,7 +769,7 @@ def _worst_case_in(
         if not isinstance(utility, LinearUtility):
             raise TypeError("a worst case of a utility that is not linear")
         return WorstCase.symbols(utility, refine=part["refine"])
-    priors = [None if entry["prior"] is None else _prior_in(entry["prior"]) for entry in parts]
+    priors = [None if one["prior"] is None else prior_from_json(one["prior"]) for one in parts]
     return WorstCase(
         list(zip(utilities, priors, strict=True)),
         weights=[entry["weight"] for entry in parts],

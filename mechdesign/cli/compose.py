@@ -14,14 +14,18 @@ def compose(
         list[str], typer.Argument(metavar="DESIGN...", help="Saved designs or kernels.")
     ],
     times: Annotated[int, typer.Option(help="How often all of them are reported.")] = 1,
+    people: Annotated[
+        str,
+        typer.Option(help="same (one person makes all reports) or different (each makes one)."),
+    ] = "same",
     as_json: AsJson = False,
 ) -> None:
-    """Say what several reports about the same person leak together."""
+    """Say what several reports leak of each person who made them."""
     from ..kernel_files import load_kernel
     from ..theory._composition import compose as run_compose
     from ..views.plain import composition_json
 
-    found = run_compose(*(load_kernel(kernel) for kernel in kernels), times=times)
+    found = run_compose(*(load_kernel(kernel) for kernel in kernels), times=times, people=people)
     if as_json:
         print_json(composition_json(found))
     else:

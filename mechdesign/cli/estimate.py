@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +25,9 @@ from .options import (
     print_json,
     say,
 )
+
+if TYPE_CHECKING:
+    from ..release._estimate import Estimate
 
 
 def estimate(
@@ -55,6 +58,23 @@ def estimate(
     ] = None,
     second_feature: Annotated[
         str | None, typer.Option("--with-feature", help="As --feature, for the second column.")
+    ] = None,
+    second_round: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="DESIGN REPORTS",
+            help="Design and file of a second round of the same survey, to add up with the first.",
+        ),
+    ] = None,
+    second_round_column: Annotated[
+        str | None, typer.Option(help="Column of its reports; that of the first when left out.")
+    ] = None,
+    people: Annotated[
+        str | None,
+        typer.Option(
+            help="With --second-round: different (nobody reports twice) or same (all report in "
+            "both columns of one file)."
+        ),
     ] = None,
     given: Annotated[
         str | None,
@@ -88,7 +108,8 @@ def estimate(
 ) -> None:
     """Estimate the distribution of the secret from reports, with error bars.
 
-    With a second design and column: joint frequencies of both, or of one given the other.
+    With a second design and column: joint frequencies of both, or of one given the other. With
+    a second round: both rounds of a survey added up, and what each person gave away.
     """
     if show_values:
         context.with_resource(quote_values())
@@ -133,6 +154,41 @@ def estimate(
                 got=f"{quote(value)} alone",
                 remedy="name the second design and the column of its reports",
             )
+    if second_round is not None:
+        unusual = {
+            "--method": method != "inversion",
+            "--intervals": intervals != "delta",
+            "--target": target != "population",
+            "--receipt": receipt is not None,
+        }
+        for name, is_asked in unusual.items():
+            if is_asked:
+                raise InputError(
+                    name,
+                    expected="nothing beside --second-round",
+                    got="a choice",
+                    remedy="leave it out; rounds are added up by inversion, about all who might be "
+                    "asked, and receipts are read beside each file",
+                )
+        pilot = _Round(kernel, reports, column)
+        then = _Round(*second_round, second_round_column or column)
+        kept = {name: options[name] for name in ("by", "confidence", "misfit")}
+        made, shown = _rounds(
+            pilot, then, people or "different", feature, truth, missing=missing, **kept
+        )
+        _show(made, shown, plot, as_json=as_json, force=force)
+        return
+    for name, value in (
+        ("--second-round-column", second_round_column),
+        ("--people", people),
+    ):
+        if value is not None:
+            raise InputError(
+                name,
+                expected="--second-round beside it",
+                got=f"{quote(value)} alone",
+                remedy="name the design and the reports of the second round",
+            )
     from ..kernel_files import load_kernel
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
@@ -140,7 +196,7 @@ def estimate(
     from ..release.table_files import count_file, count_subset_file
     from ..subsets import SubsetSelection
     from ..views.plain import estimate_json, many_estimates_json
-    from ..views.text import print_estimate, print_many_estimates
+    from ..views.text import print_many_estimates
 
     designed = load_kernel(kernel)
     if isinstance(designed, SubsetSelection):
@@ -185,6 +241,21 @@ def estimate(
         truth=None if truth is None else read_truth(truth),
         **options,
     )
+    _show(
+        made,
+        estimate_json(made, kernel_fingerprint(mechanism)),
+        plot,
+        as_json=as_json,
+        force=force,
+    )
+
+
+def _show(
+    made: Estimate, shown: dict[str, Any], plot: Path | None, *, as_json: bool, force: bool
+) -> None:
+    """The picture, and the numbers as a table or as JSON."""
+    from ..views.text import print_estimate
+
     if plot is not None:
         from ..plotting._plot_estimate import plot_estimate
         from ..plotting.style import save_figure
@@ -192,11 +263,59 @@ def estimate(
         save_figure(plot_estimate(made).figure, plot, overwrite=force)
         note(f"saved {plot}")
     if as_json:
-        print_json(estimate_json(made, kernel_fingerprint(mechanism)))
+        print_json(shown)
         return
     print_estimate(made)
     if made.note:
         note(made.note)
+
+
+@dataclass(frozen=True)
+class _Round:
+    """Design, file and column of one round, as they were named."""
+
+    kernel: str
+    reports: str
+    column: str
+
+
+def _rounds(
+    first: _Round, then: _Round, people: str, feature: str | None, truth: str | None, **options: Any
+) -> tuple[Estimate, dict[str, Any]]:
+    """Two rounds of a survey added up, and the result as plain values."""
+    from ..kernel_files import load_kernel
+    from ..mechanism import mechanism_of
+    from ..published import kernel_fingerprint
+    from ..release._estimate_rounds import estimate_rounds
+    from ..release.table_files import count_file
+    from ..views.plain import rounds_json
+
+    both = (first, then)
+    designs = [load_kernel(one.kernel) for one in both]
+    options["feature"] = read_feature(feature, mechanism_of(designs[0]))
+    options["truth"] = None if truth is None else read_truth(truth)
+    progress = sys.stderr.isatty()
+    if people == "same":
+        if first.reports != then.reports or first.column == then.column:
+            raise InputError(
+                "--people same",
+                expected="one file with a column of reports for each round",
+                got=f"{first.reports}, column {quote(first.column)}, and {then.reports}, column "
+                f"{quote(then.column)}",
+                remedy="name that file in both places, and --second-round-column",
+            )
+        columns = [first.column, then.column]
+        counts = count_file(first.reports, columns, designs, progress=progress)
+        made = estimate_rounds(counts, designs, people=people, **options)
+    else:
+        parts = [
+            count_file(one.reports, [one.column], [designed], progress=progress)
+            for one, designed in zip(both, designs, strict=True)
+        ]
+        known = [_receipts(one.reports, [one.column], None)[0] for one in both]
+        made = estimate_rounds(parts, designs, people=people, receipts=known, **options)
+    kernels = [kernel_fingerprint(mechanism_of(designed)) for designed in designs]
+    return made, rounds_json(made, kernels)
 
 
 @dataclass(frozen=True)

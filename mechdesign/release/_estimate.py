@@ -20,14 +20,17 @@ from ..errors import (
 from ..labels import Label, shorten
 from ..mechanism import mechanism_of
 from ..notebook import notebook_table
+from ..prior import Prior
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked
+from ..utility.questions import Question
 from ._identifiability import ask, report_weights
 from .codes import check_choice
 from .counts import count_reports
 from .likelihood import Convergence, maximise
+from .pilots import shrunk_truth
 from .receipts import Receipt, trace
-from .references import CONFIDENCE, check_confidence, reference_of
+from .references import CONFIDENCE, check_confidence, prior_of, reference_of
 from .subset_estimates import ManyEstimates, estimate_many
 
 _CHOICES = {
@@ -60,6 +63,8 @@ class Estimate:
     fit : p-value of the hypothesis that this mechanism made the reports, rather too large
     receipt : the receipt that says so, ``None`` where none came with the reports
     note : what could not be told of where the reports came from, a sentence or nothing
+    shrunk : ``distribution`` drawn towards the design's prior (uniform for a mechanism) by the
+        share of their distance that noise explains; a next round takes it as its truth
     """
 
     labels: tuple[Label, ...]
@@ -78,6 +83,7 @@ class Estimate:
     fit: float
     receipt: Receipt | None = None
     note: str = ""
+    shrunk: Prior | None = None
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain dictionary for each label."""
@@ -263,9 +269,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         else:
             again = maximise(found.kernel, drawn)[0] @ question.weights
     errors, lower, upper = limits(straight, centre, errors, again, method, confidence)
-    low, high = question.weights.min(axis=0), question.weights.max(axis=0)
-    if fit >= _MISFIT:
-        lower, upper = np.clip(lower, low, high), np.clip(upper, low, high)
+    lower, upper = within(question, fit, lower, upper)
+    shrunk = shrunk_truth(found.inputs, p, prior_of(mechanism, found), [(found.kernel, f, n)])
     made = Estimate(
         question.labels,
         straight if method == "inversion" else centre,
@@ -283,8 +288,9 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         fit,
         known,
         note,
+        shrunk,
     )
-    _warn(made, high - low)
+    warn_of_errors(made, question)
     return made
 
 
@@ -300,6 +306,14 @@ def refuse_other_than(**options: tuple[Any, Any]) -> None:
             )
 
 
+def within(question: Question, fit: float, lower: Any, upper: Any) -> tuple[Any, Any]:
+    """Limits inside of what answers can be, unless reports fit none."""
+    if fit < _MISFIT:
+        return lower, upper
+    low, high = question.weights.min(axis=0), question.weights.max(axis=0)
+    return np.clip(lower, low, high), np.clip(upper, low, high)
+
+
 def check_options(method: Any, intervals: Any, target: Any, misfit: Any, confidence: Any) -> None:
     """Raise :class:`UnknownNameError` or :class:`InputError` for options without a meaning."""
     for (name, known), value in zip(
@@ -309,7 +323,9 @@ def check_options(method: Any, intervals: Any, target: Any, misfit: Any, confide
     check_confidence(confidence)
 
 
-def _warn(made: Estimate, width: NDArray[np.float64]) -> None:
+def warn_of_errors(made: Estimate, question: Question) -> None:
+    """Warn of answers that so many reports leave open, and of a likelihood short of its maximum."""
+    width = question.weights.max(axis=0) - question.weights.min(axis=0)
     blind = made.errors * 1.96 >= width / 2
     if blind.any() and (width > 0).any():
         names = [label for label, b in zip(made.labels, blind, strict=True) if b]

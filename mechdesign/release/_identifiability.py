@@ -282,7 +282,15 @@ def report_weights(
     designs for. They are fixed before any report is seen, so that Σ_y a_y f_y is unbiased whatever
     the secret's distribution is. Symbols that the reference rules out count as next to impossible.
     """
-    kernel = mechanism.kernel
+    return least_variance(mechanism.kernel, question, reference)
+
+
+def least_variance(
+    kernel: NDArray[np.float64], question: Question, reference: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The weights of :func:`report_weights`, for kernels ``(N, M)`` of several rounds side by side
+    too, each multiplied by its share of the reports.
+    """
     used = np.asarray(kernel.any(axis=0), dtype=bool)
     possible = np.maximum(reference, _LEAST / len(kernel))
     root = np.sqrt(np.where(used, possible @ kernel, 1.0))

@@ -40,10 +40,16 @@ def reference_of(designed: Any, mechanism: Mechanism, truth: Any = None) -> NDAr
     if truth is not None:
         return np.asarray(truth_over(mechanism, truth).probabilities)
     prior, utility = getattr(designed, "prior", None), getattr(designed, "utility", None)
+    if prior is not None and isinstance(utility, Estimation):
+        return np.array([float(mass) for mass in utility.masses(prior)])
+    return prior_of(designed, mechanism)
+
+
+def prior_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:
+    """The masses of a design's prior, or uniform ones."""
+    prior = getattr(designed, "prior", None)
     if prior is None:
         return np.full(mechanism.shape[0], 1 / mechanism.shape[0])
-    if isinstance(utility, Estimation):
-        return np.array([float(mass) for mass in utility.masses(prior)])
     return np.asarray(prior.probabilities)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, KernelError, LevelError, listed, quote
+from ..errors import InputError, KernelError, LevelError, UnknownNameError, listed, quote
 from ..exact import float_at_least, is_whole
 from ..mechanism import Mechanism, kernel_of, mechanism_of
 from ..prior import Prior
@@ -462,16 +462,25 @@ class ComposedLevel:
 
 @dataclass(frozen=True)
 class Composition:
-    """Several independent reports about the same secret, and what they leak together."""
+    """Several independent reports, and what is leaked of each person by all of theirs.
+
+    Attributes
+    ----------
+    reports : how many
+    found : the level of each notion
+    people : "same" where one person makes all of them, "different" where each makes one
+    """
 
     reports: int
     found: tuple[ComposedLevel, ...]
+    people: str = "same"
 
     def __iter__(self) -> Any:
         return iter(self.found)
 
     def __str__(self) -> str:
-        return f"{self.reports} reports together: " + ", ".join(map(str, self.found))
+        who = "together" if self.people == "same" else "of different people, for each of them"
+        return f"{self.reports} reports {who}: " + ", ".join(map(str, self.found))
 
 
 def compose(
@@ -479,8 +488,11 @@ def compose(
     times: int = 1,
     prior: Prior | None = None,
     notions: Iterable[PrivacyNotion] | None = None,
+    people: str = "same",
 ) -> Composition:
     """What independent reports about the same secret leak together.
+
+    Where different people make them, each person's level is the largest of any report, not a sum.
 
     Parameters
     ----------
@@ -491,16 +503,22 @@ def compose(
     prior, notions : optional
         When left out, what each design was asked to keep, under its own prior; for bare mechanisms
         LDP, and PML with a prior.
+    people : {"same", "different"}
+        Whether one person makes all reports, or nobody makes more than one, as in the rounds of
+        a survey. A kernel that was chosen by what others reported is one of its own.
 
     Returns
     -------
     Composition
-        Exact levels of the product kernel, or upper bounds where it is too large to build.
+        Exact levels of the product kernel, or upper bounds where it is too large to build; exact
+        where people differ.
 
     Raises
     ------
     InputError
         For no mechanism, different inputs, or an impossible number of times.
+    UnknownNameError
+        For other people.
 
     Examples
     --------
@@ -516,8 +534,10 @@ def compose(
             got=f"{len(mechanisms)} mechanisms, {quote(times)} times",
             remedy="pass what was reported",
         )
+    if people not in ("same", "different"):
+        raise UnknownNameError("people who report", people, ("same", "different"))
     if any(isinstance(one, SubsetSelection) for one in mechanisms):
-        return _composed_by_ratio(mechanisms, int(times), notions)
+        return _composed_by_ratio(mechanisms, int(times), notions, people)
     kernels = [mechanism_of(one) for one in mechanisms]
     for kernel in kernels[1:]:
         if kernel.inputs != kernels[0].inputs:
@@ -528,19 +548,25 @@ def compose(
                 remedy="only reports about the same secret compose this way",
             )
     reports = [(kernel, n * int(times)) for kernel, n in _distinct(kernels)]
-    product = _product(reports)
+    product = _product(reports) if people == "same" else None
     found = []
     for notion, known in _asked_of(mechanisms, prior, notions):
-        if product is not None:
+        if people == "different":
+            each = [notion.check(kernel, known).achieved for kernel, _ in reports]
+            largest = tuple(max(levels) for levels in zip(*each, strict=True))
+            found.append(ComposedLevel(notion, largest, exact=True))
+        elif product is not None:
             levels = notion.check(product, known).achieved
             found.append(ComposedLevel(notion, tuple(levels), exact=True))
         else:
             found.append(ComposedLevel(notion, bounded_levels(notion, reports, known), exact=False))
     # Levels of one notion that agree under two priors are listed once.
-    return Composition(sum(n for _, n in reports), tuple(dict.fromkeys(found)))
+    return Composition(sum(n for _, n in reports), tuple(dict.fromkeys(found)), people)
 
 
-def _composed_by_ratio(mechanisms: Sequence[Any], times: int, notions: Any) -> Composition:
+def _composed_by_ratio(
+    mechanisms: Sequence[Any], times: int, notions: Any, people: str
+) -> Composition:
     """Upper bounds from the largest likelihood ratios alone, for kernels without a matrix."""
     kernels = [kernel_of(one) for one in mechanisms]
     symbols = set(kernels[0].inputs)
@@ -559,12 +585,12 @@ def _composed_by_ratio(mechanisms: Sequence[Any], times: int, notions: Any) -> C
         else LDP(math.inf).check(mechanism_of(one), Prior.uniform(one.inputs)).achieved[0]
         for one in kernels
     ]
-    total = times * math.fsum(logs)
+    total = times * math.fsum(logs) if people == "same" else max(logs)
     found = [
         ComposedLevel(notion, levels_from_ratio(notion, total, len(symbols)), exact=False)
         for notion in dict.fromkeys(asked)
     ]
-    return Composition(times * len(kernels), tuple(found))
+    return Composition(times * len(kernels), tuple(found), people)
 
 
 def _asked_of(

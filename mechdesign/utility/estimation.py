@@ -57,10 +57,11 @@ class Estimation(Utility):
         What errors weigh: Σ w_i (error of answer i)², or W for errors whose products count too;
         non-negative, positive semi-definite. One each when left out. Matrices hold to working
         precision.
-    truth : Prior, mapping from symbol to mass or count, or N numbers, optional
-        The distribution at which errors count, such as a pilot's; the prior when left out. Every
-        symbol of the design must have some mass. The worst counts of a list of distributions, and
-        with ``"any"`` that of all over the symbols of positive prior mass.
+    truth : Prior, mapping from symbol to mass or count, N numbers, or Estimate, optional
+        The distribution at which errors count; the prior when left out. Every symbol of the design
+        must have some mass. An estimate from a pilot's reports stands for its ``shrunk``
+        distribution; privacy holds under the prior all the same. The worst counts of a list of
+        distributions, and with ``"any"`` that of all over the symbols of positive prior mass.
     names : F labels, optional
         Names of the answers.
 
@@ -505,6 +506,7 @@ def _checked_weights(weights: Any) -> Vector:
 
 
 def _checked_truth(truth: Any) -> Prior | tuple[Prior, ...] | str:
+    truth = getattr(truth, "shrunk", truth)  # of an estimate
     if isinstance(truth, Prior):
         return truth
     if isinstance(truth, str):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..privacy.notion import Check
     from ..release._estimate import Estimate
     from ..release._estimate_joint import JointEstimate, TableEstimate
+    from ..release._estimate_rounds import RoundsEstimate
     from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
     from ..release.subset_estimates import ManyEstimates
@@ -155,6 +156,7 @@ def composition_json(found: Composition) -> dict[str, Any]:
     """What several reports leak together, notion by notion."""
     return {
         "reports": found.reports,
+        "people": found.people,
         "together": [
             {
                 "notion": type(level.notion).__name__,
@@ -196,8 +198,19 @@ def estimate_json(made: Estimate, kernel: str) -> dict[str, Any]:
         "receipt": None if made.receipt is None else made.receipt.to_json(),
         "note": made.note,
         "likelihood": vars(made.convergence),
+        "shrunk": None if made.shrunk is None else prior_to_json(made.shrunk),
         "kernel": kernel,
     }
+
+
+def rounds_json(made: RoundsEstimate, kernels: Sequence[str]) -> dict[str, Any]:
+    """An estimate from several rounds; ``kernels`` are the fingerprints of their kernels."""
+    shown = estimate_json(made, kernels[0])
+    shown.update(rounds=list(made.rounds), people=made.people, kernels=list(kernels))
+    if made.leaked is not None:
+        shown["leaked"] = composition_json(made.leaked)
+    del shown["kernel"]
+    return shown
 
 
 def joint_json(

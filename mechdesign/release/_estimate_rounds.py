@@ -1,0 +1,287 @@
+"""``estimate_rounds``: one estimate from several surveys, each under a kernel of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, KernelError, listed, quote
+from ..labels import Label
+from ..mechanism import Mechanism, mechanism_of
+from ..theory._composition import Composition, compose
+from ..utility.estimation import Asked
+from ._estimate import (
+    Estimate,
+    estimate,
+    fit_of,
+    judge_fit,
+    limits,
+    warn_of_errors,
+    within,
+)
+from ._identifiability import ask, least_variance
+from .codes import check_choice
+from .counts import count_pairs, count_reports
+from .likelihood import Convergence, maximise
+from .pilots import shrunk_truth
+from .receipts import trace
+from .references import CONFIDENCE, check_confidence, prior_of, reference_of
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RoundsEstimate(Estimate):
+    """An estimate from several rounds of reports.
+
+    Attributes
+    ----------
+    rounds : number of reports of each round
+    people : "different" or "same", as asked
+    leaked : levels that hold for every person, over all of their reports
+    """
+
+    rounds: tuple[int, ...] = ()
+    people: str = "different"
+    leaked: Composition | None = None
+
+    def describe(self) -> str:
+        """Rounds, method, number of reports and what each person gave away, in one line."""
+        each = " + ".join(map(str, self.rounds))
+        return f"{len(self.rounds)} rounds ({each}); {super().describe()}; {self.leaked}"
+
+
+def estimate_rounds(
+    reports: Any,
+    mechanisms: Any,
+    column: Any = None,
+    *,
+    people: str = "different",
+    feature: Asked = None,
+    by: str = "symbols",
+    confidence: float = CONFIDENCE,
+    missing: str = "error",
+    receipts: Any = None,
+    misfit: str = "error",
+    truth: Any = None,
+) -> RoundsEstimate:
+    """The distribution of the secret from several rounds of reports, such as a pilot and the rest.
+
+    Rounds are added up with the weights of least variance at the truth: with
+    J_i = K_i diag(1/q_i) K_iᵀ, J = Σ n_i J_i and f_i the frequencies of reports of round i,
+
+        π̂ = J⁻¹ Σ n_i K_i diag(1/q_i) f_i,   of covariance J⁻¹ − ππᵀ/n at the truth π.
+
+    Parameters
+    ----------
+    reports : list of tables, columns or mappings from output to count, one for each round
+        With the same people in all rounds: one table with a column for each, or a mapping from
+        pairs of outputs to counts.
+    mechanisms : list of Mechanisms or Designs with the same inputs, one for each round
+    column : name, or list of names, one for each round
+    people : {"different", "same"}
+        Whether nobody reports in more than one round, or all report in both of two, independently.
+    feature, by, confidence, missing, misfit : as in :func:`estimate`
+    receipts : list of receipts, one for each round, optional
+    truth : Prior, mapping from symbol to mass or count, or N numbers, optional
+        Where the variance is least; that of the last design when left out.
+
+    Raises
+    ------
+    InputError
+        For numbers of rounds that do not match, and three rounds or more of the same people.
+    DataError, KernelError
+        As in :func:`estimate`, and for mechanisms with different inputs.
+
+    Notes
+    -----
+    The estimate is unbiased where kernels and truth are fixed before the reports. Where the truth
+    comes from a round that is added up too, a bias of the order of one over its reports stays.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
+    >>> clear = md.Mechanism([[.9, .1], [.1, .9]], ["no", "yes"], ["no", "yes"])
+    >>> found = md.estimate_rounds([{"no": 60, "yes": 40}, {"no": 660, "yes": 340}], [flip, clear])
+    >>> found.rounds, round(found["no"], 4)
+    ((100, 1000), 0.7)
+    >>> print(found.leaked)
+    2 reports of different people, for each of them: LDP(2.19722)
+    """
+    check_choice("people of the rounds", people, ("different", "same"))
+    check_confidence(confidence)
+    designs = listed(mechanisms, "rounds", "mechanisms, one for each round", InputError)
+    kernels = [mechanism_of(one) for one in designs]
+    if not kernels:
+        raise _mismatch("at least one mechanism", "none")
+    if any(kernel.inputs != kernels[0].inputs for kernel in kernels):
+        raise KernelError(
+            "rounds of a survey",
+            expected=f"mechanisms with the inputs {kernels[0].inputs[:6]}",
+            got="others",
+            remedy="give the same labels in the same order to all of them",
+        )
+    if people == "same":
+        options = {"feature": feature, "by": by, "confidence": confidence, "misfit": misfit}
+        return _of_the_same(reports, designs, column, missing, truth, options)
+    parts = listed(reports, "rounds", "reports, one table for each round", InputError)
+    if len(parts) != len(kernels):
+        raise _mismatch(f"{len(kernels)}, one for each mechanism", str(len(parts)))
+    columns = _one_each(column, len(parts), "columns of rounds")
+    known = _one_each(receipts, len(parts), "receipts of rounds")
+    counts = [
+        count_reports(part, kernel, name, missing=missing)
+        for part, kernel, name in zip(parts, kernels, columns, strict=True)
+    ]
+    sizes = [int(count.sum()) for count in counts]
+    notes = [
+        trace(part, name, kernel, receipt, n, f"reports of round {i}")[1]
+        for i, (part, name, kernel, receipt, n) in enumerate(
+            zip(parts, columns, kernels, known, sizes, strict=True), 1
+        )
+    ]
+    frequencies = [count / n for count, n in zip(counts, sizes, strict=True)]
+    question = ask(_pooled(kernels), feature, by)
+    reports_of_all = sum(sizes)
+    shares = [n / reports_of_all for n in sizes]
+    stacked = np.hstack([s * kernel.kernel for s, kernel in zip(shares, kernels, strict=True)])
+    pooled = np.concatenate([s * f for s, f in zip(shares, frequencies, strict=True)])
+    likely, gap, steps = maximise(stacked, pooled[None, :])
+    p = likely[0]
+    # A sum of distances of rounds has lighter tails than one of all reports together.
+    fit = fit_of(stacked, pooled, p, reports_of_all, float(gap[0]))
+    judge_fit(fit, misfit)
+    last = designs[-1]
+    reference = reference_of(last, kernels[-1], truth)
+    weights = least_variance(stacked, question, reference)
+    straight = pooled @ weights
+    covariances = _covariance(kernels, p, weights, shares, reports_of_all)
+    errors = np.sqrt(np.diagonal(covariances))
+    errors, lower, upper = limits(
+        straight, p @ question.weights, errors, None, "inversion", confidence
+    )
+    lower, upper = within(question, fit, lower, upper)
+    rounds = [
+        (kernel.kernel, f, n) for kernel, f, n in zip(kernels, frequencies, sizes, strict=True)
+    ]
+    made = RoundsEstimate(
+        question.labels,
+        straight,
+        errors,
+        lower,
+        upper,
+        covariances,
+        reports_of_all,
+        "inversion",
+        "delta",
+        confidence,
+        "population",
+        p,
+        Convergence(steps, float(gap[0])),
+        fit,
+        None,
+        "; ".join(note for note in notes if note),
+        shrunk_truth(kernels[0].inputs, p, prior_of(last, kernels[-1]), rounds),
+        tuple(sizes),
+        people,
+        compose(*designs, people="different"),
+    )
+    warn_of_errors(made, question)
+    return made
+
+
+def _of_the_same(
+    reports: Any, designs: list[Any], column: Any, missing: str, truth: Any, options: dict[str, Any]
+) -> RoundsEstimate:
+    """Both reports of each person are one report of the two mechanisms in parallel."""
+    if len(designs) != 2:
+        raise InputError(
+            "rounds of the same people",
+            expected="two",
+            got=str(len(designs)),
+            remedy="add rounds up two by two, or pass the mechanism in parallel to md.estimate",
+        )
+    first, second = map(mechanism_of, designs)
+    both = first.parallel(second)
+    counts = count_pairs(reports, [first, second], _one_each(column, 2, "columns"), missing)
+    reference = reference_of(designs[-1], second, truth)
+    named = dict(zip(both.outputs, counts.ravel().tolist(), strict=True))
+    made = estimate(named, both, truth=reference, **options)
+    n = made.reports
+    shrunk = shrunk_truth(
+        both.inputs,
+        made.distribution,
+        prior_of(designs[-1], second),
+        [(both.kernel, counts.ravel() / n, n)],
+    )
+    fields = {name: getattr(made, name) for name in Estimate.__dataclass_fields__}
+    found = RoundsEstimate(**fields, rounds=(n, n), people="same", leaked=compose(*designs))
+    return replace(found, shrunk=shrunk, note="")
+
+
+def _pooled(kernels: Sequence[Mechanism]) -> Mechanism:
+    """One mechanism that reports under any of them, each with some chance: for what can be told."""
+    if len(kernels) == 1:
+        return kernels[0]
+    extra = (len(kernels) - 1).bit_length()
+    bits = max(kernel.bits for kernel in kernels)
+    # Chances of a power of two in all, the rest of it with the last.
+    chances = [1] * (len(kernels) - 1)
+    chances.append((1 << extra) - len(chances))
+    parts = [
+        kernel.weights.astype(object) * (chance << (bits - kernel.bits))
+        for kernel, chance in zip(kernels, chances, strict=True)
+    ]
+    labels: list[Label] = [(i, y) for i, kernel in enumerate(kernels) for y in kernel.outputs]
+    return Mechanism.from_weights(
+        np.hstack(parts), bits + extra, kernels[0].inputs, labels, check=False
+    )
+
+
+def _covariance(
+    kernels: Sequence[Mechanism],
+    p: Vector,
+    weights: Vector,
+    shares: Sequence[float],
+    reports: int,
+) -> Vector:
+    """Covariance ``(F, F)`` of Σ_i s_i a_iᵀf_i, where round i has a share s_i of all reports."""
+    total = np.zeros((weights.shape[1], weights.shape[1]))
+    start = 0
+    for kernel, share in zip(kernels, shares, strict=True):
+        own = weights[start : start + kernel.shape[1]]
+        start += kernel.shape[1]
+        q = p @ kernel.kernel
+        mean = q @ own
+        total += share * (own.T @ (q[:, None] * own) - np.outer(mean, mean))
+    # Rounding may leave a variance of nothing slightly below zero.
+    np.fill_diagonal(total, np.maximum(np.diagonal(total), 0.0))
+    return total / reports
+
+
+def _one_each(given: Any, count: int, subject: str) -> list[Any]:
+    """One entry for each round; a single one, or none, is that of all of them."""
+    if not isinstance(given, (list, tuple)):
+        return [given] * count
+    if len(given) != count:
+        raise InputError(
+            subject,
+            expected=f"{count}, one for each round",
+            got=quote(given),
+            remedy="name one for each round, or leave them out",
+        )
+    return list(given)
+
+
+def _mismatch(expected: str, got: str) -> InputError:
+    return InputError(
+        "rounds of a survey",
+        expected=expected,
+        got=got,
+        remedy="pass [first reports, second reports] and [first design, second design]",
+    )

@@ -1,0 +1,58 @@
+"""What a pilot says the truth is, for the design of the next round.
+
+The distribution of largest likelihood may rule symbols out, and follows the noise of few reports.
+It is drawn towards the prior by the share of its distance that noise alone explains: with d ways
+for reports to differ, Pearson's statistic X² of the reports under the prior has mean d where the
+prior is right, and d + (what is really different) otherwise, so that share is d/X² (James and Stein
+in the metric of the reports).
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ZeroMassWarning
+from ..labels import Label
+from ..prior import Prior
+
+Vector = NDArray[np.float64]
+
+
+def shrunk_truth(
+    inputs: tuple[Label, ...],
+    likely: Vector,
+    prior: Vector,
+    rounds: list[tuple[Vector, Vector, int]],
+) -> Prior:
+    """A distribution with mass exactly where the prior has some.
+
+    Parameters
+    ----------
+    inputs : the symbols
+    likely : ``(N,)`` of largest likelihood
+    prior : ``(N,)``, what it is drawn to
+    rounds : kernel ``(N, M)``, frequencies ``(M,)`` and number of reports of each round
+    """
+    kernels = np.hstack([kernel for kernel, _, _ in rounds])
+    freedom = int(np.linalg.matrix_rank(kernels)) - 1
+    distance = sum(_pearson(prior @ kernel, f, n) for kernel, f, n in rounds)
+    reports = sum(n for _, _, n in rounds)
+    share = min(1.0, freedom / distance) if distance > 0 else 1.0
+    # At least as much of the prior as one report weighs: no symbol that it has is ruled out.
+    share = max(share, 1 / (reports + 1)) if freedom else 1.0
+    kept = np.where(prior > 0, likely, 0.0)
+    if kept.any():
+        prior = (1 - share) * kept / kept.sum() + share * prior
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZeroMassWarning)  # speaks of designs
+        return Prior.from_counts(prior, inputs)
+
+
+def _pearson(expected: Vector, f: Vector, reports: int) -> float:
+    """X² of the reports of one round; infinite where the prior rules one out."""
+    used = (expected > 0) | (f > 0)
+    with np.errstate(divide="ignore"):
+        return reports * float(((f - expected)[used] ** 2 / expected[used]).sum())
