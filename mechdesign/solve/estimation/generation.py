@@ -34,7 +34,7 @@ _RELAXING, _CLOSE = 0.3, 0.01
 _STARTS = 3
 # Columns for each pair of symbols above which those of little use are dropped.
 _MOST = 4
-# Columns for each symbol above which there is no hope for a first mixture.
+# Columns for each symbol above which no more are drawn for a first mixture.
 _MOST_TRIED = 200
 _ROUNDS = 400
 
