@@ -29,7 +29,7 @@ from ..solve.column_generation.exact_columns import (
     listed_columns,
 )
 from ..solve.column_generation.method import SEARCHING
-from ..solve.column_generation.vertices import too_large
+from ..solve.estimation.method import are_listed
 from ..solve.estimation.pricing import QuadraticPricing
 from ..solve.method import Duals
 from ..solve.program import EstimationProgram
@@ -100,15 +100,17 @@ def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Fr
 def _listed(program: EstimationProgram) -> Iterable[Deviations] | None:
     """Every extreme column at or outside the bounds; ``None`` where there are too many."""
     sides = sides_outside(program.cone)
-    if too_large(program, sides) is not None:
+    if not are_listed(program, sides):
         return None
     prior = program.prior
     found = None if sides is None else listed_columns(prior, sides)
     if found is not None:
         return found
-    return columns_of_rays(
-        prior, extreme_rays(program.cone.inequalities(Rounding.OUTSIDE), len(prior))
-    )
+    try:
+        rows = program.cone.inequalities(Rounding.OUTSIDE)
+    except SolverError:
+        return None  # there are too many to list
+    return columns_of_rays(prior, extreme_rays(rows, len(prior)))
 
 
 def listed_bound(

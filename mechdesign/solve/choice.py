@@ -17,6 +17,7 @@ from .column_generation.method import ColumnGeneration
 from .column_generation.vertices import Vertices
 from .column_generation.window import Window
 from .estimation.method import OptimalExperiment
+from .estimation.orbit import Orbit
 from .few_outputs import OutputSearch
 from .interior_point import Blockwise, Structured
 from .method import Handles, Method
@@ -32,7 +33,7 @@ MANY_MASSES = 300
 #: Methods for sub-convex utilities, in the order of preference.
 SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, COLUMNS, WINDOW, VERTICES)
 #: For the risk of estimates.
-ESTIMATION_METHODS: tuple[Method, ...] = (OptimalExperiment(),)
+ESTIMATION_METHODS: tuple[Method, ...] = (Orbit(), OptimalExperiment())
 #: For constraints on sums over outcomes.
 EPIGRAPHS: tuple[Method, ...] = (EpigraphHighs(), EpigraphClarabel())
 #: For convex constraints of one's own.

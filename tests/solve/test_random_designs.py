@@ -61,7 +61,7 @@ def test_every_notion_and_utility_is_drawn():
     assert drawn >= set(MAKERS)
     ours = {c for c in UTILITIES.values() if c.__module__.startswith("mechdesign.")}
     # Worst cases are made of several utilities, see tests/utility/test_worst_case.py; estimates
-    # have programs of their own to agree with, see tests/solve/test_estimation.py.
+    # have programs of their own to agree with, see tests/solve/test_estimation_designs.py.
     assert drawn >= {cls.__name__ for cls in ours} - {"WorstCase", "Estimation"}
 
 

@@ -157,11 +157,11 @@ def extreme_rays(rows: Sequence[Integers], n: int) -> list[Integers]:
         below = [i for i, v in enumerate(values) if v < 0]
         new_rays = [rays[i] for i in above + on]
         new_tight = [tight[i] for i in above] + [tight[i] | bit for i in on]
+        meeting = _meeting(tight, n + number) if above and below else []
+        every = (1 << len(rays)) - 1
         for i, j in product(above, below):
             common = tight[i] & tight[j]
-            if common.bit_count() < n - 2:
-                continue
-            if any(t & common == common for k, t in enumerate(tight) if k not in (i, j)):
+            if common.bit_count() < n - 2 or not _only_two(common, meeting, every):
                 continue
             ray = [values[i] * b - values[j] * a for a, b in zip(rays[i], rays[j], strict=True)]
             divisor = math.gcd(*ray)
@@ -169,3 +169,24 @@ def extreme_rays(rows: Sequence[Integers], n: int) -> list[Integers]:
             new_tight.append(common | bit)
         rays, tight = new_rays, new_tight
     return rays
+
+
+def _meeting(tight: Sequence[int], count: int) -> list[int]:
+    """For each of some inequalities the rays that meet it with equality, as bits."""
+    found = [0] * count
+    for number, bits in enumerate(tight):
+        one = 1 << number
+        while bits:
+            lowest = bits & -bits
+            found[lowest.bit_length() - 1] |= one
+            bits ^= lowest
+    return found
+
+
+def _only_two(common: int, meeting: Sequence[int], rays: int) -> bool:
+    """Whether no more than two of some rays meet all of some inequalities with equality."""
+    while common and rays.bit_count() > 2:
+        lowest = common & -common
+        rays &= meeting[lowest.bit_length() - 1]
+        common ^= lowest
+    return rays.bit_count() == 2

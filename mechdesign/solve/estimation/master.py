@@ -155,7 +155,10 @@ class _Frame:
         prices[self.told] = unit * found.multipliers[1:] / self.scale
         level = unit * float(found.multipliers[0])
         matrix = (self.points.T * found.masses) @ self.points
-        upper = float(np.vdot(self.root, np.linalg.solve(matrix, self.root)))
+        try:
+            upper = float(np.vdot(self.root, np.linalg.solve(matrix, self.root)))
+        except np.linalg.LinAlgError:  # told without some directions, which have no mass
+            upper = unit * found.value
         return Weighted(
             found.masses, unit * found.value, level, upper, inverse, prices, found.gap, found.steps
         )

@@ -15,19 +15,20 @@ from ...errors import SolverError
 from ...privacy.constraint import Rounding
 from .. import clock
 from ..column_generation.exact_columns import columns_of_rays, extreme_rays, listed_columns
-from ..column_generation.families import make_family
 from ..column_generation.master import mixed_kernel
 from ..column_generation.method import SEARCHING
 from ..column_generation.vertices import near_sides, too_large
 from ..method import Candidate, Duals, Method, handles_estimation
-from ..program import EstimationProgram
+from ..program import EstimationProgram, TwoSided
 from .generation import Columns, generate
 from .master import UNTOLD, optimal_masses
 
 Vector = NDArray[np.float64]
 
-#: Symbols up to which all extreme columns are mixed at once.
-MOST_LISTED = 10
+#: Symbols up to which all extreme columns are mixed at once, and rows of cones of any kind.
+MOST_LISTED, MOST_ROWS = 10, 150
+#: Symbols above which a step of the interior point method takes minutes.
+MOST_SYMBOLS = 100
 # Columns of less mass than a share of the largest are left out: the first share that costs nothing.
 _NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-6, 1e-9)
 # What leaving them out may cost of the value.
@@ -37,7 +38,7 @@ _UNBALANCED = 1e-13
 
 
 class OptimalExperiment(Method):
-    """Risks of estimates: few symbols, or one box of lifts or one ratio."""
+    """Risks of estimates under bounds on likelihood ratios."""
 
     name = "optimal-experiment"
     handles = handles_estimation()
@@ -48,11 +49,11 @@ class OptimalExperiment(Method):
     source = "Pukelsheim2006"
 
     def condition(self, program: EstimationProgram) -> str | None:
-        """Applies at any size under one box of lifts or one ratio, else to few symbols."""
-        sides = program.sides
-        if sides is not None and make_family(program.prior, sides, np.abs) is not None:
+        """Applies to any cone of a stated number of symbols."""
+        n = len(program.prior)
+        if n <= MOST_SYMBOLS:
             return None
-        return too_large(program, sides)
+        return f"{n} symbols are above the {MOST_SYMBOLS} up to which their columns are mixed"
 
     def solve(self, program: EstimationProgram) -> Candidate:
         """One interior point over all extreme columns, or several over more and more of them."""
@@ -60,7 +61,7 @@ class OptimalExperiment(Method):
         if survey.asks_nothing:
             zero = Duals(np.zeros(n), inverse=np.zeros((n, n)))
             return Candidate(program.constant_kernel, zero, "closed form")
-        if n > MOST_LISTED:
+        if n > MOST_LISTED or not are_listed(program, program.sides):
             return self._generated(program)
         columns = listed(program)
         found = optimal_masses(
@@ -88,6 +89,12 @@ class OptimalExperiment(Method):
             "interior point over some columns",
             details,
         )
+
+
+def are_listed(program: EstimationProgram, sides: TwoSided | None) -> bool:
+    """Whether every extreme column of a cone is listed."""
+    few = len(program.prior) <= MOST_LISTED and program.cone.count <= MOST_ROWS
+    return few or too_large(program, sides) is None
 
 
 def listed(program: EstimationProgram) -> Columns:

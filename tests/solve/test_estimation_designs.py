@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from estimation_cases import ABC, designed, harmonic
 from naive_estimates import naive_optimum
 
 import mechdesign as md
@@ -25,20 +26,6 @@ from mechdesign.solve import Duals
 from mechdesign.solve.problem import state_problem
 from mechdesign.storage import from_json, seal, to_json
 from mechdesign.utility import Estimation
-
-ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
-
-
-def harmonic(n):
-    return md.Prior.from_counts([Fraction(1, x) for x in range(1, n + 1)])
-
-
-def designed(prior, notion, *asked, **more):
-    found = md.design(prior, Estimation(*asked, **more), notion)
-    assert found.certificate.is_optimal, found
-    assert found.risk == -found.value
-    return found
-
 
 # Reference values
 
@@ -299,6 +286,7 @@ def test_saved_designs_come_back_and_altered_ones_do_not(tmp_path):
 def test_explain_names_the_method():
     choice = md.explain(ABC, Estimation(), md.LDP(1))
     assert choice.method.name == "optimal-experiment"
+    assert "not both uniform" in choice.refusals["orbit"]
     refused = md.errors.NoMethodError
     with pytest.raises(refused, match="does not minimise the risk"):
         md.explain(ABC, Estimation(), md.LDP(1), solver="vertices")

@@ -1,0 +1,129 @@
+"""Equal masses: all ways to permute one extreme column, in closed form.
+
+Where prior and truth are uniform and the loss treats all symbols alike, A = τ(I − 11ᵀ/N), averaging
+a kernel over all permutations of the symbols costs nothing, as the risk is convex in J. Then
+J = aI + b11ᵀ, the risk is τ(N − 1)/a, and a is the mean of (Σ r_x² − N)/(N − 1) over the columns r,
+so that the permutations of the one extreme column with the largest Σ r_x² are optimal. Under LDP
+these are subsets of one size, the subset selection of [YeBarg2018]; bounds on the lift have one
+kind of extreme column alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...prior import Prior
+from ..column_generation.exact_columns import LiftBox
+from ..column_generation.families import LARGEST_RATIO, LiftFamily, StaircaseFamily, make_family
+from ..column_generation.vertices import near_sides
+from ..method import Candidate, Duals, Method, handles_estimation
+from ..program import EstimationProgram, TwoSided
+
+Vector = NDArray[np.float64]
+
+#: Outputs of the largest kernel that is made so; column generation finds smaller ones beyond.
+MOST_OUTPUTS = 2000
+
+
+class Orbit(Method):
+    """Risks that treat all symbols alike, under one box of lifts or one ratio."""
+
+    name = "orbit"
+    handles = handles_estimation()
+    reason = "all symbols count alike: the permutations of one extreme column are optimal"
+    source = "YeBarg2018 for LDP"
+
+    def condition(self, program: EstimationProgram) -> str | None:
+        """Applies to uniform priors and truths where all answers count alike."""
+        survey = program.survey
+        if survey.asks_nothing:
+            return "nothing is asked"
+        if not program.prior.is_uniform or len(set(survey.truth)) > 1:
+            return "prior and truth are not both uniform"
+        if not _is_symmetric(survey.loss):
+            return "errors of some answers count more than others"
+        sides = near_sides(program.cone)
+        lifts = None if sides is None else best_column(program.prior, sides)
+        if lifts is None:
+            return "the bounds are not one box of lifts or one LDP level"
+        count = outputs_of(lifts)
+        if count > MOST_OUTPUTS:
+            return f"{count} outputs are above the {MOST_OUTPUTS} that are made so"
+        return None
+
+    def solve(self, program: EstimationProgram) -> Candidate:
+        """Every permutation of the best column, each as often as any other."""
+        sides, n = near_sides(program.cone), len(program.prior)
+        assert sides is not None
+        lifts = best_column(program.prior, sides)
+        assert lifts is not None
+        spread = (sum(r * r for r in lifts) - n) / (n - 1)
+        inverse = np.eye(n) * float(1 / spread)
+        kernel = permuted(lifts)
+        details = {"outputs": str(kernel.shape[1])}
+        return Candidate(kernel, Duals(np.zeros(n), inverse=inverse), _SOLVER, details)
+
+
+_SOLVER = "closed form (symmetry)"
+
+
+def _is_symmetric(loss: tuple[tuple[Fraction, ...], ...]) -> bool:
+    n = len(loss)
+    own = {loss[x][x] for x in range(n)}
+    others = {loss[x][z] for x in range(n) for z in range(n) if x != z}
+    return len(own) == 1 and len(others) <= 1
+
+
+def best_column(prior: Prior, sides: TwoSided) -> tuple[Fraction, ...] | None:
+    """The extreme column r with the largest Σ r_x² under a uniform prior.
+
+    ``None`` for other cones, and where no column but the constant one is left.
+    """
+    n = len(prior)
+    family = make_family(prior, sides, np.abs)
+    found: list[tuple[Fraction, ...]] = []
+    if isinstance(family, StaircaseFamily):
+        ratio = Fraction(min(sides.ratio, LARGEST_RATIO))
+        for size in range(1, n):
+            low = n / (size * ratio + n - size)
+            found.append((ratio * low,) * size + (low,) * (n - size))
+    elif isinstance(family, LiftFamily):
+        box = LiftBox.of(prior, sides)
+        unit = box.units[0]
+        above = min(box.capacity // unit, n) if unit else 0
+        left = box.between(0, box.capacity - above * unit) if above < n else None
+        if left is not None:
+            partial = 1 + left
+            low, high = 1 + box.low[0], 1 + box.high[0]
+            found.append((*((high,) * above), partial, *((low,) * (n - above - 1))))
+    best = max(found, key=lambda r: sum(v * v for v in r), default=None)
+    return best if best is not None and len(set(best)) > 1 else None
+
+
+def outputs_of(lifts: tuple[Fraction, ...]) -> int:
+    """How many different permutations a column has."""
+    found = math.factorial(len(lifts))
+    for count in Counter(lifts).values():
+        found //= math.factorial(count)
+    return found
+
+
+def permuted(lifts: tuple[Fraction, ...]) -> Vector:
+    """The kernel of all different permutations of a column, ``(n, M)``."""
+    n = len(lifts)
+    table = np.full((n, 1), -1.0)
+    for value, count in Counter(lifts).items():
+        columns = []
+        for column in table.T:
+            for places in combinations(np.flatnonzero(column < 0).tolist(), count):
+                filled = column.copy()
+                filled[list(places)] = float(value)
+                columns.append(filled)
+        table = np.array(columns).T
+    return np.asarray(table / table.shape[1])

@@ -1,0 +1,68 @@
+"""Designs for estimates on the command line: questions, weights and truths as texts and files."""
+
+from __future__ import annotations
+
+import pytest
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.utility import Estimation
+
+ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+ASKED = ["design", "--prior", "a=0.5,b=0.3,c=0.2", "-p", "pml:0.6"]
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "question"),
+    [
+        ([], None, Estimation()),
+        (["--of", "a=1,b=0,c=2"], None, Estimation([[1, 0, 2]])),
+        (["--of", "FILE"], '{"a": 1, "b": 0, "c": 2}', Estimation([[1, 0, 2]])),
+        (["--of", "FILE"], '{"a": "x", "b": "y", "c": "x"}', Estimation([[1, 0, 1], [0, 1, 0]])),
+        (["--of", "FILE"], '[{"a": 1, "b": 0, "c": 2}]', Estimation([[1, 0, 2]])),
+        (
+            ["--of", "FILE", "--of-weights", "1,3"],
+            "[[1, 0, 2], [0, 1, 0]]",
+            Estimation([[1, 0, 2], [0, 1, 0]], [1, 3]),
+        ),
+        (["--truth", "a=1,b=2,c=3"], None, Estimation(truth=[1, 2, 3])),
+        (["--truth", "1,2,3"], None, Estimation(truth=[1, 2, 3])),
+        (["--truth", "FILE"], '{"c": 0.5, "a": 0.25, "b": 0.25}', Estimation(truth=[1, 1, 2])),
+    ],
+)
+def test_what_is_asked_is_what_is_designed_for(tmp_path, options, text, question):
+    given = tmp_path / "asked.json"
+    if text is not None:
+        given.write_text(text)
+    options = [str(given) if option == "FILE" else option for option in options]
+    kept = tmp_path / "design.json"
+    assert main([*ASKED, "-u", "estimation", *options, "-o", str(kept)]) == 0
+    found = md.load(kept)
+    assert found.certificate.is_optimal
+    best = md.design(ABC, question, md.PML(0.6)).risk
+    assert found.risk == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-u", "hamming", "--of", "a=1,b=0,c=2"],
+        ["-u", "estimation", "--of", "a=x"],
+        ["-u", "estimation", "--of", "a=1,b=0"],
+        ["-u", "estimation", "--of", "a=1,b=0,d=2"],
+        ["-u", "estimation", "--of-weights", "1,x"],
+        ["-u", "estimation", "--of-weights", "1,2"],
+        ["-u", "estimation", "--truth", "a=1,b=2"],
+        ["-u", "estimation", "--truth", "0,1,2"],
+    ],
+)
+def test_what_cannot_be_asked_is_refused(options, capsys):
+    assert main([*ASKED, *options]) == 2
+    assert "expected" in capsys.readouterr().err
+
+
+def test_the_risk_is_shown(capsys):
+    assert main([*ASKED, "-u", "estimation"]) == 0
+    assert "Estimation()" in capsys.readouterr().out
+    assert main([*ASKED, "-u", "estimation", "--explain"]) == 0
+    assert "optimal-experiment" in capsys.readouterr().out
