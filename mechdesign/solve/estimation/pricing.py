@@ -1,7 +1,10 @@
 """Pricing for estimation designs: max rᵀGr/(πᵀr) − λᵀr over the columns r of a cone with pᵀr = 1.
 
 Columns are found by local search (:mod:`.pricing_search`), in the cone inside e^ε. Bounds hold for
-the cone outside e^ε: by a list of all extreme columns where they are few (:mod:`.pricing_listed`).
+the cone outside e^ε: by a list of all extreme columns where they are few (:mod:`.pricing_listed`),
+by semidefinite relaxations where they are many (:mod:`.pricing_relaxation`). A cone that is not
+two-sided has its rays listed for few symbols; else linear programs find columns, and the two-sided
+cones around it bound them (:mod:`.pricing_cones`).
 """
 
 from __future__ import annotations
