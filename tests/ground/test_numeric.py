@@ -30,7 +30,7 @@ def test_numbers_of_every_kind_become_floats(value):
     assert finite_matrix([[value, 1]], "gains").tolist() == [[0.5, 1.0]]
 
 
-@pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=[f"{k}" for k, _ in enumerate(NO_NUMBERS)])
 def test_what_is_no_number_is_refused(value):
     refused(lambda: finite_number(value, "share"), "share: expected a finite number")
 
