@@ -12,9 +12,17 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.certificate.shape import sides_outside
 from mechdesign.errors import SolverError
 from mechdesign.privacy.constraint import Rounding
 from mechdesign.solve.estimation.pricing import QuadraticPricing
+from mechdesign.solve.estimation.pricing_forms import ColumnBox, FloatBox, Question
+from mechdesign.solve.estimation.pricing_relaxation import (
+    Cuts,
+    Majorant,
+    Relaxed,
+    relaxed_bound,
+)
 from mechdesign.solve.problem import state_problem
 
 LEVELS = (1e-4, 0.1, 0.7, 2.0, 30.0)
@@ -341,3 +349,27 @@ def test_cones_of_any_kind_are_searched_and_bounded_by_wider_ones(seed, monkeypa
     upper, above = pricing.bound(square, prices, exact - abs(exact))
     assert float(upper) >= exact * (1 - 1e-12)
     assert above.shape[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_hold_for_multipliers_of_any_quality(kind, seed):
+    """Multipliers that make no sense, negative ones too, make bounds bad but not false."""
+    level = LEVELS[seed % 4]
+    prior, _, truth, square, prices = draw(seed, kind, level)
+    cone = cone_of(prior, notion_of(kind, level))
+    exact, _ = QuadraticPricing(cone, truth).bound(square, prices, np.inf)
+    box = ColumnBox.of(prior, sides_outside(cone))
+    form, floats = Question.of(square, prices, truth).on(box), FloatBox.of(box)
+    n, rng = len(prior), np.random.default_rng([31, seed])
+    ratios = [float(a / prior.mass(x)) for x, a in enumerate(truth)]
+    ends = min(ratios) * (1 - 1e-15), max(ratios) * (1 + 1e-15)
+    if ends[1] < 1 + 1e-14:
+        ends = 1.0, 1.0
+    for size in (0.0, 1.0, 100.0):
+        one, two = rng.integers(0, n, (2, 5))
+        cuts = Cuts(rng.integers(0, 3, 5), one, np.where(one == two, (two + 1) % n, two))
+        value, chords = float(size * rng.normal()), size * rng.normal(size=n)
+        relaxed = Relaxed(value, chords, cuts, size * rng.normal(size=5), np.eye(n))
+        majorant = Majorant.of(form, floats, float(rng.normal()), relaxed, ends)
+        assert relaxed_bound(majorant, ends) >= exact

@@ -1,7 +1,10 @@
 """Pricing for estimation designs: max rᵀGr/(πᵀr) − λᵀr over the columns r of a cone with pᵀr = 1.
 
 Columns are found by local search (:mod:`.pricing_search`), in the cone inside e^ε. Bounds hold for
-the cone outside e^ε: by a list of all extreme columns where they are few (:mod:`.pricing_listed`).
+the cone outside e^ε: by a list of all extreme columns where they are few (:mod:`.pricing_listed`),
+by semidefinite relaxations where they are many (:mod:`.pricing_relaxation`). A cone that is not
+two-sided has its rays listed for few symbols; else linear programs find columns, and the two-sided
+cones around it bound them (:mod:`.pricing_cones`).
 """
 
 from __future__ import annotations
@@ -37,12 +40,12 @@ _ROUNDS, _LEVELS, _COARSE, _FINE = 6, 4, 1e-4, 1e-7
 # How near to its optimum the relaxed design is solved, and what cuts must gain for more of them.
 _NEAR, _GAIN = 1e-6, 1e-5
 # The share of a bound that cuts must leave at most for more of them.
-_WORTH = 0.9
+_HELPS = 0.9
 # Random starts for each symbol.
 _RANDOM = 4
 # One in so many sets under LDP is of any size.
 _OTHER = 4
-# Columns whose neighbours are looked at, and how many are listed in a search.
+# Columns near which others are looked at, and how many are listed in a search.
 _CENTRES, _MOST_SEARCHED = 40, 1 << 24
 
 
@@ -151,7 +154,7 @@ class QuadraticPricing:
             return self.first(count)
         form = Question.of(square, prices, self.truth).on(exact)
         t, _ = LocalSearch(form, box).reach(self._random(box, count), level)
-        return box.columns(distinct(exact.settled(t)))
+        return box.columns(distinct(exact.completed(t)))
 
     def search(
         self, square: Any, prices: Any, start: Array, level: float = math.inf
@@ -163,7 +166,7 @@ class QuadraticPricing:
         square : G, ``(n, n)``, floats or Fractions
         prices : λ, ``(n,)``
         start : ``(n, k)`` columns of the cone to search from, beside random ones
-        level : neighbours of the best columns found are among the answers where their reduced
+        level : columns near the best ones found are among the answers where their reduced
             value is above this
 
         Returns
@@ -192,12 +195,12 @@ class QuadraticPricing:
         search = LocalSearch(form, box)
         t, values = search.improve(starts)
         if level < math.inf:
-            t = search.neighbours(t[:, values > level][:, :_CENTRES], level)
+            t = search.nearby(t[:, values > level][:, :_CENTRES], level)
         classes = question.classes(self.masses)
         if list_size(exact, classes) <= _MOST_SEARCHED:
             least = level if level < math.inf else -math.inf
             t = np.column_stack([t, price_list(question, exact, classes, least).best])
-        t = distinct(exact.settled(t))
+        t = distinct(exact.completed(t))
         values = form.values(t)
         order = np.argsort(-values, kind="stable")
         return t[:, order], values[order]
@@ -330,8 +333,8 @@ class QuadraticPricing:
         best, before = math.inf, math.inf
         for step in range(_ROUNDS + 1):
             relaxation.minimise(_COARSE * size, deadline)
-            worth = relaxation.least > 0 and (not step or relaxation.value < _WORTH * before)
-            last = step == _ROUNDS or not worth
+            helps = relaxation.least > 0 and (not step or relaxation.value < _HELPS * before)
+            last = step == _ROUNDS or not helps
             before = relaxation.value
             if last:
                 relaxation.minimise(_FINE * size, deadline)
@@ -360,4 +363,4 @@ class QuadraticPricing:
         """The columns that t stands for, in the cone for design where that is of one kind."""
         box = self._inner_box or self._outer_box
         assert box is not None
-        return FloatBox.of(box).columns(distinct(box.settled(t)))
+        return FloatBox.of(box).columns(distinct(box.completed(t)))

@@ -75,7 +75,7 @@ class ColumnBox:
         """Whether columns have pᵀr = 1 by a condition on t."""
         return self.units is not None
 
-    def settled(self, t: Array) -> Array:
+    def completed(self, t: Array) -> Array:
         """Places t, ``(n, m)``, one symbol with exactly what the others leave of the capacity.
 
         Where that does not fit, another symbol takes the rest. Under LDP the constant column has

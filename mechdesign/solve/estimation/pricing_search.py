@@ -49,7 +49,7 @@ class LocalSearch:
         move = self._flip if self.box.weights is None else self._exchange
         return self._ranked(move(t.copy(), level))
 
-    def neighbours(self, t: Array, level: float) -> Array:
+    def nearby(self, t: Array, level: float) -> Array:
         """Columns that differ from others in one symbol under LDP, in two under bounds on the lift,
         with a value above ``level``.
         """
