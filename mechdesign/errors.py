@@ -14,6 +14,7 @@
     ├── NoMethodError                   no method applies; says why each refused
     ├── InfeasibleError                 no kernel does what is asked; carries the proof
     ├── SolverError                     a solver stopped without a usable answer
+    │   └── UntoldError                 no reports answer what is to be estimated
     ├── CertificateError                a kernel failed its exact check; carries the evidence
     └── StorageError                    a saved file: unknown schema, damaged or altered
 

@@ -30,7 +30,13 @@ from .counts import count_reports
 from .likelihood import Convergence, maximise
 from .pilots import shrunk_truth
 from .receipts import Receipt, trace
-from .references import CONFIDENCE, check_confidence, prior_of, reference_of
+from .references import (
+    CONFIDENCE,
+    check_confidence,
+    prior_of,
+    reference_of,
+    refuse_other_than,
+)
 from .subset_estimates import ManyEstimates, estimate_many
 
 _CHOICES = {
@@ -292,18 +298,6 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     )
     warn_of_errors(made, question)
     return made
-
-
-def refuse_other_than(**options: tuple[Any, Any]) -> None:
-    """Raise :class:`InputError` for options of a subset selection that have one value only."""
-    for name, (value, only) in options.items():
-        if value is not only and value != only:
-            raise InputError(
-                f"{name} for a subset selection",
-                expected="it left out" if only is None else repr(only),
-                got=quote(value),
-                remedy="estimate all shares; for anything else design with a matrix (md.design)",
-            )
 
 
 def within(question: Question, fit: float, lower: Any, upper: Any) -> tuple[Any, Any]:

@@ -18,9 +18,8 @@ from ..solve._design import Design, design
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
-from ._estimate import refuse_other_than
 from ._identifiability import ask, hidden_answers, report_weights
-from .references import CONFIDENCE, FEWEST, check_confidence, reference_of
+from .references import CONFIDENCE, FEWEST, check_confidence, reference_of, refuse_other_than
 
 # Errors and numbers of reports beyond these are slips, and would leave the floats.
 _LEAST = 1e-12

@@ -31,6 +31,18 @@ def check_confidence(confidence: Any) -> None:
         )
 
 
+def refuse_other_than(**options: tuple[Any, Any]) -> None:
+    """Raise :class:`InputError` for options of a subset selection that have one value only."""
+    for name, (value, only) in options.items():
+        if value is not only and value != only:
+            raise InputError(
+                f"{name} for a subset selection",
+                expected="it left out" if only is None else repr(only),
+                got=quote(value),
+                remedy="estimate all shares; for anything else design with a matrix (md.design)",
+            )
+
+
 def reference_of(designed: Any, mechanism: Mechanism, truth: Any = None) -> NDArray[np.float64]:
     """Where the variance of the inversion is least: a truth, else that of the design or its prior,
     else uniform.
