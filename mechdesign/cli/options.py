@@ -509,6 +509,8 @@ class KernelSource(PriorOption):
         from ..kernel_files import load_kernel
         from ..subsets import SubsetSelection
 
+        for spec in self.privacy or []:
+            read_notion(spec)  # what the file names may be defined where a notion is
         found = load_kernel(self.kernel, normalise=self.normalise)
         return found if isinstance(found, SubsetSelection) else None
 

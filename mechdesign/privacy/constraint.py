@@ -353,6 +353,12 @@ class Bound:
         distributions = (*self.over.distributions, *self.under.distributions)
         return any(not known.issuperset(found.support) for found in distributions)
 
+    def kinds(self, prior: Prior) -> str | None:
+        """What its hypotheses are of a prior, both sides; ``None`` where pairs are matched."""
+        if self.pairing != "all":
+            return None
+        return f"{self.over.kind(prior)} {self.under.kind(prior)}"
+
     @property
     def is_vacuous(self) -> bool:
         """Whether the level is infinite, so that nothing is asked."""

@@ -364,9 +364,7 @@ def _parts(notion: PrivacyNotion) -> list[tuple[str, int, Fraction | None]]:
         parts = []
         bounds = notion.checked_bounds(prior) if isinstance(notion, LikelihoodBound) else [None]
         for bound in bounds:
-            kinds = None
-            if bound is not None and bound.pairing == "all":
-                kinds = _KINDS.get(f"{bound.over.kind(prior)} {bound.under.kind(prior)}")
+            kinds = None if bound is None else _KINDS.get(bound.kinds(prior) or "")
             if bound is None or kinds is None:
                 raise LevelError(
                     f"privacy notion {notion}",

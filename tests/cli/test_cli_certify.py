@@ -38,7 +38,7 @@ def test_a_certified_kernel_is_saved_shown_and_audited(run):
     loaded = md.load("m.json")
     assert loaded.method == "given"
     assert loaded.value == pytest.approx(math.e / (math.e + 2))
-    assert run("show", "m.json")[1] == out
+    assert run("show", "m.json")[1].startswith(out)
     assert run("audit", "m.json")[0] == 0
     assert run("audit", "k.csv", *PRIOR, "-p", "ldp:1")[0] == 1  # a control
 

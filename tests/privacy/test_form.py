@@ -38,7 +38,9 @@ OTHER_SCALES = ("solve/interior_point",)
 OTHER_INDICES = (
     "solve/backends/highs.py",
     "solve/interior_point/bordered.py",
+    "solve/estimation/pricing_listed.py",
     "requirement/convex.py",
+    "certificate/infeasible.py",
     "release/codes.py",
     "release/identities.py",
 )
