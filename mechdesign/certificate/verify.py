@@ -1042,9 +1042,10 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     if content["utility"].keys() & {"gains", "parts"}:
         is_proved = _check_claims(content, gap, prior, kernel, report)
     else:
-        kind = "an estimation" if "questions" in content["utility"] else "a sub-convex utility"
         for claim in ("value", "bound", "gap"):
-            report.add(claim, None, f"of {kind}: not rational, or searched for")
+            report.add(
+                claim, None, "of a utility that is not linear: not rational, or searched for"
+            )
     report.add("optimal", _every([_flag(saved["optimal"]) is (gap <= GAP_TOLERANCE), is_proved]))
 
 

@@ -16,6 +16,7 @@ from .closed_form import CLOSED_FORMS, SIMPLICES
 from .column_generation.method import ColumnGeneration
 from .column_generation.vertices import Vertices
 from .column_generation.window import Window
+from .estimation.at_most import FewOutputs
 from .estimation.method import OptimalExperiment
 from .estimation.orbit import Orbit
 from .estimation.worst_truth import LeastFavourable
@@ -34,7 +35,12 @@ MANY_MASSES = 300
 #: Methods for sub-convex utilities, in the order of preference.
 SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, COLUMNS, WINDOW, VERTICES)
 #: For the risk of estimates.
-ESTIMATION_METHODS: tuple[Method, ...] = (Orbit(), OptimalExperiment(), LeastFavourable())
+ESTIMATION_METHODS: tuple[Method, ...] = (
+    Orbit(),
+    OptimalExperiment(),
+    LeastFavourable(),
+    FewOutputs(),
+)
 #: For constraints on sums over outcomes.
 EPIGRAPHS: tuple[Method, ...] = (EpigraphHighs(), EpigraphClarabel())
 #: For convex constraints of one's own.

@@ -24,6 +24,9 @@ from ..column_generation.families import LARGEST_RATIO, LiftFamily, StaircaseFam
 from ..column_generation.vertices import near_sides
 from ..method import Candidate, Duals, Method, handles_estimation
 from ..program import EstimationProgram, TwoSided
+from .block_designs import Incidence, symmetric_design
+from .generation import Columns
+from .method import kernel_of
 
 Vector = NDArray[np.float64]
 
@@ -41,7 +44,7 @@ class Orbit(Method):
 
     def condition(self, program: EstimationProgram) -> str | None:
         """Applies to uniform priors and truths where all answers count alike."""
-        survey = program.survey
+        survey, n = program.survey, len(program.prior)
         if survey.asks_nothing:
             return "nothing is asked"
         if not program.prior.is_uniform or len(set(survey.truth)) > 1:
@@ -52,20 +55,24 @@ class Orbit(Method):
         lifts = None if sides is None else best_column(program.prior, sides)
         if lifts is None:
             return "the bounds are not one box of lifts or one LDP level"
-        count = outputs_of(lifts)
+        count = n if block_of(lifts) is not None else outputs_of(lifts)
         if count > MOST_OUTPUTS:
             return f"{count} outputs are above the {MOST_OUTPUTS} that are made so"
         return None
 
     def solve(self, program: EstimationProgram) -> Candidate:
-        """Every permutation of the best column, each as often as any other."""
+        """Permutations of the best column: as few of them as answer as well as all."""
         sides, n = near_sides(program.cone), len(program.prior)
         assert sides is not None
         lifts = best_column(program.prior, sides)
         assert lifts is not None
         spread = (sum(r * r for r in lifts) - n) / (n - 1)
         inverse = np.eye(n) * float(1 / spread)
-        kernel = permuted(lifts)
+        rows = rows_of(lifts)
+        columns = Columns(rows - 1, np.ones(len(rows)))
+        masses = np.full(len(rows), 1 / len(rows))
+        risk = float(np.trace(program.survey.losses)) / float(spread)
+        kernel = kernel_of(program, columns, masses, risk)
         details = {"outputs": str(kernel.shape[1])}
         return Candidate(kernel, Duals(np.zeros(n), inverse=inverse), _SOLVER, details)
 
@@ -112,6 +119,22 @@ def outputs_of(lifts: tuple[Fraction, ...]) -> int:
     for count in Counter(lifts).values():
         found //= math.factorial(count)
     return found
+
+
+def block_of(lifts: tuple[Fraction, ...]) -> Incidence | None:
+    """A block design whose sets are where a column of two values is high; ``None`` without one."""
+    if len(set(lifts)) != 2:
+        return None
+    return symmetric_design(len(lifts), lifts.count(max(lifts)))
+
+
+def rows_of(lifts: tuple[Fraction, ...]) -> Vector:
+    """Permutations of a column, ``(M, n)``: those of a block design where one is known, or all."""
+    block = block_of(lifts)
+    if block is not None:
+        return np.where(block.T, float(max(lifts)), float(min(lifts)))
+    kernel = permuted(lifts)
+    return np.asarray(kernel.T * kernel.shape[1])
 
 
 def permuted(lifts: tuple[Fraction, ...]) -> Vector:
