@@ -168,7 +168,9 @@ def kernel_table(
         notes += [f"Never reported: {listing(idle, 8)}."] if idle else []
     hidden = [len(_after(mechanism.inputs, rows)), len(_after(shown, columns))]
     if any(hidden):
-        notes.append(f"{hidden[0]} more inputs, {hidden[1]} more outputs not shown")
+        kinds = zip(hidden, ("inputs", "outputs"), strict=True)
+        more = ", ".join(f"{count} more {kind}" for count, kind in kinds if count)
+        notes.append(f"{more} not shown")
     shown = shown[:columns]
     outputs = _labels(mechanism.outputs, width=12, page=24)
     heads = (Column(f"output.{j}", outputs[j], True, bool(q[j] == 0)) for j in shown)

@@ -111,6 +111,7 @@ def test_what_is_not_shown_is_said():
     assert (len(whole.rows), len(whole.columns), whole.notes) == (40, 42, ())
     part = tables.kernel_table(kernel, prior, rows=30, columns=10)
     assert (len(part.rows), len(part.columns)) == (30, 12)
+    assert tables.kernel_table(kernel, prior, columns=10).notes == ("30 more outputs not shown",)
     assert part.notes == ("10 more inputs, 30 more outputs not shown",)
     assert Reader(html_table(part)).notes == ["10 more inputs, 30 more outputs not shown"]
     outcomes = tables.outcome_table(md.audit(kernel, prior), 39)
