@@ -67,36 +67,30 @@ def repair_required(
         # Those that occur most; the others are forbidden from here on.
         order = np.argsort(-kernel.sum(axis=0), kind="stable")
         program = program.without_outputs(order[program.most_outputs :].tolist())
-    # Moving costs digits that entries of 1e-11 need; what keeps its limits stays where it is.
-    start = _allowed(program, kernel)
-    weights = to_weights(start)
-    if not _keeps_limits(program, weights):
-        start = moved(program, start)
-        weights = to_weights(start)
-    if satisfies(program, weights):
-        return weights, Repair((), 0.0, 1)
+    # Moving costs digits that entries of 1e-11 need; what keeps its limits may stay where it is.
+    allowed = _allowed(program, kernel)
+    starts = [allowed] if _keeps_limits(program, to_weights(allowed)) else []
+    start = moved(program, allowed)
+    if not np.array_equal(start, allowed) or not starts:
+        starts.append(start)
+    for tried in starts:
+        weights = to_weights(tried)
+        if satisfies(program, weights):
+            return weights, Repair((), 0.0, 1)
     rounds = 1
     failures: list[SolverError] = []
     for inner in _inner_kernels(program, inside, failures):
-        for kept, other in _without_traces(program, start, inner):
-            share, found = _LEAST_SHARE, None
-            while share < 1 and found is None:
-                found = _mixed(program, kept, other, share)
-                rounds += 1
-                share *= _GROWTH
-            if found is None:
-                share, found = _GROWTH, _mixed(program, kept, other, 1.0)
-            if found is None:
-                continue
-            low, high = share / _GROWTH**2, min(share / _GROWTH, 1.0)
-            for _ in range(_NARROWINGS):
-                if high <= _CHEAP:
+        found: list[tuple[float, NDArray[np.int64]]] = []
+        for tried in starts:
+            mixed, more = _least_mixture(program, tried, inner)
+            rounds += more
+            if mixed is not None:
+                found.append(mixed)
+                if mixed[0] <= _CHEAP:
                     break
-                middle = float(np.sqrt(low * high))
-                tried = _mixed(program, kept, other, middle)
-                low, high, found = (middle, high, found) if tried is None else (low, middle, tried)
-                rounds += 1
-            return found, Repair((), 0.0, rounds, inside=high)
+        if found:
+            share, weights = min(found, key=lambda pair: pair[0])
+            return weights, Repair((), 0.0, rounds, inside=share)
     # At level zero rows are the same to the last bit, which no rounding of different ones gives.
     even = np.broadcast_to(program.prior.probabilities @ start, start.shape)
     weights = to_weights(even.copy())
@@ -110,6 +104,35 @@ def repair_required(
         f"no weights over 2**53 were found that satisfy all that is asked of {program}: it leaves "
         "too little room for rounding; allow a larger tolerance or a slightly larger level"
     )
+
+
+def _least_mixture(
+    program: LinearProgram, start: Array, inner: Array
+) -> tuple[tuple[float, NDArray[np.int64]] | None, int]:
+    """About the least share of an inner kernel with which another passes, and the weights; how
+    often that was tried.
+    """
+    rounds = 0
+    for kept, other in _without_traces(program, start, inner):
+        share, found = _LEAST_SHARE, None
+        while share < 1 and found is None:
+            found = _mixed(program, kept, other, share)
+            rounds += 1
+            share *= _GROWTH
+        if found is None:
+            share, found = _GROWTH, _mixed(program, kept, other, 1.0)
+        if found is None:
+            continue
+        low, high = share / _GROWTH**2, min(share / _GROWTH, 1.0)
+        for _ in range(_NARROWINGS):
+            if high <= _CHEAP:
+                break
+            middle = float(np.sqrt(low * high))
+            tried = _mixed(program, kept, other, middle)
+            low, high, found = (middle, high, found) if tried is None else (low, middle, tried)
+            rounds += 1
+        return (high, found), rounds
+    return None, rounds
 
 
 def _allowed(program: LinearProgram, kernel: Array) -> Array:
