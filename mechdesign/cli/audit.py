@@ -13,7 +13,6 @@ from .options import (
     KernelSource,
     Require,
     print_json,
-    read_notion,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _audit_subsets(
             got="one of them",
             remedy="leave them out",
         )
-    asked = [read_notion(text) for text in source.privacy or []] or list(selection.notions)
+    asked = source.notions or tuple(selection.notions)
     checks = [selection.check(notion) for notion in asked]
     if as_json:
         print_json(subset_checks_json(selection, checks))

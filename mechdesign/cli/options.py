@@ -504,34 +504,40 @@ class KernelSource(PriorOption):
     privacy: Privacy = None
     normalise: Normalise = False
 
+    @functools.cached_property
+    def notions(self) -> tuple[PrivacyNotion, ...]:
+        """The notions that are named beside the file."""
+        return tuple(read_notion(spec) for spec in self.privacy or [])
+
+    @functools.cached_property
+    def saved(self) -> Any:
+        """What the file holds, read once; what it names may be defined where a notion is."""
+        from ..kernel_files import load_kernel
+
+        _ = self.notions  # reading them imports their modules
+        return load_kernel(self.kernel, normalise=self.normalise)
+
     def read_subset_selection(self) -> SubsetSelection | None:
         """The subset selection of the file, ``None`` for kernels with a matrix."""
-        from ..kernel_files import load_kernel
         from ..subsets import SubsetSelection
 
-        for spec in self.privacy or []:
-            read_notion(spec)  # what the file names may be defined where a notion is
-        found = load_kernel(self.kernel, normalise=self.normalise)
-        return found if isinstance(found, SubsetSelection) else None
+        return self.saved if isinstance(self.saved, SubsetSelection) else None
 
     def read_kernel(self, *, any_prior: bool = False) -> Asked:
         """Read the file and match the prior with its inputs; :class:`InputError` without a prior.
 
         With ``any_prior`` a public design needs none, as long as no notion does that is asked.
         """
-        from ..kernel_files import load_kernel
         from ..mechanism import mechanism_of
         from ..prior import Prior
         from ..published import PublicDesign
         from ..solve._design import Design
 
-        notions = tuple(read_notion(spec) for spec in self.privacy or [])
-        given = None
+        notions, given = self.notions, None
         if any(option is not None for option in (self.table, self.column, self.prior)):
             given = self.read_prior()
-        saved = load_kernel(self.kernel, normalise=self.normalise)
-        mechanism = mechanism_of(saved)
-        designed = saved if isinstance(saved, Design) else mechanism
+        mechanism = mechanism_of(self.saved)
+        designed = self.saved if isinstance(self.saved, Design) else mechanism
         if isinstance(designed, Design):
             given = given or designed.prior
             notions = notions or designed.notions
