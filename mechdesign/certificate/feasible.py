@@ -67,16 +67,17 @@ def repair_required(
         # Those that occur most; the others are forbidden from here on.
         order = np.argsort(-kernel.sum(axis=0), kind="stable")
         program = program.without_outputs(order[program.most_outputs :].tolist())
-    # Moving costs digits that entries of 1e-11 need; what keeps its limits may stay where it is.
     allowed = _allowed(program, kernel)
-    starts = [allowed] if _keeps_limits(program, to_weights(allowed)) else []
+    weights = to_weights(allowed)
+    if satisfies(program, weights):
+        return weights, Repair((), 0.0, 1)
+    stays = _keeps_limits(program, weights)
     start = moved(program, allowed)
-    if not np.array_equal(start, allowed) or not starts:
-        starts.append(start)
-    for tried in starts:
-        weights = to_weights(tried)
-        if satisfies(program, weights):
-            return weights, Repair((), 0.0, 1)
+    weights = to_weights(start)
+    if satisfies(program, weights):
+        return weights, Repair((), 0.0, 1)
+    # Moving costs digits that entries of 1e-11 need; what keeps its limits may stay where it is.
+    starts = [allowed, start] if stays and not np.array_equal(start, allowed) else [start]
     rounds = 1
     failures: list[SolverError] = []
     for inner in _inner_kernels(program, inside, failures):
