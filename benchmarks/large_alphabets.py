@@ -17,10 +17,8 @@ from __future__ import annotations
 
 import datetime
 import json
-import math
 import statistics
 import time
-from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +27,13 @@ import typer
 
 import mechdesign as md
 
+from .frequency_oracles import (
+    HadamardResponse,
+    LocalHashing,
+    Protocol,
+    RandomisedResponse,
+    UnaryEncoding,
+)
 from .runner import machine
 
 HERE = Path(__file__).parent
@@ -39,30 +44,6 @@ REPORTS = 200_000
 _PAIRS = 10**9
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
-
-
-class Protocol(ABC):
-    """A way to report symbols 0 … N−1 at a level, and to read the reports."""
-
-    name: str
-    #: Whether reading takes time in proportion to reports times symbols.
-    reads_pairs = False
-
-    def __init__(self, size: int, level: float) -> None:
-        self.size, self.level, self.ratio = size, level, math.exp(level)
-
-    @property
-    @abstractmethod
-    def bytes(self) -> float:
-        """Bytes of a report."""
-
-    @abstractmethod
-    def draw(self, symbols: np.ndarray, rng: np.random.Generator) -> Any:
-        """Reports of symbols."""
-
-    @abstractmethod
-    def read(self, reports: Any) -> np.ndarray:
-        """Estimated shares, ``(N,)``."""
 
 
 class Ours(Protocol):
@@ -95,152 +76,6 @@ class OursPML(Ours):
 
 class OursLIP(Ours):
     name, notion = "subset selection, LIP", md.LIP
-
-
-class RandomisedResponse(Protocol):
-    """The true symbol with weight e^ε against 1 for each other."""
-
-    name = "k-ary randomised response"
-
-    @property
-    def bytes(self) -> float:
-        return ((self.size - 1).bit_length() + 7) // 8
-
-    @property
-    def chances(self) -> tuple[float, float]:
-        total = self.ratio + self.size - 1
-        return self.ratio / total, 1 / total
-
-    def draw(self, symbols: np.ndarray, rng: np.random.Generator) -> Any:
-        other = rng.integers(0, self.size - 1, len(symbols))
-        other += other >= symbols
-        return np.where(rng.random(len(symbols)) < self.chances[0], symbols, other)
-
-    def read(self, reports: Any) -> np.ndarray:
-        p, q = self.chances
-        return (np.bincount(reports, minlength=self.size) / len(reports) - q) / (p - q)
-
-
-class UnaryEncoding(Protocol):
-    """A bit for each symbol: 1/2 at the true one, 1/(e^ε + 1) at others."""
-
-    name, reads_pairs = "optimised unary encoding", True
-
-    @property
-    def bytes(self) -> float:
-        return math.ceil(self.size / 8)
-
-    def draw(self, symbols: np.ndarray, rng: np.random.Generator) -> Any:
-        packed = []
-        for symbol in symbols:
-            bits = rng.random(self.size, dtype=np.float32) < 1 / (self.ratio + 1)
-            bits[symbol] = rng.random() < 0.5
-            packed.append(np.packbits(bits))
-        return packed
-
-    def read(self, reports: Any) -> np.ndarray:
-        counts = np.zeros(self.size, dtype=np.int64)
-        for report in reports:
-            counts += np.unpackbits(report, count=self.size)
-        q = 1 / (self.ratio + 1)
-        return (counts / len(reports) - q) / (0.5 - q)
-
-
-class LocalHashing(Protocol):
-    """A hash into about e^ε + 1 cells under a seed of 32 bits, then randomised response."""
-
-    name, reads_pairs = "optimised local hashing", True
-
-    @property
-    def cells(self) -> int:
-        return max(2, round(self.ratio) + 1)
-
-    @property
-    def bytes(self) -> float:
-        return 4 + ((self.cells - 1).bit_length() + 7) // 8
-
-    def hashed(self, seeds: np.ndarray, symbols: np.ndarray) -> np.ndarray:
-        """A finaliser that mixes 64 bits (that of MurmurHash3), modulo the cells."""
-        mixed = seeds.astype(np.uint64) << np.uint64(32) | symbols.astype(np.uint64)
-        for multiplier in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
-            mixed ^= mixed >> np.uint64(33)
-            mixed *= np.uint64(multiplier)
-        mixed ^= mixed >> np.uint64(33)
-        return (mixed % np.uint64(self.cells)).astype(np.int64)
-
-    def draw(self, symbols: np.ndarray, rng: np.random.Generator) -> Any:
-        seeds = rng.integers(0, 1 << 32, len(symbols), dtype=np.uint64)
-        cells = self.hashed(seeds, symbols)
-        other = rng.integers(0, self.cells - 1, len(symbols))
-        other += other >= cells
-        keep = rng.random(len(symbols)) < self.ratio / (self.ratio + self.cells - 1)
-        return seeds, np.where(keep, cells, other)
-
-    def read(self, reports: Any) -> np.ndarray:
-        everything = np.arange(self.size, dtype=np.uint64)
-        counts = np.zeros(self.size, dtype=np.int64)
-        for seed, cell in zip(*reports, strict=True):
-            counts += self.hashed(np.full(self.size, seed), everything) == cell
-        p, q = self.ratio / (self.ratio + self.cells - 1), 1 / self.cells
-        return (counts / len(reports[0]) - q) / (p - q)
-
-
-class HadamardResponse(Protocol):
-    """Blocks of a Hadamard matrix: half of one block is likelier, and all other blocks are not.
-
-    Symbol x has block x // (b − 1) and in it the row x % (b − 1) + 1 of the matrix of order b.
-    """
-
-    name = "Hadamard response"
-
-    def __init__(self, size: int, level: float) -> None:
-        super().__init__(size, level)
-        most = min(self.ratio, 2 * size)
-        self.blocks = 1 << max(0, math.ceil(math.log2(most)) - 1)
-        self.order = 1 << max(1, math.ceil(math.log2(size / self.blocks + 1)))
-        self.outputs = self.blocks * self.order
-        self.half = self.order // 2
-
-    @property
-    def bytes(self) -> float:
-        return ((self.outputs - 1).bit_length() + 7) // 8
-
-    def placed(self, symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return symbols // (self.order - 1), symbols % (self.order - 1) + 1
-
-    def draw(self, symbols: np.ndarray, rng: np.random.Generator) -> Any:
-        block, row = self.placed(symbols)
-        n = len(symbols)
-        inside = self.half * self.ratio
-        kept = rng.random(n) < inside / (inside + self.outputs - self.half)
-        found = np.empty(n, dtype=np.int64)
-        left = np.arange(n)
-        while left.size:
-            # Uniform on the likelier half of the block, or on everything else.
-            tried = rng.integers(0, self.outputs, left.size)
-            near = rng.integers(0, self.order, left.size) + block[left] * self.order
-            tried = np.where(kept[left], near, tried)
-            same = tried // self.order == block[left]
-            odd = np.bitwise_count((tried % self.order) & row[left]) % 2
-            is_likelier = same & (odd == 0)
-            good = is_likelier == kept[left]
-            found[left[good]] = tried[good]
-            left = left[~good]
-        return found
-
-    def read(self, reports: Any) -> np.ndarray:
-        counts = np.bincount(reports, minlength=self.outputs) / len(reports)
-        table = counts.reshape(self.blocks, self.order).copy()
-        step = 1
-        while step < self.order:
-            parts = table.reshape(self.blocks, -1, 2, step)
-            low, high = parts[:, :, 0].copy(), parts[:, :, 1].copy()
-            parts[:, :, 0], parts[:, :, 1] = low + high, low - high
-            step *= 2
-        block, row = self.placed(np.arange(self.size))
-        # Σ over the likelier half minus Σ over the other half of the block.
-        scale = (self.outputs - self.half + self.half * self.ratio) / (self.half * (self.ratio - 1))
-        return scale * table[block, row]
 
 
 PROTOCOLS: tuple[type[Protocol], ...] = (
