@@ -6,6 +6,8 @@ as many columns suffice for any information that some columns give (Carathéodor
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -50,15 +52,19 @@ def is_partial(program: EstimationProgram) -> bool:
 
 def is_exchangeable(program: EstimationProgram) -> bool:
     """Whether prior, truth, loss and bounds treat all symbols alike."""
-    n, loss = len(program.prior), program.survey.loss
-    if len(set(program.prior.weights)) > 1 or len(set(program.survey.truth)) > 1:
+    if not program.prior.is_uniform or len(set(program.survey.truth)) > 1:
         return False
-    if program.sides is None or n < 2:
+    if program.sides is None or len(program.prior) < 2:
         return False
-    on, off = loss[0][0], loss[0][1]
-    return all(
-        v == (on if x == z else off) for x, row in enumerate(loss) for z, v in enumerate(row)
-    )
+    return is_symmetric(program.survey.loss)
+
+
+def is_symmetric(loss: tuple[tuple[Fraction, ...], ...]) -> bool:
+    """Whether the errors of all symbols count alike, and those of all pairs."""
+    n = len(loss)
+    own = {loss[x][x] for x in range(n)}
+    others = {loss[x][z] for x in range(n) for z in range(n) if x != z}
+    return len(own) == 1 and len(others) <= 1
 
 
 def block_columns(program: EstimationProgram, deviations: Vector, masses: Vector) -> Columns | None:

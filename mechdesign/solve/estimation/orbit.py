@@ -25,6 +25,7 @@ from ..column_generation.vertices import near_sides
 from ..method import Candidate, Duals, Method, handles_estimation
 from ..program import EstimationProgram, TwoSided
 from .block_designs import Incidence, symmetric_design
+from .fewer import is_symmetric
 from .generation import Columns
 from .method import kernel_of
 
@@ -49,7 +50,7 @@ class Orbit(Method):
             return "nothing is asked"
         if not program.prior.is_uniform or len(set(survey.truth)) > 1:
             return "prior and truth are not both uniform"
-        if not _is_symmetric(survey.loss):
+        if not is_symmetric(survey.loss):
             return "errors of some answers count more than others"
         sides = near_sides(program.cone)
         lifts = None if sides is None else best_column(program.prior, sides)
@@ -78,13 +79,6 @@ class Orbit(Method):
 
 
 _SOLVER = "closed form (symmetry)"
-
-
-def _is_symmetric(loss: tuple[tuple[Fraction, ...], ...]) -> bool:
-    n = len(loss)
-    own = {loss[x][x] for x in range(n)}
-    others = {loss[x][z] for x in range(n) for z in range(n) if x != z}
-    return len(own) == 1 and len(others) <= 1
 
 
 def best_column(prior: Prior, sides: TwoSided) -> tuple[Fraction, ...] | None:
