@@ -50,7 +50,9 @@ def test_permutations_of_one_column_are_optimal_where_symbols_count_alike(notion
         assert orbit.method == "orbit"
         assert orbit.risk == pytest.approx(mixed.risk, rel=1e-9)
         kernel = orbit.mechanism.kernel
-        assert np.allclose(kernel.sum(axis=0), kernel.sum(axis=0)[0], rtol=1e-9)
+        # A basic solution may weigh the permutations unequally; each output is still one of them.
+        shapes = np.sort(kernel / kernel.sum(axis=0), axis=0)
+        assert np.allclose(shapes, shapes[:, :1], rtol=1e-9, atol=1e-12)
 
 
 def test_permutations_are_not_taken_where_anything_tells_symbols_apart():
