@@ -20,6 +20,7 @@ LAYERS = (
     ("_version", "errors", "data"),
     ("exact", "numeric", "labels", "progress", "registry", "extensions"),
     ("files", "notebook"),
+    ("schema",),
     ("input_tables",),
     ("prior",),
     ("mechanism",),
