@@ -72,7 +72,13 @@ Table = Annotated[
     typer.Argument(help="CSV file with a header, or a shipped table (see 'mechdesign data')."),
 ]
 Outputs = Annotated[str | None, typer.Option(help="Output labels, separated by commas.")]
-Column = Annotated[str | None, typer.Option(help="Column of TABLE that holds the secret.")]
+Column = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column of TABLE that holds the secret. Repeat it for several: symbols are then the "
+        "combinations of their values that occur."
+    ),
+]
 Weights = Annotated[
     str | None, typer.Option(help="Column of counts, for tables with one line per group.")
 ]

@@ -22,6 +22,7 @@ LAYERS = (
     ("files", "notebook"),
     ("schema",),
     ("input_tables",),
+    ("joint_tables",),
     ("prior",),
     ("mechanism",),
     ("privacy", "utility"),
