@@ -30,7 +30,7 @@ LAYERS = (
     ("subsets",),
     ("solve", "certificate"),
     ("theory", "noise", "_audit"),
-    ("stored_duals",),
+    ("stored_duals", "stored_plans"),
     ("storage",),
     ("kernel_files",),
     ("release",),
