@@ -176,12 +176,12 @@ def check_feasible(problem: Problem) -> None:
     proof = prove_infeasible(problem)
     if proof is None:
         return
-    clash, smaller, is_settled = _clash(problem)
+    clash, smaller, is_decided = _clash(problem)
     levels = _levels(problem, [part for part in clash if isinstance(part, PrivacyNotion)])
     proof = smaller or proof
     names = tuple(str(part) for part in clash)
     parts = [f"no kernel satisfies {' and '.join(names)}" + " together" * (len(names) > 1)]
-    if not is_settled:
+    if not is_decided:
         parts.append("not all of these may be needed: whether fewer clash was not decided in time")
     for notion in (part for part in clash if isinstance(part, PrivacyNotion)):
         level = levels.get(str(notion))
