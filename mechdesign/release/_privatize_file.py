@@ -38,6 +38,7 @@ from .receipts import (
     with_receipt,
 )
 from .table_files import (
+    codes_are_written,
     file_digest,
     file_ending,
     file_receipts,
@@ -241,7 +242,7 @@ def _survey(source: Path, release: ColumnRelease, person: str | None, key: bytes
     identity = release.identity
     alone = person is not None and not (identity and identity.by_person)
     columns = dict.fromkeys([*release.columns, *([person] if alone else [])])
-    with open_batches(source, list(columns)) as (_, batches, _):
+    with open_batches(source, list(columns), str(release.column)) as (_, batches, _):
         for batch in batches:
             read = column_reader(batch)
             values, places = distinct_values(read(release.column), release.column)
@@ -317,7 +318,8 @@ def _write(
     excel_safe: bool,
 ) -> None:
     """Write the file with the column replaced to a hidden one."""
-    with open_batches(source) as (schema, batches, total):
+    coded = str(release.column) if codes_are_written() else None
+    with open_batches(source, coded=coded) as (schema, batches, total):
         after = reported_schema(schema, release)
         if total is not None:
             after = with_receipt(after, replace(release.receipt(rows=False), rows=total))

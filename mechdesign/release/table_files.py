@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import hashlib
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +52,13 @@ def file_ending(path: str | Path) -> str:
 
 @contextmanager
 def open_batches(
-    path: str | Path, columns: list[str] | None = None
+    path: str | Path, columns: list[str] | None = None, coded: str | None = None
 ) -> Iterator[tuple[Any, Iterator[Any], int | None]]:
     """Schema, batches and number of rows (where it is known) of a file.
 
     All columns of a CSV file are text, so that what is not privatised is written as it was read.
+    Where a Parquet file has text in the column ``coded``, batches have it as a dictionary, which is
+    how it lies there, whatever the schema says. One batch is read while another is at work.
     """
     pa = load_arrow()
     ending = file_ending(path)
@@ -69,16 +73,21 @@ def open_batches(
             from pyarrow.parquet import ParquetFile
 
             # Without these, the reader keeps what it has read until the end of the file.
-            with ParquetFile(path, buffer_size=_CHUNK, pre_buffer=False) as file:
-                schema = file.schema_arrow
+            options = {"buffer_size": _CHUNK, "pre_buffer": False}
+            with ParquetFile(path, **options) as file:
+                schema, total = file.schema_arrow, file.metadata.num_rows
                 for column in columns or []:
                     find_column(schema.names, column)
-                batches = (
+            as_codes = [coded] if coded is not None and _is_text(schema, coded) else None
+            with (
+                ParquetFile(path, read_dictionary=as_codes, **options) as file,
+                _ahead(
                     batch
                     for number in range(file.num_row_groups)
                     for batch in file.iter_batches(_ROWS, row_groups=[number], columns=columns)
-                )
-                yield schema, batches, file.metadata.num_rows
+                ) as batches,
+            ):
+                yield schema, batches, total
     except pa.ArrowInvalid as problem:
         raise DataError(
             f"table {Path(path).name}",
@@ -93,6 +102,29 @@ def open_batches(
             got=" ".join(str(problem).split())[:200].rstrip("."),
             remedy="check the path and its permissions",
         ) from None
+
+
+def _is_text(schema: Any, column: str) -> bool:
+    """Whether a column is there once and holds text that is written as such."""
+    pa = load_arrow()
+    if schema.names.count(column) != 1:
+        return False
+    kind = schema.field(column).type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+@contextmanager
+def _ahead(batches: Iterator[Any]) -> Iterator[Iterator[Any]]:
+    """The same batches, each of which is read while the one before is at work."""
+    with ThreadPoolExecutor(1) as beside:
+
+        def taken() -> Iterator[Any]:
+            coming = beside.submit(next, batches, None)
+            while (batch := coming.result()) is not None:
+                coming = beside.submit(next, batches, None)
+                yield batch
+
+        yield taken()
 
 
 def _csv_batches(
@@ -180,8 +212,42 @@ def new_table(
         rows = old.metadata.num_row_groups and old.metadata.num_columns
         codec = old.metadata.row_group(0).column(0).compression if rows else "SNAPPY"
     codec = "NONE" if codec == "UNCOMPRESSED" else codec
-    with ParquetWriter(part, schema, compression=codec) as writer:
-        yield lambda batch: writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+    with ExitStack() as opened:
+        writers: list[Any] = []
+
+        def write(batch: Any) -> None:
+            if not writers:
+                writer = _parquet_writer(part, schema, batch.schema, codec)
+                writers.append(opened.enter_context(writer))
+            writers[0].write_batch(batch.replace_schema_metadata(schema.metadata))
+
+        yield write
+        if not writers:
+            ParquetWriter(part, schema, compression=codec).close()
+
+
+def _parquet_writer(part: Path, schema: Any, coded: Any, codec: str) -> Any:
+    """A writer of a file whose batches may have dictionaries where the schema says text.
+
+    Parquet keeps text as a dictionary in any case. What says which of them a reader makes is the
+    Arrow schema in the metadata, so that is the one given.
+    """
+    from pyarrow.parquet import ParquetWriter
+
+    coded = coded.with_metadata(schema.metadata)
+    if coded == schema:
+        return ParquetWriter(part, schema, compression=codec)
+    writer = ParquetWriter(part, coded, compression=codec, store_schema=False)
+    arrow = base64.b64encode(schema.serialize().to_pybytes())
+    writer.add_key_value_metadata({**(schema.metadata or {}), b"ARROW:schema": arrow})
+    return writer
+
+
+def codes_are_written() -> bool:
+    """Whether this version of Arrow writes a dictionary as the text that a schema says."""
+    from pyarrow.parquet import ParquetWriter
+
+    return hasattr(ParquetWriter, "add_key_value_metadata")
 
 
 def _csv_lines(rows: Iterable[Iterable[str | None]]) -> bytes:
