@@ -42,6 +42,7 @@ from .table_files import (
     file_digest,
     file_ending,
     file_receipts,
+    is_csv,
     new_table,
     open_batches,
     receipt_path,
@@ -206,9 +207,9 @@ def _check_files(source: Path, target: Path, column: str, *, overwrite: bool) ->
             remedy="privatise the original column once, and keep these reports",
         )
     check_writable(target, overwrite=overwrite)
-    if ending == ".csv":
+    if is_csv(source):
         check_writable(receipt_path(target), overwrite=overwrite)
-    return ending == ".csv"
+    return is_csv(source)
 
 
 # Before anything is drawn

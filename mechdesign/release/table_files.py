@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
-import io
 import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, StorageError
-from ..input_tables import csv_header
-from ..labels import excel_safe_cell
 from ..mechanism import mechanism_of
 from ..progress import counter
 from ..subsets import SubsetSelection
@@ -23,28 +19,32 @@ from .adapters import load_arrow
 from .codes import ABSENT, Codebook
 from .column import find_column
 from .counts import count_rows
+from .csv_files import CSV_ENDINGS, csv_batches, new_csv
 from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
 from .subset_estimates import ReportCounts
 
-_ENDINGS = (".csv", ".parquet")
+_ENDINGS = (*CSV_ENDINGS, ".parquet")
 _ROWS = 1 << 16
-_BLOCK = 1 << 22
 _CHUNK = 1 << 20
-# What makes a cell of a CSV file need quotes.
-_SPECIAL = '[",\r\n]'
 
 
 def file_ending(path: str | Path) -> str:
     """The ending of a file of a kind that is read here; raises :class:`DataError` for others."""
-    ending = Path(path).suffix.lower()
-    if ending not in _ENDINGS:
+    name = Path(path).name.lower()
+    ending = next((ending for ending in _ENDINGS if name.endswith(ending)), None)
+    if ending is None:
         raise DataError(
             "file",
-            expected=f"a name that ends in {' or '.join(_ENDINGS)}",
+            expected=f"a name that ends in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}",
             got=str(path),
             remedy="convert it, or privatise a data frame in Python with md.privatize",
         )
     return ending
+
+
+def is_csv(path: str | Path) -> bool:
+    """Whether a file is one of comma-separated values, compressed or not."""
+    return file_ending(path) in CSV_ENDINGS
 
 
 # Reading
@@ -67,8 +67,9 @@ def open_batches(
             "table", expected="an existing file", got=str(path), remedy="check the path"
         )
     try:
-        if ending == ".csv":
-            yield _csv_batches(path, columns)
+        if ending in CSV_ENDINGS:
+            with csv_batches(path, columns) as (schema, batches):
+                yield schema, batches, None
         else:
             from pyarrow.parquet import ParquetFile
 
@@ -95,7 +96,7 @@ def open_batches(
             got=_without_cells(problem),
             remedy="check the file",
         ) from None
-    except OSError as problem:
+    except (OSError, EOFError) as problem:
         raise DataError(
             f"table {Path(path).name}",
             expected="a readable file",
@@ -127,38 +128,6 @@ def _ahead(batches: Iterator[Any]) -> Iterator[Iterator[Any]]:
         yield taken()
 
 
-def _csv_batches(
-    path: str | Path, columns: list[str] | None
-) -> tuple[Any, Iterator[Any], int | None]:
-    pa = load_arrow()
-    from pyarrow import csv as arrow_csv
-
-    header = csv_header(path)
-    for column in columns or []:
-        find_column(header, column)
-    reader = arrow_csv.open_csv(
-        path,
-        read_options=arrow_csv.ReadOptions(block_size=_BLOCK, use_threads=False),
-        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(header, pa.string()),
-            strings_can_be_null=False,
-            include_columns=columns or None,
-        ),
-    )
-    return reader.schema, iter(reader) if columns else _quoted_batches(path, reader), None
-
-
-def _quoted_batches(path: str | Path, batches: Iterable[Any]) -> Iterator[Any]:
-    """Batches of all columns of a CSV file, whose last cell is looked at when it comes."""
-    last = None
-    for batch in batches:
-        yield batch
-        last = batch if batch.num_rows else last
-    if last is not None:
-        _check_last_quote(path, last)
-
-
 def _without_cells(problem: Exception) -> str:
     """What Arrow says is wrong with a file, without the cells that it quotes."""
     text = " ".join(str(problem).split())
@@ -167,26 +136,6 @@ def _without_cells(problem: Exception) -> str:
         return "a row of another length: " + found[0]
     # What comes after a colon or in quotes may be a cell.
     return re.split(r"[:'\"]", text.removeprefix("CSV parse error: "))[0][:200].strip(" .")
-
-
-def _check_last_quote(source: str | Path, batch: Any) -> None:
-    """Refuse a file whose last cell takes in further lines, as its quote is never closed.
-
-    Those lines are rows that would be written out as they are.
-    """
-    cell = batch.column(batch.num_columns - 1)[batch.num_rows - 1].as_py() or ""
-    if "\n" not in cell.rstrip("\r\n"):
-        return
-    with open(source, "rb") as file:
-        file.seek(max(0, Path(source).stat().st_size - _CHUNK))
-        end = file.read().rstrip(b"\r\n")
-    if not end.endswith(b'"'):
-        raise DataError(
-            f"table {Path(source).name}",
-            expected="quotes that are closed",
-            got=f"a cell in the last column that takes in the last {len(cell.splitlines())} lines",
-            remedy="close the quote, or double it where it is meant as a character",
-        )
 
 
 # Writing
@@ -200,11 +149,9 @@ def new_table(
 
     With ``excel_safe`` no cell of a CSV file is one that a spreadsheet runs.
     """
-    if file_ending(source) == ".csv":
-        safe = excel_safe_cell if excel_safe else lambda cell: cell
-        with open(part, "wb") as file:
-            file.write(_csv_lines([map(safe, schema.names)]))
-            yield lambda batch: file.write(_csv_text(batch, safe if excel_safe else None))
+    if is_csv(source):
+        with new_csv(part, schema.names, file_ending(source), excel_safe=excel_safe) as write:
+            yield write
         return
     from pyarrow.parquet import ParquetFile, ParquetWriter
 
@@ -248,32 +195,6 @@ def codes_are_written() -> bool:
     from pyarrow.parquet import ParquetWriter
 
     return hasattr(ParquetWriter, "add_key_value_metadata")
-
-
-def _csv_lines(rows: Iterable[Iterable[str | None]]) -> bytes:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
-    return buffer.getvalue().encode()
-
-
-def _csv_text(batch: Any, safe: Callable[[Any], Any] | None) -> bytes:
-    """Rows of text as CSV, each cell made safe, with quotes only where a cell needs them."""
-    pa = load_arrow()
-    from pyarrow import compute
-    from pyarrow.csv import WriteOptions, write_csv
-
-    columns = [column.cast(pa.string()) for column in batch.columns]
-    if safe is not None:
-        columns = [pa.array(map(safe, column.to_pylist()), pa.string()) for column in columns]
-    plain = len(columns) > 1 and not any(
-        compute.any(compute.match_substring_regex(column, _SPECIAL)).as_py() for column in columns
-    )
-    if not plain:
-        return _csv_lines(zip(*(column.to_pylist() for column in columns), strict=True))
-    sink = pa.BufferOutputStream()
-    table = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
-    write_csv(table, sink, WriteOptions(include_header=False, quoting_style="none"))
-    return bytes(sink.getvalue())
 
 
 # Receipts and counts
