@@ -20,7 +20,7 @@ from .identities import Admission, Identity, IdentityWords, encode_identities
 from .receipts import Fingerprinter, Receipt, make_receipt
 from .sampler import AliasTable, draw_table
 from .subset_reports import SubsetTable
-from .words import Words, words_from
+from .words import SeededWords, Words, words_from
 
 # Rows that are drawn before their hash is taken, beside the draws of the next.
 _PART = 1 << 18
@@ -113,6 +113,27 @@ class ColumnRelease:
         self.table, self._kernel  # noqa: B018 - computed once, for all who get a copy
         words = words_from(None)
         return self.with_parts(identity=None, admission=None, words=words, designed=self.mechanism)
+
+    def from_row(self, start: int) -> ColumnRelease:
+        """The same release for the rows from a position on, where that decides their words."""
+        words = self.words.at(start) if isinstance(self.words, SeededWords) else self.words
+        return self.with_parts(words=words, reports=self.reports)
+
+    def settings(self, is_repeatable: bool, mark: Callable[[str], str]) -> dict[str, Any]:
+        """What decides the reports, in plain values; ``mark`` hides what is secret.
+
+        A key that another run does not have is left out.
+        """
+        told = self.receipt(rows=False).to_json()
+        for name in ("version", "schema", *(() if is_repeatable else ("key",))):
+            told.pop(name, None)
+        seed = str(self.words.seed) if isinstance(self.words, SeededWords) else ""
+        return {
+            **told,
+            "replacement": mark(repr(self.policy.replacement)),
+            "seed": mark(seed),
+            "strata": None if self.strata is None else str(self.strata),
+        }
 
     # What is released
 
