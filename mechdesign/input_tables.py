@@ -84,29 +84,35 @@ def _values_of(column: Any) -> tuple[Iterable[Any], list[Label] | None]:
     """The values of a column of any library, and its categories where it has them."""
     import narwhals.stable.v1 as nw
 
-    column = _chunked(column)
-    series = nw.from_native(column, allow_series=True, pass_through=True)
+    series = series_of(column)
+    if not isinstance(series, nw.Series):
+        return series.tolist() if isinstance(series, np.ndarray) else series, None
     categories: list[Label] | None = None
-    if isinstance(series, nw.Series):
-        if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
-            categories = [tidy(c) for c in series.cat.get_categories().to_list()]
-        values: Iterable[Any] = series.to_list()
-    elif isinstance(series, np.ndarray) and series.ndim > 0:
-        values = series.tolist()
-    elif (
-        is_iterable(series)
-        and not isinstance(series, (str, bytes, Mapping, np.ndarray))
-        and not isinstance(series, (nw.DataFrame, nw.LazyFrame))
+    if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
+        categories = [tidy(c) for c in series.cat.get_categories().to_list()]
+    return series.to_list(), categories
+
+
+def series_of(column: Any) -> Any:
+    """A column of any library as a narwhals series; vectors and iterables of values as they are.
+
+    Raises :class:`DataError` for anything else.
+    """
+    import narwhals.stable.v1 as nw
+
+    series = nw.from_native(_chunked(column), allow_series=True, pass_through=True)
+    if isinstance(series, nw.Series) or (isinstance(series, np.ndarray) and series.ndim > 0):
+        return series
+    if not is_iterable(series) or isinstance(
+        series, (str, bytes, Mapping, np.ndarray, nw.DataFrame, nw.LazyFrame)
     ):
-        values = series
-    else:
         raise DataError(
             "column",
             expected="a pandas, polars or pyarrow series, or a sequence of values",
             got=type(column).__name__,
             remedy="select one column of the table first",
         )
-    return values, categories
+    return series
 
 
 def count_values_by(

@@ -21,6 +21,7 @@ LAYERS = (
     ("exact", "numeric", "labels", "progress", "registry", "extensions"),
     ("files", "notebook"),
     ("input_tables",),
+    ("_bins",),
     ("prior",),
     ("mechanism",),
     ("privacy", "utility"),
