@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from .errors import PriorError, ZeroMassWarning, is_iterable, listed, quote, warn
 from .exact import fraction
 from .labels import Label, check_labels, listing, near_miss, shorten, tidy
+from .schema import Schema
 
 SUM_TOLERANCE = 1e-6
 # Symbols of a uniform prior, and bits of all masses over their common denominator.
@@ -65,6 +67,8 @@ class Prior:
     labels: tuple[Label, ...]
     weights: tuple[int, ...]
     total: int
+    #: Names of the columns that the symbols are made of, where they are known.
+    schema: Schema | None = None
 
     def __init__(self, probabilities: Iterable[Any], labels: Iterable[Any] | None = None) -> None:
         probabilities, labels = _unpacked(probabilities, labels)
@@ -164,7 +168,9 @@ class Prior:
         """
         from .input_tables import count_values
 
-        return cls.from_counts(count_values(column, missing=missing, max_symbols=max_symbols))
+        found = cls.from_counts(count_values(column, missing=missing, max_symbols=max_symbols))
+        name = getattr(column, "name", None)
+        return found.with_schema(name) if isinstance(name, str) else found
 
     @classmethod
     def from_csv(
@@ -194,7 +200,7 @@ class Prior:
         from .input_tables import count_csv
 
         counts = count_csv(path, column, weights=weights, missing=missing, max_symbols=max_symbols)
-        return cls.from_counts(counts)
+        return cls.from_counts(counts).with_schema(column)
 
     @classmethod
     def _from_masses(cls, masses: Sequence[int], labels: Iterable[Any] | None) -> Prior:
@@ -256,7 +262,32 @@ class Prior:
         if self.has_full_support:
             return self
         kept = [int(i) for i in self.support]
-        return Prior._from_masses([self.weights[i] for i in kept], [self.labels[i] for i in kept])
+        found = Prior._from_masses([self.weights[i] for i in kept], [self.labels[i] for i in kept])
+        return found.with_schema(self.schema)
+
+    def with_schema(self, schema: Any) -> Prior:
+        """The same prior with names for the columns that its symbols are made of.
+
+        Parameters
+        ----------
+        schema : column name, list of them, mapping from names to bins, Schema, or ``None``
+            With several names every label is a tuple with one value for each.
+
+        Raises
+        ------
+        PriorError
+            For labels that are no such tuples.
+
+        Examples
+        --------
+        >>> Prior.uniform([("a", 0), ("a", 1)]).with_schema(["x", "y"]).schema.names
+        ('x', 'y')
+        """
+        found = copy(self)
+        found.schema = None if schema is None else Schema.of(schema)
+        if found.schema is not None:
+            found.schema.check(self.labels, PriorError)
+        return found
 
     def reordered(self, labels: Sequence[Any]) -> Prior:
         """The same prior with its symbols in another order."""
@@ -271,7 +302,7 @@ class Prior:
             # Symbols without mass were named when the prior was made.
             warnings.simplefilter("ignore", ZeroMassWarning)
             masses = [self.weights[self.index(label)] for label in labels]
-            return Prior._from_masses(masses, labels)
+            return Prior._from_masses(masses, labels).with_schema(self.schema)
 
     def index(self, label: Any) -> int:
         """Position of a label."""

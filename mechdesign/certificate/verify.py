@@ -153,6 +153,19 @@ def _labels(words: list[Any]) -> tuple[Any, ...]:
     return found
 
 
+def _attributes(part: Any, labels: tuple[Any, ...]) -> Any:
+    """Names of the columns that labels are made of, with their bins; ``None`` where none are."""
+    given = part.get("attributes")
+    if given is None:
+        return None
+    names = [one["name"] for one in given]
+    _need(names and all(isinstance(name, str) for name in names), "attributes without names")
+    _need(len(set(names)) == len(names), "attributes that are not distinct")
+    for label in labels if len(names) > 1 else ():
+        _need(isinstance(label, tuple) and len(label) == len(names), "a label of other attributes")
+    return given
+
+
 def _flag(value: Any) -> bool:
     _need(isinstance(value, bool), "neither true nor false")
     return bool(value)
@@ -495,6 +508,7 @@ WITHOUT_PRIOR = {"LDP", "FreeLunch", "DP", "MetricPrivacy", "ApproximateLDP"}
 def _read_prior(part: Any, report: Report) -> _Prior:
     labels, weights = _labels(part["labels"]), list(map(_integer, part["weights"]))
     _need(min(weights) >= 0 and len(weights) == len(labels), "weights of a prior")
+    _attributes(part, labels)
     prior = _Prior(labels, [w // math.gcd(*weights) for w in weights])
     same = json.dumps(part["probabilities"]) == json.dumps(list(map(float, prior.masses)))
     report.add("probabilities", same, "nearest to the exact masses")
@@ -513,6 +527,7 @@ class _Kernel:
         _need(0 <= self.bits <= MOST_BITS, "denominator_bits out of range")
         _need(len(self.rows) == len(self.inputs), "another number of rows")
         _need({len(row) for row in self.rows} == {len(self.outputs)}, "rows of another length")
+        self.attributes = _attributes(part, self.inputs)
         self.weights = [w for row in self.rows for w in row]
         report.add("weights", min(self.weights) >= 0, "are not negative")
         off = max(abs(Fraction(sum(row), 1 << self.bits) - 1) for row in self.rows)
@@ -1026,6 +1041,7 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     kernel = _Kernel(content["mechanism"], report)
     saved, notions = content["certificate"], content["notions"]
     _need(kernel.inputs == prior.labels, "a kernel with other inputs than the prior has")
+    _need(kernel.attributes == content["prior"].get("attributes"), "a kernel of other attributes")
     pairs = zip(notions, saved["achieved"], strict=True)
     found = [_check_notion(part, prior, kernel, list(said), report) for part, said in pairs]
     report.add("verdicts", _every([saved["verdicts"] == ["yes"] * len(notions), *found]))
