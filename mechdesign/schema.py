@@ -128,7 +128,7 @@ class Schema:
 
 
 def _bins_in(content: Any) -> Any:
-    return import_module(".bins", __package__).Bins.from_json(content)
+    return import_module("._bins", __package__).Bins.from_json(content)
 
 
 def _unusable(expected: str, got: str) -> InputError:
