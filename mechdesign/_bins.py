@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .errors import DataError, EdgesWarning, InputError, UnknownNameError, listed, quote, warn
 from .exact import fraction, nearest_float, read_fraction, write_fraction
-from .input_tables import is_missing, series_of
+from .input_tables import check_missing, is_missing, series_of
 from .labels import Label, check_labels, tidy
 
 #: What :meth:`Bins.codes` gives for nulls and NaN, and for what lies in no bin.
@@ -222,6 +222,11 @@ class Bins:
         among = bisect_right if self.closed == "left" else bisect_left
         return among(self.edges[1:-1], exact)
 
+    @staticmethod
+    def is_number(cell: Any) -> bool:
+        """Whether the cell of a text file holds a number."""
+        return isinstance(cell, str) and not isinstance(_number(cell), str)
+
     # What a bin is
 
     @cached_property
@@ -357,6 +362,63 @@ class Bins:
             labels=content["labels"],
             origin=content["origin"],
         )
+
+
+def checked_bins(made: Any) -> Bins:
+    """Bins as they are; raises :class:`InputError` for anything else."""
+    if not isinstance(made, Bins):
+        raise InputError(
+            "bins",
+            expected="Bins",
+            got=quote(made),
+            remedy="make them with md.bins(edges=[0, 18, 65, 120])",
+        )
+    return made
+
+
+def count_bins(column: Any, made: Bins, *, missing: str = "error") -> dict[Label, int]:
+    """How many values of a column lie in each bin, empty ones too.
+
+    Raises :class:`DataError` for values that lie in none, and for missing ones unless ``missing``
+    is ``"drop"``.
+    """
+    values = _vector(column)
+    return _counted(made.codes(values), [1] * len(values), values, made, missing)
+
+
+def count_in_bins(
+    counts: Mapping[Any, Any], made: Bins, subject: str = "column"
+) -> dict[Label, Any]:
+    """Counts by number, or by the text of a number, as counts by bin."""
+    values = _objects(list(counts))
+    codes = made.codes(values, texts=True)
+    return _counted(codes, list(counts.values()), values, made, "error", subject)
+
+
+def _counted(
+    codes: NDArray[np.int64],
+    weights: Sequence[Any],
+    values: NDArray[Any],
+    made: Bins,
+    missing: str,
+    subject: str = "column",
+) -> dict[Label, Any]:
+    check_missing(subject, int((codes == MISSING).sum()), len(codes), missing)
+    out = values[codes == OUTSIDE]
+    if len(out):
+        kinds = sorted({type(tidy(value)).__name__ for value in out[:1000]})
+        raise DataError(
+            subject,
+            expected=made.reach,
+            got=f"{len(out)} of {len(codes)} values outside, of type {' or '.join(kinds)}",
+            remedy="widen the bins (their ends may be -inf and inf), or correct the values; "
+            "convert dates and text to numbers first",
+        )
+    totals: list[Any] = [0] * len(made)
+    for code, weight in zip(codes.tolist(), weights, strict=True):
+        if code >= 0:
+            totals[code] += weight
+    return dict(zip(made.labels, totals, strict=True))
 
 
 # Choosing edges

@@ -456,6 +456,12 @@ def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
             ) from None
 
 
+def check_missing(subject: str, blank: int, total: int, policy: str) -> None:
+    """Raise an error for missing values that are not dropped, and where there are no others."""
+    _check_missing_policy(policy)
+    _refuse_missing(subject, blank, total, policy)
+
+
 def _check_missing_policy(missing: str) -> None:
     if not isinstance(missing, str) or missing not in ("error", "drop"):
         raise UnknownNameError("policy for missing values", missing, ["error", "drop"])

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._bins import Bins, checked_bins, count_bins, count_in_bins
 from .errors import PriorError, ZeroMassWarning, is_iterable, listed, quote, warn
 from .exact import fraction
 from .labels import Label, check_labels, listing, near_miss, shorten, tidy
@@ -148,7 +149,12 @@ class Prior:
 
     @classmethod
     def from_data(
-        cls, column: Any, *, missing: str = "error", max_symbols: int | None = None
+        cls,
+        column: Any,
+        *,
+        missing: str = "error",
+        max_symbols: int | None = None,
+        bins: Bins | None = None,
     ) -> Prior:
         """Relative frequencies in a column of data.
 
@@ -165,9 +171,16 @@ class Prior:
         max_symbols : int, optional
             The most different values that are let through. When left out: 1000, and 100 where
             there are more than half as many values as rows.
+        bins : Bins, optional
+            What makes symbols of numbers, see :func:`mechdesign.bins`; designs keep it, and
+            reports are then drawn for raw numbers.
         """
         from .input_tables import count_values
 
+        if bins is not None:
+            found = cls.from_counts(count_bins(column, checked_bins(bins), missing=missing))
+            name = getattr(column, "name", None)
+            return found.with_schema({name if isinstance(name, str) else "number": bins})
         found = cls.from_counts(count_values(column, missing=missing, max_symbols=max_symbols))
         name = getattr(column, "name", None)
         return found.with_schema(name) if isinstance(name, str) else found
@@ -181,6 +194,7 @@ class Prior:
         weights: str | None = None,
         missing: str = "error",
         max_symbols: int | None = None,
+        bins: Bins | None = None,
     ) -> Prior:
         """Relative frequencies of one column of a CSV file with a header line.
 
@@ -194,10 +208,15 @@ class Prior:
         column : name of the column that holds the secret
         weights : name of a column of counts, for tables with one line per group
         missing : {"error", "drop"}
-        max_symbols : int, optional
+        max_symbols, bins : optional
             As for :meth:`from_data`.
         """
         from .input_tables import count_csv
+
+        if bins is not None:
+            numbers = count_csv(path, column, weights=weights, missing=missing, max_symbols=_MOST)
+            found = count_in_bins(numbers, checked_bins(bins), f"column {quote(column)}")
+            return cls.from_counts(found).with_schema({column: bins})
 
         counts = count_csv(path, column, weights=weights, missing=missing, max_symbols=max_symbols)
         return cls.from_counts(counts).with_schema(column)
