@@ -98,7 +98,7 @@ class Bins:
                 raise InputError(
                     "edges of bins",
                     expected="increasing numbers",
-                    got=f"{quote(given[place])} before {quote(given[place + 1])}",
+                    got=f"{_text(left)} before {_text(right)}",
                     remedy="sort them, and name each once",
                 )
         if closed not in _SIDES:
@@ -203,7 +203,7 @@ class Bins:
 
     def _code(self, value: Any, texts: bool) -> int:
         if texts and isinstance(value, str):
-            value = _number(value)
+            value = read_number(value)
         if isinstance(value, (np.integer, np.floating)):
             return int(self.codes(np.array([value]))[0])
         value = tidy(value)
@@ -225,7 +225,7 @@ class Bins:
     @staticmethod
     def is_number(cell: Any) -> bool:
         """Whether the cell of a text file holds a number."""
-        return isinstance(cell, str) and not isinstance(_number(cell), str)
+        return isinstance(cell, str) and not isinstance(read_number(cell), str)
 
     # What a bin is
 
@@ -406,11 +406,12 @@ def _counted(
     check_missing(subject, int((codes == MISSING).sum()), len(codes), missing)
     out = values[codes == OUTSIDE]
     if len(out):
+        rows = sum(weight for weight, code in zip(weights, codes, strict=True) if code == OUTSIDE)
         kinds = sorted({type(tidy(value)).__name__ for value in out[:1000]})
         raise DataError(
             subject,
             expected=made.reach,
-            got=f"{len(out)} of {len(codes)} values outside, of type {' or '.join(kinds)}",
+            got=f"{rows} of {sum(weights)} values outside, of type {' or '.join(kinds)}",
             remedy="widen the bins (their ends may be -inf and inf), or correct the values; "
             "convert dates and text to numbers first",
         )
@@ -667,8 +668,10 @@ def _decimal(value: Any) -> Fraction:
     return Fraction(str(value))
 
 
-def _number(text: str) -> Any:
-    """The number in a cell of a text file, as tables read it; the text where there is none."""
+def read_number(text: Any) -> Any:
+    """The number in a cell of a text file, as tables read it; anything else as it is."""
+    if not isinstance(text, str):
+        return text
     word = text.strip()
     try:
         return int(word) if word.lstrip("+-").isdecimal() else float(word)

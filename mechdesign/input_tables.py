@@ -30,6 +30,8 @@ from .labels import Label, alike, parse_labels, tidy
 
 #: Different values of a column that are designed on without being asked for.
 MOST_SYMBOLS = 1000
+#: As many different values as any column has, where they are put into bins.
+ANY_NUMBER = 1 << 53
 # A column of so many values, most of them in one row only, distinguishes rows, not groups of them.
 _FEW_VALUES = 100
 # So many fractions of which none recurs are measured.

@@ -211,10 +211,12 @@ class Prior:
         max_symbols, bins : optional
             As for :meth:`from_data`.
         """
-        from .input_tables import count_csv
+        from .input_tables import ANY_NUMBER, count_csv
 
         if bins is not None:
-            numbers = count_csv(path, column, weights=weights, missing=missing, max_symbols=_MOST)
+            numbers = count_csv(
+                path, column, weights=weights, missing=missing, max_symbols=ANY_NUMBER
+            )
             found = count_in_bins(numbers, checked_bins(bins), f"column {quote(column)}")
             return cls.from_counts(found).with_schema({column: bins})
 

@@ -202,7 +202,7 @@ class Distance(LinearUtility):
     ----------
     d : {"absolute", "squared", "discrete"}, function, or (N, M) array
         A named distance between numeric labels, a function of a symbol's and an output's label,
-        or the matrix of distances.
+        or the matrix of distances. Bins of numbers stand at their midpoints.
 
     Examples
     --------
@@ -240,10 +240,12 @@ class Distance(LinearUtility):
         return -checked_matrix(table, (len(prior), len(outputs)), "distances")
 
     def _numeric(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+        middle = _midpoints(prior)
+        rows, columns = ([middle.get(label, label) for label in v] for v in (prior.labels, outputs))
         try:
-            if any(isinstance(label, (str, bool)) for label in (*prior.labels, *outputs)):
+            if any(isinstance(label, (str, bool)) for label in (*rows, *columns)):
                 raise TypeError
-            x, y = np.array(prior.labels, dtype=float), np.array(outputs, dtype=float)
+            x, y = np.array(rows, dtype=float), np.array(columns, dtype=float)
             with np.errstate(over="ignore", invalid="ignore"):
                 return np.asarray(self._function(x[:, None], y[None, :]))
         except (TypeError, OverflowError):
@@ -256,6 +258,24 @@ class Distance(LinearUtility):
 
     def __repr__(self) -> str:
         return f"Distance({self._name})"
+
+
+def _midpoints(prior: Prior) -> dict[Label, float]:
+    """The number that each label of a bin stands for, where the symbols are bins of one column."""
+    bins = None if prior.schema is None or len(prior.schema) > 1 else prior.schema.bins[0]
+    return {} if bins is None else dict(zip(bins.labels, bins.midpoints.tolist(), strict=True))
+
+
+def default_utility(prior: Prior) -> LinearUtility:
+    """What a design is for where nothing is said.
+
+    That is the expected absolute distance between the midpoints of bins, as those have an order,
+    and the probability that the output is the true symbol for all other symbols.
+
+    >>> default_utility(Prior.uniform(2))
+    Hamming()
+    """
+    return Distance("absolute") if _midpoints(prior) else Hamming()
 
 
 class BayesGain(Matrix):

@@ -34,7 +34,7 @@ LAYERS = (
     ("storage",),
     ("kernel_files",),
     ("release",),
-    ("arguments",),
+    ("arguments", "bin_arguments"),
     ("_compare", "papers"),
     ("plotting",),
     ("views",),
