@@ -93,7 +93,7 @@ class Bins:
                 got=str(len(found)),
                 remedy="name the ends as well, such as 0, 18, 65, inf",
             )
-        for place, (left, right) in enumerate(pairwise(found)):
+        for left, right in pairwise(found):
             if not left < right:
                 raise InputError(
                     "edges of bins",
