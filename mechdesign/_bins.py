@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .errors import DataError, EdgesWarning, InputError, UnknownNameError, listed, quote, warn
 from .exact import fraction, nearest_float, read_fraction, write_fraction
-from .input_tables import check_missing, is_missing, series_of
+from .input_tables import check_missing_policy, is_missing, refuse_missing, series_of
 from .labels import Label, check_labels, tidy
 
 #: What :meth:`Bins.codes` gives for nulls and NaN, and for what lies in no bin.
@@ -403,7 +403,102 @@ def _counted(
     missing: str,
     subject: str = "column",
 ) -> dict[Label, Any]:
-    check_missing(subject, int((codes == MISSING).sum()), len(codes), missing)
+    check_missing_policy(missing)
+    refuse_missing(subject, int((codes == MISSING).sum()), len(codes), missing)
+    _refuse_outside(codes, weights, values, made, subject)
+    totals: list[Any] = [0] * len(made)
+    for code, weight in zip(codes.tolist(), weights, strict=True):
+        if code >= 0:
+            totals[code] += weight
+    return dict(zip(made.labels, totals, strict=True))
+
+
+def bins_by_name(given: Any, names: Sequence[str]) -> tuple[Any, ...]:
+    """For each of several columns its bins, or ``None``.
+
+    Raises :class:`InputError` for what are no bins, and :class:`UnknownNameError` for bins of other
+    columns.
+    """
+    if given is None:
+        return (None,) * len(names)
+    if not isinstance(given, Mapping):
+        if len(names) > 1:
+            raise InputError(
+                "bins",
+                expected="a mapping from column to Bins, as there are several columns",
+                got=quote(given),
+                remedy=f"write bins={{{quote(names[0])}: …}}",
+            )
+        return (checked_bins(given),)
+    for name in given:
+        if name not in names:
+            raise UnknownNameError("column of bins", name, map(str, names))
+    return tuple(checked_bins(given[name]) if name in given else None for name in names)
+
+
+def coded_column(column: Any, made: Bins, name: str) -> list[int | None]:
+    """Positions of the bins of a column, ``None`` for missing numbers.
+
+    Raises :class:`DataError` for values that lie in no bin.
+    """
+    values = _vector(column)
+    codes = made.codes(values)
+    _refuse_outside(codes, [1] * len(codes), values, made, f"column {quote(name)}")
+    return [None if code == MISSING else code for code in codes.tolist()]
+
+
+def binned_combinations(
+    counts: Mapping[Any, Any],
+    known: Sequence[Bins | None],
+    names: Sequence[str],
+    *,
+    everything: bool = False,
+    raw: bool = False,
+) -> dict[Label, Any]:
+    """Counts of combinations with the labels of bins in place of their positions.
+
+    Parameters
+    ----------
+    counts : for tuples of a value of each column
+    known : bins of the columns that have some
+    everything : whether combinations that never occur are counted too, as zero
+    raw : whether there are numbers, or their texts, in place of positions
+    """
+    keys, weights = list(counts), list(counts.values())
+    parts: list[list[Label]] = []
+    orders: list[list[Label]] = []
+    for place, made in enumerate(known):
+        column = [key[place] for key in keys]
+        order = sorted(set(column), key=lambda v: (v is None, type(v).__name__, v or 0))
+        if made is not None:
+            codes = column
+            if raw:
+                values = _objects(column)
+                found = made.codes(values, texts=True)
+                subject = f"column {quote(names[place])}"
+                _refuse_outside(found, weights, values, made, subject)
+                codes = [None if code == MISSING else code for code in found.tolist()]
+            column = [None if code is None else made.labels[code] for code in codes]
+            order = [*made.labels, *([None] if None in column else [])]
+        parts.append(column)
+        orders.append(order)
+    totals: dict[Label, Any] = {}
+    for key, weight in zip(zip(*parts, strict=True), weights, strict=True):
+        totals[key] = totals.get(key, 0) + weight
+    ranks = [{value: i for i, value in enumerate(order)} for order in orders]
+    if everything:
+        return {key: totals.get(key, 0) for key in product(*orders)}
+    listed_keys = sorted(totals, key=lambda key: [r[v] for r, v in zip(ranks, key, strict=True)])
+    return {key: totals[key] for key in listed_keys}
+
+
+def _refuse_outside(
+    codes: NDArray[np.int64],
+    weights: Sequence[Any],
+    values: NDArray[Any],
+    made: Bins,
+    subject: str,
+) -> None:
     out = values[codes == OUTSIDE]
     if len(out):
         rows = sum(weight for weight, code in zip(weights, codes, strict=True) if code == OUTSIDE)
@@ -415,11 +510,6 @@ def _counted(
             remedy="widen the bins (their ends may be -inf and inf), or correct the values; "
             "convert dates and text to numbers first",
         )
-    totals: list[Any] = [0] * len(made)
-    for code, weight in zip(codes.tolist(), weights, strict=True):
-        if code >= 0:
-            totals[code] += weight
-    return dict(zip(made.labels, totals, strict=True))
 
 
 # Choosing edges

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +60,13 @@ _INFORMATIONS: dict[str, type[Utility]] = {
 
 def read_prior(
     table: str | None,
-    column: str | None,
+    column: Sequence[str] | None,
     weights: str | None,
     missing: str,
     text: str | None,
     max_symbols: int | None = None,
 ) -> Prior:
-    """The prior of a column of a table, or of a text: ``a=0.5,b=0.3,c=0.2`` or a JSON file."""
+    """The prior of columns of a table, or of a text: ``a=0.5,b=0.3,c=0.2`` or a JSON file."""
     if (table is None) == (text is None):
         raise InputError(
             "prior",
@@ -79,7 +79,7 @@ def read_prior(
     if text is not None:
         return _parse_prior(text)
     assert table is not None
-    if column is None:
+    if not column:
         raise InputError(
             f"table {table}",
             expected="--column with the column of the secret",

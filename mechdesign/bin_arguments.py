@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ._bins import Bins, bins, count_in_bins, read_number
+from ._bins import Bins, bins, read_number
 from .errors import InputError, quote
 from .exact import read_fraction
 from .input_tables import ANY_NUMBER, count_csv
@@ -19,28 +18,42 @@ from .prior import Prior
 
 def read_binned_prior(
     table: str | None,
-    column: str | None,
+    columns: Sequence[str] | None,
     weights: str | None,
     missing: str,
-    bins: str,
+    texts: Sequence[str],
     sample: str | None,
 ) -> Prior:
-    """The prior of a column of numbers, by bins as :func:`read_bins` reads them."""
-    if table is None or column is None:
+    """The prior of columns, those of numbers by bins as :func:`read_bins` reads them.
+
+    A text begins with the name of its column, as in ``age=0,18,65``, where there are several.
+    """
+    if table is None or not columns:
         raise InputError(
             "--bins",
             expected="a table and --column with numbers",
             got="no table" if table is None else "no --column",
             remedy="give TABLE with --column, or leave out --bins",
         )
-    numbers = count_csv(table, column, weights=weights, missing=missing, max_symbols=ANY_NUMBER)
-    others = None
-    if sample is not None:
-        counted = count_csv(sample, column, missing=missing, max_symbols=ANY_NUMBER)
-        others = _each_number(counted)
-    made = read_bins(bins, _each_number(numbers), others)
-    found = count_in_bins(numbers, made, f"column {quote(column)} of {Path(table).name}")
-    return Prior.from_counts(found).with_schema({column: made})
+    known: dict[str, Bins] = {}
+    for text in texts:
+        name, equals, rest = text.partition("=")
+        if not equals:
+            name, rest = columns[0], text
+        if (not equals and len(columns) > 1) or name not in columns or name in known:
+            raise InputError(
+                "--bins",
+                expected="the name of a column before its bins, each once, such as "
+                f"{columns[0]}=0,18,65",
+                got=quote(text),
+                remedy="repeat --bins for each column of numbers",
+            )
+        numbers = count_csv(table, name, weights=weights, missing="drop", max_symbols=ANY_NUMBER)
+        others = None
+        if sample is not None:
+            others = _each_number(count_csv(sample, name, missing="drop", max_symbols=ANY_NUMBER))
+        known[name] = read_bins(rest, _each_number(numbers), others)
+    return Prior.from_csv(table, list(columns), weights=weights, missing=missing, bins=known)
 
 
 def _each_number(counts: Mapping[Label, Any]) -> Any:

@@ -85,6 +85,12 @@ class Schema:
         place = self.position(name)
         return label if len(self) == 1 else label[place]
 
+    def parts(self, label: Label, names: Sequence[Any]) -> Label:
+        """The value of an attribute in a label; of several a tuple, in the order of the names."""
+        if len(names) == 1:
+            return self.part(label, names[0])
+        return tuple(self.part(label, name) for name in names)
+
     def restricted(self, names: Sequence[Any]) -> Schema:
         """The schema of some attributes, in the order given."""
         places = [self.position(name) for name in names]

@@ -72,7 +72,13 @@ Table = Annotated[
     typer.Argument(help="CSV file with a header, or a shipped table (see 'mechdesign data')."),
 ]
 Outputs = Annotated[str | None, typer.Option(help="Output labels, separated by commas.")]
-Column = Annotated[str | None, typer.Option(help="Column of TABLE that holds the secret.")]
+Column = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column of TABLE that holds the secret. Repeat it for several: symbols are then the "
+        "combinations of their values that occur."
+    ),
+]
 Weights = Annotated[
     str | None, typer.Option(help="Column of counts, for tables with one line per group.")
 ]
@@ -93,13 +99,13 @@ PriorText = Annotated[
     ),
 ]
 BinsText = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--bins",
         metavar="EDGES",
         help="Bins for a column of numbers: public edges such as 0,18,65,inf, or quantiles:5 or "
         "k:5 (equal widths); with ,right the right edge belongs to a bin, ,whole are integers, "
-        ",0..120 the ends of bins that are chosen.",
+        ",0..120 the ends of bins that are chosen. Of several columns: age=0,18,65; repeat it.",
     ),
 ]
 BinsFrom = Annotated[
@@ -331,14 +337,14 @@ class PriorSource:
 
     def read_prior(self) -> Prior:
         """The prior; :class:`InputError` where neither or both are given."""
-        if self.bins_from is not None and self.bins is None:
+        if self.bins_from is not None and not self.bins:
             raise InputError(
                 "--bins-from",
                 expected="--bins quantiles:5 or k:5 with it",
                 got="it alone",
                 remedy="say how bins are chosen",
             )
-        if self.bins is not None:
+        if self.bins:
             from ..bin_arguments import read_binned_prior
 
             return read_binned_prior(

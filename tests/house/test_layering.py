@@ -22,7 +22,7 @@ LAYERS = (
     ("files", "notebook"),
     ("schema",),
     ("input_tables",),
-    ("_bins",),
+    ("_bins", "joint_tables"),
     ("prior",),
     ("mechanism",),
     ("privacy", "utility"),
