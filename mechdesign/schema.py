@@ -133,6 +133,40 @@ class Schema:
         )
 
 
+def attribute_names(what: Any) -> tuple[str, ...] | None:
+    """The attributes that a text or a list of texts names; ``None`` for anything else.
+
+    >>> attribute_names("sex"), attribute_names(["class", "sex"]), attribute_names({"a": 1})
+    (('sex',), ('class', 'sex'), None)
+    """
+    if isinstance(what, str):
+        return (what,)
+    if isinstance(what, (list, tuple)) and what and all(isinstance(name, str) for name in what):
+        return tuple(what)
+    return None
+
+
+def attribute_values(
+    names: Sequence[str],
+    schema: Schema | None,
+    labels: Iterable[Label],
+    error: type[InputError] = InputError,
+) -> list[Label]:
+    """The value of an attribute in each label, or the tuple of those of several.
+
+    Raises ``error`` where no columns are named, :class:`UnknownNameError` for other names.
+    """
+    if schema is None:
+        raise error(
+            f"attribute {', '.join(map(quote, names))}",
+            expected="a prior or kernel whose columns are named",
+            got="one without names",
+            remedy="make the prior by Prior.from_data(table, ['class', 'sex']), or name its "
+            "columns: prior.with_schema(['class', 'sex'])",
+        )
+    return [schema.parts(label, names) for label in labels]
+
+
 def _bins_in(content: Any) -> Any:
     return import_module("._bins", __package__).Bins.from_json(content)
 

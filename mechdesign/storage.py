@@ -60,6 +60,7 @@ from .utility import (
     UTILITIES,
     Distance,
     Estimation,
+    Hamming,
     LinearUtility,
     Matrix,
     OutputUtility,
@@ -307,7 +308,7 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
         return {**found, "gains": utility.gains(prior, outputs).tolist()}
     if isinstance(utility, Estimation):
         plain = utility.of is None and utility.names is None
-        asked = None if plain else utility.question(prior.labels)
+        asked = None if plain else utility.question(prior.labels, prior.schema)
         return {
             "name": utility.spec,
             "questions": asked and asked.weights.T.tolist(),
@@ -348,8 +349,12 @@ def _named_out(utility: Utility) -> dict[str, Any]:
 def _utility_of(part: dict[str, Any]) -> Utility | None:
     """The registered utility that a file names; ``None`` where it is not known here."""
     name = str(part["name"])
-    if name in ("distance:absolute", "distance:squared", "distance:discrete"):
-        return Distance(name.partition(":")[2])
+    kind, _, rest = name.partition(":")
+    which, _, of = rest.partition(":")
+    if kind == "distance" and which in ("absolute", "squared", "discrete"):
+        return Distance(which, of.split("+") if of else None)
+    if kind == "hamming" and rest:
+        return Hamming(rest.split("+"))
     values = {key: _number_in(value) for key, value in part.get("parameters", {}).items()}
     cls = UTILITIES.get(str(part.get("class", name)).lower())
     try:

@@ -305,6 +305,7 @@ class _Prior:
         self.symbols: _Family = [{x: 1} for x in self.n]
         self.live: _Family = [{x: 1} for x in self.n if weights[x]]
         self.whole: _Family = [_mixture(self.masses)]
+        self.attributes: list[str] = []
 
     def asks(self, notion: dict[str, Any]) -> list[_Part]:
         given = {key: _parameter(value) for key, value in notion["parameters"].items()}
@@ -431,6 +432,12 @@ class _Prior:
 
     def _joint(self, table: Any) -> list[list[Fraction]]:
         """P(X = x, U = u) for each value u, in the order in which the symbols bring them."""
+        if all(isinstance(name, str) for name in table):  # of attributes that the prior names
+            names = [table] if isinstance(table, str) else table
+            places, one = [self.attributes.index(name) for name in names], len(self.attributes) == 1
+            whole = [(label,) if one else label for label in self.labels]
+            parts = [tuple(label[k] for k in places) for label in whole]
+            table = [(x, ((u, 1),)) for x, u in zip(self.labels, parts, strict=True)]
         rows = {name: {u: _exact(m) for u, m in row} for name, row in table}
         found: dict[Any, list[Fraction]] = {}
         for x in [x for x in self.n if self.weights[x]]:
@@ -508,8 +515,8 @@ WITHOUT_PRIOR = {"LDP", "FreeLunch", "DP", "MetricPrivacy", "ApproximateLDP"}
 def _read_prior(part: Any, report: Report) -> _Prior:
     labels, weights = _labels(part["labels"]), list(map(_integer, part["weights"]))
     _need(min(weights) >= 0 and len(weights) == len(labels), "weights of a prior")
-    _attributes(part, labels)
     prior = _Prior(labels, [w // math.gcd(*weights) for w in weights])
+    prior.attributes = [one["name"] for one in _attributes(part, labels) or []]
     same = json.dumps(part["probabilities"]) == json.dumps(list(map(float, prior.masses)))
     report.add("probabilities", same, "nearest to the exact masses")
     return prior
@@ -840,6 +847,7 @@ class _Asked:
             is_tied |= part["parameters"].get("priors") is not None
         kept = [x for x in prior.n if prior.weights[x] or is_tied]
         self.prior = _Prior(tuple(prior.labels[x] for x in kept), [prior.weights[x] for x in kept])
+        self.prior.attributes = prior.attributes
         parts = [part for notion in known for part in self.prior.asks(notion)]
         parts, zeros = [part for part in parts if part.level < math.inf], set[tuple[int, int]]()
         self.kept, self.limits = kept, list[_Limit]()

@@ -43,7 +43,8 @@ def design(
             "--utility",
             "-u",
             help="hamming (the default), absolute (the default for --bins), squared (losses on "
-            "numeric labels, or midpoints of bins), mutual-information, "
+            "numeric labels, or midpoints of bins), of one column as hamming:COLUMN, "
+            "mutual-information, "
             "total-variation, chi-square, estimation (the fewest reports for the same error; see "
             "--of), a CSV matrix of gains with symbols as rows and outputs "
             "as columns, or one of your own: package.module:Name. The least of several: "
@@ -54,7 +55,8 @@ def design(
     of: Annotated[
         str | None,
         typer.Option(
-            help="With -u estimation: what is estimated, such as young=1,old=0, or a JSON file "
+            help="With -u estimation: what is estimated, such as young=1,old=0, the name of a "
+            "column, or a JSON file "
             "with such an object, a list of them, or rows of numbers; else every frequency."
         ),
     ] = None,
