@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..arguments import read_feature, read_truth
+from ..bin_arguments import read_ends
 from ..errors import InputError, UnknownNameError, quote
 from ..release.codes import show_values as quote_values
 from .options import (
@@ -98,6 +99,18 @@ def estimate(
             "the design when left out."
         ),
     ] = None,
+    mean: Annotated[
+        bool,
+        typer.Option("--mean", help="Of a column of numbers in bins: their mean."),
+    ] = False,
+    quantile: Annotated[
+        list[float] | None,
+        typer.Option(help="Of a column of numbers in bins: such as 0.5, the median. Repeat it."),
+    ] = None,
+    ends: Annotated[
+        str | None,
+        typer.Option(help="With them, the least and largest number there can be, such as 0..120."),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(help="Save a picture of the estimates (.png, .svg or .pdf)."),
@@ -128,6 +141,21 @@ def estimate(
             got="two columns",
             remedy="leave out --with, or leave out --plot",
         )
+    if ends is not None and not (mean or quantile):
+        raise InputError(
+            "--ends",
+            expected="--mean or --quantile beside it",
+            got=f"{quote(ends)} alone",
+            remedy="add --mean, or leave it out",
+        )
+    if (mean or quantile) and (joint or second_round is not None):
+        raise InputError(
+            "--mean and --quantile",
+            expected="the reports of one column and one round",
+            got="two",
+            remedy="leave them out",
+        )
+    limits = None if ends is None else read_ends(ends)
     if plot is not None:
         expect_picture(plot, force=force)
     options: dict[str, Any] = {
@@ -200,6 +228,13 @@ def estimate(
 
     designed = load_kernel(kernel)
     if isinstance(designed, SubsetSelection):
+        if mean or quantile:
+            raise InputError(
+                "--mean and --quantile",
+                expected="them left out for a subset selection",
+                got="one of them",
+                remedy="design with --bins",
+            )
         if plot is not None or feature is not None:
             raise InputError(
                 "--plot and --feature",
@@ -241,13 +276,14 @@ def estimate(
         truth=None if truth is None else read_truth(truth),
         **options,
     )
-    _show(
-        made,
-        estimate_json(made, kernel_fingerprint(mechanism)),
-        plot,
-        as_json=as_json,
-        force=force,
-    )
+    numbers = [made.mean(ends=limits)] if mean else []
+    numbers += [made.quantile(q, ends=limits) for q in quantile or []]
+    shown = estimate_json(made, kernel_fingerprint(mechanism))
+    if numbers:
+        shown["numbers"] = [number.to_json() for number in numbers]
+    _show(made, shown, plot, as_json=as_json, force=force)
+    for number in numbers if not as_json else []:
+        say(repr(number))
 
 
 def _show(

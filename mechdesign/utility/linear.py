@@ -310,7 +310,9 @@ class Distance(_OfAttribute):
             return -self._matrix.gains(prior, outputs)
         symbols = self._symbols(prior)
         if self._name in ("absolute", "squared"):
-            table: Any = self._numeric(symbols, outputs)
+            middle = _midpoints(prior, self.of)
+            named = ([middle.get(label, label) for label in part] for part in (symbols, outputs))
+            table: Any = self._numeric(*named)
         else:
             table = tabulate(self._function, symbols, outputs, "distance function")
         return -checked_matrix(table, (len(prior), len(outputs)), "distances")
@@ -332,6 +334,26 @@ class Distance(_OfAttribute):
 
     def __repr__(self) -> str:
         return f"Distance({self._name}{self._of_text(' of ')})"
+
+
+def _midpoints(prior: Prior, of: Sequence[str] | None = None) -> dict[Label, float]:
+    """The number that each label of a bin stands for, of the only column or the one named."""
+    schema = prior.schema
+    names = of or (() if schema is None else schema.names)
+    bins = schema.bins_of(names[0]) if schema is not None and len(names) == 1 else None
+    return {} if bins is None else dict(zip(bins.labels, bins.midpoints.tolist(), strict=True))
+
+
+def default_utility(prior: Prior) -> LinearUtility:
+    """What a design is for where nothing is said.
+
+    That is the expected absolute distance between the midpoints of bins, as those have an order,
+    and the probability that the output is the true symbol for all other symbols.
+
+    >>> default_utility(Prior.uniform(2))
+    Hamming()
+    """
+    return Distance("absolute") if _midpoints(prior) else Hamming()
 
 
 class BayesGain(Matrix):
