@@ -72,7 +72,7 @@ def count_values(
                 got=f"values of type {type(value).__name__}, first in row {total}",
                 remedy="select a column that holds one value per row",
             ) from None
-    _refuse_missing("column", blank, total, missing)
+    refuse_missing("column", blank, total, missing)
     found = _ordered(counts, categories)
     fractions = any(isinstance(label, float) and not label.is_integer() for label in found)
     _check_symbols("column", len(found), total - blank, most, fractions=fractions)
@@ -258,7 +258,7 @@ def _count_csv(
     counts: Counter[str] = Counter()
     groups: dict[str | None, Counter[str]] = {}
     blank = total = unnamed = 0
-    with _open_table(path) as (name, lines):
+    with open_table(path) as (name, lines):
         reader = csv.DictReader(lines)
         header = _header(name, reader.fieldnames)
         if len(set(header)) < len(header):
@@ -284,7 +284,7 @@ def _count_csv(
                 continue
             weight: Fraction | int = 1
             if weights is not None:
-                weight = _weight(row[weights], name, weights, reader.line_num)
+                weight = read_weight(row[weights], name, weights, reader.line_num)
             counts[text.strip()] += weight  # type: ignore[assignment]
             groups.setdefault(group, Counter())[text.strip()] += weight  # type: ignore[assignment]
     if total == 0:
@@ -293,7 +293,7 @@ def _count_csv(
         )
     subject = f"column {quote(column)} of {name}"
     _refuse_unnamed(f"column {quote(by)} of {name}", unnamed, total)
-    _refuse_missing(subject, blank, total, missing)
+    refuse_missing(subject, blank, total, missing)
     people: Any = total - blank
     if weights is not None:
         whole = all(Fraction(count).denominator == 1 for count in counts.values())
@@ -330,7 +330,7 @@ def _expect_commas(name: str, header: Sequence[str], *, sure: bool = False) -> N
 
 def csv_header(path: str | Path) -> list[str]:
     """Column names of a CSV file or shipped table; raises :class:`DataError` as reading does."""
-    with _open_table(path) as (name, lines):
+    with open_table(path) as (name, lines):
         header = _header(name, next(csv.reader(lines), []))
     _expect_commas(name, header, sure=True)
     return header
@@ -352,7 +352,7 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
 
     Returns the ``(N, M)`` array, the N row labels and the M column labels.
     """
-    with _open_table(path) as (name, lines):
+    with open_table(path) as (name, lines):
         rows = [row for row in csv.reader(lines) if any(cell.strip() for cell in row)]
         if rows:
             _expect_commas(name, rows[0])
@@ -397,7 +397,8 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
 
 
 @contextmanager
-def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
+def open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
+    """Name and lines of a file or a shipped table; :class:`DataError` where there is none."""
     try:
         file = example_path(path) or Path(path)
         if file.exists():
@@ -455,7 +456,8 @@ def _check_missing_policy(missing: str) -> None:
         raise UnknownNameError("policy for missing values", missing, ["error", "drop"])
 
 
-def _refuse_missing(subject: str, blank: int, total: int, policy: str) -> None:
+def refuse_missing(subject: str, blank: int, total: int, policy: str) -> None:
+    """Refuse missing values where the policy does, and a table of nothing else."""
     if blank and policy == "error":
         raise DataError(
             subject,
@@ -501,7 +503,8 @@ def _ordered(counts: Counter[Label], categories: list[Label] | None) -> dict[Lab
     return {key: counts[key] for key in keys}
 
 
-def _weight(text: str | None, name: str, column: str, line: int) -> Fraction:
+def read_weight(text: str | None, name: str, column: str, line: int) -> Fraction:
+    """A count in a cell of a table, exact; raises :class:`DataError` for what is none."""
     try:
         value = read_fraction((text or "").strip())
         if value < 0:

@@ -50,6 +50,7 @@ from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
 from .published import PublicDesign
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
+from .schema import Schema
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.problem import Problem, state_problem
 from .stored_duals import duals_from_json, duals_to_json
@@ -59,6 +60,7 @@ from .utility import (
     UTILITIES,
     Distance,
     Estimation,
+    Hamming,
     LinearUtility,
     Matrix,
     OutputUtility,
@@ -264,6 +266,7 @@ def prior_to_json(prior: Prior) -> dict[str, Any]:
         "labels": [label_to_json(label) for label in prior.labels],
         "weights": [write_integer(w) for w in prior.weights],
         "probabilities": prior.probabilities.tolist(),
+        **_schema_out(prior.schema),
     }
 
 
@@ -305,7 +308,7 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
         return {**found, "gains": utility.gains(prior, outputs).tolist()}
     if isinstance(utility, Estimation):
         plain = utility.of is None and utility.names is None
-        asked = None if plain else utility.question(prior.labels)
+        asked = None if plain else utility.question(prior.labels, prior.schema)
         return {
             "name": utility.spec,
             "questions": asked and asked.weights.T.tolist(),
@@ -346,8 +349,12 @@ def _named_out(utility: Utility) -> dict[str, Any]:
 def _utility_of(part: dict[str, Any]) -> Utility | None:
     """The registered utility that a file names; ``None`` where it is not known here."""
     name = str(part["name"])
-    if name in ("distance:absolute", "distance:squared", "distance:discrete"):
-        return Distance(name.partition(":")[2])
+    kind, _, rest = name.partition(":")
+    which, _, of = rest.partition(":")
+    if kind == "distance" and which in ("absolute", "squared", "discrete"):
+        return Distance(which, of.split("+") if of else None)
+    if kind == "hamming" and rest:
+        return Hamming(rest.split("+"))
     values = {key: _number_in(value) for key, value in part.get("parameters", {}).items()}
     cls = UTILITIES.get(str(part.get("class", name)).lower())
     try:
@@ -364,7 +371,12 @@ def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
         "outputs": [label_to_json(label) for label in mechanism.outputs],
         "denominator_bits": mechanism.bits,
         "weights": [[write_integer(int(w)) for w in row] for row in mechanism.weights],
+        **_schema_out(mechanism.schema),
     }
+
+
+def _schema_out(schema: Schema | None) -> dict[str, Any]:
+    return {} if schema is None else {"attributes": schema.to_json()}
 
 
 def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
@@ -561,6 +573,8 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     prior = prior_from_json(content["prior"])
     mechanism = mechanism_from_json(content["mechanism"])
     notions = tuple(_notion_in(part, name) for part in content["notions"])
+    if mechanism.schema != prior.schema:
+        raise ValueError("prior and kernel name different columns")
     utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
     saved = content["certificate"]
     outputs = mechanism.outputs if isinstance(utility, OutputUtility) else None
@@ -695,10 +709,11 @@ def prior_from_json(part: dict[str, Any]) -> Prior:
     with warnings.catch_warnings():
         # Whoever made the design was told of symbols without mass.
         warnings.simplefilter("ignore")
-        return Prior.from_counts(
+        found = Prior.from_counts(
             [read_fraction(w) for w in part["weights"]],
             [_label_in(label) for label in part["labels"]],
         )
+        return found.with_schema(_schema_in(part))
 
 
 def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
@@ -707,12 +722,17 @@ def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
     weights: NDArray[Any] = np.array(rows, dtype=object)
     if max(max(row) for row in rows) < 1 << 62:
         weights = weights.astype(np.int64)
-    return Mechanism.from_weights(
+    found = Mechanism.from_weights(
         weights,
         read_integer(part["denominator_bits"]),
         [_label_in(label) for label in part["inputs"]],
         [_label_in(label) for label in part["outputs"]],
     )
+    return found.with_schema(_schema_in(part))
+
+
+def _schema_in(part: dict[str, Any]) -> Schema | None:
+    return Schema.from_json(part["attributes"]) if "attributes" in part else None
 
 
 def _weights_in(row: list[Any]) -> list[int]:

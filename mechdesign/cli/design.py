@@ -39,7 +39,8 @@ def design(
         typer.Option(
             "--utility",
             "-u",
-            help="hamming, absolute, squared (losses on numeric labels), mutual-information, "
+            help="hamming, absolute, squared (losses on numeric labels), of one column as "
+            "hamming:COLUMN, mutual-information, "
             "total-variation, chi-square, estimation (the fewest reports for the same error; see "
             "--of), a CSV matrix of gains with symbols as rows and outputs "
             "as columns, or one of your own: package.module:Name. The least of several: "
@@ -50,7 +51,8 @@ def design(
     of: Annotated[
         str | None,
         typer.Option(
-            help="With -u estimation: what is estimated, such as young=1,old=0, or a JSON file "
+            help="With -u estimation: what is estimated, such as young=1,old=0, the name of a "
+            "column, or a JSON file "
             "with such an object, a list of them, or rows of numbers; else every frequency."
         ),
     ] = None,
