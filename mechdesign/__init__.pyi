@@ -9,6 +9,8 @@ from . import theory as theory
 from . import utility as utility
 from ._audit import AuditReport as AuditReport
 from ._audit import audit as audit
+from ._bins import Bins as Bins
+from ._bins import bins as bins
 from ._compare._compare import compare as compare
 from ._compare.comparison import Comparison as Comparison
 from ._version import __version__ as __version__

@@ -30,6 +30,8 @@ from .labels import Label, alike, parse_labels, tidy
 
 #: Different values of a column that are designed on without being asked for.
 MOST_SYMBOLS = 1000
+#: As many different values as any column has, where they are put into bins.
+ANY_NUMBER = 1 << 53
 # A column of so many values, most of them in one row only, distinguishes rows, not groups of them.
 _FEW_VALUES = 100
 # So many fractions of which none recurs are measured.
@@ -52,7 +54,7 @@ def count_values(
     max_symbols : int, optional
         The most values that are let through, see :meth:`mechdesign.Prior.from_data`.
     """
-    _check_missing_policy(missing)
+    check_missing_policy(missing)
     most = _checked_most(max_symbols)
     values, categories = _values_of(column)
     counts: Counter[Label] = Counter()
@@ -84,29 +86,35 @@ def _values_of(column: Any) -> tuple[Iterable[Any], list[Label] | None]:
     """The values of a column of any library, and its categories where it has them."""
     import narwhals.stable.v1 as nw
 
-    column = _chunked(column)
-    series = nw.from_native(column, allow_series=True, pass_through=True)
+    series = series_of(column)
+    if not isinstance(series, nw.Series):
+        return series.tolist() if isinstance(series, np.ndarray) else series, None
     categories: list[Label] | None = None
-    if isinstance(series, nw.Series):
-        if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
-            categories = [tidy(c) for c in series.cat.get_categories().to_list()]
-        values: Iterable[Any] = series.to_list()
-    elif isinstance(series, np.ndarray) and series.ndim > 0:
-        values = series.tolist()
-    elif (
-        is_iterable(series)
-        and not isinstance(series, (str, bytes, Mapping, np.ndarray))
-        and not isinstance(series, (nw.DataFrame, nw.LazyFrame))
+    if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
+        categories = [tidy(c) for c in series.cat.get_categories().to_list()]
+    return series.to_list(), categories
+
+
+def series_of(column: Any) -> Any:
+    """A column of any library as a narwhals series; vectors and iterables of values as they are.
+
+    Raises :class:`DataError` for anything else.
+    """
+    import narwhals.stable.v1 as nw
+
+    series = nw.from_native(_chunked(column), allow_series=True, pass_through=True)
+    if isinstance(series, nw.Series) or (isinstance(series, np.ndarray) and series.ndim > 0):
+        return series
+    if not is_iterable(series) or isinstance(
+        series, (str, bytes, Mapping, np.ndarray, nw.DataFrame, nw.LazyFrame)
     ):
-        values = series
-    else:
         raise DataError(
             "column",
             expected="a pandas, polars or pyarrow series, or a sequence of values",
             got=type(column).__name__,
             remedy="select one column of the table first",
         )
-    return values, categories
+    return series
 
 
 def count_values_by(
@@ -251,7 +259,7 @@ def _count_csv(
     missing: str,
     max_symbols: int | None,
 ) -> dict[Label, dict[Label, Fraction]]:
-    _check_missing_policy(missing)
+    check_missing_policy(missing)
     most = _checked_most(max_symbols)
     if weights is None and example_path(path) is not None:
         weights = EXAMPLES[str(path)].weights
@@ -451,7 +459,8 @@ def open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
             ) from None
 
 
-def _check_missing_policy(missing: str) -> None:
+def check_missing_policy(missing: str) -> None:
+    """Raise :class:`UnknownNameError` for another policy than error or drop."""
     if not isinstance(missing, str) or missing not in ("error", "drop"):
         raise UnknownNameError("policy for missing values", missing, ["error", "drop"])
 

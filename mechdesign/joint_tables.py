@@ -55,7 +55,7 @@ def count_columns(
         where one of its values is
     all_combinations : whether those that never occur are counted too, as zero
     """
-    read = {name: _column(table, name) for name in columns}
+    read = {name: table_column(table, name) for name in columns}
     if len(columns) == 1:
         return count_values(read[columns[0]], missing=missing, max_symbols=max_symbols)
     lists = [_values(read[name]) for name in columns]
@@ -76,8 +76,8 @@ def count_columns(
     return _ordered(Counter(kept), orders, columns, max_symbols, all_combinations)
 
 
-def _column(table: Any, name: str) -> Any:
-    """One column of a table of any library."""
+def table_column(table: Any, name: str) -> Any:
+    """One column of a table of any library; raises :class:`DataError` as counting it does."""
     if isinstance(table, dict):
         if name not in table:
             raise UnknownNameError("column", name, map(str, table))

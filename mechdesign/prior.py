@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._bins import binned_combinations, bins_by_name, coded_column, count_bins, count_in_bins
 from .errors import PriorError, ZeroMassWarning, is_iterable, listed, quote, warn
 from .exact import fraction
 from .labels import Label, check_labels, listing, near_miss, shorten, tidy
@@ -155,6 +156,7 @@ class Prior:
         missing: str = "error",
         max_symbols: int | None = None,
         all_combinations: bool = False,
+        bins: Any = None,
     ) -> Prior:
         """Relative frequencies in a column of data, or of values of several columns together.
 
@@ -164,12 +166,11 @@ class Prior:
 
         Parameters
         ----------
-        column : pandas, polars or pyarrow series, or any iterable of values; or a table
+        column : pandas, polars or pyarrow series, any iterable of values, or table with ``columns``
             Categories of a categorical dtype keep their order and stay in the alphabet even
             when no row has them; other values are sorted.
-        columns : name, or list of names, optional
-            The columns of a table. Labels of several are tuples of their values, of the
-            combinations that occur.
+        columns : column name or list of them, optional
+            Columns of a table. The symbols of several are the tuples of their values that occur.
         missing : {"error", "drop"}
             What to do with nulls and NaN.
         max_symbols : int, optional
@@ -177,6 +178,9 @@ class Prior:
             there are more than half as many values as rows. Of several columns, combinations.
         all_combinations : bool
             Whether combinations that no row has are in the alphabet, without mass.
+        bins : Bins, or mapping from column to Bins, optional
+            What makes symbols of numbers, see :func:`mechdesign.bins`; designs keep it, and
+            reports are then drawn for raw numbers.
 
         Examples
         --------
@@ -188,11 +192,27 @@ class Prior:
         0.6666666666666666
         """
         from .input_tables import count_values
+        from .joint_tables import column_names, count_columns, table_column
 
-        if columns is not None:
-            from .joint_tables import column_names, count_columns
-
+        name = getattr(column, "name", None)
+        if columns is None:
+            names: tuple[str, ...] = (name if isinstance(name, str) else "number",)
+        else:
             names = column_names(columns)
+        known = bins_by_name(bins, names)
+        if any(known) and len(names) == 1:
+            values = column if columns is None else table_column(column, names[0])
+            found = cls.from_counts(count_bins(values, known[0], missing=missing))
+            return found.with_schema(Schema(names, known))
+        if any(known):
+            coded = {}
+            for name, made in zip(names, known, strict=True):
+                values = table_column(column, name)
+                coded[name] = values if made is None else coded_column(values, made, name)
+            counts = count_columns(coded, names, missing=missing, max_symbols=max_symbols)
+            counts = binned_combinations(counts, known, names, everything=all_combinations)
+            return cls.from_counts(counts).with_schema(Schema(names, known))
+        if columns is not None:
             counts = count_columns(
                 column,
                 names,
@@ -202,19 +222,19 @@ class Prior:
             )
             return cls.from_counts(counts).with_schema(names)
         found = cls.from_counts(count_values(column, missing=missing, max_symbols=max_symbols))
-        name = getattr(column, "name", None)
         return found.with_schema(name) if isinstance(name, str) else found
 
     @classmethod
     def from_csv(
         cls,
         path: str | Path,
-        column: str | Sequence[str],
+        column: Any,
         *,
         weights: str | None = None,
         missing: str = "error",
         max_symbols: int | None = None,
         all_combinations: bool = False,
+        bins: Any = None,
     ) -> Prior:
         """Relative frequencies of one or several columns of a CSV file with a header line.
 
@@ -228,28 +248,32 @@ class Prior:
         column : name of the column that holds the secret, or a list of names
         weights : name of a column of counts, for tables with one line per group
         missing : {"error", "drop"}
-        max_symbols, all_combinations : optional
+        max_symbols, all_combinations, bins : optional
             As for :meth:`from_data`.
         """
-        from .input_tables import count_csv
+        from .input_tables import ANY_NUMBER, count_csv
+        from .joint_tables import column_names, count_csv_columns
 
-        if not isinstance(column, str):
-            from .joint_tables import column_names, count_csv_columns
-
-            names = column_names(column)
-            if len(names) > 1:
-                found = count_csv_columns(
-                    path,
-                    names,
-                    weights=weights,
-                    missing=missing,
-                    max_symbols=max_symbols,
-                    all_combinations=all_combinations,
-                )
-                return cls.from_counts(found).with_schema(names)
-            column = names[0]
-        counts = count_csv(path, column, weights=weights, missing=missing, max_symbols=max_symbols)
-        return cls.from_counts(counts).with_schema(column)
+        # A column that is no text is refused where the header is read.
+        names = (column,) if not is_iterable(column) else column_names(column)
+        known = bins_by_name(bins, names)
+        most = ANY_NUMBER if any(known) else max_symbols
+        if len(names) == 1:
+            counts = count_csv(path, names[0], weights=weights, missing=missing, max_symbols=most)
+            if any(known):
+                counts = count_in_bins(counts, known[0], f"column {quote(names[0])}")
+            return cls.from_counts(counts).with_schema(Schema(names, known))
+        found = count_csv_columns(
+            path,
+            names,
+            weights=weights,
+            missing=missing,
+            max_symbols=most,
+            all_combinations=all_combinations and not any(known),
+        )
+        if any(known):
+            found = binned_combinations(found, known, names, everything=all_combinations, raw=True)
+        return cls.from_counts(found).with_schema(Schema(names, known))
 
     @classmethod
     def _from_masses(cls, masses: Sequence[int], labels: Iterable[Any] | None) -> Prior:

@@ -168,7 +168,7 @@ def attribute_values(
 
 
 def _bins_in(content: Any) -> Any:
-    return import_module(".bins", __package__).Bins.from_json(content)
+    return import_module("._bins", __package__).Bins.from_json(content)
 
 
 def _unusable(expected: str, got: str) -> InputError:

@@ -100,6 +100,24 @@ PriorText = Annotated[
         help="Prior in place of a table: 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2 or a JSON file.",
     ),
 ]
+BinsText = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bins",
+        metavar="EDGES",
+        help="Bins for a column of numbers: public edges such as 0,18,65,inf, or quantiles:5 or "
+        "k:5 (equal widths); with ,right the right edge belongs to a bin, ,whole are integers, "
+        ",0..120 the ends of bins that are chosen. Of several columns: age=0,18,65; repeat it.",
+    ),
+]
+BinsFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--bins-from",
+        metavar="TABLE",
+        help="Sample of other people that quantiles:5 or k:5 are chosen from; else the secrets.",
+    ),
+]
 KernelFile = Annotated[
     str, typer.Argument(help="A saved design, or a kernel as CSV with labels or as JSON rows.")
 ]
@@ -317,9 +335,24 @@ class PriorSource:
     missing: Missing = "error"
     max_symbols: MaxSymbols = None
     prior: PriorText = None
+    bins: BinsText = None
+    bins_from: BinsFrom = None
 
     def read_prior(self) -> Prior:
         """The prior; :class:`InputError` where neither or both are given."""
+        if self.bins_from is not None and not self.bins:
+            raise InputError(
+                "--bins-from",
+                expected="--bins quantiles:5 or k:5 with it",
+                got="it alone",
+                remedy="say how bins are chosen",
+            )
+        if self.bins:
+            from ..bin_arguments import read_binned_prior
+
+            return read_binned_prior(
+                self.table, self.column, self.weights, self.missing, self.bins, self.bins_from
+            )
         return read_prior(
             self.table, self.column, self.weights, self.missing, self.prior, self.max_symbols
         )

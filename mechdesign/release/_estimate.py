@@ -21,6 +21,7 @@ from ..labels import Label, shorten
 from ..mechanism import mechanism_of
 from ..notebook import notebook_table
 from ..prior import Prior
+from ..schema import Schema
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked
 from ..utility.questions import Question
@@ -28,6 +29,7 @@ from ._identifiability import ask, report_weights
 from .codes import check_choice
 from .counts import count_reports
 from .likelihood import Convergence, maximise
+from .number_estimates import NumberAnswers
 from .pilots import shrunk_truth
 from .receipts import Receipt, trace
 from .references import (
@@ -52,7 +54,7 @@ _ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(NumberAnswers):
     """Frequencies (or another feature) of the secret, with intervals.
 
     Attributes
@@ -71,6 +73,8 @@ class Estimate:
     note : what could not be told of where the reports came from, a sentence or nothing
     shrunk : ``distribution`` drawn towards the design's prior (uniform for a mechanism) by the
         share of their distance that noise explains; a next round takes it as its truth
+    schema : names of the columns that the labels are made of, with their bins, where known;
+        :meth:`mean`, :meth:`quantile` and :meth:`histogram` are about numbers in bins
     """
 
     labels: tuple[Label, ...]
@@ -90,6 +94,7 @@ class Estimate:
     receipt: Receipt | None = None
     note: str = ""
     shrunk: Prior | None = None
+    schema: Schema | None = None
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain dictionary for each label."""
@@ -295,6 +300,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         known,
         note,
         shrunk,
+        found.schema,
     )
     warn_of_errors(made, question)
     return made
