@@ -37,7 +37,7 @@ from ..solve.method import Duals
 from ..solve.program import EstimationProgram
 from ..utility.estimation import as_fraction, as_rational
 from ..utility.truths import Asked
-from .enclosures import as_ball
+from .enclosures import RELAXED, as_ball
 from .shape import sides_outside
 
 _PRECISION = 256
@@ -45,7 +45,7 @@ _PRECISION = 256
 _FINE = Fraction(1, 10**7)
 # Reduced values below this share of the risk are none.
 _NONE = 1e-11
-#: Where a bound comes from that pricing proves.
+#: Where a bound comes from that pricing of all extreme columns proves.
 SEARCHED = "prices, by exhaustive search"
 #: A bound and where it comes from.
 Found = tuple[Fraction, str]
@@ -71,8 +71,7 @@ def _priced(program: EstimationProgram, duals: Duals, value: float) -> Found | N
     if columns is not None:
         bound = listed_bound(program, duals, columns)
         return None if bound is None else (bound, "prices, over all extreme columns")
-    bound = searched_bound(*_at_truth(program, duals, value), value)
-    return None if bound is None else (bound, SEARCHED)
+    return searched_bound(*_at_truth(program, duals, value), value)
 
 
 def _at_truth(
@@ -96,8 +95,8 @@ def _at_truth(
     return other, replace(duals, prices=duals.prices + left * prior.probabilities)
 
 
-def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Fraction | None:
-    """The bound on minus the risk by branching over columns; ``None`` where there is none."""
+def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Found | None:
+    """The bound on minus the risk by pricing, and how; ``None`` where there is none."""
     assert duals.prices is not None
     assert duals.inverse is not None
     survey = program.survey
@@ -106,13 +105,14 @@ def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Fr
     level = twice - sum(prices)
     target = level + Fraction(value) * (1 - _FINE) if math.isfinite(value) else Fraction(0)
     deadline = clock.now() + (1 - SEARCHING) * program.time_limit
+    pricing = QuadraticPricing(program.cone, survey.truth)
     try:
-        above, _ = QuadraticPricing(program.cone, survey.truth).bound(
-            square, prices, target, deadline
-        )
+        above, _ = pricing.bound(square, prices, target, deadline)
     except SolverError:
         return None  # for so many columns of this cone no bound is known
-    return above - level
+    if pricing.lists(square, prices):
+        return above - level, SEARCHED
+    return above - level, f"prices, {RELAXED}"
 
 
 def exact_quadratic(

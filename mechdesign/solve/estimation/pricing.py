@@ -266,8 +266,7 @@ class QuadraticPricing:
         box = self._outer_box
         if box is not None:
             classes = question.classes(self.masses)
-            size = list_size(box, classes)
-            if size <= MOST_PAIRS:
+            if list_size(box, classes) <= MOST_PAIRS:
                 listed = price_list([question], box, classes, level)
                 return listed.upper, self._columns(listed.best)
             upper, t = self._relaxed(question, box, target, deadline)
@@ -285,6 +284,13 @@ class QuadraticPricing:
         found = [self._relaxed(question, each, target, deadline) for each in wider]
         columns, values = self.search(square, prices, np.zeros((len(self.prior), 0)))
         return min(upper for upper, _ in found), columns[:, values > level]
+
+    def lists(self, square: Any, prices: Any) -> bool:
+        """Whether :meth:`bound` prices every extreme column, so that it has no better one."""
+        if self._outer_box is None:
+            return self._lists_rays
+        classes = Question.of(square, prices, self.truth).classes(self.masses)
+        return list_size(self._outer_box, classes) <= MOST_PAIRS
 
     def _relaxed(
         self, question: Question, box: ColumnBox, target: Fraction | float, deadline: float
