@@ -32,6 +32,7 @@ LAYERS = (
     ("storage",),
     ("kernel_files",),
     ("release",),
+    ("devices",),
     ("arguments",),
     ("_compare", "papers"),
     ("plotting",),
