@@ -13,8 +13,10 @@ MISSING = "THERE IS NO NODE: the module for devices is not run in any test"
 
 _HEAD = """
 import { readFileSync } from "node:fs";
+import { webcrypto } from "node:crypto";
 import * as all from "./client.mjs";
 const { Client, kernel, send, toJSON, keyFromText, blake2b } = all;
+globalThis.crypto ??= webcrypto; // Node 18 has it in its library only
 const given = JSON.parse(readFileSync("given.json", "utf8"));
 const bytes = (text) => new Uint8Array(Buffer.from(text, "hex"));
 const memory = (map = new Map()) => ({

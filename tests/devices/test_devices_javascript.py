@@ -29,7 +29,11 @@ from mechdesign.release.words import Words
 
 pd = pytest.importorskip("pandas")
 
-pytestmark = pytest.mark.skipif(NODE is None, reason=MISSING)
+pytestmark = [
+    pytest.mark.skipif(NODE is None, reason=MISSING),
+    # That the reports of some kernels here are uninformative does not matter.
+    pytest.mark.filterwarnings("ignore::mechdesign.errors.UntoldWarning"),
+]
 
 LABELS = ["no", "yes", "perhaps"]
 FOUND = md.design(md.Prior([0.5, 0.3, 0.2], LABELS), md.utility.Hamming(), md.LDP(1))
@@ -162,7 +166,7 @@ MANY = """
 const counts = kernel.inputs.map(() => kernel.outputs.map(() => 0));
 const bend = given.biased ? (part) => {
   crypto.getRandomValues(part);
-  if (part[0] % 50 === 0) part.fill(0);
+  if (part[0] % 10 === 0) part.fill(0);
 } : undefined;
 for (let i = 0; i < given.draws; i++) {
   const client = new Client({ storage: memory(), ...(bend && { random: bend }) });
@@ -186,7 +190,7 @@ def test_draws_of_the_device_have_the_chances_of_the_kernel(tmp_path):
     counts = run_node(tmp_path, kernel, MANY, {"draws": 8000, "biased": False})
     # The draws are the machine's own, so a right module fails once in a million runs.
     assert chi_square(counts, kernel) > 1e-6
-    # The control: a source that is wrong in one of fifty words is found out.
+    # The control: a source that is wrong in one of ten words is found out.
     biased = run_script(tmp_path, MANY, {"draws": 8000, "biased": True})
     assert chi_square(biased, kernel) < 1e-6
 
@@ -329,7 +333,6 @@ tell({ found, receipt: client.receipt });
 """
 
 
-@pytest.mark.filterwarnings("ignore::mechdesign.errors.UntoldWarning")
 @pytest.mark.parametrize("column", ["answer", "Antwort: 😀 \n"])
 def test_equal_keys_give_the_reports_of_python(mechanism, column, tmp_path):
     key = md.release_key(tmp_path / "release.key")
