@@ -1,7 +1,7 @@
 // Reports drawn on the device of the person they are about, with exactly the chances of one kernel.
 //
 //   import { Client, send } from "./client.mjs";
-//   const client = new Client();                    // remembers its reports in localStorage
+//   const client = new Client();                    // remembers its reports in IndexedDB
 //   const report = await client.report("yes");      // { kernel, report, nonce }
 //   await send("https://collector.example/reports", report);
 //
@@ -9,8 +9,8 @@
 // it, and a nonce. Send the same object again where sending fails: a collector counts a nonce once.
 //
 // The same value of the same person has the same report for ever, so that asking again tells nobody
-// more. Either it is remembered (`storage`: anything with getItem and setItem, also asynchronous),
-// together with the reports of all other values, so that what is stored says nothing about which of
+// more. Either it is remembered (`storage`: IndexedDB, or anything with getItem and setItem), together
+// with the reports of all other values, so that what is stored says nothing about which of
 // them is true; or it is a function of a secret key and an identity (`key`, `identity`), equal to
 // what `md.privatize(table, column, kernel, person=…, key=…)` gives in Python.
 //
@@ -330,42 +330,97 @@ function systemBytes(bytes) {
 
 // Memory
 
-function pageStorage() {
-  let found;
-  try {
-    found = globalThis.localStorage;
-  } catch {
-    found = undefined; // a page in a sandbox is refused its storage
+const STORE = "reports";
+
+function openDatabase(factory) {
+  return new Promise((resolve, reject) => {
+    const asked = factory.open("mechdesign", 1);
+    asked.onupgradeneeded = () => asked.result.createObjectStore(STORE);
+    asked.onsuccess = () => resolve(asked.result);
+    asked.onerror = () => reject(asked.error);
+  });
+}
+
+/**
+ * IndexedDB, whose transactions are one after another among all tabs. Those of localStorage are
+ * not: for a moment a tab does not see what another has written, whatever lock both hold.
+ */
+class PageStorage {
+  constructor() {
+    try {
+      this.factory = globalThis.indexedDB;
+    } catch {
+      this.factory = undefined; // a page in a sandbox is refused its storage
+    }
+    if (!this.factory) {
+      const remedy = "pass storage, or a key and an identity";
+      throw new ClientError("storage", "IndexedDB", "none here", remedy);
+    }
   }
-  if (!found) {
-    const remedy = "pass storage: an object with getItem and setItem, or a key and an identity";
-    throw new ClientError("storage", "localStorage", "none here", remedy);
+
+  async keep(name, make) {
+    const database = await openDatabase(this.factory);
+    try {
+      return await new Promise((resolve, reject) => {
+        const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
+        const store = transaction.objectStore(STORE);
+        const asked = store.get(name);
+        let kept, problem;
+        asked.onsuccess = () => {
+          kept = asked.result;
+          if (kept !== undefined) return;
+          try {
+            kept = make();
+            store.put(kept, name);
+          } catch (error) {
+            problem = error;
+            transaction.abort();
+          }
+        };
+        transaction.oncomplete = () => resolve(kept);
+        transaction.onabort = () => reject(problem ?? transaction.error ?? damaged("nothing"));
+      });
+    } finally {
+      database.close();
+    }
   }
-  return found;
 }
 
 const queues = new Map();
 
-/** Run tasks of one name in this process one after another. */
-function inTurn(name, task) {
-  const before = queues.get(name) ?? Promise.resolve();
-  const after = before.then(task, task);
-  const tail = after.then(
-    () => {},
-    () => {},
-  );
-  queues.set(name, tail);
-  return after;
-}
-
-function lockFor(isShared) {
-  const locks = globalThis.navigator?.locks;
-  if (locks) return (name, task) => locks.request(name, task);
-  if (isShared) {
-    const remedy = "serve the page over https, or pass lock";
-    throw new ClientError("lock", "navigator.locks", "none, as on pages without https", remedy);
+/** A storage of this program alone: whoever asks for a name waits for those who asked before. */
+class OwnStorage {
+  constructor(storage) {
+    const Shared = globalThis.Storage;
+    if (Shared !== undefined && storage instanceof Shared) {
+      const remedy = "leave storage out: IndexedDB is taken";
+      throw new ClientError("storage", "one that all tabs see alike", "localStorage", remedy);
+    }
+    if (typeof storage?.getItem !== "function" || typeof storage?.setItem !== "function") {
+      const remedy = "pass for example a file of the application";
+      throw new ClientError("storage", "getItem and setItem, or keep", kindOf(storage), remedy);
+    }
+    this.storage = storage;
   }
-  return (_, task) => task();
+
+  keep(name, make) {
+    const task = async () => {
+      const found = await this.storage.getItem(name);
+      if (found !== null && found !== undefined) return found;
+      const kept = make();
+      await this.storage.setItem(name, kept);
+      // A report that is not remembered must not be told: the next one would be another.
+      if ((await this.storage.getItem(name)) !== kept) throw damaged("nothing");
+      return kept;
+    };
+    const found = (queues.get(name) ?? Promise.resolve()).then(task);
+    const settled = found.then(
+      () => {},
+      () => {},
+    );
+    queues.set(name, settled);
+    return found;
+  }
 }
 
 function damaged(got) {
@@ -393,10 +448,10 @@ function recalled(text) {
 
 /** Reports that are drawn once for each input and remembered from then on. */
 class Remembered {
-  constructor({ column, person, storage, lock, random }) {
-    this.storage = storage ?? pageStorage();
-    const Shared = globalThis.Storage; // of a page: other tabs write there, too
-    this.lock = lock ?? lockFor(Shared !== undefined && this.storage instanceof Shared);
+  constructor({ column, person, storage, random }) {
+    const isAtomic = typeof storage?.keep === "function";
+    if (storage === undefined) this.storage = new PageStorage();
+    else this.storage = isAtomic ? storage : new OwnStorage(storage);
     this.random = random ?? systemBytes;
     const about = person === undefined ? "" : hex(identityBytes(person));
     this.name = `mechdesign ${kernel.digest} ${hex(bytesOf(column, "column"))} ${about}`;
@@ -404,18 +459,8 @@ class Remembered {
 
   /** The position of the report of an input; the first call draws those of all. */
   async output(code) {
-    const task = async () => {
-      const text = await this.storage.getItem(this.name);
-      if (text !== null && text !== undefined) return recalled(text);
-      const reports = this.draw();
-      const kept = JSON.stringify({ kernel: kernel.digest, reports });
-      await this.storage.setItem(this.name, kept);
-      // A report that is not remembered must not be told: the next one would be another.
-      if ((await this.storage.getItem(this.name)) !== kept) throw damaged("nothing");
-      return reports;
-    };
-    const reports = await inTurn(this.name, () => this.lock(this.name, task));
-    return reports[code];
+    const make = () => JSON.stringify({ kernel: kernel.digest, reports: this.draw() });
+    return recalled(await this.storage.keep(this.name, make))[code];
   }
 
   draw() {
@@ -482,11 +527,10 @@ export function keyFromText(text) {
  *
  * Options, all of which may be left out:
  * - column: the name of what is asked; it belongs to the receipt, and to the reports of a key
- * - storage: where reports are remembered, getItem(name) and setItem(name, text); localStorage
- *   where there is one
+ * - storage: where reports are remembered: IndexedDB where there is one; else getItem(name) and
+ *   setItem(name, text) of a storage that this program has for itself, or keep(name, make), which
+ *   gives the text of a name and stores make() where there is none, at once for all who share it
  * - person: which person of a device that several share: text, a whole number or bytes
- * - lock: (name, task) => result of task, never two of a name at once among all who share the
- *   storage; navigator.locks where there is one
  * - key, identity, in the place of storage and person: at least 32 secret bytes, and whom the
  *   reports are about; identityColumn names the column of identities in the receipt
  * - random: (bytes) => fills them, for tests only: receipts then say so
@@ -496,7 +540,7 @@ export class Client {
   #fields;
 
   constructor(options = {}) {
-    const known = ["column", "storage", "person", "lock", "random"];
+    const known = ["column", "storage", "person", "random"];
     const keyed = ["column", "key", "identity", "identityColumn"];
     const isKeyed = "key" in options || "identity" in options;
     const others = Object.keys(options).filter((n) => !(isKeyed ? keyed : known).includes(n));

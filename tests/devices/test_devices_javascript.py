@@ -466,6 +466,8 @@ def test_nothing_is_told_where_nothing_can_be_remembered(tmp_path):
     const full = () => { throw new Error("QuotaExceededError"); };
     const stores = {
       "none": undefined,
+      "nothing": null,
+      "half": { getItem: () => null },
       "full": { getItem: () => null, setItem: full },
       "closed": { getItem: full, setItem: () => {} },
       "forgetful": { getItem: () => null, setItem: () => {} },
