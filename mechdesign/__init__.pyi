@@ -14,6 +14,7 @@ from ._bins import bins as bins
 from ._compare._compare import compare as compare
 from ._compare.comparison import Comparison as Comparison
 from ._version import __version__ as __version__
+from .devices._export import export as export
 from .errors import MechdesignError as MechdesignError
 from .exact import Verdict as Verdict
 from .mechanism import Mechanism as Mechanism

@@ -105,15 +105,17 @@ def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool
     True
     """
     if public and isinstance(item, Design):
-        _warn_of_fitted(item)
-        item = PublicDesign.of(item.mechanism, item.notions)
+        item = public_form(item)
     text = json.dumps(to_json(item), indent=1) + "\n"
     private = isinstance(item, (Design, Infeasibility))
     write_text(text, path, overwrite=overwrite, private=private)
 
 
-def _warn_of_fitted(design: Design) -> None:
-    """Warn that the kernel of a notion of its prior is a function of the masses."""
+def public_form(design: Design) -> PublicDesign:
+    """What others may have of a design: kernel, labels and guarantee, without the prior.
+
+    Warns (:class:`CountsWarning`) when the kernel is a function of the masses of its prior.
+    """
     fitted = [str(notion) for notion in design.notions if notion.uses_prior]
     if fitted and len(set(design.prior.weights)) > 1:
         warn(
@@ -123,6 +125,7 @@ def _warn_of_fitted(design: Design) -> None:
             "kernel",
             CountsWarning,
         )
+    return PublicDesign.of(design.mechanism, design.notions)
 
 
 def load(path: str | Path) -> Saved:

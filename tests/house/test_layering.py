@@ -34,6 +34,7 @@ LAYERS = (
     ("storage",),
     ("kernel_files",),
     ("release",),
+    ("devices",),
     ("arguments", "bin_arguments"),
     ("_compare", "papers"),
     ("plotting",),
