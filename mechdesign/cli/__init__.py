@@ -44,6 +44,7 @@ from .plan import plan
 from .plot import plot
 from .pram import pram
 from .report import report
+from .serve import serve
 from .show import show
 from .smallest import smallest
 from .subset_selection import subset_selection
@@ -94,6 +95,7 @@ for command in (
     certify,
     compare,
     explore,
+    serve,
     report,
     plot,
     convert,

@@ -36,7 +36,7 @@ LAYERS = (
     ("_compare", "papers"),
     ("plotting",),
     ("views",),
-    ("explorer",),
+    ("explorer", "collector"),
     ("cli",),
     ("__main__",),
 )
