@@ -115,14 +115,14 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 def load_kernels(paths: Sequence[str | Path]) -> list[Collected]:
     """The kernels of files; raises :class:`InputError` for two files of one kernel."""
     found = [Collected.of(load_kernel(path), Path(path).name, Path(path)) for path in paths]
-    known: dict[str, str] = {}
+    known: dict[str, Collected] = {}
     for part in found:
-        other = known.setdefault(part.digest, part.name)
-        if other != part.name or sum(part.digest == each.digest for each in found) > 1:
+        other = known.setdefault(part.digest, part)
+        if other is not part:
             raise InputError(
                 "designs",
                 expected="files of different kernels",
-                got=f"{other} and {part.name}, which hold one kernel",
+                got=f"{other.name} and {part.name}, which hold one kernel",
                 remedy="name it once",
             )
     return found

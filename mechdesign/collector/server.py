@@ -58,6 +58,8 @@ def is_loopback(host: str) -> bool:
 def listen(host: str, port: int) -> socket.socket:
     """A socket at an address; raises :class:`InputError` where there is none to be had."""
     try:
+        if not 0 <= port <= 0xFFFF:
+            raise OverflowError  # the system would take the rest of a division
         (family, kind, protocol, _, address), *_ = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
