@@ -55,6 +55,7 @@ from .privacy import RobustPML as RobustPML
 from .privacy.pointwise import PMLRegions as PMLRegions
 from .privacy.pointwise import pml_regions as pml_regions
 from .published import PublicDesign as PublicDesign
+from .release._count_reports import count_reports as count_reports
 from .release._estimate import Estimate as Estimate
 from .release._estimate import estimate as estimate
 from .release._estimate_joint import estimate_joint as estimate_joint
@@ -69,6 +70,7 @@ from .release.codes import show_values as show_values
 from .release.identities import ReleaseKey as ReleaseKey
 from .release.identities import release_key as release_key
 from .release.receipts import save_receipt as save_receipt
+from .release.report_counts import ReportCounts as ReportCounts
 from .release.sampler import Sampler as Sampler
 from .requirement import require as require
 from .solve._certify import certify as certify

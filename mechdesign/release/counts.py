@@ -16,21 +16,28 @@ from ..theory._composition import compose
 from .codes import ABSENT, Codebook, check_choice
 from .receipts import check_receipt, receipts_of
 from .references import FEWEST
+from .report_counts import ReportCounts
 
 _MOST = 1 << 53
 
 
 def count_reports(
-    reports: Any, mechanism: Mechanism, column: str | None = None, *, missing: str = "error"
+    reports: Any,
+    mechanism: Mechanism,
+    column: str | None = None,
+    *,
+    missing: str = "error",
+    fewest: int = FEWEST,
 ) -> NDArray[np.int64]:
     """How often each output of the mechanism was reported, ``(M,)``.
 
     Parameters
     ----------
-    reports : mapping from output to count, column of reports, or table (with ``column``)
+    reports : mapping from output to count, column of reports, table (with ``column``), or counts
     column : name of the column in a table; a receipt that it carries must name this kernel
     missing : {"error", "drop"}
         What to do with null reports.
+    fewest : how many there must be
 
     Raises
     ------
@@ -38,6 +45,8 @@ def count_reports(
         For reports that the mechanism cannot produce, or too few of them.
     """
     check_choice("policy for missing reports", missing, ("error", "drop"))
+    if isinstance(reports, ReportCounts):
+        reports = reports.by_label(mechanism)
     if isinstance(reports, Mapping):
         counts: Mapping[Label, int] = {tidy(k): tidy(n) for k, n in reports.items()}
     elif column is not None:
@@ -52,7 +61,7 @@ def count_reports(
     else:
         counts = count_values(reports, missing=missing) if _has_any(reports) else {}
     pairs = {(label,): count for label, count in counts.items()}
-    return _tally(pairs, [mechanism], ["reports"], missing)
+    return _tally(pairs, [mechanism], ["reports"], missing, fewest)
 
 
 def count_pairs(
@@ -88,6 +97,7 @@ def _tally(
     mechanisms: Sequence[Mechanism],
     names: Sequence[str],
     missing: str,
+    fewest: int = FEWEST,
 ) -> NDArray[np.int64]:
     """Counts by labels as an array over the outputs of each mechanism, checked."""
     books = [Codebook(m.outputs, "outputs of the mechanism") for m in mechanisms]
@@ -122,7 +132,7 @@ def _tally(
             )
     for axis, mechanism in enumerate(mechanisms):
         others_of = tuple(i for i in range(found.ndim) if i != axis)
-        _check_counts(found.sum(axis=others_of), mechanism)
+        _check_counts(found.sum(axis=others_of), mechanism, fewest)
     return found
 
 
@@ -139,7 +149,7 @@ def _checked_count(count: Any) -> int:
     return int(count)
 
 
-def _check_counts(found: NDArray[np.int64], mechanism: Mechanism) -> None:
+def _check_counts(found: NDArray[np.int64], mechanism: Mechanism, fewest: int) -> None:
     """Refuse reports of probability zero, and too few."""
     never = np.asarray(mechanism.weights == 0, dtype=bool).all(axis=0)
     wrong = np.flatnonzero(never & (found > 0))
@@ -151,10 +161,10 @@ def _check_counts(found: NDArray[np.int64], mechanism: Mechanism) -> None:
             f"{found[wrong[0]]} times",
             remedy="pass the mechanism that made them",
         )
-    if found.sum() < FEWEST:
+    if found.sum() < fewest:
         raise DataError(
             "reports",
-            expected=f"at least {FEWEST}",
+            expected=f"at least {fewest}",
             got=str(int(found.sum())),
             remedy="collect more; md.plan (mechdesign plan) says how many",
         )

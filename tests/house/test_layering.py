@@ -39,7 +39,7 @@ LAYERS = (
     ("_compare", "papers"),
     ("plotting",),
     ("views",),
-    ("explorer",),
+    ("explorer", "collector"),
     ("cli",),
     ("__main__",),
 )
