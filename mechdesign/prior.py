@@ -156,8 +156,9 @@ class Prior:
         column : pandas, polars or pyarrow series, or any iterable of values
             Categories of a categorical dtype keep their order and stay in the alphabet even
             when no row has them; other values are sorted.
-        missing : {"error", "drop"}
-            What to do with nulls and NaN.
+        missing : {"error", "drop", "category"}
+            What to do with nulls and NaN. As a category they are a symbol of their own, ``None``,
+            the last one: a kernel designed for it draws reports for missing answers too.
         max_symbols : int, optional
             The most different values that are let through. When left out: 1000, and 100 where
             there are more than half as many values as rows.
@@ -187,7 +188,7 @@ class Prior:
         path : file, or the name of a shipped table such as ``"titanic"``
         column : name of the column that holds the secret
         weights : name of a column of counts, for tables with one line per group
-        missing : {"error", "drop"}
+        missing : {"error", "drop", "category"}
         max_symbols : int, optional
             As for :meth:`from_data`.
         """

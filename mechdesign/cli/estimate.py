@@ -27,7 +27,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..release._estimate import Estimate
+    from ..release.estimates import Estimate
 
 
 def estimate(

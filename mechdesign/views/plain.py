@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
     from ..privacy.notion import Check
-    from ..release._estimate import Estimate
     from ..release._estimate_joint import JointEstimate, TableEstimate
     from ..release._estimate_rounds import RoundsEstimate
     from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
+    from ..release.estimates import Estimate
     from ..release.subset_estimates import ManyEstimates
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design

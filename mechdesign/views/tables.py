@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
     from ..privacy.notion import Check
-    from ..release._estimate import Estimate
     from ..release._plan import Plan
     from ..release._pram import Stratum
+    from ..release.estimates import Estimate
     from ..release.subset_estimates import ManyEstimates
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from .._compare.comparison import Comparison
     from ..mechanism import Mechanism
     from ..prior import Prior
-    from ..release._estimate import Estimate
     from ..release._pram import Pram
+    from ..release.estimates import Estimate
     from ..release.subset_estimates import ManyEstimates
     from ..subsets import LevelCheck, SubsetSelection
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
