@@ -158,7 +158,7 @@ class Prior:
             when no row has them; other values are sorted.
         missing : {"error", "drop", "category"}
             What to do with nulls and NaN. As a category they are a symbol of their own, ``None``,
-            the last one: a kernel designed for it draws reports for missing answers too.
+            the last one: a kernel designed for it has rows for missing answers too.
         max_symbols : int, optional
             The most different values that are let through. When left out: 1000, and 100 where
             there are more than half as many values as rows.

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..labels import Label, listing, shorten
+from ..labels import Label, listing, parse_labels, shorten
 from ..mechanism import Mechanism
 from ..notebook import notebook_table
 from ..utility.questions import Question
@@ -219,7 +219,8 @@ def _sizes(survey: Survey, names: list[Label], sample: Sample) -> NDArray[np.int
         )
     if survey.strata is None:
         return np.array([int(given)])
-    book = Codebook(list(sizes), "strata of the population", texts=sample.texts)
+    keys = parse_labels([str(key) for key in sizes]) if sample.texts else list(sizes)
+    book = Codebook(keys, "strata of the population")
     places = book.places(names)
     values = list(sizes.values())
     lost = int((places == ABSENT).sum())
