@@ -19,7 +19,7 @@ from ..errors import DataError, InputError, MechdesignError, quote
 from ..mechanism import ImplicitKernel
 from .codes import ABSENT, cell_text
 from .column import ColumnRelease, check_distinct, check_rows, find_column
-from .receipts import KEY, receipts_of, receipts_to_text, with_receipts
+from .receipts import KEY, receipts_of, receipts_to_text, with_receipt
 
 
 def load_arrow() -> Any:
@@ -41,7 +41,7 @@ def privatize_arrow(table: Any, release: ColumnRelease) -> Any:
     release.check_names(table.schema.names)
     check_rows(table.num_rows)
     made = privatize_batch(table, release)
-    after = with_receipts(made.schema, release.receipts())
+    after = with_receipt(made.schema, *release.receipts())
     return made.replace_schema_metadata(after.metadata)
 
 
@@ -117,7 +117,7 @@ def reported_schema(schema: Any, release: ColumnRelease) -> Any:
         schema = schema.set(place, field.with_type(kind).with_name(str(target.column)))
     for name in left_out(release):
         schema = schema.remove(find_column(schema.names, name))
-    return with_receipts(schema, release.receipts(rows=False))
+    return with_receipt(schema, *release.receipts(rows=False))
 
 
 def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any) -> Any:

@@ -29,7 +29,7 @@ from .receipts import (
     PairFingerprinter,
     Receipt,
     receipts_to_text,
-    with_receipts,
+    with_receipt,
 )
 from .table_files import (
     codes_are_written,
@@ -222,7 +222,7 @@ def write_reports(
         after = reported_schema(schema, release)
         if total is not None:
             told = [replace(one, rows=total) for one in release.receipts(rows=False)]
-            after = with_receipts(after, told)
+            after = with_receipt(after, *told)
         with (
             new_table(part, after, source, excel_safe=excel_safe) as write,
             counter(total, "privatising", show=progress) as advance,
