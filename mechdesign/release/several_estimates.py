@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..solve.columns_plan import ColumnsPlan, product_kernel
 from .counts import count_rows
 from .receipts import check_receipt, receipts_of
 from .several import joined
+from .table_files import count_file, file_receipts
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,58 @@ def one_kernel(reports: Any, mechanism: Any, column: Any, receipt: Any, missing:
     if several is None:
         if schema is None:
             return Reports(reports, mechanism, None, receipt)
-        names = list(schema.names)
-        if not all(isinstance(y, tuple) and len(y) == len(names) for y in kernel.outputs):
-            names = ["_".join(names)]
-        several = names
+        several = report_columns(mechanism)
     if len(several) == 1:
         return Reports(reports, mechanism, several[0], receipt)
     counts = _count(reports, several, missing)
     known = receipts_of(reports).get(joined(several)) if _is_table(reports) else None
     return Reports(counts, mechanism, None, receipt or known)
+
+
+def count_several(
+    path: Any, designed: Any, columns: list[str], *, progress: bool = False
+) -> Reports | None:
+    """Reports in columns of a file, of a plan or of a kernel on tuples; ``None`` for one column.
+
+    Raises :class:`DataError` as :func:`count_file`, :class:`InputError` for other columns.
+    """
+    if isinstance(designed, ColumnsPlan):
+        names = columns or list(designed.names)
+        made = [designed[name] for name in names]
+        counts = count_file(path, names, made, progress=progress)
+        if len(names) == 1:
+            known = file_receipts(path).get(names[0])
+            return Reports(counts, made[0], None, known)
+        told = [name for name in names if name not in file_receipts(path)]
+        found = _of_plan(counts, designed, names, None, "drop")
+        return replace(found, note=_unknown(told[0]) if told else "")
+    kernel = kernel_of(designed)
+    if isinstance(kernel, ImplicitKernel) or len(columns) < 2:
+        return None
+    if not all(isinstance(y, tuple) and len(y) == len(columns) for y in kernel.outputs):
+        raise InputError(
+            "columns of reports",
+            expected="one, as the reports of this kernel are no tuples",
+            got=str(len(columns)),
+            remedy="name the column that holds them",
+        )
+    parts = [list(dict.fromkeys(y[i] for y in kernel.outputs)) for i in range(len(columns))]
+    books = [Mechanism([[1 / len(part)] * len(part)], None, part, normalise=True) for part in parts]
+    receipts = file_receipts(path, check=True)
+    counts = count_file(path, columns, books, progress=progress, traced=False)
+    return Reports(counts, designed, None, receipts.get(joined(columns)))
+
+
+def report_columns(designed: Any) -> list[str]:
+    """The columns that reports of a design or plan are in, unless they were given other names."""
+    if isinstance(designed, ColumnsPlan):
+        return list(designed.names)
+    kernel = kernel_of(designed)
+    schema = None if isinstance(kernel, ImplicitKernel) else kernel.schema
+    names = [] if schema is None else list(schema.names)
+    if len(names) < 2 or all(isinstance(y, tuple) and len(y) == len(names) for y in kernel.outputs):
+        return names
+    return ["_".join(names)]
 
 
 def _of_plan(
