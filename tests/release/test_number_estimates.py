@@ -32,8 +32,8 @@ def test_a_mean_by_hand():
     found = exactly(bins, [500, 300, 200]).mean()
     middles, shares = np.array([5, 15, 30]), np.array([0.5, 0.3, 0.2])
     assert found.value == pytest.approx(13)
-    spread = math.sqrt((shares * middles**2).sum() - 13**2)
-    assert found.error == pytest.approx(spread / math.sqrt(1000), rel=1e-2)
+    deviation = math.sqrt((shares * middles**2).sum() - 13**2)
+    assert found.error == pytest.approx(deviation / math.sqrt(1000), rel=1e-2)
     assert found.upper - found.value == pytest.approx(1.959964 * found.error)
     # All at the lower ends, or all at the upper ones: 7 and 19.
     low = math.sqrt((shares * np.array([0, 10, 20]) ** 2).sum() - 7**2) / math.sqrt(1000)
@@ -167,8 +167,8 @@ def test_noise_of_reports_is_in_the_errors():
     told = []
     for level in (0.5, 30):
         design = by(bins, level)
-        words = design.mechanism.output_distribution(design.prior)
-        counts = rng.multinomial(3000, words)
+        chances = design.mechanism.output_distribution(design.prior)
+        counts = rng.multinomial(3000, chances)
         estimate = md.estimate(dict(zip(design.mechanism.outputs, counts, strict=True)), design)
         told.append(estimate.mean().error)
         c = bins.midpoints
