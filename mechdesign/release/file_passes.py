@@ -85,7 +85,7 @@ def survey(
 ) -> Survey:
     """Read what is about to be released, and check its identities."""
     secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
-    counts = np.zeros(len(release.encoder.book.labels) + 1, dtype=np.int64)
+    counts = np.zeros(len(release.encoder.book.labels), dtype=np.int64)
     repeats: dict[Any, int] = {}
     identity = release.identity
     alone = person is not None and not (identity and identity.by_person)
@@ -102,11 +102,12 @@ def survey(
                 values, places = distinct_values(read(release.column), release.column)
                 values = [*values, None]
                 secrets.add_codes(values, places)
-                symbols = release.encoder.positions(read(release.column), values[:-1], places)
-                counts += np.bincount(symbols + 1, minlength=len(counts))
+                column = read(release.column)
+                counts += release.encoder.count(column, values, places)
                 if identity is not None or len(sources) > 1:
                     # Where there are several, nothing is refused after the first is there.
-                    codes = release.paired(read, release.encode(read(release.column)))
+                    symbols = release.encoder.symbols(column, values[:-1], places, release.rows)
+                    codes = release.paired(read, symbols)
                     # As the draws read them: 7 and "7" mean the same, and draw differently.
                     if (found := release.identify(read, codes)) is not None:
                         pairs.add(found, codes)
@@ -127,7 +128,7 @@ def survey(
         )
     most = max((n for who, n in repeats.items() if who != "" and not is_missing(who)), default=0)
     drawn_by = None if identity is None else pairs.result()
-    return Survey(secrets.result(), drawn_by, tuple(counts[1:].tolist()), most, tuple(rows_of))
+    return Survey(secrets.result(), drawn_by, tuple(counts.tolist()), most, tuple(rows_of))
 
 
 @contextmanager
