@@ -86,21 +86,14 @@ class BinEncoder(Encoder):
         self._apply([None, None, *others.tolist()], kinds, table, places, first)
         return np.where(kind == 0, self._inputs[codes], table[places])
 
-    def symbols(
-        self, column: Any, distinct: Sequence[Any], places: NDArray[Any], first: int = 0
-    ) -> NDArray[Any]:
-        """As :meth:`encode`; what is known of distinct values does not say their type."""
-        return self.encode(column, first)
-
-    def count(
-        self, column: Any, distinct: Sequence[Any], places: NDArray[Any]
+    def positions(
+        self, values: Any, distinct: Sequence[Any], places: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """As :meth:`Encoder.count`, by the type that the numbers have."""
-        found = self._numbers(column)
+        """As :meth:`Encoder.positions`, by the type that the numbers have."""
+        found = self._numbers(values)
         if found is None:
-            return super().count(column, distinct, places)
-        inputs = self._inputs[found[1]]
-        return np.bincount(inputs[inputs != ABSENT], minlength=len(self.book.labels))
+            return super().positions(values, distinct, places)
+        return self._inputs[found[1]]
 
     def _numbers(self, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
         """Numbers of one type with their bins; ``None`` for a column of anything else."""

@@ -240,22 +240,14 @@ class Encoder:
         """Positions of several values, whatever the policy is."""
         return self.book.places(values)
 
-    def symbols(
-        self, column: Any, distinct: Sequence[Any], places: NDArray[Any], first: int = 0
-    ) -> NDArray[Any]:
-        """:meth:`encode` for a column whose distinct values are known."""
-        return self.look_up(distinct, places, first)
-
-    def count(
-        self, column: Any, distinct: Sequence[Any], places: NDArray[Any]
+    def positions(
+        self, values: Any, distinct: Sequence[Any], places: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """How many rows each input has, ``(N,)``, whatever the policy is.
+        """Positions of the rows of a column, whatever the policy is, with its distinct values.
 
-        With the distinct values of the column, the last of which is null.
+        A place behind the last value is that of null.
         """
-        found = np.zeros(len(self.book.labels) + 1, dtype=np.int64)
-        np.add.at(found, self.places(distinct), np.bincount(places, minlength=len(distinct)))
-        return found[:-1]
+        return self.places([*map(tidy, distinct), None])[places]
 
     def is_blank(self, value: Any) -> bool:
         """Whether a value is missing."""

@@ -85,7 +85,7 @@ def survey(
 ) -> Survey:
     """Read what is about to be released, and check its identities."""
     secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
-    counts = np.zeros(len(release.encoder.book.labels), dtype=np.int64)
+    counts = np.zeros(release.symbols + 1, dtype=np.int64)
     repeats: dict[Any, int] = {}
     identity = release.identity
     alone = person is not None and not (identity and identity.by_person)
@@ -95,19 +95,17 @@ def survey(
         release.rows = 0
         with (
             told_apart(path, sources),
-            open_batches(path, list(columns), str(release.column)) as (_, batches, _),
+            open_batches(path, list(columns), release.coded) as (_, batches, _),
         ):
             for batch in batches:
                 read = column_reader(batch)
-                values, places = distinct_values(read(release.column), release.column)
-                values = [*values, None]
+                values, places = release.secrets(read)
                 secrets.add_codes(values, places)
-                column = read(release.column)
-                counts += release.encoder.count(column, values, places)
+                positions = release.positions(read, values, places)
+                counts += np.bincount(positions + 1, minlength=len(counts))
                 if identity is not None or len(sources) > 1:
                     # Where there are several, nothing is refused after the first is there.
-                    symbols = release.encoder.symbols(column, values[:-1], places, release.rows)
-                    codes = release.paired(read, symbols)
+                    codes = release.codes(read)
                     # As the draws read them: 7 and "7" mean the same, and draw differently.
                     if (found := release.identify(read, codes)) is not None:
                         pairs.add(found, codes)
@@ -128,7 +126,7 @@ def survey(
         )
     most = max((n for who, n in repeats.items() if who != "" and not is_missing(who)), default=0)
     drawn_by = None if identity is None else pairs.result()
-    return Survey(secrets.result(), drawn_by, tuple(counts.tolist()), most, tuple(rows_of))
+    return Survey(secrets.result(), drawn_by, tuple(counts[1:].tolist()), most, tuple(rows_of))
 
 
 @contextmanager
@@ -201,7 +199,7 @@ def write_reports(
     excel_safe: bool,
 ) -> None:
     """Write the file with the column replaced to a hidden one."""
-    coded = str(release.column) if codes_are_written() else None
+    coded = release.coded if codes_are_written() else None
     with open_batches(source, coded=coded) as (schema, batches, total):
         after = reported_schema(schema, release)
         if total is not None:
