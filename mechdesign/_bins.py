@@ -129,7 +129,7 @@ class Bins:
     def __repr__(self) -> str:
         shown = ", ".join(str(label) for label in self.labels[:8])
         more = f", … {len(self) - 8} more" if len(self) > 8 else ""
-        return f"Bins({shown}{more}; edges from {self.origin})"
+        return f"Bins({shown}{more}; edges: {self.origin})"
 
     # Where a number lies
 
