@@ -403,7 +403,7 @@ def _counted(
     missing: str,
     subject: str = "column",
 ) -> dict[Label, Any]:
-    check_missing_policy(missing)
+    check_missing_policy(missing, ("error", "drop"))
     refuse_missing(subject, int((codes == MISSING).sum()), len(codes), missing)
     _refuse_outside(codes, weights, values, made, subject)
     totals: list[Any] = [0] * len(made)

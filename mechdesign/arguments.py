@@ -288,6 +288,27 @@ def read_truth(text: str) -> Prior:
     return Prior.from_counts(*_parse_masses(text, "--truth"))
 
 
+def read_sizes(text: str) -> Any:
+    """The size of a population, or of each of its strata: 12000, a=9000,b=3000 or a JSON file.
+
+    >>> read_sizes("12000"), read_sizes("a=9000, b=3000")
+    (12000, {'a': 9000, 'b': 3000})
+    """
+    remedy = 'write for example 12000 or a=9000,b=3000, or a file with {"a": 9000, "b": 3000}'
+    if text.lower().endswith(".json"):
+        return read_json(text, remedy)
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    try:
+        sizes = {key.strip(): int(size) for key, _, size in pairs}
+    except ValueError:
+        sizes = {}
+    if len(sizes) < len(pairs) or (len(pairs) > 1 and "" in sizes):
+        raise InputError(
+            "--population", expected="whole numbers", got=quote(text, 60), remedy=remedy
+        )
+    return sizes.get("", sizes)
+
+
 def _numbers(text: str, option: str, remedy: str = "write for example 1,1,2") -> list[float]:
     try:
         return [float(part) for part in text.split(",")]

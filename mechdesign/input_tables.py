@@ -52,8 +52,8 @@ def count_values(
     Parameters
     ----------
     column : pandas, polars or pyarrow series, NumPy vector, or iterable of values
-    missing : {"error", "drop"}
-        Whether null and NaN entries are refused or left out.
+    missing : {"error", "drop", "category"}
+        Whether null and NaN entries are refused, left out, or counted as the value ``None``.
     max_symbols : int, optional
         The most values that are let through, see :meth:`mechdesign.Prior.from_data`.
     """
@@ -79,6 +79,8 @@ def count_values(
             ) from None
     refuse_missing("column", blank, total, missing)
     found = _ordered(counts, categories)
+    if blank and missing == "category":
+        found[None] = blank
     fractions = any(isinstance(label, float) and not label.is_integer() for label in found)
     _check_symbols("column", len(found), total - blank, most, fractions=fractions)
     _warn_of_alike("column", list(found))
@@ -146,6 +148,8 @@ def count_values_by(
     for value, group in zip(map(tidy, values), map(tidy, groups), strict=True):
         if not is_missing(value):
             found[group][value] += 1
+        elif missing == "category":
+            found[group][None] += 1
     return found
 
 
@@ -234,7 +238,7 @@ def count_csv(
     column : name of the column
     weights : name of a column of counts for tables with one line per group; the shipped tables
         know theirs
-    missing : {"error", "drop"}
+    missing : {"error", "drop", "category"}
     max_symbols : int, optional
         The most values that are let through, see :meth:`mechdesign.Prior.from_data`.
     """
@@ -266,8 +270,8 @@ def _count_csv(
     most = _checked_most(max_symbols)
     if weights is None and example_path(path) is not None:
         weights = EXAMPLES[str(path)].weights
-    counts: Counter[str] = Counter()
-    groups: dict[str | None, Counter[str]] = {}
+    counts: Counter[str | None] = Counter()
+    groups: dict[str | None, Counter[str | None]] = {}
     blank = total = unnamed = 0
     with open_table(path) as (name, lines):
         reader = csv.DictReader(lines)
@@ -290,14 +294,17 @@ def _count_csv(
             if group is not None and group.lower() in MISSING_TEXT:
                 unnamed += 1
                 continue
-            if text is None or text.strip().lower() in MISSING_TEXT:
+            value = (text or "").strip() or None
+            if value is None or value.lower() in MISSING_TEXT:
                 blank += 1
-                continue
+                if missing != "category":
+                    continue
+                value = None
             weight: Fraction | int = 1
             if weights is not None:
                 weight = read_weight(row[weights], name, weights, reader.line_num)
-            counts[text.strip()] += weight  # type: ignore[assignment]
-            groups.setdefault(group, Counter())[text.strip()] += weight  # type: ignore[assignment]
+            counts[value] += weight  # type: ignore[assignment]
+            groups.setdefault(group, Counter())[value] += weight  # type: ignore[assignment]
     if total == 0:
         raise DataError(
             f"table {name}", expected="at least one row", got="none", remedy="check the file"
@@ -305,18 +312,21 @@ def _count_csv(
     subject = f"column {quote(column)} of {name}"
     _refuse_unnamed(f"column {quote(by)} of {name}", unnamed, total)
     refuse_missing(subject, blank, total, missing)
-    people: Any = total - blank
+    people: Any = total if missing == "category" else total - blank
     if weights is not None:
         whole = all(Fraction(count).denominator == 1 for count in counts.values())
         people = sum(counts.values()) if whole else None
-    texts = list(counts)
+    texts = [text for text in counts if text is not None]
     fractions = any("." in text and _is_number(text) for text in texts)
     _check_symbols(subject, len(texts), people, most, fractions=fractions)
-    typed = dict(zip(parse_labels(texts), texts, strict=True))
+    typed: dict[Label, str | None] = dict(zip(parse_labels(texts), texts, strict=True))
     _warn_of_alike(subject, sorted(typed, key=str))
     names: list[Any] = [None] if by is None else parse_labels([str(group) for group in groups])
     named = dict(zip(names, groups.values(), strict=True))
-    order = list(_ordered(Counter(typed), None))
+    order = list(_ordered(Counter(list(typed)), None))
+    if None in counts:
+        order.append(None)
+        typed[None] = None
     return {
         group: {label: Fraction(named[group][typed[label]]) for label in order}
         for group in (names if by is None else _ordered(Counter(names), None))
@@ -481,10 +491,12 @@ def open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
             ) from None
 
 
-def check_missing_policy(missing: str) -> None:
-    """Raise :class:`UnknownNameError` for another policy than error or drop."""
-    if not isinstance(missing, str) or missing not in ("error", "drop"):
-        raise UnknownNameError("policy for missing values", missing, ["error", "drop"])
+def check_missing_policy(
+    missing: str, known: Sequence[str] = ("error", "drop", "category")
+) -> None:
+    """Raise :class:`UnknownNameError` for a policy that is not known."""
+    if not isinstance(missing, str) or missing not in known:
+        raise UnknownNameError("policy for missing values", missing, known)
 
 
 def refuse_missing(subject: str, blank: int, total: int, policy: str) -> None:

@@ -171,8 +171,10 @@ class Prior:
             when no row has them; other values are sorted.
         columns : column name or list of them, optional
             Columns of a table. The symbols of several are the tuples of their values that occur.
-        missing : {"error", "drop"}
-            What to do with nulls and NaN.
+        missing : {"error", "drop", "category"}
+            What to do with nulls and NaN. As a category they are a symbol of their own, ``None``,
+            the last one: a kernel designed for it has rows for missing answers too. Not with
+            bins.
         max_symbols : int, optional
             The most different values that are let through. When left out: 1000, and 100 where
             there are more than half as many values as rows. Of several columns, combinations.
@@ -247,7 +249,7 @@ class Prior:
         path : file, or the name of a shipped table such as ``"titanic"``
         column : name of the column that holds the secret, or a list of names
         weights : name of a column of counts, for tables with one line per group
-        missing : {"error", "drop"}
+        missing : {"error", "drop", "category"}
         max_symbols, all_combinations, bins : optional
             As for :meth:`from_data`.
         """

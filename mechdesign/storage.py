@@ -3,11 +3,12 @@
 A saved design carries the integer weights of the kernel, the exact prior, the notions, the
 utility, and the dual variables. Loading repeats the exact check of every notion and recomputes
 value, bound and gaps, so a file that claims more privacy or a better optimum than its numbers bear
-out is refused, even with a fitting digest. What cannot be computed from the numbers is a record and
-proves nothing: the method is kept where it could have found the kernel, and what it promises beyond
-the certificate only where it finds that kernel again; the solver is kept where its name is one of
-ours, and what the repair did where it is possible; what other methods found is written, but never
-read back.
+out is refused, even with a fitting digest. A bound that took a longer search than loading makes is
+told and replaced by the one that is proved. What cannot be computed from the numbers is a record
+and proves nothing: the method is kept where it could have found the kernel, and what it promises
+beyond the certificate only where it finds that kernel again; the solver is kept where its name is
+one of ours, and what the repair did where it is possible; what other methods found is written, but
+never read back.
 
 Notions and utilities stand in a file by the name of their class and their parameters. A class of
 one's own is found when the module that defines it has been imported; loading imports nothing.
@@ -30,11 +31,14 @@ from numpy.typing import NDArray
 
 from . import __version__
 from .certificate.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
+from .certificate.enclosures import CUT_SHORT, RELAXED
+from .certificate.estimation import SEARCHED
 from .certificate.infeasible import Infeasibility, stated_proof
 from .certificate.repair import Repair
 from .errors import (
     CertificateError,
     CountsWarning,
+    GapWarning,
     InputError,
     StorageError,
     quote,
@@ -109,15 +113,17 @@ def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool
     True
     """
     if public and isinstance(item, Design):
-        _warn_of_fitted(item)
-        item = PublicDesign.of(item.mechanism, item.notions)
+        item = public_form(item)
     text = json.dumps(to_json(item), indent=1) + "\n"
     private = isinstance(item, (Design, Infeasibility, ColumnsPlan))
     write_text(text, path, overwrite=overwrite, private=private)
 
 
-def _warn_of_fitted(design: Design) -> None:
-    """Warn that the kernel of a notion of its prior is a function of the masses."""
+def public_form(design: Design) -> PublicDesign:
+    """What others may have of a design: kernel, labels and guarantee, without the prior.
+
+    Warns (:class:`CountsWarning`) when the kernel is a function of the masses of its prior.
+    """
     fitted = [str(notion) for notion in design.notions if notion.uses_prior]
     if fitted and len(set(design.prior.weights)) > 1:
         warn(
@@ -127,6 +133,7 @@ def _warn_of_fitted(design: Design) -> None:
             "kernel",
             CountsWarning,
         )
+    return PublicDesign.of(design.mechanism, design.notions)
 
 
 def load(path: str | Path) -> Saved:
@@ -627,7 +634,11 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         )
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
-    _compare_claims(content, certificate, prior, problem.program.width(certificate.value), name)
+    width = problem.program.width(certificate.value)
+    if RELAXED in certificate.bound_source or CUT_SHORT in certificate.bound_source:
+        content = _settled(content, certificate, width, problem.program.time_limit, name)
+        saved = content["certificate"]
+    _compare_claims(content, certificate, prior, width, name)
     if certificate.fingerprint != saved["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
     if not isinstance(content["agreement"], list):
@@ -675,6 +686,42 @@ def _name_in(text: Any) -> str:
     return text
 
 
+def _settled(
+    content: dict[str, Any], certificate: Certificate, width: float, limit: float, name: str
+) -> dict[str, Any]:
+    """The content with the bound that is proved here, where a longer search may have proved more.
+
+    A claim that is better than what is proved is told and not kept. Raises :class:`StorageError`
+    for one that the kernel itself refutes.
+    """
+    saved, value = content["certificate"], certificate.value
+    bound, gap = float(_number_in(saved["bound"])), _gap_in(saved["gap"])
+    margin = _SEARCHED * max(v for v in (1.0, width, abs(value)) if v < math.inf)
+    exact = saved.get("bound_exact")
+    least = bound if exact is None else min(bound, nearest_float(read_fraction(exact)))
+    if not (bound >= value and least >= value - _AGREEMENT * max(1.0, abs(value)) and gap >= 0):
+        raise StorageError(
+            f"{name}: the file claims bound {quote(bound)} and gap {quote(saved['gap'])}, its "
+            f"kernel has the value {quote(value)}; design again."
+        )
+    better = least < certificate.bound - margin or gap * width < certificate.gap * width - margin
+    if better or (saved["optimal"] and not certificate.is_optimal):
+        warn(
+            f"{name}: the file claims a bound of {least:.9g} and a gap of {gap:.2g}, which was not "
+            f"proved within {limit:g} seconds; {certificate.bound:.9g} and {certificate.gap:.2g} "
+            "were and are kept; design again with the time limit that it was made with",
+            GapWarning,
+        )
+    proved = {
+        "bound": _number_out(certificate.bound),
+        "gap": _gap_out(certificate.gap),
+        "optimal": certificate.is_optimal,
+    }
+    if "bound_exact" in saved:
+        proved["bound_exact"] = _exact_out(certificate.bound_exact)
+    return {**content, "certificate": {**saved, **proved}}
+
+
 def _compare_claims(
     content: dict[str, Any], certificate: Certificate, prior: Prior, width: float, name: str
 ) -> None:
@@ -685,7 +732,8 @@ def _compare_claims(
     rounding alone decided whether a design is optimal, what they give is what counts.
     """
     saved, earlier = content["certificate"], "arithmetic" not in content["certificate"]
-    agreement = _SEARCHED if certificate.bound_source.endswith(" search") else _AGREEMENT
+    source = certificate.bound_source.removesuffix(", at the least favourable truth")
+    agreement = _SEARCHED if source == SEARCHED else _AGREEMENT
     margin = agreement * max(v for v in (1.0, width, abs(certificate.value)) if v < math.inf)
     gap_margin = margin / width if width > 0 else margin
     achieved = [level for check in certificate.checks for level in check.achieved]

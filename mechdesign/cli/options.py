@@ -84,7 +84,12 @@ Column = Annotated[
 Weights = Annotated[
     str | None, typer.Option(help="Column of counts, for tables with one line per group.")
 ]
-Missing = Annotated[str, typer.Option(help="What to do with missing values: error or drop.")]
+Missing = Annotated[
+    str,
+    typer.Option(
+        help="What to do with missing values: error, drop, or category (a symbol of their own)."
+    ),
+]
 MaxSymbols = Annotated[
     int | None,
     typer.Option(

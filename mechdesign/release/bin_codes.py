@@ -51,6 +51,8 @@ class BinEncoder(Encoder):
     bins : what numbers the inputs stand for
     """
 
+    bins: Bins
+
     def __init__(
         self,
         column: Any,

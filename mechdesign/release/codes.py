@@ -70,7 +70,8 @@ class Codebook:
     """Positions of labels, looked up by value or by their text.
 
     Numbers match by value (1.0 is 1), but text never matches a number nor ``True`` a 1, unless
-    ``texts`` says that the values were read from a text file.
+    ``texts`` says that the values were read from a text file. What is missing has the place of the
+    label ``None``, where there is one.
     """
 
     def __init__(self, labels: Sequence[Label], what: str, *, texts: bool = False) -> None:
@@ -88,6 +89,17 @@ class Codebook:
 
     def place(self, value: Any) -> int:
         """Position of a value, or :data:`ABSENT`."""
+        found = self._place(value)
+        if found == ABSENT and self.has_missing and self.is_blank(value):
+            return self._places[None]
+        return found
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether one of the labels, ``None``, stands for missing values."""
+        return None in self._places
+
+    def _place(self, value: Any) -> int:
         if self.texts and isinstance(value, str):
             text = value.strip()
             found = self._texts.get(value, self._texts.get(text, ABSENT))

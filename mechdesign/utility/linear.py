@@ -256,7 +256,7 @@ class Distance(_OfAttribute):
     ----------
     d : {"absolute", "squared", "discrete"}, function, or (N, M) array
         A named distance between numeric labels, a function of a symbol's and an output's label,
-        or the matrix of distances.
+        or the matrix of distances. Bins of numbers stand at their midpoints.
     of : name of a column that the prior's symbols are made of, or list of names, optional
         What outputs are compared with, in place of whole symbols. Not for matrices.
 
@@ -310,25 +310,27 @@ class Distance(_OfAttribute):
             return -self._matrix.gains(prior, outputs)
         symbols = self._symbols(prior)
         if self._name in ("absolute", "squared"):
-            middle = _midpoints(prior, self.of)
-            named = ([middle.get(label, label) for label in part] for part in (symbols, outputs))
-            table: Any = self._numeric(*named)
+            table: Any = self._numeric(prior, outputs)
         else:
             table = tabulate(self._function, symbols, outputs, "distance function")
         return -checked_matrix(table, (len(prior), len(outputs)), "distances")
 
-    def _numeric(self, symbols: Sequence[Label], outputs: Sequence[Label]) -> NDArray[np.float64]:
+    def _numeric(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+        middle = _midpoints(prior, self.of)
+        rows, columns = (
+            [middle.get(label, label) for label in v] for v in (self._symbols(prior), outputs)
+        )
         try:
-            if any(isinstance(label, (str, bool)) for label in (*symbols, *outputs)):
+            if any(isinstance(label, (str, bool)) for label in (*rows, *columns)):
                 raise TypeError
-            x, y = np.array(symbols, dtype=float), np.array(outputs, dtype=float)
+            x, y = np.array(rows, dtype=float), np.array(columns, dtype=float)
             with np.errstate(over="ignore", invalid="ignore"):
                 return np.asarray(self._function(x[:, None], y[None, :]))
         except (TypeError, OverflowError):
             raise UtilityError(
                 f"distance {quote(self._name)}",
                 expected="numeric labels",
-                got=f"labels such as {quote(symbols[0])} and {quote(outputs[0])}",
+                got=f"labels such as {quote(rows[0])} and {quote(columns[0])}",
                 remedy="label the symbols with numbers, or give a matrix of distances",
             ) from None
 
@@ -337,10 +339,11 @@ class Distance(_OfAttribute):
 
 
 def _midpoints(prior: Prior, of: Sequence[str] | None = None) -> dict[Label, float]:
-    """The number that each label of a bin stands for, of the only column or the one named."""
-    schema = prior.schema
-    names = of or (() if schema is None else schema.names)
-    bins = schema.bins_of(names[0]) if schema is not None and len(names) == 1 else None
+    """The number that each label of a bin stands for, where what is compared is bins of one
+    column.
+    """
+    schema = prior.schema if of is None or prior.schema is None else prior.schema.restricted(of)
+    bins = None if schema is None or len(schema) > 1 else schema.bins[0]
     return {} if bins is None else dict(zip(bins.labels, bins.midpoints.tolist(), strict=True))
 
 

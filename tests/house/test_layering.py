@@ -34,11 +34,12 @@ LAYERS = (
     ("storage",),
     ("kernel_files",),
     ("release",),
+    ("devices",),
     ("arguments", "bin_arguments"),
     ("_compare", "papers"),
     ("plotting",),
     ("views",),
-    ("explorer",),
+    ("explorer", "collector"),
     ("cli",),
     ("__main__",),
 )
