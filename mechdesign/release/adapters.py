@@ -192,8 +192,9 @@ def privatize_pandas(frame: Any, release: ColumnRelease, *, part: bool = False) 
         labels = pd.Index(list(outputs), tupleize_cols=False)
         values = pd.Series(pd.Categorical.from_codes(drawn, categories=labels, ordered=ordered))
     else:
+        labels = _pandas_labels(outputs, dtype)
         # Positions that are not there become null.
-        values = _pandas_labels(outputs, dtype).reindex(drawn)
+        values = labels.reindex(drawn) if (drawn == ABSENT).any() else labels.take(drawn)
     made = frame.copy(deep=False)
     made[release.column] = values.set_axis(frame.index)
     carried = {**receipts_of(frame), str(release.column): release.receipt(rows=not part)}

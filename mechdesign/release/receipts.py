@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ from .report_counts import ReportCounts
 
 KEY = "mechdesign"
 SCHEMA = 1
+# Rows whose digests are hashed at once: they stay in the cache.
+_CHUNK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -419,12 +421,26 @@ class Fingerprinter:
 
     def add_codes(self, values: Sequence[Any], places: NDArray[np.int64]) -> None:
         """Take in rows that are given by their places among distinct values."""
+        self.coded(values)(places)
+
+    def coded(self, values: Sequence[Any]) -> Callable[[NDArray[Any]], None]:
+        """A function that takes in rows by their places among these values."""
         digests = np.array([self._digest(value) for value in values], dtype=np.uint64)
-        self._sequence.update(np.ascontiguousarray(digests.reshape(-1, 2)[places]).tobytes())
-        counts = np.bincount(places, minlength=len(values)).astype(np.uint64)
-        # Sums modulo 2**64, which do not depend on the order.
-        self._sums += (digests.reshape(-1, 2) * counts[:, None]).sum(axis=0, dtype=np.uint64)
-        self._rows += len(places)
+        digests = digests.reshape(-1, 2)
+        # Both halves of a digest in one value that NumPy gathers; nothing is reckoned with it.
+        pairs = digests.view(np.complex128).ravel()
+
+        def add(places: NDArray[Any]) -> None:
+            counts = np.zeros(len(values), dtype=np.uint64)
+            for start in range(0, len(places), _CHUNK):
+                part = places[start : start + _CHUNK]
+                self._sequence.update(pairs.take(part))  # type: ignore[arg-type]
+                counts += np.bincount(part, minlength=len(values)).astype(np.uint64)
+            # Sums modulo 2**64, which do not depend on the order.
+            self._sums += (digests * counts[:, None]).sum(axis=0, dtype=np.uint64)
+            self._rows += len(places)
+
+        return add
 
     def _digest(self, value: Any) -> tuple[int, int]:
         digest = hashlib.blake2b(plain_text(value).encode(), digest_size=16, key=self._key).digest()
