@@ -43,6 +43,7 @@ from .options import BAD_INPUT, FAILED, INFEASIBLE, OK, spelled_out
 from .plan import plan
 from .plot import plot
 from .pram import pram
+from .regress import regress
 from .report import report
 from .show import show
 from .smallest import smallest
@@ -104,6 +105,7 @@ for command in (
     apply,
     pram,
     estimate,
+    regress,
     plan,
     compose,
     subset_selection,

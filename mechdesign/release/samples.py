@@ -141,6 +141,13 @@ def read_sample(
             got="counts" if isinstance(reports, Mapping) else "no name of a column",
             remedy="pass the table with all columns, and column=",
         )
+    if not isinstance(column, str):
+        raise InputError(
+            "column of reports",
+            expected="its name",
+            got=quote(column),
+            remedy="pass the name of a column of the table",
+        )
     names = [column, *dict.fromkeys(others)]
     return sample_of(count_columns(reports, names, [mechanism]), names, mechanism, missing)
 

@@ -15,7 +15,7 @@ the report itself, as the kernel is known.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,8 @@ class Survey:
     @property
     def asked(self) -> list[str]:
         """Names of what is asked."""
-        return [f.name for f in fields(self) if getattr(self, f.name) != f.default]
+        names = ("weights", "strata", "clusters", "by_group", "population")
+        return [name for name in names if getattr(self, name) is not None]
 
     @property
     def columns(self) -> list[str]:
