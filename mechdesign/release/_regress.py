@@ -504,7 +504,7 @@ def _logistic(
         first = inputs.index(compared)
     order = [first, *(i for i in range(len(inputs)) if i != first)]
     c, centre, scale = _standardised(setting.public, setting.mass)
-    seen = Latent(
+    observed = Latent(
         mechanism.kernel[order].T[sample.reports],
         c,
         question.weights[order],
@@ -512,10 +512,10 @@ def _logistic(
         setting.mass * (setting.reports / setting.mass.sum()),
     )
     shares = np.maximum(likely[order], 0.5 / setting.reports)
-    start = np.zeros(seen.parameters)
-    start[seen.size :: c.shape[1]] = np.log(shares[1:] / shares[0])
-    if seen.response is not None:
-        mean = float(seen.mass @ seen.response / setting.reports)
+    start = np.zeros(observed.parameters)
+    start[observed.size :: c.shape[1]] = np.log(shares[1:] / shares[0])
+    if observed.response is not None:
+        mean = float(observed.mass @ observed.response / setting.reports)
         start[0] = np.log(mean / (1 - mean))
     others = [f"{setting.column}={inputs[i]}" for i in order[1:]]
     of_secret = [
@@ -524,8 +524,8 @@ def _logistic(
         for term in setting.terms
     ]
     of_response = [] if response is None else [INTERCEPT, *names, *setting.terms[1:]]
-    found = maximise_latent(seen, start, [*of_response, *of_secret])
-    transform = _transform(seen, centre, scale)
+    found = maximise_latent(observed, start, [*of_response, *of_secret])
+    transform = _transform(observed, centre, scale)
     if setting.plain:
         covariance = np.asarray(np.linalg.inv(found.information), dtype=float)
         errors_by = "observed information"
@@ -533,10 +533,10 @@ def _logistic(
         # The likelihood counted every person once on average.
         bread = found.information * (setting.mass.sum() / setting.reports)
         covariance, errors_by = setting.sandwich(found.scores, bread), "sandwich"
-    values = transform @ found.theta
+    values = transform @ found.coefficients
     covariance = np.asarray(transform @ covariance @ transform.T, dtype=float)
     if response is not None:
-        kept = slice(0, seen.size)
+        kept = slice(0, observed.size)
         labels = of_response
     else:
         kept = slice(0, len(values))
@@ -554,17 +554,17 @@ def _standardised(public: Vector, mass: Vector) -> tuple[Vector, Vector, Vector]
     return (public - centre) / scale, centre, scale
 
 
-def _transform(seen: Latent, centre: Vector, scale: Vector) -> Vector:
+def _transform(observed: Latent, centre: Vector, scale: Vector) -> Vector:
     """From coefficients of standardised columns to those of the columns themselves."""
     from scipy.linalg import block_diag
 
-    width, values = len(scale), seen.values.shape[1]
+    width, values = len(scale), observed.values.shape[1]
     back = np.diag(1 / scale)
     back[0, 1:] = -centre[1:] / scale[1:]
-    parts = [back] * (seen.likelihoods.shape[1] - 1)
-    if seen.response is not None:
+    parts = [back] * (observed.likelihoods.shape[1] - 1)
+    if observed.response is not None:
         places = [0, *range(1 + values, width + values)]
-        of_response = np.eye(seen.size)
+        of_response = np.eye(observed.size)
         of_response[np.ix_(places, places)] = back
         parts = [of_response, *parts]
     return np.asarray(block_diag(*parts))

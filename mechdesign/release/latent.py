@@ -60,7 +60,7 @@ class Latent:
         """Number of all coefficients, β and then α symbol by symbol."""
         return self.size + (self.likelihoods.shape[1] - 1) * self.public.shape[1]
 
-    def parts(self, theta: Vector, *, second: bool = True) -> tuple[Vector, Vector, Vector]:
+    def parts(self, coefficients: Vector, *, second: bool = True) -> tuple[Vector, Vector, Vector]:
         """Log-likelihoods ``(R,)``, scores ``(R, P)`` and Hessian ``(P, P)`` (zero if not asked).
 
         The Hessian is that of Σ mass · log-likelihood; scores are of one person of each row.
@@ -69,7 +69,8 @@ class Latent:
         p = self.parameters
         step = max(1, _MOST_NUMBERS // (n * p))
         found = [
-            self._part(theta, slice(start, start + step), second) for start in range(0, rows, step)
+            self._part(coefficients, slice(start, start + step), second)
+            for start in range(0, rows, step)
         ]
         return (
             np.concatenate([value for value, _, _ in found]),
@@ -77,11 +78,13 @@ class Latent:
             sum((hessian for _, _, hessian in found), np.zeros((p, p))),
         )
 
-    def _part(self, theta: Vector, rows: slice, second: bool) -> tuple[Vector, Vector, Vector]:
+    def _part(
+        self, coefficients: Vector, rows: slice, second: bool
+    ) -> tuple[Vector, Vector, Vector]:
         likelihoods, public = self.likelihoods[rows], self.public[rows]
         count, n = likelihoods.shape
         size, width = self.size, public.shape[1]
-        alpha = theta[size:].reshape(n - 1, width)
+        alpha = coefficients[size:].reshape(n - 1, width)
         ahead = np.hstack([np.zeros((count, 1)), public @ alpha.T])
         top = ahead.max(axis=1, keepdims=True)
         shares = np.exp(ahead - top)
@@ -89,14 +92,14 @@ class Latent:
         shares = shares / total
         with np.errstate(divide="ignore"):
             joint = ahead - top - np.log(total) + np.log(likelihoods)
-        scores = np.zeros((count, n, theta.size))
-        hessian = np.zeros((theta.size, theta.size))
+        scores = np.zeros((count, n, coefficients.size))
+        hessian = np.zeros((coefficients.size, coefficients.size))
         if self.response is not None:
             design = np.empty((count, n, size))
             design[:, :, :1] = 1
             design[:, :, 1 : 1 + self.values.shape[1]] = self.values
             design[:, :, 1 + self.values.shape[1] :] = public[:, None, 1:]
-            linear = design @ theta[:size]
+            linear = design @ coefficients[:size]
             response = self.response[rows][:, None]
             joint = joint + response * linear - np.logaddexp(0, linear)
             chance = 0.5 * (1 + np.tanh(linear / 2))
@@ -114,7 +117,7 @@ class Latent:
         if second:
             mass = self.mass[rows]
             weight = mass[:, None] * posterior
-            flat = (np.sqrt(weight)[:, :, None] * scores).reshape(-1, theta.size)
+            flat = (np.sqrt(weight)[:, :, None] * scores).reshape(-1, coefficients.size)
             hessian = flat.T @ flat - (mass[:, None] * mean).T @ mean
             if self.response is not None:
                 curved = np.sqrt(weight * chance * (1 - chance))[:, :, None] * design
@@ -127,8 +130,8 @@ class Latent:
     def _curvature(shares: Vector, public: Vector, mass: Vector) -> Vector:
         """Σ mass (diag π − π πᵀ) ⊗ c cᵀ, without the first symbol."""
         others, width = shares.shape[1], public.shape[1]
-        spread = shares[:, :, None] * np.eye(others) - shares[:, :, None] * shares[:, None, :]
-        found = np.einsum("i,ikl,ia,ib->kalb", mass, spread, public, public, optimize=True)
+        variances = shares[:, :, None] * np.eye(others) - shares[:, :, None] * shares[:, None, :]
+        found = np.einsum("i,ikl,ia,ib->kalb", mass, variances, public, public, optimize=True)
         return np.asarray(found.reshape(others * width, others * width))
 
 
@@ -138,21 +141,21 @@ class Fit:
 
     Attributes
     ----------
-    theta : ``(P,)``
+    coefficients : ``(P,)``
     information : ``(P, P)`` observed
     scores : ``(R, P)`` of one person of each row
     value : log-likelihood
     steps : of the search
     """
 
-    theta: Vector
+    coefficients: Vector
     information: Vector
     scores: Vector
     value: float
     steps: int
 
 
-def maximise_latent(seen: Latent, start: Vector, names: list[str]) -> Fit:
+def maximise_latent(observed: Latent, start: Vector, names: list[str]) -> Fit:
     """The coefficients of largest likelihood, by a trust region with the exact Hessian.
 
     ``names`` are those of all coefficients. Raises :class:`DataError` where some have no finite
@@ -160,30 +163,30 @@ def maximise_latent(seen: Latent, start: Vector, names: list[str]) -> Fit:
     """
     from scipy.optimize import minimize
 
-    total = float(seen.mass.sum())
+    total = float(observed.mass.sum())
     known: dict[bytes, tuple[float, Vector, Vector]] = {}
 
-    def at(theta: Vector) -> tuple[float, Vector, Vector]:
-        key = theta.tobytes()
+    def at(coefficients: Vector) -> tuple[float, Vector, Vector]:
+        key = coefficients.tobytes()
         if key not in known:
             known.clear()
-            values, scores, hessian = seen.parts(theta)
-            slope = -(seen.mass @ scores) / total
-            known[key] = -float(seen.mass @ values) / total, slope, -hessian / total
+            values, scores, hessian = observed.parts(coefficients)
+            slope = -(observed.mass @ scores) / total
+            known[key] = -float(observed.mass @ values) / total, slope, -hessian / total
         return known[key]
 
     found: Any = minimize(
-        lambda theta: at(theta)[0],
+        lambda coefficients: at(coefficients)[0],
         start,
-        jac=lambda theta: at(theta)[1],
-        hess=lambda theta: at(theta)[2],
+        jac=lambda coefficients: at(coefficients)[1],
+        hess=lambda coefficients: at(coefficients)[2],
         method="trust-exact",
         options={"gtol": _GRADIENT, "maxiter": _STEPS},
     )
-    theta = np.asarray(found.x, dtype=float)
-    values, scores, hessian = seen.parts(theta)
-    best = float(seen.mass @ values)
-    free = _free_coefficients(seen, theta, -hessian, best)
+    coefficients = np.asarray(found.x, dtype=float)
+    values, scores, hessian = observed.parts(coefficients)
+    best = float(observed.mass @ values)
+    free = _free_coefficients(observed, coefficients, -hessian, best)
     if free:
         told = [names[i] for i in free]
         raise DataError(
@@ -193,7 +196,7 @@ def maximise_latent(seen: Latent, start: Vector, names: list[str]) -> Fit:
             "go (a symbol or value with one response only, or one that does not occur)",
             remedy="merge symbols in a feature, leave out covariates, or collect more reports",
         )
-    slope = float(np.abs(seen.mass @ scores).max()) / total
+    slope = float(np.abs(observed.mass @ scores).max()) / total
     if slope > 1e-6:
         raise DataError(
             "logistic regression",
@@ -201,16 +204,19 @@ def maximise_latent(seen: Latent, start: Vector, names: list[str]) -> Fit:
             got=f"a slope of {slope:.1g} per report after {found.nit} steps",
             remedy="leave out covariates, or bring them to similar sizes",
         )
-    return Fit(theta, -hessian, scores, best, int(found.nit))
+    return Fit(coefficients, -hessian, scores, best, int(found.nit))
 
 
-def _free_coefficients(seen: Latent, theta: Vector, information: Vector, best: float) -> list[int]:
+def _free_coefficients(
+    observed: Latent, coefficients: Vector, information: Vector, best: float
+) -> list[int]:
     """Coefficients of a direction along which the likelihood hardly changes."""
     _, vectors = np.linalg.eigh(information)
     for direction in vectors.T[:3]:
         step = _FAR * direction / np.abs(direction).max()
         drops = [
-            best - float(seen.mass @ seen.parts(theta + sign * step, second=False)[0])
+            best
+            - float(observed.mass @ observed.parts(coefficients + sign * step, second=False)[0])
             for sign in (1, -1)
         ]
         if min(drops) < _FLAT:

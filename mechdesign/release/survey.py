@@ -356,7 +356,7 @@ class SurveyEstimate(Estimate):
         """Reports, strata, clusters and what the intervals are about, in one line."""
         parts = [f"{self.reports} reports"]
         if abs(self.effective - self.reports) > 0.5:
-            parts.append(f"worth {self.effective:.1f} of equal weight")
+            parts.append(f"as exact as {self.effective:.1f} of equal weight")
         if self.strata > 1:
             parts.append(f"{self.strata} strata")
         if self.clusters:
@@ -587,7 +587,7 @@ def _blocks(noise: Noise, mass: Vector) -> Vector:
     return np.asarray(found)
 
 
-def spread(covariance: Vector) -> Vector:
+def standard_errors(covariance: Vector) -> Vector:
     """Standard errors of a covariance, whose variances rounding may leave below zero."""
     return np.asarray(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
 
@@ -652,7 +652,7 @@ def estimate_groups(
     for i, name in enumerate(names):
         part = slice(i * size, (i + 1) * size)
         covariance = found.covariance[part, part]
-        errors = spread(covariance)
+        errors = standard_errors(covariance)
         lower, upper = student_limits(found.values[i], errors, confidence, freedom)
         f, effective = found.frequencies[i], float(found.effective[i])
         made.append(
@@ -679,7 +679,7 @@ def estimate_groups(
                     prior,
                     [(mechanism.kernel, f, max(1, round(effective)))],
                 ),
-                noise=spread(found.noise[part, part]),
+                noise=standard_errors(found.noise[part, part]),
                 strata=len(drawn.units),
                 clusters=0 if drawn.clusters is None else int(drawn.units.sum()),
                 freedom=freedom,

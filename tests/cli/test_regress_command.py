@@ -85,7 +85,7 @@ def test_a_table_for_people(files, capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "fragment"),
     [
         (["--response", "nothing"], "column"),
         (["--response", "sex"], "900 rows without one"),
@@ -97,11 +97,11 @@ def test_a_table_for_people(files, capsys):
         (["--response", "cost", "--family", "probit"], "family"),
     ],
 )
-def test_what_cannot_be_used_is_answered_in_one_line(files, options, words, capsys):
+def test_what_cannot_be_used_is_answered_in_one_line(files, options, fragment, capsys):
     assert run(files, *options) == 2
     told = capsys.readouterr()
     assert not told.out
     errors = [line for line in told.err.splitlines() if line.startswith("error")]
     assert len(errors) == 1
-    assert words in errors[0]
+    assert fragment in errors[0]
     assert "Traceback" not in told.err

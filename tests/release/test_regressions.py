@@ -126,7 +126,7 @@ def test_symbols_that_hardly_occur_are_warned_of():
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "fragment"),
     [
         ({"response": "sex"}, "1500 rows without one"),
         ({"response": "cost", "family": "logistic"}, "two different values"),
@@ -149,7 +149,7 @@ def test_symbols_that_hardly_occur_are_warned_of():
         ({"response": "cost", "confidence": 2}, "between 0 and 1"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_regressed_is_refused(options, words):
+def test_what_cannot_be_regressed_is_refused(options, fragment):
     frame = TABLE.assign(
         one=1.0,
         years=TABLE["age"] * 2 + 1,
@@ -157,7 +157,7 @@ def test_what_cannot_be_regressed_is_refused(options, words):
         negative=-1.0,
         alone=["x", *["y"] * 1499],
     )
-    found = refused(lambda: md.regress(frame, THREE, "y", **options), words)
+    found = refused(lambda: md.regress(frame, THREE, "y", **options), fragment)
     assert str(TABLE["cost"][0]) not in str(found)
 
 
@@ -261,9 +261,9 @@ def test_moments_by_hand():
     assert again.reference == "yes"
 
 
-def slow_likelihood(theta, frame, kernel, values):
+def slow_likelihood(coefficients, frame, kernel, values):
     """The log-likelihood of one response, one covariate and three symbols, person by person."""
-    beta, alpha = theta[:4], theta[4:].reshape(2, 2)
+    beta, alpha = coefficients[:4], coefficients[4:].reshape(2, 2)
     total = 0.0
     for label, event, age in zip(frame["y"], frame["event"], frame["age"], strict=True):
         y = list("abc").index(label)
@@ -282,25 +282,27 @@ def test_the_likelihood_its_slope_and_its_information():
     frame = TABLE.head(60).assign(age=lambda t: (t["age"] - 40) / 10)
     codes = np.array([list("abc").index(y) for y in frame["y"]])
     values = np.eye(3)[:, 1:]
-    seen = Latent(
+    observed = Latent(
         THREE.kernel.T[codes],
         np.column_stack([np.ones(60), frame["age"]]),
         values,
         frame["event"].to_numpy(float),
         np.ones(60),
     )
-    theta = np.random.default_rng(1).normal(size=seen.parameters) * 0.5
+    coefficients = np.random.default_rng(1).normal(size=observed.parameters) * 0.5
 
     def slow(t):
         return slow_likelihood(t, frame, THREE.kernel, values)
 
-    value, scores, hessian = seen.parts(theta)
-    assert value.sum() == pytest.approx(slow(theta), rel=1e-12)
-    step = 1e-4 * np.eye(seen.parameters)
-    slope = np.array([(slow(theta + e) - slow(theta - e)) / 2e-4 for e in step])
+    value, scores, hessian = observed.parts(coefficients)
+    assert value.sum() == pytest.approx(slow(coefficients), rel=1e-12)
+    step = 1e-4 * np.eye(observed.parameters)
+    slope = np.array([(slow(coefficients + e) - slow(coefficients - e)) / 2e-4 for e in step])
     np.testing.assert_allclose(scores.sum(axis=0), slope, atol=1e-5)
     second = [
-        (seen.parts(theta + e)[1] - seen.parts(theta - e)[1]).sum(axis=0) / 2e-4 for e in step
+        (observed.parts(coefficients + e)[1] - observed.parts(coefficients - e)[1]).sum(axis=0)
+        / 2e-4
+        for e in step
     ]
     np.testing.assert_allclose(hessian, second, atol=1e-5)
 
@@ -311,14 +313,14 @@ def test_the_maximum_is_that_of_a_general_optimiser_from_other_starts():
     codes = np.array([list("abc").index(y) for y in frame["y"]])
     public = np.column_stack([np.ones(len(frame)), frame["age"]])
     event = frame["event"].to_numpy(float)
-    seen = Latent(THREE.kernel.T[codes], public, np.eye(3)[:, 1:], event, np.ones(len(frame)))
+    observed = Latent(THREE.kernel.T[codes], public, np.eye(3)[:, 1:], event, np.ones(len(frame)))
     rng = np.random.default_rng(2)
     best = np.inf
     for _ in range(4):
         other = minimize(
-            lambda t: -seen.parts(t, second=False)[0].mean(),
-            rng.normal(size=seen.parameters),
-            jac=lambda t: -seen.parts(t, second=False)[1].mean(axis=0),
+            lambda t: -observed.parts(t, second=False)[0].mean(),
+            rng.normal(size=observed.parameters),
+            jac=lambda t: -observed.parts(t, second=False)[1].mean(axis=0),
             method="BFGS",
             options={"gtol": 1e-7},
         )
@@ -326,8 +328,8 @@ def test_the_maximum_is_that_of_a_general_optimiser_from_other_starts():
         if other.fun < best + 1e-9:
             np.testing.assert_allclose(found.values, other.x[:4], atol=1e-3)
     assert -found.log_likelihood / len(frame) <= best + 1e-9
-    names = [str(i) for i in range(seen.parameters)]
-    assert maximise_latent(seen, np.zeros(seen.parameters), names).steps > 1
+    names = [str(i) for i in range(observed.parameters)]
+    assert maximise_latent(observed, np.zeros(observed.parameters), names).steps > 1
 
 
 def test_weights_of_one_change_errors_to_those_of_the_sandwich_only():

@@ -51,7 +51,7 @@ TABLE = table()
 
 
 @pytest.mark.parametrize(
-    ("bad", "words"),
+    ("bad", "fragment"),
     [
         (-1.0, "1 negative one"),
         (np.nan, "1 row without one, 1 of them empty"),
@@ -59,9 +59,9 @@ TABLE = table()
     ],
     ids=["negative", "nan", "infinite"],
 )
-def test_weights_that_are_none_are_refused(bad, words):
+def test_weights_that_are_none_are_refused(bad, fragment):
     frame = TABLE.assign(w=[bad, *TABLE["w"][1:]])
-    refused(lambda: md.estimate(frame, THREE, "r", weights="w"), "'w'", words, error=DataError)
+    refused(lambda: md.estimate(frame, THREE, "r", weights="w"), "'w'", fragment, error=DataError)
 
 
 def test_weights_of_text_and_of_zeros_only_are_refused():
@@ -94,7 +94,7 @@ def test_a_population_smaller_than_the_sample_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "fragment"),
     [
         ({"population": 1000.5}, "whole number"),
         ({"population": {"north": 5}}, "whole number"),
@@ -111,8 +111,8 @@ def test_a_population_smaller_than_the_sample_is_refused():
         ({"weights": "w", "intervals": "bootstrap"}, "'delta'"),
     ],
 )
-def test_options_that_mean_nothing_are_refused(options, words):
-    refused(lambda: md.estimate(TABLE, THREE, "r", **options), words)
+def test_options_that_mean_nothing_are_refused(options, fragment):
+    refused(lambda: md.estimate(TABLE, THREE, "r", **options), fragment)
 
 
 def test_unknown_columns_and_bare_columns_are_refused():
