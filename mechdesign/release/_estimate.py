@@ -260,6 +260,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         known,
         note,
         shrunk,
+        found.schema,
     )
     warn_of_errors(made, question)
     return made

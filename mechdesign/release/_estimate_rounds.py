@@ -187,6 +187,7 @@ def estimate_rounds(
         None,
         "; ".join(note for note in notes if note),
         shrunk_truth(kernels[0].inputs, p, prior_of(last, kernels[-1]), rounds),
+        kernels[0].schema,
         tuple(sizes),
         people,
         compose(*designs, people="different"),

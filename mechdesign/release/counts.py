@@ -24,21 +24,28 @@ from ..theory._composition import compose
 from .codes import ABSENT, Codebook, check_choice
 from .receipts import check_receipt, receipts_of
 from .references import FEWEST
+from .report_counts import ReportCounts
 
 _MOST = 1 << 53
 
 
 def count_reports(
-    reports: Any, mechanism: Mechanism, column: str | None = None, *, missing: str = "error"
+    reports: Any,
+    mechanism: Mechanism,
+    column: str | None = None,
+    *,
+    missing: str = "error",
+    fewest: int = FEWEST,
 ) -> NDArray[np.int64]:
     """How often each output of the mechanism was reported, ``(M,)``.
 
     Parameters
     ----------
-    reports : mapping from output to count, column of reports, or table (with ``column``)
+    reports : mapping from output to count, column of reports, table (with ``column``), or counts
     column : name of the column in a table; a receipt that it carries must name this kernel
     missing : {"error", "drop", "category"}
         What to do with null reports; they are a category where the mechanism has the input None.
+    fewest : how many there must be
 
     Raises
     ------
@@ -46,6 +53,8 @@ def count_reports(
         For reports that the mechanism cannot produce, or too few of them.
     """
     missing = check_missing(missing, mechanism)
+    if isinstance(reports, ReportCounts):
+        reports = reports.by_label(mechanism)
     if isinstance(reports, Mapping):
         counts: Mapping[Label, int] = {tidy(k): tidy(n) for k, n in reports.items()}
     elif column is not None:
@@ -61,7 +70,7 @@ def count_reports(
         policy = "error" if missing == "category" and None not in mechanism.outputs else missing
         counts = count_values(reports, missing=policy) if _has_any(reports) else {}
     pairs = {(label,): count for label, count in counts.items()}
-    return _tally(pairs, [mechanism], ["reports"], missing)
+    return _tally(pairs, [mechanism], ["reports"], missing, fewest)
 
 
 def count_pairs(
@@ -114,6 +123,7 @@ def _tally(
     mechanisms: Sequence[Mechanism],
     names: Sequence[str],
     missing: str,
+    fewest: int = FEWEST,
 ) -> NDArray[np.int64]:
     """Counts by labels as an array over the outputs of each mechanism, checked."""
     books = [Codebook(m.outputs, "outputs of the mechanism") for m in mechanisms]
@@ -148,7 +158,7 @@ def _tally(
             )
     for axis, mechanism in enumerate(mechanisms):
         others_of = tuple(i for i in range(found.ndim) if i != axis)
-        check_tally(found.sum(axis=others_of), mechanism)
+        check_tally(found.sum(axis=others_of), mechanism, fewest)
     return found
 
 
@@ -165,7 +175,7 @@ def _checked_count(count: Any) -> int:
     return int(count)
 
 
-def check_tally(found: NDArray[np.int64], mechanism: Mechanism) -> None:
+def check_tally(found: NDArray[np.int64], mechanism: Mechanism, fewest: int = FEWEST) -> None:
     """Refuse reports of probability zero, and too few."""
     never = np.asarray(mechanism.weights == 0, dtype=bool).all(axis=0)
     wrong = np.flatnonzero(never & (found > 0))
@@ -177,10 +187,10 @@ def check_tally(found: NDArray[np.int64], mechanism: Mechanism) -> None:
             f"{found[wrong[0]]} times",
             remedy="pass the mechanism that made them",
         )
-    if found.sum() < FEWEST:
+    if found.sum() < fewest:
         raise DataError(
             "reports",
-            expected=f"at least {FEWEST}",
+            expected=f"at least {fewest}",
             got=str(int(found.sum())),
             remedy="collect more; md.plan (mechdesign plan) says how many",
         )

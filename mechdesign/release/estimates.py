@@ -12,7 +12,9 @@ from ..errors import UnknownNameError
 from ..labels import Label, shorten
 from ..notebook import notebook_table
 from ..prior import Prior
+from ..schema import Schema
 from .likelihood import Convergence
+from .number_estimates import NumberAnswers
 from .receipts import Receipt
 
 
@@ -83,7 +85,7 @@ class Intervals:
 
 
 @dataclass(frozen=True, repr=False)
-class Estimate(Intervals):
+class Estimate(Intervals, NumberAnswers):
     """Frequencies (or another feature) of the secret, with intervals.
 
     Attributes
@@ -98,6 +100,8 @@ class Estimate(Intervals):
     note : what could not be told of where the reports came from, a sentence or nothing
     shrunk : ``distribution`` drawn towards the design's prior (uniform for a mechanism) by the
         share of their distance that noise explains; a next round takes it as its truth
+    schema : names of the columns that the labels are made of, with their bins, where known;
+        :meth:`mean`, :meth:`quantile` and :meth:`histogram` are about numbers in bins
     """
 
     reports: int
@@ -111,6 +115,7 @@ class Estimate(Intervals):
     receipt: Receipt | None = None
     note: str = ""
     shrunk: Prior | None = None
+    schema: Schema | None = None
 
     def describe(self) -> str:
         """Method, number of reports and what the intervals are about, in one line."""

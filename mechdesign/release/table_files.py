@@ -23,7 +23,7 @@ from .column import find_column
 from .counts import count_rows
 from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
 from .samples import Sample, sample_of
-from .subset_estimates import ReportCounts
+from .subset_estimates import SubsetCounts
 
 _ENDINGS = (".csv", ".parquet")
 _ROWS = 1 << 16
@@ -331,7 +331,7 @@ def count_subset_file(
     *,
     missing: str = "error",
     progress: bool = False,
-) -> ReportCounts:
+) -> SubsetCounts:
     """How often each report of a subset selection came in a column of a file.
 
     Raises :class:`DataError` as :func:`count_file` does.
@@ -339,7 +339,7 @@ def count_subset_file(
     receipts = file_receipts(path, check=True)
     if column in receipts:
         check_receipt(receipts[column], mechanism)
-    found = ReportCounts(mechanism, missing)
+    found = SubsetCounts(mechanism, missing)
     with (
         open_batches(path, [column]) as (_, batches, total),
         counter(total, "counting", show=progress) as advance,
