@@ -128,11 +128,10 @@ def drawn_by(survey: Survey, sample: Sample) -> Drawn:
         names, strata = sample.categories(survey.strata, "strata")
     clusters, units = None, np.bincount(strata, repeats, len(names)).astype(np.int64)
     if survey.clusters is not None:
-        _, codes = sample.categories(survey.clusters, "clusters")
+        labels, codes = sample.categories(survey.clusters, "clusters")
         # Clusters of different strata are different ones, whatever they are called.
-        pairs, clusters = np.unique(np.column_stack([strata, codes]), axis=0, return_inverse=True)
-        clusters = clusters.reshape(-1)
-        units = np.bincount(pairs[:, 0], minlength=len(names))
+        pairs, clusters = np.unique(strata * len(labels) + codes, return_inverse=True)
+        units = np.bincount(pairs // len(labels), minlength=len(names))
     sizes = _sizes(survey, names, sample)
     fractions = np.zeros(len(names))
     if sizes is not None:

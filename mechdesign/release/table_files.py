@@ -22,7 +22,7 @@ from .codes import ABSENT, Codebook
 from .column import find_column
 from .counts import count_rows
 from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
-from .samples import Sample, sample_of
+from .samples import Sample, named_columns, sample_of
 from .subset_estimates import SubsetCounts
 
 _ENDINGS = (".csv", ".parquet")
@@ -296,7 +296,7 @@ def sample_file(
     Raises :class:`DataError` as :func:`count_file` does.
     """
     _check_receipts(path, [column], [designed])
-    names = [column, *dict.fromkeys(others)]
+    names = named_columns(column, others)
     cells = _count_cells(path, names, progress=progress)
     return sample_of(cells, names, mechanism_of(designed), missing, texts=True)
 
