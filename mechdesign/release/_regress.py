@@ -18,7 +18,7 @@ from ._estimate import fit_of, judge_fit
 from ._identifiability import ask, hidden_answers, least_variance, report_weights
 from .codes import ABSENT, Codebook, check_choice
 from .estimates import Intervals
-from .latent import Latent, maximise_latent
+from .latent import Latent, maximise_latent, refuse_free
 from .likelihood import maximise
 from .receipts import Receipt, trace
 from .references import CONFIDENCE, check_confidence, reference_of
@@ -492,7 +492,8 @@ def _logistic(
     ask(mechanism)  # groups by a feature are made of symbols here, each of which must be told
     question, (names, compared) = _asked(mechanism, feature, reference, setting.column)
     inputs = list(mechanism.inputs)
-    first = 0
+    # What the shares are compared with must occur.
+    first = int(np.argmax(likely))
     if response is None:
         if feature is not None:
             raise InputError(
@@ -504,27 +505,42 @@ def _logistic(
         first = inputs.index(compared)
     order = [first, *(i for i in range(len(inputs)) if i != first)]
     c, centre, scale = _standardised(setting.public, setting.mass)
-    observed = Latent(
-        mechanism.kernel[order].T[sample.reports],
-        c,
-        question.weights[order],
-        None if response is None else _binary(sample, response),
-        setting.mass * (setting.reports / setting.mass.sum()),
-    )
-    shares = np.maximum(likely[order], 0.5 / setting.reports)
-    start = np.zeros(observed.parameters)
-    start[observed.size :: c.shape[1]] = np.log(shares[1:] / shares[0])
-    if observed.response is not None:
-        mean = float(observed.mass @ observed.response / setting.reports)
-        start[0] = np.log(mean / (1 - mean))
-    others = [f"{setting.column}={inputs[i]}" for i in order[1:]]
-    of_secret = [
-        other if term == INTERCEPT else f"{other}: {term}"
-        for other in others
-        for term in setting.terms
-    ]
+    outcome = None if response is None else _binary(sample, response, setting.mass)
     of_response = [] if response is None else [INTERCEPT, *names, *setting.terms[1:]]
-    found = maximise_latent(observed, start, [*of_response, *of_secret])
+    while True:
+        observed = Latent(
+            mechanism.kernel[order].T[sample.reports],
+            c,
+            question.weights[order],
+            outcome,
+            setting.mass * (setting.reports / setting.mass.sum()),
+        )
+        others = [f"{setting.column}={inputs[i]}" for i in order[1:]]
+        of_secret = [
+            other if term == INTERCEPT else f"{other}: {term}"
+            for other in others
+            for term in setting.terms
+        ]
+        shares = np.maximum(likely[order], 0.5 / setting.reports)
+        start = np.zeros(observed.parameters)
+        start[observed.size :: c.shape[1]] = np.log(shares[1:] / shares[0])
+        if outcome is not None:
+            mean = float(observed.mass @ outcome / setting.reports)
+            start[0] = np.log(mean / (1 - mean))
+        found = maximise_latent(observed, start)
+        absent = {1 + (i - observed.size) // c.shape[1] for i in found.free if i >= observed.size}
+        kept = [i for place, i in enumerate(order) if place not in absent]
+        rank = np.linalg.matrix_rank(np.column_stack([np.ones(len(kept)), question.weights[kept]]))
+        if response is None or not absent or rank <= len(names):
+            refuse_free(found, [*of_response, *of_secret])
+            break
+        gone = listing([inputs[order[place]] for place in sorted(absent)])
+        warn(
+            f"the reports do not show that {gone} occur{'s' * (len(absent) == 1)}; the regression "
+            "is about people with other symbols",
+            PrecisionWarning,
+        )
+        order = kept
     transform = _transform(observed, centre, scale)
     if setting.plain:
         covariance = np.asarray(np.linalg.inv(found.information), dtype=float)
@@ -536,12 +552,12 @@ def _logistic(
     values = transform @ found.coefficients
     covariance = np.asarray(transform @ covariance @ transform.T, dtype=float)
     if response is not None:
-        kept = slice(0, observed.size)
+        part = slice(0, observed.size)
         labels = of_response
     else:
-        kept = slice(0, len(values))
+        part = slice(0, len(values))
         labels = setting.terms if len(others) == 1 else of_secret
-    return labels, values[kept], covariance[kept, kept], errors_by, found.value, compared
+    return labels, values[part], covariance[part, part], errors_by, found.value, compared
 
 
 def _standardised(public: Vector, mass: Vector) -> tuple[Vector, Vector, Vector]:
@@ -570,14 +586,14 @@ def _transform(observed: Latent, centre: Vector, scale: Vector) -> Vector:
     return np.asarray(block_diag(*parts))
 
 
-def _binary(sample: Sample, response: str) -> Vector:
-    """The response as 0 and 1, the larger of its two values being 1."""
+def _binary(sample: Sample, response: str, mass: Vector) -> Vector:
+    """The response as 0 and 1, the larger of its two values being 1; both with some mass."""
     labels, codes = sample.categories(response, "response")
-    if len(labels) != 2:
+    if len(labels) != 2 or not np.bincount(codes, mass).all():
         raise DataError(
             f"response in column {quote(response)}",
             expected="two different values",
-            got=str(len(labels)),
+            got=f"{len(labels)}" + " with zero weight for one" * (len(labels) == 2),
             remedy="pass family='linear', or a response such as 0 and 1",
         )
     return codes.astype(float)

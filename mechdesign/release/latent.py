@@ -146,6 +146,7 @@ class Fit:
     scores : ``(R, P)`` of one person of each row
     value : log-likelihood
     steps : of the search
+    free : positions of coefficients that have no finite estimate
     """
 
     coefficients: Vector
@@ -153,13 +154,13 @@ class Fit:
     scores: Vector
     value: float
     steps: int
+    free: list[int]
 
 
-def maximise_latent(observed: Latent, start: Vector, names: list[str]) -> Fit:
+def maximise_latent(observed: Latent, start: Vector) -> Fit:
     """The coefficients of largest likelihood, by a trust region with the exact Hessian.
 
-    ``names`` are those of all coefficients. Raises :class:`DataError` where some have no finite
-    estimate, and names them.
+    Raises :class:`DataError` where the search ends before a maximum.
     """
     from scipy.optimize import minimize
 
@@ -187,8 +188,21 @@ def maximise_latent(observed: Latent, start: Vector, names: list[str]) -> Fit:
     values, scores, hessian = observed.parts(coefficients)
     best = float(observed.mass @ values)
     free = _free_coefficients(observed, coefficients, -hessian, best)
-    if free:
-        told = [names[i] for i in free]
+    slope = float(np.abs(observed.mass @ scores).max()) / total
+    if slope > 1e-6 and not free:
+        raise DataError(
+            "logistic regression",
+            expected="a likelihood with a maximum",
+            got=f"a slope of {slope:.1g} per report after {found.nit} steps",
+            remedy="leave out covariates, or bring them to similar sizes",
+        )
+    return Fit(coefficients, -hessian, scores, best, int(found.nit), free)
+
+
+def refuse_free(fit: Fit, names: list[str]) -> None:
+    """Raise :class:`DataError` for coefficients without a finite estimate, with their names."""
+    if fit.free:
+        told = [names[i] for i in fit.free]
         raise DataError(
             "logistic regression",
             expected="reports that bound every coefficient",
@@ -196,15 +210,6 @@ def maximise_latent(observed: Latent, start: Vector, names: list[str]) -> Fit:
             "go (a symbol or value with one response only, or one that does not occur)",
             remedy="merge symbols in a feature, leave out covariates, or collect more reports",
         )
-    slope = float(np.abs(observed.mass @ scores).max()) / total
-    if slope > 1e-6:
-        raise DataError(
-            "logistic regression",
-            expected="a likelihood with a maximum",
-            got=f"a slope of {slope:.1g} per report after {found.nit} steps",
-            remedy="leave out covariates, or bring them to similar sizes",
-        )
-    return Fit(coefficients, -hessian, scores, best, int(found.nit))
 
 
 def _free_coefficients(

@@ -108,6 +108,27 @@ def test_separation_is_found_and_named():
     refused(lambda: md.regress(none, OPEN, "y", **sure), "y=c", error=DataError)
 
 
+def test_a_symbol_that_does_not_occur_can_be_merged_with_others():
+    rng = np.random.default_rng(11)
+    x = (rng.random(4000) < 0.4).astype(int)
+    event = (rng.random(4000) < logistic(-0.5 + x)).astype(int)
+    # Just fewer reports of c than a and b would make.
+    y = reported(THREE, x, rng)
+    kept = (y != "c") | (rng.random(4000) < 0.9)
+    frame = pd.DataFrame({"y": y, "event": event})[kept]
+    options = {"response": "event", "family": "logistic"}
+    refused(lambda: md.regress(frame, THREE, "y", **options), "y=c", error=DataError)
+    merged = {"a": "a", "b": "b or c", "c": "b or c"}
+    with pytest.warns(PrecisionWarning, match="do not show that 'c' occurs"):
+        found = md.regress(frame, THREE, "y", feature=merged, **options)
+    assert found.lower[1] < 1 < found.upper[1]
+
+
+def test_a_response_whose_weights_leave_one_value_is_refused():
+    frame = TABLE.assign(w=np.where(TABLE["event"] == 1, 0.0, 1.0))
+    refused(lambda: md.regress(frame, THREE, "y", weights="w", **EVENT), "zero weight")
+
+
 def test_too_few_reports_for_corrected_moments_are_refused():
     weak = md.Mechanism([[0.51, 0.49], [0.49, 0.51]], ["no", "yes"], ["no", "yes"])
     frame = pd.DataFrame({"y": ["no"] * 9 + ["yes"] * 11, "r": range(20)})
@@ -328,8 +349,7 @@ def test_the_maximum_is_that_of_a_general_optimiser_from_other_starts():
         if other.fun < best + 1e-9:
             np.testing.assert_allclose(found.values, other.x[:4], atol=1e-3)
     assert -found.log_likelihood / len(frame) <= best + 1e-9
-    names = [str(i) for i in range(observed.parameters)]
-    assert maximise_latent(observed, np.zeros(observed.parameters), names).steps > 1
+    assert maximise_latent(observed, np.zeros(observed.parameters)).steps > 1
 
 
 def test_weights_of_one_change_errors_to_those_of_the_sandwich_only():
