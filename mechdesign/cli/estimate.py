@@ -25,6 +25,7 @@ from .options import (
     expect_picture,
     note,
     print_json,
+    receipts_beside,
     say,
 )
 
@@ -312,7 +313,7 @@ def estimate(
             ),
             designed,
             missing=missing,
-            receipt=_receipts(reports, [column], receipt)[0],
+            receipt=receipts_beside(reports, [column], receipt)[0],
             **options,
             **vars(drawn),
         )
@@ -334,7 +335,7 @@ def estimate(
     options.update(
         missing=missing,
         feature=read_feature(feature, mechanism),
-        receipt=_receipts(reports, [column], receipt)[0],
+        receipt=receipts_beside(reports, [column], receipt)[0],
         truth=None if truth is None else read_truth(truth),
     )
     fingerprint = kernel_fingerprint(mechanism)
@@ -444,7 +445,7 @@ def _rounds(
             count_file(one.reports, [one.column], [designed], progress=progress)
             for one, designed in zip(both, designs, strict=True)
         ]
-        known = [_receipts(one.reports, [one.column], None)[0] for one in both]
+        known = [receipts_beside(one.reports, [one.column], None)[0] for one in both]
         made = estimate_rounds(parts, designs, people=people, receipts=known, **options)
     kernels = [kernel_fingerprint(mechanism_of(designed)) for designed in designs]
     return made, rounds_json(made, kernels)
@@ -498,7 +499,7 @@ def _joint(
             remedy="name the column of the second design",
         )
     found = count_file(reports, columns, designs, progress=sys.stderr.isatty())
-    known = _receipts(reports, columns, receipt)
+    known = receipts_beside(reports, columns, receipt)
     made = estimate_joint(found, designs, columns, features=features, receipts=known, **options)
     table = made if given is None else made.conditional(given)
     if as_json:
@@ -512,14 +513,3 @@ def _joint(
     say(repr(table))
     if made.note and table is not made:
         note(made.note)
-
-
-def _receipts(reports: str, columns: list[str], receipt: Path | None) -> list[Any]:
-    """The receipt of each column: from the file named, else from where the reports are."""
-    from ..release.receipts import load_receipt
-    from ..release.table_files import file_receipts
-
-    if receipt is not None:
-        return [load_receipt(receipt, name) for name in columns]
-    known = file_receipts(reports)
-    return [known.get(name) for name in columns]
