@@ -624,6 +624,13 @@ def _near(terms: _Terms, value: Fraction, tolerance: Any, scale: Fraction = _ONE
     return _Limit(terms, value - off, value + off)
 
 
+def _distance(a: float, b: float) -> Any:
+    """|a − b|, exactly; infinity has none from itself."""
+    if math.inf in (abs(a), abs(b)):
+        return _ZERO if a == b else math.inf
+    return abs(Fraction(a) - Fraction(b))
+
+
 def _times(scales: Sequence[Any], table: _Rows) -> _Terms:
     """s_x a_xy, where that is not zero."""
     rows = enumerate(zip(scales, table, strict=True))
@@ -669,7 +676,7 @@ class _Space:
             are_numbers = {type(v) for v in self.labels + self.outputs} <= {int, float}
             _need(are_numbers or self.labels == self.outputs, "labels without distances")
             rows, columns = pair if are_numbers else (self.n, self.n)
-            table = [[abs(Fraction(a) - Fraction(b)) for b in columns] for a in rows]
+            table = [[_distance(a, b) for b in columns] for a in rows]
         return self.Pattern([[int(d <= most) for d in row] for row in table])
 
     def Monotone(self) -> Iterator[_Limit]:
@@ -691,6 +698,22 @@ class _Space:
             size = max(abs(v) for row in table for v in row)
             terms, low, high = _near(_times(self.ones, table), b, tolerance, size or _ONE)
             yield _Limit(terms, *{"<=": (None, b), ">=": (b, None), "==": (low, high)}[sense])
+
+    def Sums(
+        self, shape: Any, places: Any, values: Any, sense: Any, right: Any, tolerance: Any,
+        name: Any,
+    ) -> Iterator[_Limit]:  # fmt: skip
+        _need(list(shape) == [len(self.n), len(self.m)], "sums over entries of another kernel")
+        for where, row, b in zip(places, values, map(_exact, right), strict=True):
+            pairs = zip(where, map(_exact, row), strict=True)
+            terms = {divmod(i, len(self.m)): a for i, a in pairs if a}
+            _need(len(set(where)) == len(where), "an entry that is there twice")
+            zero = 0 if len(row) == 1 and b == 0 else tolerance
+            limit = _near(terms, b, zero, max(map(abs, terms.values()), default=_ONE))
+            yield limit if sense == "==" else _Limit(terms, None, b)
+
+    def FewOutputs(self, most: Any) -> Iterator[_Limit]:
+        return iter(())  # no sum of entries; without it a bound is larger
 
     def EveryOutput(self, coefficients: Any) -> Iterator[_Limit]:
         local = {self.labels.index(x): _exact(a) for x, a in coefficients}
@@ -1033,6 +1056,8 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
         is_known = part["name"] in REQUIREMENTS
         limits = _Space(prior, kernel.outputs).asks(part) if is_known else []
         holds = _every(limit.holds(kernel) for limit in limits)
+        if part["name"] == "FewOutputs":
+            holds = sum(map(any, zip(*kernel.rows, strict=True))) <= part["parameters"]["most"]
         report.add(f"requirement: {part['name']}", holds if is_known else None)
     if _flag(saved["repair"]["constant"]):
         report.add("constant", all(row == kernel.rows[0] for row in kernel.rows), "equal rows")
