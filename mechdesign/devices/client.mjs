@@ -280,11 +280,33 @@ function shownInputs() {
   return `one of ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-function codeOf(value) {
+/** The label of the bin that a number lies in, by the edges of one attribute; else the value. */
+function binned(value, bins) {
+  const isNumber = typeof value === "number" || typeof value === "bigint";
+  if (!bins || !isNumber) return value;
+  if (Number.isNaN(value)) return null;
+  const { edges, isLeft, isWhole, labels } = bins;
+  const last = edges.length - 1;
+  const isFinite = value > -Infinity && value < Infinity;
+  const isInside = isFinite && value >= edges[0] && value <= edges[last];
+  if (!isInside || (isWhole && typeof value === "number" && !Number.isInteger(value))) return value;
+  const passed = (edge) => (isLeft ? edge <= value : edge < value);
+  return labels[edges.slice(1, last).filter(passed).length];
+}
+
+/** A value with labels in the place of numbers, where there are bins; arrays by their parts. */
+function labelOf(value) {
+  if (DATA.bins === null) return value;
+  if (DATA.bins.length === 1) return binned(value, DATA.bins[0]);
+  return Array.isArray(value) ? value.map((part, i) => binned(part, DATA.bins[i])) : value;
+}
+
+function codeOf(given) {
+  const value = labelOf(given);
   const code = places.get(labelKey(value));
   if (code === undefined) {
     const remedy = "pass one of them, of the same type";
-    throw new ClientError("value", shownInputs(), `${kindOf(value)} that is none`, remedy);
+    throw new ClientError("value", shownInputs(), `${kindOf(given)} that is none`, remedy);
   }
   if (isRounded(value, kernel.inputs[code])) {
     const got = "a number above 2**53, which may have been rounded";

@@ -94,6 +94,14 @@ def sql_script(
                 got="a name that is there twice",
                 remedy="choose other names",
             )
+    if any(getattr(getattr(mechanism, "schema", None), "bins", ())):
+        raise KernelError(
+            "kernel",
+            expected="inputs that the column holds",
+            got="bins of numbers",
+            remedy="read from a view that names the bins, with the kernel alone "
+            "(found.mechanism.with_schema(None)), or draw with mechdesign apply",
+        )
     known = [label for label in mechanism.inputs if label is not None]
     input_kind, output_kind = _kind(known, "inputs"), _kind(mechanism.outputs, "outputs")
     matches = "t.c0 = k.input" + (' COLLATE "C"' if input_kind == "text" else "")
