@@ -14,6 +14,9 @@
 // them is true; or it is a function of a secret key and an identity (`key`, `identity`), equal to
 // what `md.privatize(table, column, kernel, person=…, key=…)` gives in Python.
 //
+// Another value, another kernel, or a memory that was cleared bring a report of their own: the levels
+// of reports about one person add up.
+//
 // There is no floating-point number between entropy and report.
 
 const DATA = null;
@@ -476,7 +479,9 @@ class Remembered {
     else this.storage = isAtomic ? storage : new OwnStorage(storage);
     this.random = random ?? systemBytes;
     const about = person === undefined ? "" : hex(identityBytes(person));
-    this.name = `mechdesign ${kernel.digest} ${hex(bytesOf(column, "column"))} ${about}`;
+    // What a test drew is never taken for a report.
+    const what = random === undefined ? "reports" : "test";
+    this.name = `mechdesign ${what} ${kernel.digest} ${hex(bytesOf(column, "column"))} ${about}`;
   }
 
   /** The position of the report of an input; the first call draws those of all. */

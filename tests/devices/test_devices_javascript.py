@@ -494,6 +494,19 @@ def test_nothing_is_told_where_nothing_can_be_remembered(tmp_path):
         assert "yes" not in message
 
 
+def test_what_a_test_drew_is_never_a_report(tmp_path):
+    body = """
+    const found = [];
+    for (let i = 0; i < 30; i++) {
+      const storage = memory();
+      await new Client({ storage, random: (part) => part.fill(0) }).output("perhaps");
+      found.push(await new Client({ storage }).output("perhaps"));
+    }
+    tell(found);
+    """
+    assert len(set(run_node(tmp_path, FOUND, body))) > 1
+
+
 def test_a_failure_does_not_stop_the_next_one(tmp_path):
     body = """
     const storage = memory();
