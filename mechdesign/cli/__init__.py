@@ -45,6 +45,7 @@ from .plan import plan
 from .plot import plot
 from .pram import pram
 from .report import report
+from .serve import serve
 from .show import show
 from .smallest import smallest
 from .subset_selection import subset_selection
@@ -95,6 +96,7 @@ for command in (
     certify,
     compare,
     explore,
+    serve,
     report,
     plot,
     convert,
