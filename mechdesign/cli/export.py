@@ -57,7 +57,7 @@ def export(
         column=column,
         dialect=dialect,
         table=table,
-        keep=keep or (),
+        keep=keep or None,
         into=into,
         overwrite=force,
     )

@@ -29,7 +29,7 @@ def export(
     column: str | None = None,
     dialect: str | None = None,
     table: str | None = None,
-    keep: Sequence[str] = (),
+    keep: Sequence[str] | None = None,
     into: str | None = None,
     overwrite: bool = False,
 ) -> None:
@@ -94,7 +94,7 @@ def export(
     """
     if not isinstance(to, str) or to not in TARGETS:
         raise UnknownNameError("target of an export", to, TARGETS)
-    options = {"dialect": dialect, "table": table, "keep": keep or None, "into": into}
+    options = {"dialect": dialect, "table": table, "keep": keep, "into": into}
     if to == "javascript":
         _check_options(to, options, ())
         asked = _COLUMN if column is None else column
@@ -109,7 +109,7 @@ def export(
     else:
         _check_options(to, {"column": column, **options}, ("column", "dialect", "table"))
         text = sql_script(
-            _published(designed), dialect, table=table, column=str(column), keep=keep, into=into
+            _published(designed), dialect, table=table, column=column, keep=keep, into=into
         )
     write_text(text, path, overwrite=overwrite)
 

@@ -79,7 +79,7 @@ def label_literal(label: Label) -> str:
 
 def _bins(mechanism: Mechanism) -> str:
     """The edges by which numbers of each attribute become labels; ``null`` without any."""
-    schema = getattr(mechanism, "schema", None)
+    schema = mechanism.schema
     if schema is None or not any(schema.bins):
         return "null"
     return _array("null" if bins is None else _edges(bins) for bins in schema.bins)

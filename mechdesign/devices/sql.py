@@ -49,8 +49,8 @@ def sql_script(
     dialect: Any,
     *,
     table: Any,
-    column: str,
-    keep: Sequence[Any] = (),
+    column: Any,
+    keep: Any = None,
     into: Any = None,
 ) -> str:
     """Statements that draw reports for a column of a table, in one transaction.
@@ -77,11 +77,10 @@ def sql_script(
     made = [*parts[:-1], parts[-1] + "_reports"] if into is None else _parts(into, "into")
     source, target = _joined(parts), _joined(made)
     kernel = _joined([*made[:-1], made[-1] + "_kernel"])
-    others = (
-        [keep]
-        if isinstance(keep, str)
-        else listed(keep, "keep", "names of columns", InputError, "pass a list such as ['id']")
-    )
+    others = [keep] if isinstance(keep, str) else keep
+    if others is None:
+        others = []
+    others = listed(others, "keep", "names of columns", InputError, "pass a list such as ['id']")
     names = [_identifier(name, "column") for name in (column, *others)]
     for what, found, expected in (
         ("keep", names, "columns, that of the secret not among them"),
@@ -94,7 +93,7 @@ def sql_script(
                 got="a name that is there twice",
                 remedy="choose other names",
             )
-    if any(getattr(getattr(mechanism, "schema", None), "bins", ())):
+    if mechanism.schema is not None and any(mechanism.schema.bins):
         raise KernelError(
             "kernel",
             expected="inputs that the column holds",
