@@ -11,11 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from listed_words import Stream
 from scipy.stats import chi2
 from site_pages import FOREVER, serving
 
 import mechdesign as md
 from mechdesign.published import kernel_fingerprint
+from mechdesign.release.sampler import AliasTable
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -164,6 +166,31 @@ def test_equal_keys_give_the_reports_of_python(context, url, tmp_path):
 
 
 FULL = "() => { throw new Error('full'); }"
+
+
+def test_equal_bytes_give_equal_draws(context, url):
+    rng = np.random.default_rng(3)
+    streams = [rng.bytes(8 * len(LABELS) + 800) for _ in range(100)]
+    told = opened(context, url).evaluate(
+        """(streams) => Promise.all(streams.map((stream) => {
+          const map = new Map();
+          const storage = {
+            getItem: (name) => map.get(name) ?? null, setItem: (name, v) => map.set(name, v),
+          };
+          let place = 0;
+          const random = (part) => {
+            part.set(stream.slice(place, place + part.length));
+            place += part.length;
+          };
+          const client = new Client({ storage, random });
+          return Promise.all(kernel.inputs.map((label) => client.output(label)));
+        }))""",
+        [list(stream) for stream in streams],
+    )
+    table, codes = AliasTable(KERNEL), np.arange(len(LABELS))
+    assert told == [table.draw(codes, Stream(stream)).tolist() for stream in streams]
+
+
 REFUSED = {
     "storage that is full": f"IDBObjectStore.prototype.put = {FULL}",
     "storage that is closed": f"IDBFactory.prototype.open = {FULL}",

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks import refused
-from listed_words import Listed
+from listed_words import Listed, Stream
 from node_runs import MISSING, NODE, run_node, run_script
 from scipy.stats import chi2
 
@@ -25,7 +25,6 @@ from mechdesign.errors import (
 )
 from mechdesign.published import kernel_fingerprint
 from mechdesign.release.sampler import AliasTable
-from mechdesign.release.words import Words
 
 pd = pytest.importorskip("pandas")
 
@@ -97,29 +96,6 @@ def test_the_module_has_the_weights_of_python(mechanism, tmp_path):
     )
     rows = [[str(int(w)) for w in row] for row in mechanism.weights]
     assert told == [kernel_fingerprint(mechanism), mechanism.bits, rows]
-
-
-class Stream(Words):
-    """Words from a list of bytes, further ones where a draw asks for more."""
-
-    source, for_production = "a test", False
-
-    def __init__(self, stream):
-        super().__init__()
-        self.stream, self.place = stream, 0
-
-    def bytes(self, number):
-        found = self.stream[self.place : self.place + number]
-        assert len(found) == number
-        self.place += number
-        return found
-
-    def next_words(self, number):
-        return np.frombuffer(self.bytes(8 * number), dtype="<u8").astype(np.uint64)
-
-    def more_bits(self, position):
-        while True:
-            yield self.bytes(8)
 
 
 DRAW = """
