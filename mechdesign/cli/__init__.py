@@ -39,6 +39,7 @@ from .data import data
 from .design import design
 from .estimate import estimate
 from .explore import explore
+from .export import export
 from .options import BAD_INPUT, FAILED, INFEASIBLE, OK, spelled_out
 from .plan import plan
 from .plot import plot
@@ -104,6 +105,7 @@ for command in (
     verify,
     data,
     apply,
+    export,
     pram,
     estimate,
     plan,

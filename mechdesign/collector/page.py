@@ -117,7 +117,7 @@ def _section(running: Running) -> str:
     if isinstance(made, ManyEstimates):
         rows, table = made.top(_SHOWN), tables.many_estimates_table(made, _SHOWN)
     else:
-        rows, table = made.rows()[:_SHOWN], tables.estimate_table(made)
+        rows, table = made.rows()[:_SHOWN], tables.intervals_table(made)
     parts.append(f'<p class="hint">{escape(made.describe())}.</p>{_picture(rows)}')
     parts.append(f'<div class="scroll">{html_table(table)}</div>')
     return f"<section>{''.join(parts)}</section>"

@@ -235,8 +235,7 @@ class _Survey:
 def _survey(source: Path, release: ColumnRelease, person: str | None, key: bytes) -> _Survey:
     """Read what is about to be released, and check its identities."""
     secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
-    book = release.encoder.book
-    counts = np.zeros(len(book.labels) + 1, dtype=np.int64)
+    counts = np.zeros(len(release.encoder.book.labels) + 1, dtype=np.int64)
     repeats: dict[Any, int] = {}
     identity = release.identity
     alone = person is not None and not (identity and identity.by_person)
@@ -247,10 +246,10 @@ def _survey(source: Path, release: ColumnRelease, person: str | None, key: bytes
             values, places = distinct_values(read(release.column), release.column)
             values = [*values, None]
             secrets.add_codes(values, places)
-            np.add.at(counts, book.places(values), np.bincount(places, minlength=len(values)))
+            found = release.encoder.positions(read(release.column), values[:-1], places)
+            counts += np.bincount(found + 1, minlength=len(counts))
             if identity is not None:
-                symbols = release.encoder.look_up(values[:-1], places, release.rows)
-                codes = release.paired(read, symbols)
+                codes = release.paired(read, release.encode(read(release.column)))
                 # As the draws read them: 7 and "7" mean the same, and draw differently.
                 pairs.add(release.identify(read, codes) or [], codes)
             release.rows += batch.num_rows
@@ -259,8 +258,8 @@ def _survey(source: Path, release: ColumnRelease, person: str | None, key: bytes
                 for name, count in zip(who, np.bincount(rows, minlength=len(who)), strict=False):
                     repeats[name] = repeats.get(name, 0) + int(count)
     most = max((n for who, n in repeats.items() if who != "" and not is_missing(who)), default=0)
-    found = secrets.result(), None if identity is None else pairs.result()
-    return _Survey(*found, tuple(counts[:-1].tolist()), most)
+    prints = secrets.result(), None if identity is None else pairs.result()
+    return _Survey(*prints, tuple(counts[1:].tolist()), most)
 
 
 def _warn_of_counts(survey: _Survey, column: str, designed: Any) -> None:

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from .codes import ABSENT, Codebook
 from .column import find_column
 from .counts import count_rows
 from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
+from .samples import Sample, sample_of
 from .subset_estimates import SubsetCounts
 
 _ENDINGS = (".csv", ".parquet")
@@ -262,25 +263,12 @@ def count_file(
         For reports that are no outputs, or that another mechanism made by the receipts of the file,
         and for a CSV file that is not the one that its receipt was written for.
     """
-    receipts = file_receipts(path, check=True)
-    for column, designed in zip(columns, mechanisms, strict=True):
-        if column in receipts:
-            check_receipt(receipts[column], designed)
+    _check_receipts(path, columns, mechanisms)
     books = [
         Codebook(mechanism_of(designed).outputs, "outputs of the mechanism", texts=True)
         for designed in mechanisms
     ]
-    with (
-        open_batches(path, columns) as (_, batches, total),
-        counter(total, "counting", show=progress) as advance,
-    ):
-
-        def counted() -> Iterator[Any]:
-            for batch in batches:
-                yield batch
-                advance(batch.num_rows)
-
-        cells = count_rows(counted(), columns)
+    cells = _count_cells(path, columns, progress=progress)
     whole = [cell if len(columns) > 1 else (cell,) for cell in cells]
     labels = [
         _labels(dict.fromkeys(row[i] for row in whole), book, columns[i])
@@ -292,6 +280,48 @@ def count_file(
         key = outputs if len(columns) > 1 else outputs[0]
         found[key] = found.get(key, 0) + count
     return found
+
+
+def sample_file(
+    path: str | Path,
+    column: str,
+    designed: Any,
+    others: Sequence[str],
+    *,
+    missing: str = "error",
+    progress: bool = False,
+) -> Sample:
+    """Reports in a column of a file with other columns beside them, such as weights.
+
+    Raises :class:`DataError` as :func:`count_file` does.
+    """
+    _check_receipts(path, [column], [designed])
+    names = [column, *dict.fromkeys(others)]
+    cells = _count_cells(path, names, progress=progress)
+    return sample_of(cells, names, mechanism_of(designed), missing, texts=True)
+
+
+def _check_receipts(path: str | Path, columns: list[str], mechanisms: list[Any]) -> None:
+    """Refuse reports that another mechanism made by the receipts of their file."""
+    receipts = file_receipts(path, check=True)
+    for column, designed in zip(columns, mechanisms, strict=True):
+        if column in receipts:
+            check_receipt(receipts[column], designed)
+
+
+def _count_cells(path: str | Path, columns: list[str], *, progress: bool) -> dict[Any, int]:
+    """How often each cell (or tuple of cells) occurs in columns of a file."""
+    with (
+        open_batches(path, columns) as (_, batches, total),
+        counter(total, "counting", show=progress) as advance,
+    ):
+
+        def counted() -> Iterator[Any]:
+            for batch in batches:
+                yield batch
+                advance(batch.num_rows)
+
+        return count_rows(counted(), columns)
 
 
 def count_subset_file(
