@@ -28,6 +28,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..release.estimates import Estimate
+    from ..release.report_counts import ReportCounts
     from ..release.survey import Survey
 
 
@@ -76,8 +77,10 @@ class SurveyOptions:
 def estimate(
     context: typer.Context,
     kernel: Kernel,
-    reports: Annotated[str, typer.Argument(help="CSV or Parquet file with the reports.")],
-    column: Annotated[str, typer.Option(help="Column that holds the reports.")],
+    reports: Annotated[
+        str, typer.Argument(help="CSV or Parquet file with the reports, or counts (.json).")
+    ],
+    column: Annotated[str, typer.Option(help="Column that holds the reports.")] = "report",
     method: Annotated[
         str, typer.Option(help="inversion (unbiased) or likelihood (stays in the simplex).")
     ] = "inversion",
@@ -270,7 +273,8 @@ def estimate(
                 remedy="estimate all shares (--json)",
             )
         many = run_estimate(
-            count_subset_file(
+            _collected(reports)
+            or count_subset_file(
                 reports, column, designed, missing=missing, progress=sys.stderr.isatty()
             ),
             designed,
@@ -303,7 +307,7 @@ def estimate(
     fingerprint = kernel_fingerprint(mechanism)
     progress = sys.stderr.isatty()
     if not drawn.asked:
-        found = count_file(reports, [column], [designed], progress=progress)
+        found = _collected(reports) or count_file(reports, [column], [designed], progress=progress)
         made = run_estimate(found, designed, **options)
         _show(made, estimate_json(made, fingerprint), plot, as_json=as_json, force=force)
         return
@@ -453,6 +457,13 @@ def _joint(
         note(made.note)
 
 
+def _collected(reports: str) -> ReportCounts | None:
+    """The counts of a collector, in a file that ends in .json; ``None`` for other files."""
+    from ..release.report_counts import ReportCounts
+
+    return ReportCounts.load(reports) if reports.lower().endswith(".json") else None
+
+
 def _receipts(reports: str, columns: list[str], receipt: Path | None) -> list[Any]:
     """The receipt of each column: from the file named, else from where the reports are."""
     from ..release.receipts import load_receipt
@@ -460,5 +471,5 @@ def _receipts(reports: str, columns: list[str], receipt: Path | None) -> list[An
 
     if receipt is not None:
         return [load_receipt(receipt, name) for name in columns]
-    known = file_receipts(reports)
+    known = {} if _collected(reports) else file_receipts(reports)
     return [known.get(name) for name in columns]

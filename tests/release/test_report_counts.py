@@ -258,3 +258,28 @@ def test_raw_data_is_no_report():
     with pytest.raises(DataError, match="no missing values"):
         md.count_reports(["no", None], FLIP)
     assert len(md.count_reports(["no", None], FLIP, missing="drop")) == 1
+
+
+# The command line
+
+
+def test_counts_of_a_collector_are_estimated_from_on_the_command_line(tmp_path, capsys):
+    from mechdesign.cli import main
+
+    kernel, selection = tmp_path / "m.json", tmp_path / "s.json"
+    md.save(FLIP, kernel)
+    md.save(md.subset_selection(30, md.LDP(2)), selection)
+    md.ReportCounts(FLIP, {"no": 60, "yes": 40}).save(tmp_path / "c.json")
+    assert main(["estimate", str(kernel), str(tmp_path / "c.json"), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    rows = md.estimate({"no": 60, "yes": 40}, FLIP).rows()
+    assert [row["estimate"] for row in shown["rows"]] == [row["estimate"] for row in rows]
+    drawn = md.Sampler(md.load(selection), rng=1).draw(list(range(30)) * 4)
+    md.count_reports(drawn, md.load(selection)).save(tmp_path / "d.json")
+    assert main(["estimate", str(selection), str(tmp_path / "d.json"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["reports"] == 120
+    for design, counts in ((kernel, "d.json"), (selection, "c.json"), (kernel, "m.json")):
+        assert main(["estimate", str(design), str(tmp_path / counts)]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.startswith("error: counts of reports: expected")
