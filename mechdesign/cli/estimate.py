@@ -32,6 +32,7 @@ from .options import (
 if TYPE_CHECKING:
     from ..release.estimates import Estimate
     from ..release.number_estimates import NumberEstimate
+    from ..release.report_counts import ReportCounts
     from ..release.survey import Survey
 
 
@@ -80,8 +81,10 @@ class SurveyOptions:
 def estimate(
     context: typer.Context,
     kernel: Kernel,
-    reports: Annotated[str, typer.Argument(help="CSV or Parquet file with the reports.")],
-    column: Annotated[str, typer.Option(help="Column that holds the reports.")],
+    reports: Annotated[
+        str, typer.Argument(help="CSV or Parquet file with the reports, or counts (.json).")
+    ],
+    column: Annotated[str, typer.Option(help="Column that holds the reports.")] = "report",
     method: Annotated[
         str, typer.Option(help="inversion (unbiased) or likelihood (stays in the simplex).")
     ] = "inversion",
@@ -308,7 +311,8 @@ def estimate(
                 remedy="estimate all shares (--json)",
             )
         many = run_estimate(
-            count_subset_file(
+            _collected(reports)
+            or count_subset_file(
                 reports, column, designed, missing=missing, progress=sys.stderr.isatty()
             ),
             designed,
@@ -341,7 +345,7 @@ def estimate(
     fingerprint = kernel_fingerprint(mechanism)
     progress = sys.stderr.isatty()
     if not drawn.asked:
-        found = count_file(reports, [column], [designed], progress=progress)
+        found = _collected(reports) or count_file(reports, [column], [designed], progress=progress)
         made = run_estimate(found, designed, **options)
         numbers = _numbers(made, mean, quantile, limits)
         shown = estimate_json(made, fingerprint)
@@ -513,3 +517,10 @@ def _joint(
     say(repr(table))
     if made.note and table is not made:
         note(made.note)
+
+
+def _collected(reports: str) -> ReportCounts | None:
+    """The counts of a collector, in a file that ends in .json; ``None`` for other files."""
+    from ..release.report_counts import ReportCounts
+
+    return ReportCounts.load(reports) if reports.lower().endswith(".json") else None
