@@ -220,8 +220,8 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     within = sum(abs(z) <= 3 for z in off)
     lines = [
         "Risk: reports times mean squared error of all shares, of the design for estimates, with "
-        "its proven gap and, where recorded, the CPU seconds that it took; what others need for the "
-        "same error as multiples of its reports, “∞” "
+        "its proven gap and, where recorded, the CPU seconds that it took; what others need for "
+        "the same error as multiples of its reports, “∞” "
         "where symbols cannot be told apart. Protocols are taken at the level of their own that "
         f"keeps the notion. Computed {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on "
         f"a machine with {machines}. Of {len(off)} risks measured over {rows[0]['surveys']:,} "
