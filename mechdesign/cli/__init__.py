@@ -45,6 +45,7 @@ from .plan import plan
 from .plan_columns import plan_columns
 from .plot import plot
 from .pram import pram
+from .regress import regress
 from .report import report
 from .serve import serve
 from .show import show
@@ -109,6 +110,7 @@ for command in (
     export,
     pram,
     estimate,
+    regress,
     plan,
     plan_columns,
     compose,

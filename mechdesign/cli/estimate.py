@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,11 +25,14 @@ from .options import (
     expect_picture,
     note,
     print_json,
+    receipts_beside,
     say,
 )
 
 if TYPE_CHECKING:
     from ..release.estimates import Estimate
+    from ..release.number_estimates import NumberEstimate
+    from ..release.report_counts import ReportCounts
     from ..release.several_estimates import Reports
     from ..release.survey import Survey
 
@@ -78,13 +82,15 @@ class SurveyOptions:
 def estimate(
     context: typer.Context,
     kernel: Kernel,
-    reports: Annotated[str, typer.Argument(help="CSV or Parquet file with the reports.")],
+    reports: Annotated[
+        str, typer.Argument(help="CSV or Parquet file with the reports, or counts (.json).")
+    ],
     columns: Annotated[
         list[str] | None,
         typer.Option(
             "--column",
-            help="Column that holds the reports. Repeat it for the reports of several columns; of "
-            "a plan all of its columns when left out.",
+            help="Column that holds the reports. Repeat it for the reports of several columns; "
+            "where it is left out, the columns that the design or plan knows, or 'report'.",
         ),
     ] = None,
     method: Annotated[
@@ -218,12 +224,12 @@ def estimate(
             got=f"{quote(ends)} alone",
             remedy="add --mean, or leave it out",
         )
-    if (mean or quantile) and (joint or second_round is not None):
+    if (mean or quantile) and (joint or second_round is not None or drawn.by_group is not None):
         raise InputError(
             "--mean and --quantile",
-            expected="the reports of one column and one round",
-            got="two",
-            remedy="leave them out",
+            expected="the reports of one column, one round and one group",
+            got="several",
+            remedy="leave them out; in Python each estimate has .mean() and .quantile(q)",
         )
     limits = None if ends is None else read_ends(ends)
     if plot is not None:
@@ -334,12 +340,13 @@ def estimate(
                 remedy="estimate all shares (--json)",
             )
         many = run_estimate(
-            count_subset_file(
+            _collected(reports)
+            or count_subset_file(
                 reports, column, designed, missing=missing, progress=sys.stderr.isatty()
             ),
             designed,
             missing=missing,
-            receipt=_receipts(reports, [column], receipt)[0],
+            receipt=receipts_beside(reports, [column], receipt)[0],
             **options,
             **vars(drawn),
         )
@@ -361,29 +368,26 @@ def estimate(
     options.update(
         missing=missing,
         feature=read_feature(feature, mechanism),
-        receipt=_receipts(reports, [column], receipt)[0],
+        receipt=receipts_beside(reports, [column], receipt)[0],
         truth=None if truth is None else read_truth(truth),
     )
     fingerprint = kernel_fingerprint(mechanism)
     progress = sys.stderr.isatty()
     if not drawn.asked:
-        found = count_file(reports, [column], [designed], progress=progress)
+        found = _collected(reports) or count_file(reports, [column], [designed], progress=progress)
         made = run_estimate(found, designed, **options)
-        numbers = [made.mean(ends=limits)] if mean else []
-        numbers += [made.quantile(q, ends=limits) for q in quantile or []]
+        numbers = _numbers(made, mean, quantile, limits)
         shown = estimate_json(made, fingerprint)
-        if numbers:
-            shown["numbers"] = [number.to_json() for number in numbers]
-        _show(made, shown, plot, as_json=as_json, force=force)
-        for number in numbers if not as_json else []:
-            say(repr(number))
+        _show(made, shown, plot, as_json=as_json, force=force, numbers=numbers)
         return
     sample = sample_file(
         reports, column, designed, drawn.columns, missing=missing, progress=progress
     )
     result: Any = run_estimate(sample, designed, **options, **vars(drawn))
     if drawn.by_group is None:
-        _show(result, survey_json(result, fingerprint), plot, as_json=as_json, force=force)
+        numbers = _numbers(result, mean, quantile, limits)
+        shown = survey_json(result, fingerprint)
+        _show(result, shown, plot, as_json=as_json, force=force, numbers=numbers)
     elif as_json:
         print_json(groups_json(result, fingerprint))
     else:
@@ -396,13 +400,18 @@ def _read_several(kernel: str, reports: str, names: list[str]) -> Reports | None
     """Reports of a plan or of a kernel on tuples; ``None`` for those in one column of a design."""
     from ..kernel_files import is_plan_file, load_release
     from ..release.several_estimates import count_several, report_columns
+    from ..release.table_files import open_batches
     from ..solve.columns_plan import ColumnsPlan
 
+    if reports.lower().endswith(".json"):
+        names[:] = names or ["report"]
     if len(names) == 1 and not is_plan_file(kernel):
         return None
     designed = load_release(kernel)
     if not names and not isinstance(designed, ColumnsPlan):
-        names += report_columns(designed)
+        known = report_columns(designed)
+        with open_batches(reports) as (schema, _, _):
+            names += known if known and set(known) <= set(schema.names) else ["report"]
         if len(names) == 1:
             return None
     return count_several(reports, designed, names, progress=sys.stderr.isatty())
@@ -449,10 +458,28 @@ def _of_several(
     _show(made, shown, plot, as_json=as_json, force=force)
 
 
+def _numbers(
+    made: Estimate, mean: bool, quantiles: list[float] | None, ends: Any
+) -> list[NumberEstimate]:
+    """What is asked about the numbers in bins."""
+    return [
+        *([made.mean(ends=ends)] if mean else []),
+        *(made.quantile(q, ends=ends) for q in quantiles or []),
+    ]
+
+
 def _show(
-    made: Estimate, shown: dict[str, Any], plot: Path | None, *, as_json: bool, force: bool
+    made: Estimate,
+    shown: dict[str, Any],
+    plot: Path | None,
+    *,
+    as_json: bool,
+    force: bool,
+    numbers: Sequence[NumberEstimate] = (),
 ) -> None:
     """The picture, and the numbers as a table or as JSON."""
+    if numbers:
+        shown = {**shown, "numbers": [number.to_json() for number in numbers]}
     from ..views.text import print_estimate
 
     if plot is not None:
@@ -465,6 +492,8 @@ def _show(
         print_json(shown)
         return
     print_estimate(made)
+    for number in numbers:
+        say(repr(number))
     if made.note:
         note(made.note)
 
@@ -511,7 +540,7 @@ def _rounds(
             count_file(one.reports, [one.column], [designed], progress=progress)
             for one, designed in zip(both, designs, strict=True)
         ]
-        known = [_receipts(one.reports, [one.column], None)[0] for one in both]
+        known = [receipts_beside(one.reports, [one.column], None)[0] for one in both]
         made = estimate_rounds(parts, designs, people=people, receipts=known, **options)
     kernels = [kernel_fingerprint(mechanism_of(designed)) for designed in designs]
     return made, rounds_json(made, kernels)
@@ -565,7 +594,7 @@ def _joint(
             remedy="name the column of the second design",
         )
     found = count_file(reports, columns, designs, progress=sys.stderr.isatty())
-    known = _receipts(reports, columns, receipt)
+    known = receipts_beside(reports, columns, receipt)
     made = estimate_joint(found, designs, columns, features=features, receipts=known, **options)
     table = made if given is None else made.conditional(given)
     if as_json:
@@ -581,12 +610,8 @@ def _joint(
         note(made.note)
 
 
-def _receipts(reports: str, columns: list[str], receipt: Path | None) -> list[Any]:
-    """The receipt of each column: from the file named, else from where the reports are."""
-    from ..release.receipts import load_receipt
-    from ..release.table_files import file_receipts
+def _collected(reports: str) -> ReportCounts | None:
+    """The counts of a collector, in a file that ends in .json; ``None`` for other files."""
+    from ..release.report_counts import ReportCounts
 
-    if receipt is not None:
-        return [load_receipt(receipt, name) for name in columns]
-    known = file_receipts(reports)
-    return [known.get(name) for name in columns]
+    return ReportCounts.load(reports) if reports.lower().endswith(".json") else None

@@ -130,11 +130,14 @@ class ColumnRelease:
         for name in ("version", "schema", *(() if is_repeatable else ("key",))):
             told.pop(name, None)
         seed = str(self.words.seed) if isinstance(self.words, SeededWords) else ""
+        bins = self.encoder.bins
         return {
             **told,
             "replacement": mark(repr(self.policy.replacement)),
             "seed": mark(seed),
             "strata": None if self.strata is None else str(self.strata),
+            # Kernels of one fingerprint may have the same names for other numbers.
+            "bins": mark(repr(bins and (bins.edges, bins.closed, bins.whole, bins.labels))),
         }
 
     # What is released: here one column, elsewhere several

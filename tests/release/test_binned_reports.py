@@ -277,7 +277,7 @@ def test_priors_of_numbers_in_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("column", "words"),
+    ("column", "message"),
     [
         ([3, -77731], "whole numbers from 0 on, got 1 of 2 values outside, of type int"),
         ([3, "77731"], "of type str"),
@@ -285,8 +285,8 @@ def test_priors_of_numbers_in_files(tmp_path):
     ],
     ids=["outside", "text", "missing"],
 )
-def test_priors_refuse_other_values(column, words):
-    with pytest.raises(DataError, match=words) as told:
+def test_priors_refuse_other_values(column, message):
+    with pytest.raises(DataError, match=message) as told:
         md.Prior.from_data(column, bins=AGES)
     assert "7773" not in str(told.value)
 
@@ -303,7 +303,7 @@ def test_priors_refuse_other_bins():
 
 def test_bins_have_an_ordered_utility_by_default():
     prior = md.Prior([0.2, 0.3, 0.5], AGES.labels).with_schema({"age": AGES})
-    found = md.design(prior, privacy=md.LDP(1))
+    found = md.design(prior, None, md.LDP(1))
     assert repr(found.utility) == "Distance(absolute)"
     middles = AGES.midpoints
     gains = md.utility.Distance("absolute").gains(prior, prior.labels)
@@ -344,3 +344,12 @@ def test_a_million_rows():
     expected = found.mechanism.output_distribution(prior)
     for label, chance in zip(found.mechanism.outputs, expected, strict=True):
         assert abs(shares[label] - chance) < 5 * math.sqrt(chance / 1e6)
+
+
+def test_a_column_of_bins_among_others_has_a_distance():
+    labels = [(sex, age) for sex in "fm" for age in AGES.labels]
+    prior = md.Prior.uniform(labels).with_schema({"sex": None, "age": AGES})
+    gains = md.utility.Distance("absolute", of="age").gains(prior, AGES.labels)
+    middles = AGES.midpoints
+    assert np.array_equal(gains[:3], -np.abs(middles[:, None] - middles[None, :]))
+    assert np.array_equal(gains[:3], gains[3:])

@@ -6,6 +6,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mechdesign as md
@@ -32,8 +33,8 @@ def test_a_mean_by_hand():
     found = exactly(bins, [500, 300, 200]).mean()
     middles, shares = np.array([5, 15, 30]), np.array([0.5, 0.3, 0.2])
     assert found.value == pytest.approx(13)
-    spread = math.sqrt((shares * middles**2).sum() - 13**2)
-    assert found.error == pytest.approx(spread / math.sqrt(1000), rel=1e-2)
+    deviation = math.sqrt((shares * middles**2).sum() - 13**2)
+    assert found.error == pytest.approx(deviation / math.sqrt(1000), rel=1e-2)
     assert found.upper - found.value == pytest.approx(1.959964 * found.error)
     # All at the lower ends, or all at the upper ones: 7 and 19.
     low = math.sqrt((shares * np.array([0, 10, 20]) ** 2).sum() - 7**2) / math.sqrt(1000)
@@ -167,8 +168,8 @@ def test_noise_of_reports_is_in_the_errors():
     told = []
     for level in (0.5, 30):
         design = by(bins, level)
-        words = design.mechanism.output_distribution(design.prior)
-        counts = rng.multinomial(3000, words)
+        chances = design.mechanism.output_distribution(design.prior)
+        counts = rng.multinomial(3000, chances)
         estimate = md.estimate(dict(zip(design.mechanism.outputs, counts, strict=True)), design)
         told.append(estimate.mean().error)
         c = bins.midpoints
@@ -225,3 +226,44 @@ def test_intervals_cover_what_they_say_they_cover(case):
     assert (first >= enough).all() == even
     if not even:
         assert first[0] < 0.75 * times
+
+
+def test_a_mean_from_a_sample_with_weights_by_hand():
+    """Without noise it is the Hájek mean of the midpoints, with its linearised variance."""
+    bins = md.bins(edges=[0, 10, 20, 40])
+    kernel = md.Mechanism(np.eye(3), bins.labels, bins.labels).with_schema({"x": bins})
+    rng = np.random.default_rng(4)
+    places = rng.integers(0, 3, 400)
+    weights = rng.uniform(0.5, 3, 400)
+    table = pd.DataFrame({"x": [bins.labels[i] for i in places], "w": weights})
+    found = md.estimate(table, kernel, "x", weights="w").mean()
+    middles = bins.midpoints[places]
+    mean = (weights * middles).sum() / weights.sum()
+    assert found.value == pytest.approx(mean)
+    parts = weights * (middles - mean) / weights.sum()
+    assert found.error == pytest.approx(math.sqrt(400 / 399 * (parts**2).sum()), rel=1e-6)
+
+
+def test_each_group_has_its_numbers():
+    bins = md.bins(edges=[0, 10, 20])
+    kernel = md.Mechanism(np.eye(2), bins.labels, bins.labels).with_schema({"x": bins})
+    table = pd.DataFrame({"x": [bins.labels[i % 2] for i in range(60)] + [bins.labels[1]] * 60})
+    table["g"] = ["a"] * 60 + ["b"] * 60
+    found = md.estimate(table, kernel, "x", by_group="g")
+    assert found["a"].mean().value == pytest.approx(10)
+    assert found["b"].mean().value == pytest.approx(15)
+
+
+def test_missing_numbers_are_a_category_from_the_data_to_the_mean():
+    bins = md.bins(edges=[0, 20, 40, 100], whole=True)
+    rng = np.random.default_rng(6)
+    ages = pd.Series(rng.integers(0, 101, 4000).astype(float), name="age")
+    ages[rng.random(4000) < 0.2] = np.nan
+    prior = md.Prior.from_data(ages, bins=bins, missing="category")
+    assert prior.labels == (*bins.labels, None)
+    assert prior[None] == pytest.approx(ages.isna().mean())
+    design = md.design(prior, md.utility.Estimation(), md.LDP(3))
+    told = md.privatize(ages.to_frame(), "age", design, rng=1)
+    found = md.estimate(told, design, "age").mean()
+    assert found.least < ages.mean() < found.most
+    assert abs(found.value - ages.mean()) < 5 * found.error + 1
