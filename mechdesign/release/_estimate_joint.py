@@ -230,7 +230,7 @@ def _squares(
 def estimate_joint(
     reports: Any,
     mechanisms: Any,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] = ("first", "second"),
     *,
     method: str = "inversion",
     features: Sequence[Any] = (None, None),
@@ -280,9 +280,8 @@ def estimate_joint(
     array([0.25, 0.75])
     """
     if isinstance(mechanisms, ColumnsPlan):
-        columns = mechanisms.names if columns is None else columns
+        columns = mechanisms.names if tuple(columns) == ("first", "second") else columns
         mechanisms = [mechanisms[str(name)] for name in columns]
-    columns = ("first", "second") if columns is None else columns
     for what, two in (
         ("mechanisms", mechanisms),
         ("columns", columns),

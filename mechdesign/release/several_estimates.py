@@ -43,7 +43,9 @@ def one_kernel(reports: Any, mechanism: Any, column: Any, receipt: Any, missing:
     Raises :class:`InputError` for columns that are none of a plan's, :class:`DataError` for null
     reports (unless dropped) and for reports that another kernel made.
     """
-    several = list(column) if isinstance(column, (list, tuple)) else None
+    several = None
+    if isinstance(column, (list, tuple)):
+        several = list(Schema(tuple(column)).names)
     if isinstance(mechanism, ColumnsPlan):
         if isinstance(column, str):
             return Reports(reports, mechanism[column], column, receipt)

@@ -399,7 +399,7 @@ def test_bad_input_is_one_line_and_writes_nothing(tmp_path, capsys, wrong):
     md.save(PLAN, plan)
     before = sorted(path.name for path in tmp_path.iterdir())
     names = {"PLAN": str(plan), "CSV": str(source), "OUT": str(tmp_path / "out.csv")}
-    assert main([names.get(word, word) for word in wrong]) == 2
+    assert main([names.get(part, part) for part in wrong]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
     assert [line for line in shown.err.splitlines() if line.startswith("error: ")] != []
