@@ -165,6 +165,16 @@ class ColumnRelease:
         return str(self.column)
 
     @property
+    def recorded(self) -> Any:
+        """What a ledger keeps of the design."""
+        return self.designed
+
+    @property
+    def parted(self) -> list[tuple[Any, Any]]:
+        """Each column of several, with what draws its reports; none for one column."""
+        return []
+
+    @property
     def symbols(self) -> int:
         """Number of different values that are known."""
         return len(self.encoder.book.labels)
