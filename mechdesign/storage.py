@@ -622,14 +622,14 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         raise ValueError("requirements and schema version do not fit")
     asked = tuple(requirement_from_json(part, name) for part in content.get("requirements", ()))
     problem = state_problem(prior, utility, notions, outputs, None, asked)
-    repair = _repair_in(saved["repair"], mechanism)
+    repair, loss = _repair_in(saved["repair"], mechanism), saved["repair"]["loss"]
     try:
         certificate = examine(
             problem,
             mechanism,
             duals_from_json(saved["duals"], problem),
             repair,
-            _loss_in(saved["repair"]["loss"]),
+            UNKNOWN if loss == "unknown" else _share(loss, math.inf),
             confirmed_solver(_name_in(saved["solver"])),
         )
     except CertificateError as failure:
@@ -662,10 +662,6 @@ def _repair_in(part: dict[str, Any], mechanism: Mechanism) -> Repair:
     shares = (part["mixed"], part.get("moved", 0.0), part.get("inside", 0.0))
     mixed, moved, inside = (_share(share, 1) for share in shares)
     return Repair(tuple(merged), mixed, rounds, constant, moved, inside)
-
-
-def _loss_in(value: Any) -> float:
-    return UNKNOWN if value == "unknown" else _share(value, math.inf)
 
 
 def _share(value: Any, most: float) -> float:
