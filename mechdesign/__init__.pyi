@@ -65,6 +65,8 @@ from .release._pram import Pram as Pram
 from .release._pram import pram as pram
 from .release._privatize import privatize as privatize
 from .release._privatize_file import privatize_file as privatize_file
+from .release._regress import Regression as Regression
+from .release._regress import regress as regress
 from .release.codes import show_values as show_values
 from .release.estimates import Estimate as Estimate
 from .release.identities import ReleaseKey as ReleaseKey

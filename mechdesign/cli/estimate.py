@@ -25,12 +25,14 @@ from .options import (
     expect_picture,
     note,
     print_json,
+    receipts_beside,
     say,
 )
 
 if TYPE_CHECKING:
     from ..release.estimates import Estimate
     from ..release.number_estimates import NumberEstimate
+    from ..release.report_counts import ReportCounts
     from ..release.survey import Survey
 
 
@@ -79,8 +81,10 @@ class SurveyOptions:
 def estimate(
     context: typer.Context,
     kernel: Kernel,
-    reports: Annotated[str, typer.Argument(help="CSV or Parquet file with the reports.")],
-    column: Annotated[str, typer.Option(help="Column that holds the reports.")],
+    reports: Annotated[
+        str, typer.Argument(help="CSV or Parquet file with the reports, or counts (.json).")
+    ],
+    column: Annotated[str, typer.Option(help="Column that holds the reports.")] = "report",
     method: Annotated[
         str, typer.Option(help="inversion (unbiased) or likelihood (stays in the simplex).")
     ] = "inversion",
@@ -307,12 +311,13 @@ def estimate(
                 remedy="estimate all shares (--json)",
             )
         many = run_estimate(
-            count_subset_file(
+            _collected(reports)
+            or count_subset_file(
                 reports, column, designed, missing=missing, progress=sys.stderr.isatty()
             ),
             designed,
             missing=missing,
-            receipt=_receipts(reports, [column], receipt)[0],
+            receipt=receipts_beside(reports, [column], receipt)[0],
             **options,
             **vars(drawn),
         )
@@ -334,13 +339,13 @@ def estimate(
     options.update(
         missing=missing,
         feature=read_feature(feature, mechanism),
-        receipt=_receipts(reports, [column], receipt)[0],
+        receipt=receipts_beside(reports, [column], receipt)[0],
         truth=None if truth is None else read_truth(truth),
     )
     fingerprint = kernel_fingerprint(mechanism)
     progress = sys.stderr.isatty()
     if not drawn.asked:
-        found = count_file(reports, [column], [designed], progress=progress)
+        found = _collected(reports) or count_file(reports, [column], [designed], progress=progress)
         made = run_estimate(found, designed, **options)
         numbers = _numbers(made, mean, quantile, limits)
         shown = estimate_json(made, fingerprint)
@@ -444,7 +449,7 @@ def _rounds(
             count_file(one.reports, [one.column], [designed], progress=progress)
             for one, designed in zip(both, designs, strict=True)
         ]
-        known = [_receipts(one.reports, [one.column], None)[0] for one in both]
+        known = [receipts_beside(one.reports, [one.column], None)[0] for one in both]
         made = estimate_rounds(parts, designs, people=people, receipts=known, **options)
     kernels = [kernel_fingerprint(mechanism_of(designed)) for designed in designs]
     return made, rounds_json(made, kernels)
@@ -498,7 +503,7 @@ def _joint(
             remedy="name the column of the second design",
         )
     found = count_file(reports, columns, designs, progress=sys.stderr.isatty())
-    known = _receipts(reports, columns, receipt)
+    known = receipts_beside(reports, columns, receipt)
     made = estimate_joint(found, designs, columns, features=features, receipts=known, **options)
     table = made if given is None else made.conditional(given)
     if as_json:
@@ -514,12 +519,8 @@ def _joint(
         note(made.note)
 
 
-def _receipts(reports: str, columns: list[str], receipt: Path | None) -> list[Any]:
-    """The receipt of each column: from the file named, else from where the reports are."""
-    from ..release.receipts import load_receipt
-    from ..release.table_files import file_receipts
+def _collected(reports: str) -> ReportCounts | None:
+    """The counts of a collector, in a file that ends in .json; ``None`` for other files."""
+    from ..release.report_counts import ReportCounts
 
-    if receipt is not None:
-        return [load_receipt(receipt, name) for name in columns]
-    known = file_receipts(reports)
-    return [known.get(name) for name in columns]
+    return ReportCounts.load(reports) if reports.lower().endswith(".json") else None
