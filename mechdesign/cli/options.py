@@ -485,16 +485,25 @@ class ReleaseOptions:
             )
 
     def write(
-        self, table: str, output: Path, column: str, designed: Any, *, force: bool, **more: Any
+        self,
+        table: str,
+        output: Path,
+        column: str | list[str] | None,
+        designed: Any,
+        *,
+        force: bool,
+        **more: Any,
     ) -> Receipt:
-        """Privatise a column of a file, and record it."""
+        """Privatise columns of a file, and record it."""
         from ..release._privatize_file import privatize_file
 
+        if isinstance(column, list) and len(column) == 1:
+            column = column[0]
         return privatize_file(
             table,
             output,
-            column,
-            designed,
+            designed if column is None else column,
+            None if column is None else designed,
             row=self.row,
             person=self.person,
             key=self.key,

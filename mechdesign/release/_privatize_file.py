@@ -192,7 +192,7 @@ def privatize_file(
                 about=about,
             )
         if receipt is not None:
-            told = release.receipts(rows=False) if len(release.targets) > 1 else [made]
+            told = release.receipts(rows=False) if len(release.secret_columns) > 1 else [made]
             save_receipt(
                 [replace(one, rows=made.rows) for one in told], receipt, overwrite=overwrite
             )

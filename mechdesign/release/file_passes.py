@@ -28,6 +28,7 @@ from .receipts import (
     Fingerprinter,
     PairFingerprinter,
     Receipt,
+    names_reports,
     receipts_to_text,
     with_receipt,
 )
@@ -47,7 +48,7 @@ _ROUNDING = Fraction(1, 10**10)
 def check_source(source: Path, column: str) -> None:
     """Raise :class:`DataError` for a file of another kind, or whose column holds reports."""
     file_ending(source)
-    if column in file_receipts(source):
+    if names_reports(file_receipts(source), column):
         raise DataError(
             f"column {column!r} of {source.name}",
             expected="the secret itself",
