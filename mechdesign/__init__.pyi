@@ -9,9 +9,12 @@ from . import theory as theory
 from . import utility as utility
 from ._audit import AuditReport as AuditReport
 from ._audit import audit as audit
+from ._bins import Bins as Bins
+from ._bins import bins as bins
 from ._compare._compare import compare as compare
 from ._compare.comparison import Comparison as Comparison
 from ._version import __version__ as __version__
+from .devices._export import export as export
 from .errors import MechdesignError as MechdesignError
 from .exact import Verdict as Verdict
 from .mechanism import Mechanism as Mechanism
@@ -52,7 +55,7 @@ from .privacy import RobustPML as RobustPML
 from .privacy.pointwise import PMLRegions as PMLRegions
 from .privacy.pointwise import pml_regions as pml_regions
 from .published import PublicDesign as PublicDesign
-from .release._estimate import Estimate as Estimate
+from .release._count_reports import count_reports as count_reports
 from .release._estimate import estimate as estimate
 from .release._estimate_joint import estimate_joint as estimate_joint
 from .release._estimate_rounds import estimate_rounds as estimate_rounds
@@ -63,9 +66,11 @@ from .release._pram import pram as pram
 from .release._privatize import privatize as privatize
 from .release._privatize_file import privatize_file as privatize_file
 from .release.codes import show_values as show_values
+from .release.estimates import Estimate as Estimate
 from .release.identities import ReleaseKey as ReleaseKey
 from .release.identities import release_key as release_key
 from .release.receipts import save_receipt as save_receipt
+from .release.report_counts import ReportCounts as ReportCounts
 from .release.sampler import Sampler as Sampler
 from .requirement import require as require
 from .solve._certify import certify as certify

@@ -3,11 +3,12 @@
 A saved design carries the integer weights of the kernel, the exact prior, the notions, the
 utility, and the dual variables. Loading repeats the exact check of every notion and recomputes
 value, bound and gaps, so a file that claims more privacy or a better optimum than its numbers bear
-out is refused, even with a fitting digest. What cannot be computed from the numbers is a record and
-proves nothing: the method is kept where it could have found the kernel, and what it promises beyond
-the certificate only where it finds that kernel again; the solver is kept where its name is one of
-ours, and what the repair did where it is possible; what other methods found is written, but never
-read back.
+out is refused, even with a fitting digest. A bound that took a longer search than loading makes is
+told and replaced by the one that is proved. What cannot be computed from the numbers is a record
+and proves nothing: the method is kept where it could have found the kernel, and what it promises
+beyond the certificate only where it finds that kernel again; the solver is kept where its name is
+one of ours, and what the repair did where it is possible; what other methods found is written, but
+never read back.
 
 Notions and utilities stand in a file by the name of their class and their parameters. A class of
 one's own is found when the module that defines it has been imported; loading imports nothing.
@@ -30,11 +31,14 @@ from numpy.typing import NDArray
 
 from . import __version__
 from .certificate.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
+from .certificate.enclosures import CUT_SHORT, RELAXED
+from .certificate.estimation import SEARCHED
 from .certificate.infeasible import Infeasibility, stated_proof
 from .certificate.repair import Repair
 from .errors import (
     CertificateError,
     CountsWarning,
+    GapWarning,
     InputError,
     StorageError,
     quote,
@@ -50,6 +54,7 @@ from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
 from .published import PublicDesign
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
+from .schema import Schema
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.problem import Problem, state_problem
 from .stored_duals import duals_from_json, duals_to_json
@@ -59,6 +64,7 @@ from .utility import (
     UTILITIES,
     Distance,
     Estimation,
+    Hamming,
     LinearUtility,
     Matrix,
     OutputUtility,
@@ -99,15 +105,17 @@ def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool
     True
     """
     if public and isinstance(item, Design):
-        _warn_of_fitted(item)
-        item = PublicDesign.of(item.mechanism, item.notions)
+        item = public_form(item)
     text = json.dumps(to_json(item), indent=1) + "\n"
     private = isinstance(item, (Design, Infeasibility))
     write_text(text, path, overwrite=overwrite, private=private)
 
 
-def _warn_of_fitted(design: Design) -> None:
-    """Warn that the kernel of a notion of its prior is a function of the masses."""
+def public_form(design: Design) -> PublicDesign:
+    """What others may have of a design: kernel, labels and guarantee, without the prior.
+
+    Warns (:class:`CountsWarning`) when the kernel is a function of the masses of its prior.
+    """
     fitted = [str(notion) for notion in design.notions if notion.uses_prior]
     if fitted and len(set(design.prior.weights)) > 1:
         warn(
@@ -117,6 +125,7 @@ def _warn_of_fitted(design: Design) -> None:
             "kernel",
             CountsWarning,
         )
+    return PublicDesign.of(design.mechanism, design.notions)
 
 
 def load(path: str | Path) -> Saved:
@@ -264,6 +273,7 @@ def prior_to_json(prior: Prior) -> dict[str, Any]:
         "labels": [label_to_json(label) for label in prior.labels],
         "weights": [write_integer(w) for w in prior.weights],
         "probabilities": prior.probabilities.tolist(),
+        **_schema_out(prior.schema),
     }
 
 
@@ -305,7 +315,7 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
         return {**found, "gains": utility.gains(prior, outputs).tolist()}
     if isinstance(utility, Estimation):
         plain = utility.of is None and utility.names is None
-        asked = None if plain else utility.question(prior.labels)
+        asked = None if plain else utility.question(prior.labels, prior.schema)
         return {
             "name": utility.spec,
             "questions": asked and asked.weights.T.tolist(),
@@ -346,8 +356,12 @@ def _named_out(utility: Utility) -> dict[str, Any]:
 def _utility_of(part: dict[str, Any]) -> Utility | None:
     """The registered utility that a file names; ``None`` where it is not known here."""
     name = str(part["name"])
-    if name in ("distance:absolute", "distance:squared", "distance:discrete"):
-        return Distance(name.partition(":")[2])
+    kind, _, rest = name.partition(":")
+    which, _, of = rest.partition(":")
+    if kind == "distance" and which in ("absolute", "squared", "discrete"):
+        return Distance(which, of.split("+") if of else None)
+    if kind == "hamming" and rest:
+        return Hamming(rest.split("+"))
     values = {key: _number_in(value) for key, value in part.get("parameters", {}).items()}
     cls = UTILITIES.get(str(part.get("class", name)).lower())
     try:
@@ -364,7 +378,12 @@ def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
         "outputs": [label_to_json(label) for label in mechanism.outputs],
         "denominator_bits": mechanism.bits,
         "weights": [[write_integer(int(w)) for w in row] for row in mechanism.weights],
+        **_schema_out(mechanism.schema),
     }
+
+
+def _schema_out(schema: Schema | None) -> dict[str, Any]:
+    return {} if schema is None else {"attributes": schema.to_json()}
 
 
 def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
@@ -561,6 +580,8 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     prior = prior_from_json(content["prior"])
     mechanism = mechanism_from_json(content["mechanism"])
     notions = tuple(_notion_in(part, name) for part in content["notions"])
+    if mechanism.schema != prior.schema:
+        raise ValueError("prior and kernel name different columns")
     utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
     saved = content["certificate"]
     outputs = mechanism.outputs if isinstance(utility, OutputUtility) else None
@@ -580,7 +601,11 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         )
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
-    _compare_claims(content, certificate, prior, problem.program.width(certificate.value), name)
+    width = problem.program.width(certificate.value)
+    if RELAXED in certificate.bound_source or CUT_SHORT in certificate.bound_source:
+        content = _settled(content, certificate, width, problem.program.time_limit, name)
+        saved = content["certificate"]
+    _compare_claims(content, certificate, prior, width, name)
     if certificate.fingerprint != saved["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
     if not isinstance(content["agreement"], list):
@@ -628,6 +653,42 @@ def _name_in(text: Any) -> str:
     return text
 
 
+def _settled(
+    content: dict[str, Any], certificate: Certificate, width: float, limit: float, name: str
+) -> dict[str, Any]:
+    """The content with the bound that is proved here, where a longer search may have proved more.
+
+    A claim that is better than what is proved is told and not kept. Raises :class:`StorageError`
+    for one that the kernel itself refutes.
+    """
+    saved, value = content["certificate"], certificate.value
+    bound, gap = float(_number_in(saved["bound"])), _gap_in(saved["gap"])
+    margin = _SEARCHED * max(v for v in (1.0, width, abs(value)) if v < math.inf)
+    exact = saved.get("bound_exact")
+    least = bound if exact is None else min(bound, nearest_float(read_fraction(exact)))
+    if not (bound >= value and least >= value - _AGREEMENT * max(1.0, abs(value)) and gap >= 0):
+        raise StorageError(
+            f"{name}: the file claims bound {quote(bound)} and gap {quote(saved['gap'])}, its "
+            f"kernel has the value {quote(value)}; design again."
+        )
+    better = least < certificate.bound - margin or gap * width < certificate.gap * width - margin
+    if better or (saved["optimal"] and not certificate.is_optimal):
+        warn(
+            f"{name}: the file claims a bound of {least:.9g} and a gap of {gap:.2g}, which was not "
+            f"proved within {limit:g} seconds; {certificate.bound:.9g} and {certificate.gap:.2g} "
+            "were and are kept; design again with the time limit that it was made with",
+            GapWarning,
+        )
+    proved = {
+        "bound": _number_out(certificate.bound),
+        "gap": _gap_out(certificate.gap),
+        "optimal": certificate.is_optimal,
+    }
+    if "bound_exact" in saved:
+        proved["bound_exact"] = _exact_out(certificate.bound_exact)
+    return {**content, "certificate": {**saved, **proved}}
+
+
 def _compare_claims(
     content: dict[str, Any], certificate: Certificate, prior: Prior, width: float, name: str
 ) -> None:
@@ -638,7 +699,8 @@ def _compare_claims(
     rounding alone decided whether a design is optimal, what they give is what counts.
     """
     saved, earlier = content["certificate"], "arithmetic" not in content["certificate"]
-    agreement = _SEARCHED if certificate.bound_source.endswith(" search") else _AGREEMENT
+    source = certificate.bound_source.removesuffix(", at the least favourable truth")
+    agreement = _SEARCHED if source == SEARCHED else _AGREEMENT
     margin = agreement * max(v for v in (1.0, width, abs(certificate.value)) if v < math.inf)
     gap_margin = margin / width if width > 0 else margin
     achieved = [level for check in certificate.checks for level in check.achieved]
@@ -695,10 +757,11 @@ def prior_from_json(part: dict[str, Any]) -> Prior:
     with warnings.catch_warnings():
         # Whoever made the design was told of symbols without mass.
         warnings.simplefilter("ignore")
-        return Prior.from_counts(
+        found = Prior.from_counts(
             [read_fraction(w) for w in part["weights"]],
             [_label_in(label) for label in part["labels"]],
         )
+        return found.with_schema(_schema_in(part))
 
 
 def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
@@ -707,12 +770,17 @@ def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
     weights: NDArray[Any] = np.array(rows, dtype=object)
     if max(max(row) for row in rows) < 1 << 62:
         weights = weights.astype(np.int64)
-    return Mechanism.from_weights(
+    found = Mechanism.from_weights(
         weights,
         read_integer(part["denominator_bits"]),
         [_label_in(label) for label in part["inputs"]],
         [_label_in(label) for label in part["outputs"]],
     )
+    return found.with_schema(_schema_in(part))
+
+
+def _schema_in(part: dict[str, Any]) -> Schema | None:
+    return Schema.from_json(part["attributes"]) if "attributes" in part else None
 
 
 def _weights_in(row: list[Any]) -> list[int]:

@@ -20,6 +20,9 @@ from ..exact import ball_ends, nearest_float
 from ..prior import Prior
 from ..utility.sublinear import FInformation, SublinearUtility
 
+#: Said of bounds that another search from the same dual variables may not reach: relaxations end as
+#: rounding and time have it.
+RELAXED, CUT_SHORT = "by semidefinite relaxations", "by a search that its time limit ended"
 #: Relative width of an enclosure, as a power of two, and the precisions tried to reach it.
 _DIGITS = 70
 _PRECISIONS = (192, 768, 3072, 12288)

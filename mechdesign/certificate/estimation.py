@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import SolverError
 from ..exact import ball_ends
@@ -34,13 +36,16 @@ from ..solve.estimation.pricing import QuadraticPricing
 from ..solve.method import Duals
 from ..solve.program import EstimationProgram
 from ..utility.estimation import as_fraction, as_rational
-from .enclosures import as_ball
+from ..utility.truths import Asked
+from .enclosures import RELAXED, as_ball
 from .shape import sides_outside
 
 _PRECISION = 256
 # Share of the value that a search for a bound may leave.
 _FINE = Fraction(1, 10**7)
-#: Where a bound comes from that pricing proves.
+# Reduced values below this share of the risk are none.
+_NONE = 1e-11
+#: Where a bound comes from that pricing of all extreme columns proves.
 SEARCHED = "prices, by exhaustive search"
 #: A bound and where it comes from.
 Found = tuple[Fraction, str]
@@ -66,37 +71,67 @@ def _priced(program: EstimationProgram, duals: Duals, value: float) -> Found | N
     if columns is not None:
         bound = listed_bound(program, duals, columns)
         return None if bound is None else (bound, "prices, over all extreme columns")
-    bound = searched_bound(program, duals, value)
-    return None if bound is None else (bound, SEARCHED)
+    return searched_bound(*_at_truth(program, duals, value), value)
 
 
-def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Fraction | None:
-    """The bound on minus the risk by branching over columns; ``None`` where there is none."""
-    from flint import fmpq_mat
+def _at_truth(
+    program: EstimationProgram, duals: Duals, value: float
+) -> tuple[EstimationProgram, Duals]:
+    """The same bound for columns that are normalised by the truth, where the bounds allow that.
 
+    Prices λ of columns with pᵀr = 1 leave a reduced value of at most some t. λ + tp leave none,
+    so that they bound columns of any other size as well.
+    """
     assert duals.prices is not None
     assert duals.inverse is not None
-    n, survey = len(program.prior), program.survey
-    loss = fmpq_mat(n, n, [as_rational(v) for row in survey.loss for v in row])
-    inverse = fmpq_mat(n, n, [as_rational(Fraction(v)) for v in duals.inverse.ravel().tolist()])
-    centre = fmpq_mat(
-        n, n, [int(x == z) - as_rational(p) for x in range(n) for z, p in enumerate(survey.truth)]
-    )
-    root = inverse.transpose() * centre
-    square = (root.transpose() * loss * root).tolist()
+    prior, survey = program.prior, program.survey
+    other = program.with_truth_as_prior()
+    if other is None or survey.truth == tuple(prior.mass(x) for x in range(len(prior))):
+        return program, duals
+    twice = 2 * float(np.vdot(survey.losses, duals.inverse))
+    left = twice + value - float(duals.prices.sum())
+    if not math.isfinite(left) or abs(left) <= _NONE * abs(twice):
+        return other, duals
+    return other, replace(duals, prices=duals.prices + left * prior.probabilities)
+
+
+def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Found | None:
+    """The bound on minus the risk by pricing, and how; ``None`` where there is none."""
+    assert duals.prices is not None
+    assert duals.inverse is not None
+    survey = program.survey
+    square, twice = exact_quadratic(survey, duals.inverse)
     prices = [Fraction(v) for v in duals.prices.tolist()]
-    trace = loss * inverse
-    twice = 2 * sum((as_fraction(trace[x, x]) for x in range(n)), Fraction(0))
     level = twice - sum(prices)
     target = level + Fraction(value) * (1 - _FINE) if math.isfinite(value) else Fraction(0)
     deadline = clock.now() + (1 - SEARCHING) * program.time_limit
+    pricing = QuadraticPricing(program.cone, survey.truth)
     try:
-        above, _ = QuadraticPricing(program.cone, survey.truth).bound(
-            [[as_fraction(v) for v in row] for row in square], prices, target, deadline
-        )
+        above, _ = pricing.bound(square, prices, target, deadline)
     except SolverError:
         return None  # for so many columns of this cone no bound is known
-    return above - level
+    if pricing.lists(square, prices):
+        return above - level, SEARCHED
+    return above - level, f"prices, {RELAXED}"
+
+
+def exact_quadratic(
+    survey: Asked, inverse: NDArray[np.float64]
+) -> tuple[list[list[Fraction]], Fraction]:
+    """G with rᵀGr/(πᵀr) = uᵀ(Y A Yᵀ)u/s, and 2 tr(A Y), exactly."""
+    from flint import fmpq_mat
+
+    n = len(survey.truth)
+    loss = fmpq_mat(n, n, [as_rational(v) for row in survey.loss for v in row])
+    exact = fmpq_mat(n, n, [as_rational(Fraction(v)) for v in inverse.ravel().tolist()])
+    centre = fmpq_mat(
+        n, n, [int(x == z) - as_rational(p) for x in range(n) for z, p in enumerate(survey.truth)]
+    )
+    root = exact.transpose() * centre
+    square = (root.transpose() * loss * root).tolist()
+    trace = loss * exact
+    twice = 2 * sum((as_fraction(trace[x, x]) for x in range(n)), Fraction(0))
+    return [[as_fraction(v) for v in row] for row in square], twice
 
 
 def columns_outside(program: EstimationProgram) -> Iterable[Deviations] | None:

@@ -43,6 +43,7 @@ from ..solve.method import Duals
 from ..solve.program import SublinearProgram, TwoSided
 from ..utility.sublinear import FInformation
 from .enclosures import (
+    CUT_SHORT,
     Enclosure,
     as_ball,
     edges_enclosure,
@@ -202,7 +203,9 @@ def _searched_bounds(
             break
         level = value + step * abs(value)
         proof = pricer.prove(prices, level, WorkLimit(nodes, deadline))
-        found.append((proof.upper + slack, f"prices, by exhaustive search {_IN_FLOATS}"))
+        ended = not proof.complete and clock.now() > deadline
+        how = CUT_SHORT if ended else "by exhaustive search"
+        found.append((proof.upper + slack, f"prices, {how} {_IN_FLOATS}"))
         if proof.complete and not proof.count:
             break
     return _finite(found)

@@ -17,12 +17,15 @@ import numpy as np
 
 from ..exact import ball_ends
 from ..solve.column_generation.exact_columns import Deviations
+from ..solve.estimation.pricing_mean import MeanPricing, too_many
 from ..solve.method import Duals
 from ..solve.worst_truth_program import WorstTruthProgram
 from .enclosures import as_ball
-from .estimation import Found, columns_outside, estimation_bound
+from .estimation import Found, columns_outside, estimation_bound, exact_quadratic
 
 _PRECISION = 256
+#: Where the bound for a list of truths comes from.
+AT_SHARES = "prices at the least favourable shares, all extreme columns"
 
 
 def worst_truth_bound(program: WorstTruthProgram, duals: Duals, value: float) -> Found:
@@ -40,13 +43,37 @@ def worst_truth_bound(program: WorstTruthProgram, duals: Duals, value: float) ->
     prices, inverse = duals.prices, duals.inverse
     if prices is None or inverse is None:
         return open_bound
-    columns = columns_outside(program)
-    if columns is None or not (np.isfinite(prices).all() and np.isfinite(inverse).all()):
+    if not (np.isfinite(prices).all() and np.isfinite(inverse).all()):
         return open_bound
+    columns = columns_outside(program)
+    if columns is None:
+        priced = priced_mean_bound(program, shares, duals)
+        return open_bound if priced is None else min(open_bound, (priced, AT_SHARES))
     found = listed_mean_bound(program, shares, duals, columns)
     if found is None:
         return open_bound
-    return min(open_bound, (found, "prices at the least favourable shares, all extreme columns"))
+    return min(open_bound, (found, AT_SHARES))
+
+
+def priced_mean_bound(
+    program: WorstTruthProgram, shares: Sequence[Fraction], duals: Duals
+) -> Fraction | None:
+    """The same where extreme columns are too many to be listed exactly; ``None`` where they are too
+    many to be priced.
+    """
+    assert duals.prices is not None
+    assert duals.inverse is not None
+    if too_many(program.cone) is not None:
+        return None
+    n, listed = len(program.prior), program.truths.listed
+    squares, total = [], -sum((Fraction(v) for v in duals.prices.tolist()), Fraction(0))
+    for one, share, inverse in zip(listed, shares, duals.inverse.reshape(-1, n, n), strict=True):
+        square, twice = exact_quadratic(one, inverse)
+        squares.append([[share * v for v in row] for row in square])
+        total += share * twice
+    pricing = MeanPricing(program.cone, tuple(one.truth for one in listed))
+    exact = [Fraction(v) for v in duals.prices.tolist()]
+    return pricing.bound(squares, exact) - total
 
 
 def listed_mean_bound(

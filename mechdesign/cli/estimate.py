@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..arguments import read_feature, read_truth
+from ..arguments import read_feature, read_sizes, read_truth
 from ..errors import InputError, UnknownNameError, quote
 from ..release.codes import show_values as quote_values
 from .options import (
@@ -27,7 +27,50 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..release._estimate import Estimate
+    from ..release.estimates import Estimate
+    from ..release.survey import Survey
+
+
+@dataclass(frozen=True)
+class SurveyOptions:
+    """How the sample was drawn."""
+
+    weights: Annotated[
+        str | None, typer.Option(help="Column of weights: for how many people each one stands.")
+    ] = None
+    strata: Annotated[
+        str | None, typer.Option(help="Column of strata that the sample was drawn in.")
+    ] = None
+    clusters: Annotated[
+        str | None, typer.Option(help="Column of clusters that were drawn, within the strata.")
+    ] = None
+    by_group: Annotated[
+        str | None,
+        typer.Option(help="Column of groups: an estimate for each, and how they differ."),
+    ] = None
+    population: Annotated[
+        str | None,
+        typer.Option(
+            help="Size of a finite population, such as 12000, or of each stratum: a=9000,b=3000 or "
+            "a JSON file. Clusters are counted where there are any."
+        ),
+    ] = None
+    weighting: Annotated[
+        str,
+        typer.Option(
+            help="hajek (by the sum of weights) or horvitz-thompson (by the size of the "
+            "population)."
+        ),
+    ] = "hajek"
+
+    def read(self) -> Survey:
+        """What is asked, with the population as numbers."""
+        from ..release.survey import Survey
+
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        if self.population is not None:
+            found["population"] = read_sizes(self.population)
+        return Survey(**found)
 
 
 def estimate(
@@ -46,7 +89,9 @@ def estimate(
         str,
         typer.Option(help="population (where people came from) or sample (those who reported)."),
     ] = "population",
-    missing: Annotated[str, typer.Option(help="Missing reports: error or drop.")] = "error",
+    missing: Annotated[
+        str, typer.Option(help="Missing reports: error, drop or category.")
+    ] = "error",
     second: Annotated[
         str | None,
         typer.Option(
@@ -105,6 +150,8 @@ def estimate(
     show_values: ShowValues = False,
     as_json: AsJson = False,
     force: Force = False,
+    *,
+    survey: SurveyOptions,
 ) -> None:
     """Estimate the distribution of the secret from reports, with error bars.
 
@@ -114,6 +161,21 @@ def estimate(
     if show_values:
         context.with_resource(quote_values())
     joint = second is not None or second_column is not None
+    drawn = survey.read()
+    if drawn.asked and (joint or second_round is not None):
+        raise InputError(
+            "--" + drawn.asked[0].replace("_", "-"),
+            expected="the estimates of one column of one survey",
+            got="two columns" if joint else "two rounds",
+            remedy="estimate one at a time",
+        )
+    if plot is not None and drawn.by_group is not None:
+        raise InputError(
+            "--plot",
+            expected="one estimate",
+            got="groups",
+            remedy="leave out --by-group, or leave out --plot",
+        )
     if joint and truth is not None:
         raise InputError(
             "--truth",
@@ -193,10 +255,10 @@ def estimate(
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
     from ..release._estimate import estimate as run_estimate
-    from ..release.table_files import count_file, count_subset_file
+    from ..release.table_files import count_file, count_subset_file, sample_file
     from ..subsets import SubsetSelection
-    from ..views.plain import estimate_json, many_estimates_json
-    from ..views.text import print_many_estimates
+    from ..views.plain import estimate_json, groups_json, many_estimates_json, survey_json
+    from ..views.text import print_groups, print_many_estimates
 
     designed = load_kernel(kernel)
     if isinstance(designed, SubsetSelection):
@@ -215,6 +277,7 @@ def estimate(
             missing=missing,
             receipt=_receipts(reports, [column], receipt)[0],
             **options,
+            **vars(drawn),
         )
         if as_json:
             print_json(many_estimates_json(many, designed.fingerprint, top))
@@ -231,23 +294,31 @@ def estimate(
             remedy="leave it out",
         )
     mechanism = mechanism_of(designed)
-    found = count_file(reports, [column], [designed], progress=sys.stderr.isatty())
-    made = run_estimate(
-        found,
-        designed,
+    options.update(
         missing=missing,
         feature=read_feature(feature, mechanism),
         receipt=_receipts(reports, [column], receipt)[0],
         truth=None if truth is None else read_truth(truth),
-        **options,
     )
-    _show(
-        made,
-        estimate_json(made, kernel_fingerprint(mechanism)),
-        plot,
-        as_json=as_json,
-        force=force,
+    fingerprint = kernel_fingerprint(mechanism)
+    progress = sys.stderr.isatty()
+    if not drawn.asked:
+        found = count_file(reports, [column], [designed], progress=progress)
+        made = run_estimate(found, designed, **options)
+        _show(made, estimate_json(made, fingerprint), plot, as_json=as_json, force=force)
+        return
+    sample = sample_file(
+        reports, column, designed, drawn.columns, missing=missing, progress=progress
     )
+    result: Any = run_estimate(sample, designed, **options, **vars(drawn))
+    if drawn.by_group is None:
+        _show(result, survey_json(result, fingerprint), plot, as_json=as_json, force=force)
+    elif as_json:
+        print_json(groups_json(result, fingerprint))
+    else:
+        print_groups(result)
+        if result.note:
+            note(result.note)
 
 
 def _show(

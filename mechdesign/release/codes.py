@@ -49,6 +49,11 @@ def show_values() -> Iterator[None]:
         _SHOWN.reset(token)
 
 
+def may_quote() -> bool:
+    """Whether messages may quote values of the data."""
+    return _SHOWN.get()
+
+
 def cell_text(label: Label) -> str:
     """How a label is written in a cell of a text file: tuples as JSON lists.
 
@@ -64,7 +69,8 @@ class Codebook:
     """Positions of labels, looked up by value or by their text.
 
     Numbers match by value (1.0 is 1), but text never matches a number nor ``True`` a 1, unless
-    ``texts`` says that the values were read from a text file.
+    ``texts`` says that the values were read from a text file. What is missing has the place of the
+    label ``None``, where there is one.
     """
 
     def __init__(self, labels: Sequence[Label], what: str, *, texts: bool = False) -> None:
@@ -82,6 +88,17 @@ class Codebook:
 
     def place(self, value: Any) -> int:
         """Position of a value, or :data:`ABSENT`."""
+        found = self._place(value)
+        if found == ABSENT and self.has_missing and self.is_blank(value):
+            return self._places[None]
+        return found
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether one of the labels, ``None``, stands for missing values."""
+        return None in self._places
+
+    def _place(self, value: Any) -> int:
         if self.texts and isinstance(value, str):
             text = value.strip()
             found = self._texts.get(value, self._texts.get(text, ABSENT))
@@ -231,6 +248,27 @@ class Encoder:
         distinct, places = distinct_values(values, self.column)
         return self.look_up(distinct, places, first)
 
+    def places(self, values: Sequence[Any]) -> NDArray[np.int64]:
+        """Positions of several values, whatever the policy is."""
+        return self.book.places(values)
+
+    def positions(
+        self, values: Any, distinct: Sequence[Any], places: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Positions of the rows of a column, whatever the policy is, with its distinct values.
+
+        A place behind the last value is that of null.
+        """
+        return self.places([*map(tidy, distinct), None])[places]
+
+    def is_blank(self, value: Any) -> bool:
+        """Whether a value is missing."""
+        return self.book.is_blank(value)
+
+    def refuse(self, unseen: Sequence[Any], remedy: str, where: str) -> DataError:
+        """The error for values that are no inputs."""
+        return self.book.refuse(f"column {self.column!r}", unseen, remedy, where)
+
     def look_up(
         self, distinct: Sequence[Any], places: NDArray[Any], first: int = 0
     ) -> NDArray[Any]:
@@ -239,8 +277,8 @@ class Encoder:
         A place behind the last value is that of null.
         """
         values = [*map(tidy, distinct), None]
-        codes = self.book.places(values)
-        missing = np.array([self.book.is_blank(value) for value in values])
+        codes = self.places(values)
+        missing = np.array([self.is_blank(value) for value in values])
         kind = np.where(codes != ABSENT, 0, np.where(missing, 1, 2))
         if kind[:-1].any() or (len(places) and places.max() == len(kind) - 1):
             self._apply(values, kind, codes, places, first)
@@ -267,8 +305,7 @@ class Encoder:
         unseen = [v for v, k, c in zip(values, kind, counts, strict=True) if k == 2 and c]
         if unseen and self.policy.unseen == "error":
             rows = np.flatnonzero((kind == 2)[places])
-            raise self.book.refuse(
-                f"column {self.column!r}",
+            raise self.refuse(
                 unseen,
                 "correct them, or choose unseen='null' or 'replace' (--unseen)",
                 f" in {len(rows)} row{'s' * (len(rows) > 1)}, "

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ..errors import DataError, UnknownNameError
 from ..mechanism import ImplicitKernel, kernel_of
 from ..published import kernel_fingerprint
-from .codes import ABSENT, Encoder, Policy, StrataEncoder
+from .bin_codes import bins_of, encoder_of
+from .codes import ABSENT, Policy, StrataEncoder
 from .identities import Admission, Identity, IdentityWords, encode_identities
 from .receipts import Fingerprinter, Receipt, make_receipt
 from .sampler import AliasTable, draw_table
@@ -71,7 +72,8 @@ class ColumnRelease:
             inputs = self._pairs.symbols
         self.words = words_from(words)
         self.policy = policy or Policy()
-        self.encoder = Encoder(column, inputs, self.policy, texts=texts)
+        bins = None if strata is not None else bins_of(self.mechanism)
+        self.encoder = encoder_of(column, inputs, self.policy, texts=texts, bins=bins)
         self.texts = texts
         self.rows = 0
         self.admission = None if identity is None else Admission(identity)

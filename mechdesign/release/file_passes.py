@@ -85,8 +85,7 @@ def survey(
 ) -> Survey:
     """Read what is about to be released, and check its identities."""
     secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
-    book = release.encoder.book
-    counts = np.zeros(len(book.labels) + 1, dtype=np.int64)
+    counts = np.zeros(len(release.encoder.book.labels) + 1, dtype=np.int64)
     repeats: dict[Any, int] = {}
     identity = release.identity
     alone = person is not None and not (identity and identity.by_person)
@@ -103,12 +102,11 @@ def survey(
                 values, places = distinct_values(read(release.column), release.column)
                 values = [*values, None]
                 secrets.add_codes(values, places)
-                occurring = np.bincount(places, minlength=len(values))
-                np.add.at(counts, book.places(values), occurring)
+                known = release.encoder.positions(read(release.column), values[:-1], places)
+                counts += np.bincount(known + 1, minlength=len(counts))
                 if identity is not None or len(sources) > 1:
                     # Where there are several, nothing is refused after the first is there.
-                    symbols = release.encoder.look_up(values[:-1], places, release.rows)
-                    codes = release.paired(read, symbols)
+                    codes = release.paired(read, release.encode(read(release.column)))
                     # As the draws read them: 7 and "7" mean the same, and draw differently.
                     if (found := release.identify(read, codes)) is not None:
                         pairs.add(found, codes)
@@ -129,7 +127,7 @@ def survey(
         )
     most = max((n for who, n in repeats.items() if who != "" and not is_missing(who)), default=0)
     drawn_by = None if identity is None else pairs.result()
-    return Survey(secrets.result(), drawn_by, tuple(counts[:-1].tolist()), most, tuple(rows_of))
+    return Survey(secrets.result(), drawn_by, tuple(counts[1:].tolist()), most, tuple(rows_of))
 
 
 @contextmanager

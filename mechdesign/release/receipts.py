@@ -27,6 +27,7 @@ from ..labels import parse_labels, tidy
 from ..mechanism import kernel_of
 from ..published import kernel_fingerprint, public_fingerprint, told_in_public
 from .codes import distinct_values
+from .report_counts import ReportCounts
 
 KEY = "mechdesign"
 SCHEMA = 1
@@ -356,6 +357,8 @@ def trace(
         )
     elif column is not None and not isinstance(reports, Mapping):
         found = known_reports(reports, column)
+    if found is None and isinstance(reports, ReportCounts):
+        return None, ""  # counts name their kernel, and were refused where it is another
     if found is None:
         return None, (
             f"no receipt came with the {name}: whether this mechanism made them could not be told, "

@@ -20,7 +20,8 @@ from ..exact import DENOMINATOR_BITS
 from ..labels import Label
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..subsets import SubsetSelection
-from .codes import ABSENT, Codebook
+from .bin_codes import bins_of, encoder_of
+from .codes import ABSENT, Encoder, Policy
 from .subset_reports import SubsetTable
 from .words import Words, words_from
 
@@ -67,8 +68,9 @@ class Sampler:
         self.table = draw_table(self.mechanism)
 
     @cached_property
-    def _book(self) -> Codebook:
-        return Codebook(self.mechanism.inputs, "inputs of the mechanism")
+    def _encoder(self) -> Encoder:
+        bins = bins_of(self.mechanism)
+        return encoder_of("symbols", self.mechanism.inputs, Policy(), bins=bins)
 
     @property
     def for_production(self) -> bool:
@@ -88,7 +90,7 @@ class Sampler:
                 remedy="pass a list, even for one person",
             )
         values = list(symbols)
-        codes = self._book.places(values)
+        codes = self._encoder.places(values)
         if (codes == ABSENT).any():
             unseen = list(
                 dict.fromkeys(
@@ -97,7 +99,7 @@ class Sampler:
                     if code == ABSENT
                 )
             )
-            raise self._book.refuse("symbols", unseen, "correct them, or design for them")
+            raise self._encoder.book.refuse("symbols", unseen, "correct them, or design for them")
         outputs = self.mechanism.outputs
         return [outputs[i] for i in self.table.draw(codes, self.words)]
 

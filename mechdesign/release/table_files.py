@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -21,7 +21,8 @@ from .column import find_column
 from .counts import count_rows
 from .csv_files import CSV_ENDINGS, csv_batches, new_csv
 from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
-from .subset_estimates import ReportCounts
+from .samples import Sample, sample_of
+from .subset_estimates import SubsetCounts
 
 _ENDINGS = (*CSV_ENDINGS, ".parquet")
 _ROWS = 1 << 16
@@ -249,25 +250,12 @@ def count_file(
         For reports that are no outputs, or that another mechanism made by the receipts of the file,
         and for a CSV file that is not the one that its receipt was written for.
     """
-    receipts = file_receipts(path, check=True)
-    for column, designed in zip(columns, mechanisms, strict=True):
-        if column in receipts:
-            check_receipt(receipts[column], designed)
+    _check_receipts(path, columns, mechanisms)
     books = [
         Codebook(mechanism_of(designed).outputs, "outputs of the mechanism", texts=True)
         for designed in mechanisms
     ]
-    with (
-        open_batches(path, columns) as (_, batches, total),
-        counter(total, "counting", show=progress) as advance,
-    ):
-
-        def counted() -> Iterator[Any]:
-            for batch in batches:
-                yield batch
-                advance(batch.num_rows)
-
-        cells = count_rows(counted(), columns)
+    cells = _count_cells(path, columns, progress=progress)
     whole = [cell if len(columns) > 1 else (cell,) for cell in cells]
     labels = [
         _labels(dict.fromkeys(row[i] for row in whole), book, columns[i])
@@ -281,6 +269,48 @@ def count_file(
     return found
 
 
+def sample_file(
+    path: str | Path,
+    column: str,
+    designed: Any,
+    others: Sequence[str],
+    *,
+    missing: str = "error",
+    progress: bool = False,
+) -> Sample:
+    """Reports in a column of a file with other columns beside them, such as weights.
+
+    Raises :class:`DataError` as :func:`count_file` does.
+    """
+    _check_receipts(path, [column], [designed])
+    names = [column, *dict.fromkeys(others)]
+    cells = _count_cells(path, names, progress=progress)
+    return sample_of(cells, names, mechanism_of(designed), missing, texts=True)
+
+
+def _check_receipts(path: str | Path, columns: list[str], mechanisms: list[Any]) -> None:
+    """Refuse reports that another mechanism made by the receipts of their file."""
+    receipts = file_receipts(path, check=True)
+    for column, designed in zip(columns, mechanisms, strict=True):
+        if column in receipts:
+            check_receipt(receipts[column], designed)
+
+
+def _count_cells(path: str | Path, columns: list[str], *, progress: bool) -> dict[Any, int]:
+    """How often each cell (or tuple of cells) occurs in columns of a file."""
+    with (
+        open_batches(path, columns) as (_, batches, total),
+        counter(total, "counting", show=progress) as advance,
+    ):
+
+        def counted() -> Iterator[Any]:
+            for batch in batches:
+                yield batch
+                advance(batch.num_rows)
+
+        return count_rows(counted(), columns)
+
+
 def count_subset_file(
     path: str | Path,
     column: str,
@@ -288,7 +318,7 @@ def count_subset_file(
     *,
     missing: str = "error",
     progress: bool = False,
-) -> ReportCounts:
+) -> SubsetCounts:
     """How often each report of a subset selection came in a column of a file.
 
     Raises :class:`DataError` as :func:`count_file` does.
@@ -296,7 +326,7 @@ def count_subset_file(
     receipts = file_receipts(path, check=True)
     if column in receipts:
         check_receipt(receipts[column], mechanism)
-    found = ReportCounts(mechanism, missing)
+    found = SubsetCounts(mechanism, missing)
     with (
         open_batches(path, [column]) as (_, batches, total),
         counter(total, "counting", show=progress) as advance,

@@ -281,8 +281,8 @@ def agreement_lines(found: Design) -> list[str]:
 
 def design(
     prior: Prior,
-    utility: Utility,
-    privacy: Any,
+    utility: Utility | None = None,
+    privacy: Any = None,
     outputs: Any = None,
     solver: str | Method = "auto",
     time_limit: float | None = None,
@@ -305,8 +305,9 @@ def design(
     prior : Prior
         Symbols of zero mass are left out of the design and get a copy of the row that serves
         them best.
-    utility : Utility
-        Such as ``md.utility.Hamming()``.
+    utility : Utility, optional
+        Such as ``md.utility.Hamming()``, which it is when left out; for bins of numbers it is then
+        ``md.utility.Distance("absolute")`` between their midpoints.
     privacy : PrivacyNotion or list of them
         All of a list must hold. Levels in nats.
     outputs : list of labels, optional
@@ -353,8 +354,8 @@ def design(
 
 def explain(
     prior: Prior,
-    utility: Utility,
-    privacy: Any,
+    utility: Utility | None = None,
+    privacy: Any = None,
     outputs: Any = None,
     solver: str | Method = "auto",
     subject_to: Any = (),

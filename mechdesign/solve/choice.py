@@ -19,6 +19,7 @@ from .column_generation.window import Window
 from .estimation.at_most import FewOutputs
 from .estimation.method import OptimalExperiment
 from .estimation.orbit import Orbit
+from .estimation.uniform_truth import UniformTruth
 from .estimation.worst_truth import LeastFavourable
 from .few_outputs import OutputSearch
 from .interior_point import Blockwise, Structured
@@ -38,6 +39,7 @@ SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, COLUMNS, WINDOW, VERTICES)
 ESTIMATION_METHODS: tuple[Method, ...] = (
     Orbit(),
     OptimalExperiment(),
+    UniformTruth(),
     LeastFavourable(),
     FewOutputs(),
 )

@@ -28,7 +28,7 @@ from ..requirement.convex import Convex
 from ..requirement.own import FewOutputs
 from ..utility.base import Utility
 from ..utility.estimation import Estimation, Survey
-from ..utility.linear import LinearUtility, OutputUtility, checked_matrix
+from ..utility.linear import LinearUtility, OutputUtility, checked_matrix, default_utility
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
 from ..utility.worst_case import Alternative, WorstCase
 from .least_program import LeastProgram
@@ -101,6 +101,10 @@ class Problem:
         return self.program.enclose(self.kept_weights(mechanism), mechanism.bits)
 
     def mechanism(self, weights: NDArray[np.int64]) -> Mechanism:
+        """:meth:`labelled`, with the names of the columns that the prior is about."""
+        return self.labelled(weights).with_schema(self.prior.schema)
+
+    def labelled(self, weights: NDArray[np.int64]) -> Mechanism:
         """The mechanism over all symbols, those of zero mass included, with its labels.
 
         For a linear utility a symbol of zero mass gets a copy of the row that serves it best. For
@@ -154,7 +158,7 @@ class Problem:
 
 def state_problem(
     prior: Prior,
-    utility: Utility,
+    utility: Utility | None,
     privacy: Any,
     outputs: Any = None,
     time_limit: float | None = None,
@@ -170,6 +174,8 @@ def state_problem(
     as_prior(prior)
     notions = as_notions(privacy)
     requirements = as_requirements(subject_to)
+    if utility is None:
+        utility = default_utility(prior)
     if not isinstance(utility, Utility):
         got = utility.__name__ + " (the class)" if isinstance(utility, type) else quote(utility)
         raise UtilityError(

@@ -683,6 +683,18 @@ class EstimationProgram(Program):
         """The value itself."""
         return abs(value)
 
+    def with_truth_as_prior(self) -> EstimationProgram | None:
+        """The same kernels and risks with the truth as prior, where all bounds compare all symbols
+        with all, which no prior enters; ``None`` for other bounds.
+
+        Columns are then normalised by πᵀr = 1, by which the risk is over a number that is known.
+        """
+        kinds = [part.kind(self.prior) for part in self.cone.parts]
+        if not kinds or set(kinds) != {("points", "points")} or self.sums:
+            return None
+        truth = Prior(self.survey.truth, self.prior.labels)
+        return replace(self, prior=truth, cone=Cone(truth, self.cone.parts))
+
     def __str__(self) -> str:
         return f"{len(self.prior)} symbols, {_asked(self)}, {self.utility!r}"
 

@@ -16,6 +16,7 @@ import mechdesign as md
 from mechdesign.errors import GapWarning, RequirementError, SolverError, UtilityError
 from mechdesign.labels import name_subsets
 from mechdesign.solve.estimation.block_designs import is_symmetric_design, symmetric_design
+from mechdesign.solve.estimation.cyclic_designs import cyclic_design, most_outputs
 from mechdesign.storage import from_json, to_json
 from mechdesign.utility import Estimation
 
@@ -203,3 +204,25 @@ def test_long_sets_are_short_and_every_name_is_its_own():
 def test_columns_that_are_no_sets_are_named_by_what_they_make_likelier():
     lifts = np.array([[1.0, 1.6], [1.0, 1.2], [1.0, 0.7], [1.0, 0.4]])
     assert name_subsets(list("abcd"), lifts) == ["nothing", "one of a, b"]
+
+
+@pytest.mark.parametrize(("n", "d"), [(13, 3), (20, 5), (31, 1), (40, 9)])
+def test_cyclic_designs_treat_all_pairs_alike(n, d):
+    lifts = np.where(np.arange(n) < d, math.e, 1.0)
+    lifts[-1] = 1.3
+    rows, masses = cyclic_design(lifts)
+    assert masses.min() > 0
+    assert masses.sum() == pytest.approx(1, rel=1e-14)
+    assert len(rows) <= most_outputs(n)
+    assert (np.sort(rows, axis=1) == np.sort(lifts)).all()
+    together = (rows.T * masses) @ rows
+    apart = together[~np.eye(n, dtype=bool)]
+    assert apart == pytest.approx(np.full(n * (n - 1), apart[0]), rel=1e-13)
+
+
+@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(0.7)], ids=str)
+def test_thirty_equal_symbols_are_solved_in_closed_form(notion):
+    found = md.design(md.Prior.uniform(30), Estimation(), notion)
+    assert found.method == "orbit"
+    assert found.gap < 1e-9
+    assert len(found.mechanism.outputs) <= 450

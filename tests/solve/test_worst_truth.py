@@ -15,6 +15,7 @@ from mechdesign.certificate.certificate import examine
 from mechdesign.certificate.repair import Repair
 from mechdesign.errors import InputError, NoMethodError, UtilityError
 from mechdesign.solve import Duals
+from mechdesign.solve.estimation.pricing_mean import MeanPricing
 from mechdesign.solve.problem import state_problem
 from mechdesign.storage import from_json, to_json
 from mechdesign.utility import Estimation
@@ -204,9 +205,105 @@ def test_truths_that_are_none_are_refused(truth):
         md.design(ABC, Estimation(truth=truth), md.LDP(1))
 
 
-def test_a_list_of_truths_needs_few_symbols():
-    prior = md.Prior.uniform(14)
-    with pytest.raises(NoMethodError, match="14 symbols"):
-        md.design(prior, Estimation(truth=[[1] * 14, range(1, 15)]), md.LDP(1))
+def test_a_list_of_truths_needs_columns_that_can_be_priced():
+    prior = md.Prior.uniform(25)
+    with pytest.raises(NoMethodError, match="33554432 extreme columns of 25 symbols"):
+        md.design(prior, Estimation(truth=[[1] * 25, range(1, 26)]), md.LDP(1))
     with pytest.raises(UtilityError):
         Estimation(truth="nobody")
+
+
+# Beyond listed columns
+
+
+def subset_selection(n, level):
+    """Ye and Barg's value, for a real level."""
+    e = math.exp(level)
+    risks = [
+        (n - 1) ** 2 * (d * e + n - d) ** 2 / (n * (e - 1) ** 2 * d * (n - d)) for d in range(1, n)
+    ]
+    return min(risks)
+
+
+@pytest.mark.parametrize(
+    ("notions", "level"),
+    [(md.LDP(1), 1.0), ([md.LDP(1), md.LDP(0.5)], 0.5)],
+    ids=["one", "two"],
+)
+def test_twenty_symbols_under_ldp_have_subset_selections_value(notions, level):
+    prior = md.Prior.from_counts([60 // x for x in range(1, 21)])
+    found = designed(prior, notions, truth="any")
+    assert found.risk == pytest.approx(subset_selection(20, level), rel=1e-9)
+    assert found.gap < 1e-9
+    again = from_json(json.loads(json.dumps(to_json(found))))
+    assert (again.risk, again.bound, again.gap) == (found.risk, found.bound, found.gap)
+
+
+def test_fifty_symbols_of_unequal_mass():
+    found = designed(md.Prior.from_counts(range(1, 51)), md.LDP(2), truth="any")
+    assert found.method == "uniform-truth"
+    assert found.risk == pytest.approx(subset_selection(50, 2), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("prior", "notion", "asked"),
+    [(HARMONIC, md.PML(1), None), (HARMONIC, md.LDP(1), [[1, 2, 3, 4, 5]])],
+    ids=["a notion that knows the prior", "a question that treats symbols differently"],
+)
+def test_the_uniform_truth_is_not_taken_where_symbols_differ(prior, notion, asked):
+    found = designed(prior, notion, asked, truth="any")
+    assert found.method == "least-favourable"
+    assert found.least_favourable.probabilities.max() > 0.21
+
+
+@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(1)], ids=str)
+def test_lists_of_truths_for_thirteen_symbols(notion):
+    prior = md.Prior.from_counts([60 // x for x in range(1, 14)])
+    rng = np.random.default_rng(5)
+    truths = [[*map(int, rng.integers(20, 60, 13))] for _ in range(2)]
+    found = md.design(prior, Estimation(truth=truths), notion)
+    assert found.gap <= 1e-4
+    shares = found.certificate.duals.mixture / found.certificate.duals.mixture.sum()
+    risks = [Estimation(truth=truth).risk(found.mechanism, prior) for truth in truths]
+    assert max(risks) == found.risk
+    assert shares @ risks == pytest.approx(found.risk, rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["LDP", "LIP"])
+def test_columns_are_priced_for_several_truths_as_one_by_one(kind):
+    # More columns than are written out: they are priced in pairs of halves.
+    n = 17 if kind == "LDP" else 14
+    prior = md.Prior.from_counts(range(3, n + 3))
+    cone = state_problem(prior, Estimation(), getattr(md, kind)(1)).program.cone
+    rng = np.random.default_rng(9)
+    truths = [tuple(md.Prior.from_counts(rng.integers(1, 9, n)).mass(x) for x in range(n))]
+    truths.append(tuple(prior.mass(x) for x in range(n)))
+    halves = rng.normal(size=(2, n, 4))
+    squares, prices = [half @ half.T for half in halves], rng.normal(size=n)
+    p = prior.probabilities
+    if kind == "LDP":
+        sets = np.array(list(product((0, 1), repeat=n)), dtype=float).T
+        columns = 1 + (math.e - 1) * sets
+        columns = columns / (p @ columns)
+    else:
+        low, high, found = math.exp(-1), math.e, []
+        ends = np.array(list(product((low, high), repeat=n - 1)))
+        for x in range(n):
+            others = np.delete(np.arange(n), x)
+            rest = (1 - ends @ p[others]) / p[x]
+            good = (rest >= low) & (rest <= high)
+            table = np.empty((int(good.sum()), n))
+            table[:, others], table[:, x] = ends[good], rest[good]
+            found.append(table.T)
+        columns = np.hstack(found)
+    values = -prices @ columns
+    for square, truth in zip(squares, truths, strict=True):
+        paid = (columns * (square @ columns)).sum(axis=0)
+        values += paid / (np.array(truth, dtype=float) @ columns)
+    pricing = MeanPricing(cone, tuple(truths))
+    upper = float(pricing.bound(squares, prices))
+    assert upper == pytest.approx(values.max(), rel=1e-9)
+    assert upper >= values.max() * (1 - 1e-13)
+    best = pricing.search(squares, prices, 0.999 * float(values.max()))
+    assert np.abs(best[:, [0]] - columns[:, [values.argmax()]]).max() < 1e-9
+    assert best.shape[1] == (values > 0.999 * values.max()).sum()

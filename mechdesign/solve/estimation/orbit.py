@@ -18,6 +18,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import SolverError
 from ...prior import Prior
 from ..column_generation.exact_columns import LiftBox
 from ..column_generation.families import LARGEST_RATIO, LiftFamily, StaircaseFamily, make_family
@@ -25,6 +26,7 @@ from ..column_generation.vertices import near_sides
 from ..method import Candidate, Duals, Method, handles_estimation
 from ..program import EstimationProgram, TwoSided
 from .block_designs import Incidence, symmetric_design
+from .cyclic_designs import cyclic_design, most_outputs
 from .fewer import is_symmetric
 from .generation import Columns
 from .method import kernel_of
@@ -45,7 +47,7 @@ class Orbit(Method):
 
     def condition(self, program: EstimationProgram) -> str | None:
         """Applies to uniform priors and truths where all answers count alike."""
-        survey, n = program.survey, len(program.prior)
+        survey = program.survey
         if survey.asks_nothing:
             return "nothing is asked"
         if not program.prior.is_uniform or len(set(survey.truth)) > 1:
@@ -56,7 +58,7 @@ class Orbit(Method):
         lifts = None if sides is None else best_column(program.prior, sides)
         if lifts is None:
             return "the bounds are not one box of lifts or one LDP level"
-        count = n if block_of(lifts) is not None else outputs_of(lifts)
+        count = fewest_outputs(lifts)
         if count > MOST_OUTPUTS:
             return f"{count} outputs are above the {MOST_OUTPUTS} that are made so"
         return None
@@ -69,9 +71,8 @@ class Orbit(Method):
         assert lifts is not None
         spread = (sum(r * r for r in lifts) - n) / (n - 1)
         inverse = np.eye(n) * float(1 / spread)
-        rows = rows_of(lifts)
+        rows, masses = rows_of(lifts)
         columns = Columns(rows - 1, np.ones(len(rows)))
-        masses = np.full(len(rows), 1 / len(rows))
         risk = float(np.trace(program.survey.losses)) / float(spread)
         kernel = kernel_of(program, columns, masses, risk)
         details = {"outputs": str(kernel.shape[1])}
@@ -122,13 +123,30 @@ def block_of(lifts: tuple[Fraction, ...]) -> Incidence | None:
     return symmetric_design(len(lifts), lifts.count(max(lifts)))
 
 
-def rows_of(lifts: tuple[Fraction, ...]) -> Vector:
-    """Permutations of a column, ``(M, n)``: those of a block design where one is known, or all."""
+def fewest_outputs(lifts: tuple[Fraction, ...]) -> int:
+    """How many outputs the permutations take that are made of a column."""
+    if block_of(lifts) is not None:
+        return len(lifts)
+    return min(outputs_of(lifts), most_outputs(len(lifts)))
+
+
+def rows_of(lifts: tuple[Fraction, ...]) -> tuple[Vector, Vector]:
+    """Permutations of a column, ``(M, n)``, and their masses: those of a block design where one is
+    known, all where they are few, else those of a cyclic design. Raises :class:`SolverError` where
+    none of these is found.
+    """
     block = block_of(lifts)
     if block is not None:
-        return np.where(block.T, float(max(lifts)), float(min(lifts)))
-    kernel = permuted(lifts)
-    return np.asarray(kernel.T * kernel.shape[1])
+        rows = np.where(block.T, float(max(lifts)), float(min(lifts)))
+    elif outputs_of(lifts) <= MOST_OUTPUTS:
+        kernel = permuted(lifts)
+        rows = np.asarray(kernel.T * kernel.shape[1])
+    else:
+        found = cyclic_design(np.array(lifts, dtype=float))
+        if found is None:
+            raise SolverError(f"no cyclic design of {len(lifts)} symbols was found")
+        return found
+    return rows, np.full(len(rows), 1 / len(rows))
 
 
 def permuted(lifts: tuple[Fraction, ...]) -> Vector:

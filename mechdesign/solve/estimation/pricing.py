@@ -17,14 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from ...certificate.shape import exact_sides
 from ...errors import SolverError
 from ...privacy.constraint import Rounding
 from .. import clock
 from ..column_generation.exact_columns import columns_of_rays, extreme_rays
-from ..column_generation.families import LARGEST_RATIO
-from ..program import Cone, TwoSided
-from .pricing_cones import ConeSearch, wider_boxes
+from ..program import Cone
+from .pricing_cones import ConeSearch, inner_box, outer_box, wider_boxes
 from .pricing_design import DesignBarrier, RelaxedDesign
 from .pricing_forms import UNIT, Array, ColumnBox, FloatBox, Form, Question
 from .pricing_listed import MOST_PAIRS, list_size, price_list, price_rays
@@ -72,23 +70,12 @@ class QuadraticPricing:
     # What the cone is
 
     @cached_property
-    def _outside(self) -> TwoSided | None:
-        found = exact_sides(self.cone)
-        if found is None:
-            return None
-        sides = found.outside
-        if sides.ratio > LARGEST_RATIO:  # as good as none, and wider
-            return TwoSided(sides.lower, sides.upper, math.inf)
-        return sides
-
-    @cached_property
     def _outer_box(self) -> ColumnBox | None:
-        return None if self._outside is None else ColumnBox.of(self.prior, self._outside)
+        return outer_box(self.cone)
 
     @cached_property
     def _inner_box(self) -> ColumnBox | None:
-        sides = self.cone.two_sided(Rounding.INSIDE)
-        return None if sides is None else ColumnBox.of(self.prior, sides)
+        return inner_box(self.cone)
 
     @cached_property
     def _inner(self) -> FloatBox | None:
@@ -199,7 +186,7 @@ class QuadraticPricing:
         classes = question.classes(self.masses)
         if list_size(exact, classes) <= _MOST_SEARCHED:
             least = level if level < math.inf else -math.inf
-            t = np.column_stack([t, price_list(question, exact, classes, least).best])
+            t = np.column_stack([t, price_list([question], exact, classes, least).best])
         t = distinct(exact.completed(t))
         values = form.values(t)
         order = np.argsort(-values, kind="stable")
@@ -279,9 +266,8 @@ class QuadraticPricing:
         box = self._outer_box
         if box is not None:
             classes = question.classes(self.masses)
-            size = list_size(box, classes)
-            if size <= MOST_PAIRS:
-                listed = price_list(question, box, classes, level)
+            if list_size(box, classes) <= MOST_PAIRS:
+                listed = price_list([question], box, classes, level)
                 return listed.upper, self._columns(listed.best)
             upper, t = self._relaxed(question, box, target, deadline)
             return upper, self._columns(t)
@@ -298,6 +284,13 @@ class QuadraticPricing:
         found = [self._relaxed(question, each, target, deadline) for each in wider]
         columns, values = self.search(square, prices, np.zeros((len(self.prior), 0)))
         return min(upper for upper, _ in found), columns[:, values > level]
+
+    def lists(self, square: Any, prices: Any) -> bool:
+        """Whether :meth:`bound` prices every extreme column, so that it has no better one."""
+        if self._outer_box is None:
+            return self._lists_rays
+        classes = Question.of(square, prices, self.truth).classes(self.masses)
+        return list_size(self._outer_box, classes) <= MOST_PAIRS
 
     def _relaxed(
         self, question: Question, box: ColumnBox, target: Fraction | float, deadline: float

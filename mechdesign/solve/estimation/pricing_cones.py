@@ -11,7 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...certificate.shape import recognised
+from ...certificate.shape import exact_sides, recognised
+from ...privacy.constraint import Rounding
 from ..backends.highs import Model
 from ..column_generation.families import LARGEST_RATIO
 from ..program import Cone, TwoSided
@@ -76,6 +77,23 @@ class ConeSearch:
         table = np.array(found).reshape(-1, len(self.prior)).T
         _, first = np.unique(np.round(table, 9), axis=1, return_index=True)
         return table[:, np.sort(first)]
+
+
+def inner_box(cone: Cone) -> ColumnBox | None:
+    """Columns of a cone of one kind inside e^ε; ``None`` for others."""
+    sides = cone.two_sided(Rounding.INSIDE)
+    return None if sides is None else ColumnBox.of(cone.prior, sides)
+
+
+def outer_box(cone: Cone) -> ColumnBox | None:
+    """Columns of a cone of one kind outside e^ε, recognised afresh; ``None`` for others."""
+    found = exact_sides(cone)
+    if found is None:
+        return None
+    sides = found.outside
+    if sides.ratio > LARGEST_RATIO:  # as good as none, and wider
+        sides = TwoSided(sides.lower, sides.upper, math.inf)
+    return ColumnBox.of(cone.prior, sides)
 
 
 def wider_boxes(cone: Cone) -> list[ColumnBox]:

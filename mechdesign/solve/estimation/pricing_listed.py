@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,19 +55,30 @@ def list_size(box: ColumnBox, classes: Sequence[Sequence[int]]) -> int:
 
 
 def price_list(
-    question: Question, box: ColumnBox, classes: Sequence[Sequence[int]], level: float
+    questions: Sequence[Question], box: ColumnBox, classes: Sequence[Sequence[int]], level: float
 ) -> Listed:
-    """The largest value of any extreme column, and the columns above a level."""
-    form = question.on(box)
+    """The largest value of any extreme column, and the columns above a level.
+
+    The values of several questions, each at its truth, are added.
+    """
+    forms = [question.on(box) for question in questions]
     if box.is_lift and list_size(box, classes) > MOST_COLUMNS:
-        return _lifts_by_halves(form, FloatBox.of(box), classes, level)
+        return _lifts_by_halves(forms, FloatBox.of(box), classes, level)
     if box.is_lift:
         t, between = _lift_patterns(box, classes)
-        return _from_patterns(question, form, t, lambda i: _with(box, t[:, i], *between[i]), level)
+        return _from_patterns(
+            questions, forms, t, lambda i: _with(box, t[:, i], *between[i]), level
+        )
     if list_size(box, classes) <= MOST_COLUMNS:
         t = _subsets(classes, len(box))
-        return _from_patterns(question, form, t, lambda i: _with(box, t[:, i]), level)
-    return _by_halves(form, classes, level)
+        return _from_patterns(questions, forms, t, lambda i: _with(box, t[:, i]), level)
+    return _by_halves(forms, classes, level)
+
+
+def _doubt(forms: Sequence[Form], truths: Iterable[Any], mass: Any) -> Any:
+    """What a sum of values of columns with such πᵀr and pᵀr is off by, at most."""
+    parts = [form.rounding(truth, mass) for form, truth in zip(forms, truths, strict=True)]
+    return sum(parts[1:], parts[0]) * (1 + (len(parts) - 1) / 8)
 
 
 def _subsets(classes: Sequence[Sequence[int]], n: int) -> Array:
@@ -127,14 +139,23 @@ def _left(box: ColumnBox, classes: list[list[int]]) -> Iterator[tuple[tuple[int,
 
 
 def _from_patterns(
-    question: Question, form: Form, t: Array, exactly: Callable[[int], _Column], level: float
+    questions: Sequence[Question],
+    forms: Sequence[Form],
+    t: Array,
+    exactly: Callable[[int], _Column],
+    level: float,
 ) -> Listed:
-    squares, truth, mass, price = form.parts(t)
-    values = (squares / truth - price) / mass
-    doubt = np.broadcast_to(form.rounding(truth, mass), values.shape)
+    values, truths = np.zeros(t.shape[1]), []
+    mass: Array | float = 1.0
+    for form in forms:
+        squares, truth, mass, price = form.parts(t)
+        values += (squares / truth - price) / mass
+        truths.append(truth)
+    doubt = np.broadcast_to(_doubt(forms, truths, mass), values.shape)
     unclear = np.flatnonzero(values + doubt >= (values - doubt).max())
     if len(unclear) <= _MOST_EXACT:
-        upper = max(question.value(exactly(i)) for i in unclear.tolist())
+        columns = [exactly(i) for i in unclear.tolist()]
+        upper = max(sum((q.value(r) for q in questions), Fraction(0)) for r in columns)
     else:
         upper = Fraction(math.nextafter(float((values + doubt).max()), math.inf))
     above = np.flatnonzero(values > level)
@@ -142,40 +163,51 @@ def _from_patterns(
     return Listed(upper, t[:, above], values[above])
 
 
-def _by_halves(form: Form, classes: Sequence[Sequence[int]], level: float) -> Listed:
+def _by_halves(forms: Sequence[Form], classes: Sequence[Sequence[int]], level: float) -> Listed:
     """Every pair of a set among half of the classes and one among the others, under LDP.
 
     What a pair has beyond both is one product of matrices.
     """
-    n = len(form.linear)
+    n = len(forms[0].linear)
     one, two = _halves(classes, n)
-    assert form.mass is not None
-    cross = 2 * (form.square @ two)
-    (q1, a1, m1, l1), (q2, a2, m2, l2) = form.parts(one), form.parts(two)
-    a2, m2, l2 = a2 - form.truth[0], m2 - form.mass[0], l2 - form.price[0]
-    q2 = q2 - form.constant
-    doubt = float(form.rounding(form.truth[0], form.mass[0]))
+    crosses = [2 * (form.square @ two) for form in forms]
+    firsts, seconds = [form.parts(one) for form in forms], [_second(form, two) for form in forms]
+    m1, m2 = np.asarray(firsts[0][2]), seconds[0][2]
+    l1, l2 = sum(part[3] for part in firsts), sum(part[3] for part in seconds)
+    assert forms[0].mass is not None
+    doubt = float(_doubt(forms, (form.truth[0] for form in forms), forms[0].mass[0]))
     top, kept = -math.inf, _Kept(level)
     step = max(_BLOCK // two.shape[1], 1)
     for start in range(0, one.shape[1], step):
         part = slice(start, start + step)
-        values = one[:, part].T @ cross
-        values += q1[part, None]
-        values += q2
-        values /= a1[part, None] + a2
-        values -= l1[part, None] + l2
-        values /= np.asarray(m1)[part, None] + m2
-        largest = float(values.max())
+        total: Array | None = None
+        for cross, (q1, a1, _, _), (q2, a2, _, _) in zip(crosses, firsts, seconds, strict=True):
+            values = one[:, part].T @ cross
+            values += q1[part, None]
+            values += q2
+            values /= a1[part, None] + a2
+            total = values if total is None else np.add(total, values, out=total)
+        assert total is not None
+        total -= np.asarray(l1)[part, None] + l2
+        total /= m1[part, None] + m2
+        largest = float(total.max())
         top = max(top, largest)
         if largest > kept.level:
-            i, j = np.nonzero(values > kept.level)
-            some = _largest(values[i, j])
+            i, j = np.nonzero(total > kept.level)
+            some = _largest(total[i, j])
             i, j = i[some], j[some]
-            kept.take(values[i, j], zip((i + start).tolist(), j.tolist(), strict=True))
+            kept.take(total[i, j], zip((i + start).tolist(), j.tolist(), strict=True))
     upper = Fraction(math.nextafter(top + doubt, math.inf))
     best = [one[:, i] + two[:, j] for _, (i, j) in kept.best]
     t = np.array(best).T if best else np.zeros((n, 0))
     return Listed(upper, t, np.array([value for value, _ in kept.best]))
+
+
+def _second(form: Form, t: Array) -> tuple[Array, Array, Array | float, Array]:
+    """The parts of a form without what does not depend on t."""
+    squares, truth, mass, price = form.parts(t)
+    mass = mass if form.mass is None else mass - form.mass[0]
+    return squares - form.constant, truth - form.truth[0], mass, price - form.price[0]
 
 
 def _halves(classes: Sequence[Sequence[int]], n: int) -> tuple[Array, Array]:
@@ -189,7 +221,7 @@ def _halves(classes: Sequence[Sequence[int]], n: int) -> tuple[Array, Array]:
 
 
 def _lifts_by_halves(
-    form: Form, box: FloatBox, classes: Sequence[Sequence[int]], level: float
+    forms: Sequence[Form], box: FloatBox, classes: Sequence[Sequence[int]], level: float
 ) -> Listed:
     """The same under bounds on the lift: one symbol takes what the others leave.
 
@@ -206,11 +238,7 @@ def _lifts_by_halves(
         last = members[-1]
         others = [c if h != number else c[:-1] for h, c in enumerate(classes)]
         one, two = _halves([c for c in others if len(c)], n)
-        cross = 2 * (form.square @ two)
-        own = form.square[last, last], form.linear[last]
-        slope1, slope2 = 2 * (form.square[last] @ one) + own[1], 2 * (form.square[last] @ two)
-        (q1, a1, _, l1), (q2, a2, _, l2) = form.parts(one), form.parts(two)
-        q2, a2, l2 = q2 - form.constant, a2 - form.truth[0], l2 - form.price[0]
+        pairs = [_LiftPairs(form, one, two, last) for form in forms]
         w1, w2 = box.capacity - w @ one, w @ two
         unit = max(float(w[last]), 1e-300)
         step = max(_BLOCK // two.shape[1], 1)
@@ -221,17 +249,15 @@ def _lifts_by_halves(
             if not len(i):
                 continue
             rest = left[i, j]
-            squares = (one[:, part].T @ cross)[i, j]
+            lines = [pair.lines(start, part, i, j) for pair in pairs]
             i = i + start
-            squares += q1[i] + q2[j]
-            slope, truth, price = slope1[i] + slope2[j], a1[i] + a2[j], l1[i] + l2[j]
             ends = []
             for end in (-error, error):
                 t = np.clip((rest + end) / unit, 0.0, 1.0)
-                at = truth + t * form.truth[1][last]
-                values = (squares + t * (slope + t * own[0])) / at
-                values -= price + t * form.price[1][last]
-                top = max(top, float((values + form.rounding(at, 1.0)).max()))
+                at = [pair.at(t, line) for pair, line in zip(pairs, lines, strict=True)]
+                values = sum((value for value, _ in at[1:]), at[0][0])
+                doubt = _doubt(forms, (truth for _, truth in at), 1.0)
+                top = max(top, float((values + doubt).max()))
                 ends.append(values)
             values = np.maximum(*ends)
             above = np.flatnonzero(values > kept.level)
@@ -245,6 +271,34 @@ def _lifts_by_halves(
     best = [found[k] for _, (k, _) in kept.best]
     t = np.array(best).T if best else np.zeros((n, 0))
     return Listed(upper, t, np.array([value for value, _ in kept.best]))
+
+
+class _LiftPairs:
+    """One form on pairs of sets, as a quadratic in the share of the last symbol over a line."""
+
+    def __init__(self, form: Form, one: Array, two: Array, last: int) -> None:
+        self.form, self.one, self.last = form, one, last
+        self.cross = 2 * (form.square @ two)
+        self.first, self.second = form.parts(one), _second(form, two)
+        self.slope1 = 2 * (form.square[last] @ one) + form.linear[last]
+        self.slope2 = 2 * (form.square[last] @ two)
+
+    def lines(self, start: int, part: slice, i: Any, j: Any) -> tuple[Array, ...]:
+        """rᵀGr, its slope, πᵀr and λᵀr of pairs without the last symbol."""
+        (q1, a1, _, l1), (q2, a2, _, l2) = self.first, self.second
+        squares = (self.one[:, part].T @ self.cross)[i, j]
+        i = i + start
+        squares += q1[i] + q2[j]
+        return squares, self.slope1[i] + self.slope2[j], a1[i] + a2[j], l1[i] + l2[j]
+
+    def at(self, t: Array, line: tuple[Array, ...]) -> tuple[Array, Array]:
+        """Values at shares t of the last symbol, and πᵀr."""
+        form, last = self.form, self.last
+        squares, slope, truth, price = line
+        at = truth + t * form.truth[1][last]
+        values = (squares + t * (slope + t * form.square[last, last])) / at
+        values -= price + t * form.price[1][last]
+        return values, at
 
 
 def _largest(values: Array) -> NDArray[np.intp]:

@@ -26,6 +26,7 @@ from ..worst_truth_program import WorstTruthProgram
 from .master import UNTOLD, optimal_masses
 from .method import OptimalExperiment, balanced, listed
 from .pricing import QuadraticPricing
+from .pricing_mean import MeanPricing, too_many
 
 Vector = NDArray[np.float64]
 _Step = Callable[[Vector, Vector], tuple[Vector, ...]]
@@ -63,7 +64,7 @@ class LeastFavourable(Method):
         """A list of truths needs few symbols; every distribution what one truth needs."""
         assert isinstance(program, WorstTruthProgram)
         if not program.truths.every:
-            return too_large(program, program.sides)
+            return too_large(program, program.sides) and too_many(program.cone)
         return OptimalExperiment().refusal(_ordinary(program))
 
     def solve(self, program: EstimationProgram) -> Candidate:
@@ -167,10 +168,16 @@ class _Table:
 
     def _search(self, saddle: _Saddle, found: _Point) -> None:
         program = saddle.program
-        pricing = QuadraticPricing(program.cone, program.at(found.mixture).survey.truth)
-        square, price = saddle.quadratic(found)
-        start = (1 + saddle.deviations[found.masses > 1e-6 * found.masses.max()]).T
-        columns, _ = pricing.search(square, price, start)
+        squares, prices = saddle.quadratics(found)
+        if program.truths.every:
+            pricing = QuadraticPricing(program.cone, program.at(found.mixture).survey.truth)
+            start = (1 + saddle.deviations[found.masses > 1e-6 * found.masses.max()]).T
+            columns, _ = pricing.search(squares[0], prices, start)
+        else:
+            truths = tuple(one.truth for one in program.truths.listed)
+            columns = MeanPricing(program.cone, truths).search(
+                squares, prices, _PRICED * found.value
+            )
         self.deviations = np.vstack([self.deviations, columns.T - 1])
 
 
@@ -358,13 +365,16 @@ class _Saddle:
         each = np.eye(len(prior)) - np.outer(prior, np.ones(len(prior)))
         return np.asarray(self.risks.coordinates(each, prior) @ self._gram(point))
 
-    def quadratic(self, found: _Point) -> tuple[Vector, Vector]:
-        """G and λ for which a column r pays rᵀGr/(πᵀr) − λᵀr, at one truth."""
-        (point,) = self._points(found.masses, found.mixture)
-        prior, half = self.program.prior.probabilities, self._answers(point)
+    def quadratics(self, found: _Point) -> tuple[list[Vector], Vector]:
+        """w_i G_i and λ for which a column r pays Σ w_i rᵀG_ir/(π_iᵀr) − λᵀr."""
+        points = self._points(found.masses, found.mixture)
+        prior, squares = self.program.prior.probabilities, []
+        for w, point in zip(self._shares(found.mixture), points, strict=True):
+            half = self._answers(point)
+            squares.append(float(w) * (half @ half.T))
         prices = np.zeros(len(prior))
         prices[self.told] = found.multipliers[1:] / self.scale
-        return half @ half.T, prices + (found.multipliers[0] - prices.sum()) * prior
+        return squares, prices + (found.multipliers[0] - prices.sum()) * prior
 
     def prices(self, found: _Point) -> Vector:
         """λ of the bound, in which losses are centred at the truth: Aπ = 0."""
