@@ -32,11 +32,12 @@ from .file_passes import (
     write_receipt_beside,
     write_reports,
 )
-from .folder_release import find_inputs, privatize_folder
+from .folder_release import privatize_folder
 from .identities import words_and_identity
+from .input_files import file_ending, find_inputs, is_csv
 from .ledger import Ledger
 from .receipts import Fingerprinter, Receipt, save_receipt
-from .table_files import file_ending, is_csv, open_batches, receipt_path
+from .table_files import open_batches, receipt_path
 
 
 def privatize_file(
