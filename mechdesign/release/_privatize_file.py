@@ -8,7 +8,7 @@ and patterns of names are in ``folder_release``.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import DataError, InputError, quote
 from ..files import check_writable, claimed, noticed_interrupts
+from ..solve.columns_plan import ColumnsPlan
 from ._identifiability import warn_of_untold
 from .codes import Policy
 from .codes import show_values as quote_values
@@ -33,19 +34,21 @@ from .file_passes import (
     write_reports,
 )
 from .folder_release import privatize_folder
-from .identities import words_and_identity
 from .input_files import file_ending, find_inputs, is_csv
 from .ledger import Ledger
 from .receipts import Fingerprinter, Receipt, save_receipt
+from .several import release_of, resolved
 from .table_files import open_batches, receipt_path
 
 
 def privatize_file(
     source: str | Path,
     target: str | Path,
-    column: str,
-    mechanism: Any,
+    column: Any = None,
+    mechanism: Any = None,
     *,
+    columns: Any = None,
+    into: Any = None,
     missing: str = "error",
     unseen: str = "error",
     replacement: Any = None,
@@ -62,7 +65,7 @@ def privatize_file(
     strata: str | None = None,
     receipt: str | Path | None = None,
 ) -> Receipt:
-    """Write a copy of a CSV or Parquet file with one column replaced by reports.
+    """Write a copy of a CSV or Parquet file with one or several columns replaced by reports.
 
     The file is streamed, so that memory does not grow with it, and appears under its name only when
     it is complete. A Parquet file carries its receipt in its metadata, a CSV file has it in
@@ -85,7 +88,7 @@ def privatize_file(
         these kinds, with the same columns; or a pattern of their names with ``*``, ``?``, ``**``.
         Names that begin with a dot or an underscore are left out.
     target : file with the same ending; for several files a folder, which is made
-    column, mechanism, missing, unseen, replacement, row, person, key, rng, strata
+    column, mechanism, columns, into, missing, unseen, replacement, row, person, key, rng, strata
         As in :func:`privatize`. Identities are checked before anything is drawn, which takes about
         a hundred bytes of memory for each. In a CSV file they are text as it stands there: the same
         reports come from a data frame whose column of identities is text.
@@ -126,8 +129,17 @@ def privatize_file(
             got=quote(ledger),
             remedy="leave it out",
         )
-    warn_of_untold(mechanism)
+    mechanism, names = resolved(column, mechanism, columns)
+    if not isinstance(mechanism, ColumnsPlan):
+        warn_of_untold(mechanism)
     inputs = find_inputs(source)
+    if inputs is not None and (len(names) > 1 or isinstance(mechanism, ColumnsPlan)):
+        raise InputError(
+            "source",
+            expected="one file for a release of several columns",
+            got="a folder or a pattern",
+            remedy="join the files first, or release one column",
+        )
     source, target = Path(source), Path(target)
     book = None if ledger is False else _ledger(ledger, [source, target, receipt_path(target)])
     if receipt is not None:
@@ -138,12 +150,20 @@ def privatize_file(
         noticed_interrupts() as stop_if_asked,
     ):
         if inputs is None:
-            texts = _check_files(source, target, column, overwrite=overwrite)
+            texts = _check_files(source, target, names, overwrite=overwrite)
         else:
             texts = is_csv(inputs.paths[0])
-        words, identity = words_and_identity(rng, column, row, person, key)
-        release = ColumnRelease(
-            mechanism, column, words, policy, texts=texts, identity=identity, strata=strata
+        release = release_of(
+            mechanism,
+            names,
+            policy,
+            row=row,
+            person=person,
+            key=key,
+            rng=rng,
+            texts=texts,
+            strata=strata,
+            into=into,
         )
         if inputs is None:
             made = _privatize_one(
@@ -173,7 +193,10 @@ def privatize_file(
                 about=about,
             )
         if receipt is not None:
-            save_receipt(made, receipt, overwrite=overwrite)
+            told = release.receipts(rows=False) if len(release.targets) > 1 else [made]
+            save_receipt(
+                [replace(one, rows=made.rows) for one in told], receipt, overwrite=overwrite
+            )
     return made
 
 
@@ -191,6 +214,7 @@ def _privatize_one(
 ) -> Receipt:
     """One file, whole or not at all."""
     column, mechanism, texts = str(release.column), release.designed, release.texts
+    is_plan = isinstance(mechanism, ColumnsPlan)
     with open_batches(source) as (schema, _, _):
         release.check_names(schema.names)
     with claimed(target, overwrite=overwrite) as claim:
@@ -199,8 +223,9 @@ def _privatize_one(
         secret = b"" if book is None else book.key
         found = survey([source], release, person, secret)
         if person is not None:
-            warn_of_rows(found.most_of_one, person, mechanism)
-        warn_of_counts(found, column, mechanism)
+            warn_of_rows(found.most_of_one, person, release.recorded)
+        if not is_plan:
+            warn_of_counts(found, column, mechanism)
         number = -1 if book is None else intend(book, found, release, source, target, about)
         try:
             reports = Fingerprinter(secret)
@@ -214,7 +239,8 @@ def _privatize_one(
             if texts:
                 # First, so that no file of reports is ever without its receipt.
                 beside = claim.part()
-                write_receipt_beside(beside, part, source, target, receipt)
+                told = [replace(one, reports=None) for one in release.receipts()]
+                write_receipt_beside(beside, part, source, target, told)
                 made.insert(0, (beside, receipt_path(target)))
             stop_if_asked()
         except BaseException:
@@ -241,7 +267,7 @@ def _ledger(path: str | Path | None, own: list[Path]) -> Ledger:
     return found
 
 
-def _check_files(source: Path, target: Path, column: str, *, overwrite: bool) -> bool:
+def _check_files(source: Path, target: Path, columns: Sequence[Any], *, overwrite: bool) -> bool:
     """Whether both are CSV files; raises an error for files that cannot be read or written."""
     ending = file_ending(source)
     if file_ending(target) != ending:
@@ -251,7 +277,8 @@ def _check_files(source: Path, target: Path, column: str, *, overwrite: bool) ->
             got=str(target),
             remedy="rename the output",
         )
-    check_source(source, column)
+    for column in columns:
+        check_source(source, column)
     check_writable(target, overwrite=overwrite)
     if is_csv(source):
         check_writable(receipt_path(target), overwrite=overwrite)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._bins import Bins
 from ..errors import DataError, InputError, UnknownNameError, quote
 from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, tidy
@@ -223,7 +224,13 @@ class Encoder:
     inputs : labels of the mechanism
     policy : what happens to values that are none of them
     texts : whether cells were read from a text file, so that labels are matched by their text
+
+    Attributes
+    ----------
+    bins : what numbers the inputs stand for, ``None`` where they are values themselves
     """
+
+    bins: Bins | None = None
 
     def __init__(
         self, column: Any, inputs: Sequence[Label], policy: Policy, *, texts: bool = False

@@ -16,7 +16,7 @@ from ..errors import DataError, UnknownNameError
 from ..mechanism import ImplicitKernel, kernel_of
 from ..published import kernel_fingerprint
 from .bin_codes import bins_of, encoder_of
-from .codes import ABSENT, Policy, StrataEncoder
+from .codes import ABSENT, Policy, StrataEncoder, distinct_values
 from .identities import Admission, Identity, IdentityWords, encode_identities
 from .receipts import Fingerprinter, Receipt, make_receipt
 from .sampler import AliasTable, draw_table
@@ -130,14 +130,77 @@ class ColumnRelease:
         for name in ("version", "schema", *(() if is_repeatable else ("key",))):
             told.pop(name, None)
         seed = str(self.words.seed) if isinstance(self.words, SeededWords) else ""
+        bins = self.encoder.bins
         return {
             **told,
             "replacement": mark(repr(self.policy.replacement)),
             "seed": mark(seed),
             "strata": None if self.strata is None else str(self.strata),
+            # Kernels of one fingerprint may have the same names for other numbers.
+            "bins": mark(repr(bins and (bins.edges, bins.closed, bins.whole, bins.labels))),
         }
 
-    # What is released
+    # What is released: here one column, elsewhere several
+
+    @property
+    def targets(self) -> list[Any]:
+        """What is written: each has a ``column``, the ``source`` in whose place it stands, and what
+        labels are made of, ``mechanism`` and ``encoder``.
+        """
+        return [self]
+
+    @property
+    def source(self) -> Any:
+        """The column in whose place the reports stand, of whose type they are."""
+        return self.column
+
+    @property
+    def secret_columns(self) -> list[Any]:
+        """The columns that reports take the place of."""
+        return [self.column]
+
+    @property
+    def coded(self) -> str | None:
+        """The column that is best read as a dictionary."""
+        return str(self.column)
+
+    @property
+    def recorded(self) -> Any:
+        """What a ledger keeps of the design."""
+        return self.designed
+
+    @property
+    def parted(self) -> list[tuple[Any, Any]]:
+        """Each column of several, with what draws its reports; none for one column."""
+        return []
+
+    @property
+    def symbols(self) -> int:
+        """Number of different values that are known."""
+        return len(self.encoder.book.labels)
+
+    def codes(self, read: Reader) -> NDArray[Any]:
+        """Input positions for the rows of a part, by the policy; -1 for null reports."""
+        return self.paired(read, self.encode(read(self.column)))
+
+    def secrets(self, read: Reader) -> tuple[list[Any], NDArray[Any]]:
+        """Distinct secrets of a part, null the last, and the place of each row among them."""
+        values, places = distinct_values(read(self.column), self.column)
+        return [*values, None], places
+
+    def positions(
+        self, read: Reader, values: Sequence[Any], places: NDArray[Any]
+    ) -> NDArray[np.int64]:
+        """Positions of symbols for the :meth:`secrets` of a part, whatever the policy is."""
+        return self.encoder.positions(read(self.column), values[:-1], places)
+
+    def draw_all(self, read: Reader) -> list[tuple[Any, NDArray[Any]]]:
+        """For each of the :attr:`targets` its output positions, -1 where the report is null."""
+        return [(self, self.draw(read))]
+
+    def receipts(self, *, rows: bool = True) -> list[Receipt]:
+        """What made the reports so far, for each column of them."""
+        return [self.receipt(rows=rows)]
 
     def check_names(self, names: Sequence[Any]) -> None:
         """Raise an error for a table that lacks a column of the release, or has it twice."""
@@ -180,7 +243,7 @@ class ColumnRelease:
         ----------
         read : function that gives a column of the part by its name
         """
-        codes = self.paired(read, self.encode(read(self.column)))
+        codes = self.codes(read)
         return self.draw_codes(codes, self.identify(read, codes))
 
     def encode(self, values: Any) -> NDArray[Any]:
@@ -214,7 +277,7 @@ class ColumnRelease:
         assert self.identity is not None
         codes = None
         if self.identity.by_person:
-            codes = self.paired(read, self.encode(read(self.column)))
+            codes = self.codes(read)
         found = self.identify(read, codes)
         assert found is not None
         # For errors, which say in which row they are.

@@ -23,7 +23,7 @@ from .adapters import column_reader, privatize_batch, reported_schema
 from .codes import distinct_values
 from .column import ColumnRelease
 from .input_files import file_ending
-from .ledger import Ledger, releases_beside
+from .ledger import Ledger, Part, releases_beside
 from .receipts import (
     Fingerprint,
     Fingerprinter,
@@ -71,6 +71,7 @@ class Survey:
     counts : how often each input of the mechanism occurs
     most_of_one : most rows of one person whose reports are drawn independently, 0 without any
     rows : number of rows of each file
+    parts : fingerprint of each column, where there are several
     """
 
     secrets: Fingerprint
@@ -78,6 +79,7 @@ class Survey:
     counts: tuple[int, ...]
     most_of_one: int
     rows: tuple[int, ...]
+    parts: tuple[Fingerprint, ...] = ()
 
 
 def survey(
@@ -85,7 +87,9 @@ def survey(
 ) -> Survey:
     """Read what is about to be released, and check its identities."""
     secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
-    counts = np.zeros(len(release.encoder.book.labels) + 1, dtype=np.int64)
+    several = release.secret_columns if len(release.secret_columns) > 1 else []
+    parts = [Fingerprinter(key) for _ in several]
+    counts = np.zeros(release.symbols + 1, dtype=np.int64)
     repeats: dict[Any, int] = {}
     identity = release.identity
     alone = person is not None and not (identity and identity.by_person)
@@ -95,18 +99,20 @@ def survey(
         release.rows = 0
         with (
             told_apart(path, sources),
-            open_batches(path, list(columns), str(release.column)) as (_, batches, _),
+            open_batches(path, list(columns), release.coded) as (_, batches, _),
         ):
             for batch in batches:
                 read = column_reader(batch)
-                values, places = distinct_values(read(release.column), release.column)
-                values = [*values, None]
+                values, places = release.secrets(read)
                 secrets.add_codes(values, places)
-                known = release.encoder.positions(read(release.column), values[:-1], places)
-                counts += np.bincount(known + 1, minlength=len(counts))
+                for one, column in zip(parts, several, strict=True):
+                    own, at = distinct_values(read(column), column)
+                    one.add_codes([*own, None], at)
+                positions = release.positions(read, values, places)
+                counts += np.bincount(positions + 1, minlength=len(counts))
                 if identity is not None or len(sources) > 1:
                     # Where there are several, nothing is refused after the first is there.
-                    codes = release.paired(read, release.encode(read(release.column)))
+                    codes = release.codes(read)
                     # As the draws read them: 7 and "7" mean the same, and draw differently.
                     if (found := release.identify(read, codes)) is not None:
                         pairs.add(found, codes)
@@ -127,7 +133,14 @@ def survey(
         )
     most = max((n for who, n in repeats.items() if who != "" and not is_missing(who)), default=0)
     drawn_by = None if identity is None else pairs.result()
-    return Survey(secrets.result(), drawn_by, tuple(counts[1:].tolist()), most, tuple(rows_of))
+    return Survey(
+        secrets.result(),
+        drawn_by,
+        tuple(counts[1:].tolist()),
+        most,
+        tuple(rows_of),
+        tuple(one.result() for one in parts),
+    )
 
 
 @contextmanager
@@ -182,9 +195,13 @@ def intend(
         who,
         about or source.name,
         release.receipt(rows=False),
-        release.designed,
+        release.recorded,
         target.name,
         releases_beside(folders, book, who, str(release.column)),
+        [
+            Part(str(column), secrets, designed)
+            for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
+        ],
     )
 
 
@@ -200,11 +217,12 @@ def write_reports(
     excel_safe: bool,
 ) -> None:
     """Write the file with the column replaced to a hidden one."""
-    coded = str(release.column) if codes_are_written() else None
+    coded = release.coded if codes_are_written() else None
     with open_batches(source, coded=coded) as (schema, batches, total):
         after = reported_schema(schema, release)
         if total is not None:
-            after = with_receipt(after, replace(release.receipt(rows=False), rows=total))
+            told = [replace(one, rows=total) for one in release.receipts(rows=False)]
+            after = with_receipt(after, *told)
         with (
             new_table(part, after, source, excel_safe=excel_safe) as write,
             counter(total, "privatising", show=progress) as advance,
@@ -222,10 +240,10 @@ def write_reports(
 
 
 def write_receipt_beside(
-    beside: Path, part: Path, source: Path, target: Path, receipt: Receipt
+    beside: Path, part: Path, source: Path, target: Path, receipts: Sequence[Receipt]
 ) -> None:
-    """Write the receipt that will stand beside a CSV file, whose hidden file is ``part``."""
-    carried = {**file_receipts(source), receipt.column: receipt}
+    """Write the receipts that will stand beside a CSV file, whose hidden file is ``part``."""
+    carried = {**file_receipts(source), **{one.column: one for one in receipts}}
     note = {"file": target.name, "sha256": file_digest(part)}
     note["receipts"] = json.loads(receipts_to_text(carried))
     beside.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")

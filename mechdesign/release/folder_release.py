@@ -443,8 +443,8 @@ def _make_all(
                 with told_apart(path, inputs.paths):
                     write_reports(path, part, mine, stop_if_asked, False, excel_safe)
                 if is_csv(path):
-                    receipt = replace(mine.receipt(), reports=None)
-                    write_receipt_beside(receipt_path(part), part, path, output, receipt)
+                    told = [replace(one, reports=None) for one in mine.receipts()]
+                    write_receipt_beside(receipt_path(part), part, path, output, told)
                 if mine.rows != rows:
                     raise DataError(
                         f"table {name}",

@@ -54,6 +54,7 @@ class Receipt:
     key : fingerprint of that key; the same key, kernel and column give the same reports again,
         another key a second release
     reports : fingerprint of the reports, where it is known; a column of another name is known by it
+    together : what all reports of several columns guarantee that were drawn together, as a text
     """
 
     column: str
@@ -71,11 +72,12 @@ class Receipt:
     row: str | None = None
     person: str | None = None
     key: str | None = None
+    together: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what only reports with a key have is left out of others."""
         values = {**asdict(self), "notions": list(self.notions)}
-        for name in ("row", "person", "key"):
+        for name in ("row", "person", "key", "together"):
             if values[name] is None:
                 del values[name]
         return values
@@ -168,9 +170,9 @@ def schema_receipts(schema: Any) -> dict[str, Receipt]:
     return {} if text is None else receipts_from_text(text)
 
 
-def with_receipt(schema: Any, receipt: Receipt) -> Any:
-    """The Arrow schema with one more receipt in its metadata."""
-    kept = {**schema_receipts(schema), receipt.column: receipt}
+def with_receipt(schema: Any, *receipts: Receipt) -> Any:
+    """The Arrow schema with more receipts in its metadata."""
+    kept = {**schema_receipts(schema), **{receipt.column: receipt for receipt in receipts}}
     return schema.with_metadata(
         {**(schema.metadata or {}), KEY.encode(): receipts_to_text(kept).encode()}
     )
@@ -210,7 +212,7 @@ def save_receipt(data: Any, path: str | Path, *, overwrite: bool = False) -> Non
 
     Parameters
     ----------
-    data : Receipt, or a table that carries receipts
+    data : Receipt, list of them, or a table that carries receipts
     path : file to write, JSON
     overwrite : whether it may exist
 
@@ -232,7 +234,9 @@ def save_receipt(data: Any, path: str | Path, *, overwrite: bool = False) -> Non
     ...     md.estimate(counts, flip, receipt=folder + "/receipt.json").receipt.column
     'x'
     """
-    found = {data.column: data} if isinstance(data, Receipt) else receipts_of(data)
+    data = [data] if isinstance(data, Receipt) else data
+    is_listed = isinstance(data, list) and all(isinstance(one, Receipt) for one in data)
+    found = {one.column: one for one in data} if is_listed else receipts_of(data)
     if not found:
         raise DataError(
             "receipt",

@@ -23,7 +23,7 @@ from .counts import count_rows
 from .csv_files import CSV_ENDINGS, csv_batches, new_csv
 from .input_files import RUN, file_ending, find_inputs, is_csv
 from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
-from .samples import Sample, sample_of
+from .samples import Sample, named_columns, sample_of
 from .subset_estimates import SubsetCounts
 
 _ROWS = 1 << 16
@@ -318,7 +318,7 @@ def sample_file(
     Raises :class:`DataError` as :func:`count_file` does.
     """
     _check_receipts(path, [column], [designed])
-    names = [column, *dict.fromkeys(others)]
+    names = named_columns(column, others)
     cells = _count_cells(path, names, progress=progress)
     return sample_of(cells, names, mechanism_of(designed), missing, texts=True)
 
