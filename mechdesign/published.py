@@ -37,7 +37,10 @@ def kernel_fingerprint(mechanism: Mechanism | ImplicitKernel) -> str:
     parts = [[repr(v) for v in mechanism.inputs], [repr(v) for v in mechanism.outputs]]
     digest.update(json.dumps([*parts, bits - spare]).encode())
     for row in weights:
-        digest.update((",".join(write_integer(int(w) >> spare) for w in row) + ";").encode())
+        # Integers of 64 bits are written by Python's own loop, all others one by one.
+        plain = (row >> spare).tolist()
+        write = write_integer if weights.dtype == object else str
+        digest.update((",".join(map(write, plain)) + ";").encode())
     return digest.hexdigest()
 
 

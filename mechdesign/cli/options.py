@@ -441,7 +441,8 @@ class ReleaseOptions:
     ) -> None:
         """Raise :class:`InputError` for files of one name, among those read and written too."""
         from ..files import check_writable
-        from ..release.folder_release import check_apart, find_inputs
+        from ..release.folder_release import check_apart
+        from ..release.input_files import find_inputs
         from ..release.table_files import receipt_path
 
         inputs = find_inputs(table)
