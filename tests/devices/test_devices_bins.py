@@ -95,6 +95,8 @@ def test_several_columns_are_an_array(tmp_path):
     const client = new Client({ storage: memory() });
     tell(await Promise.all(given.map((v) => said(() => client.output(v)))));
     """
+    name = "tell(new Client({ storage: memory() }).receipt.column)"
+    assert run_node(tmp_path, pairs, name) == "sex_age"
     told = run_node(tmp_path, pairs, body, [["f", 17], ["m", 18], ["m", ages.labels[0]], ["m", 90]])
     assert [found for _, found in told[:3]] == [0, 3, 2]
     assert told[3][0] == "ClientError"
