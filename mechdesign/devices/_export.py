@@ -9,10 +9,9 @@ from typing import Any
 from ..errors import InputError, KernelError, UnknownNameError, quote
 from ..files import write_text
 from ..mechanism import Mechanism, kernel_of
-from ..published import PublicDesign
+from ..published import PublicDesign, public_form
 from ..release._identifiability import warn_of_untold
 from ..solve._design import Design
-from ..storage import public_form
 from .javascript import client_module
 from .sql import sql_script
 
