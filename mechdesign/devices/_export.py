@@ -11,7 +11,9 @@ from ..files import write_text
 from ..mechanism import Mechanism, kernel_of
 from ..published import PublicDesign, public_form
 from ..release._identifiability import warn_of_untold
+from ..release.several import joined
 from ..solve._design import Design
+from ..solve.columns_plan import ColumnsPlan
 from .javascript import client_module
 from .sql import sql_script
 
@@ -100,7 +102,7 @@ def export(
     columns = _columns(column, mechanism)
     if to == "javascript":
         _check_options(to, options, ())
-        text = client_module(mechanism, "_".join(columns) or _COLUMN)
+        text = client_module(mechanism, joined(columns) or _COLUMN)
     else:
         _check_options(to, {"column": columns or None, **options}, ("column", "dialect", "table"))
         text = sql_script(mechanism, dialect, table=table, columns=columns, keep=keep, into=into)
@@ -143,6 +145,13 @@ def _check_options(to: str, given: dict[str, Any], needed: Sequence[str]) -> Non
 
 def _published(designed: Any) -> Mechanism | PublicDesign:
     """What others may have of a design, or a kernel as it is."""
+    if isinstance(designed, ColumnsPlan):
+        raise KernelError(
+            "kernel",
+            expected="one for all columns",
+            got=f"a plan of {len(designed.designs)}",
+            remedy="export each of its designs (plan.designs) with the name of its column",
+        )
     found = kernel_of(designed)
     if not isinstance(found, Mechanism):
         raise KernelError(

@@ -18,6 +18,7 @@ from ..labels import Label, listing
 from ..mechanism import Mechanism
 from ..release.codes import cell_text
 from ..release.receipts import make_receipt, receipts_to_text
+from ..release.several import joined
 
 DIALECTS = ("postgresql",)
 # Engines that people ask for, whose random functions are not secure, and why.
@@ -93,8 +94,7 @@ def sql_script(
     secrets, kept = ([_identifier(name, "column") for name in some] for some in (columns, others))
     inputs = _Labels(mechanism.inputs, len(secrets), "input")
     outputs = _Labels(mechanism.outputs, len(secrets), "output")
-    named = "_".join(columns)
-    reported = secrets if len(outputs.names) > 1 else [_identifier(named, "column")]
+    reported = secrets if len(outputs.names) > 1 else [_identifier("_".join(columns), "column")]
     for what, found, expected in (
         ("keep", [*secrets, *kept], "columns, those of the secret not among them"),
         ("keep", [*reported, *kept], "columns, those of the reports not among them"),
@@ -112,7 +112,8 @@ def sql_script(
         f"  ({inputs.literals(x)}, {outputs.literals(y)}, {low}, {high})"
         for x, y, low, high in intervals(mechanism)
     )
-    receipt = make_receipt(mechanism, named, _Engine)
+    receipt = make_receipt(mechanism, joined(columns), _Engine)
+    note = f'{{"receipts": {receipts_to_text({receipt.column: receipt})}}}'
     taken = ", ".join(f"t.{name} AS c{i}" for i, name in enumerate([*secrets, *kept]))
     told = ", ".join(
         [f"k.{out} AS {name}" for out, name in zip(outputs.names, reported, strict=True)]
@@ -163,7 +164,7 @@ WITH drawn AS MATERIALIZED (
 )
 SELECT {told} FROM words AS t JOIN {kernel} AS k
   ON {matches} AND t.word >= k.low AND t.word < k.high;
-COMMENT ON TABLE {target} IS {_text(f'{{"receipts": {receipts_to_text({named: receipt})}}}')};
+COMMENT ON TABLE {target} IS {_text(note)};
 
 {_block(count)}
 

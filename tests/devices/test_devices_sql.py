@@ -277,7 +277,7 @@ def test_several_columns_are_the_parts_of_tuples(cluster, tmp_path, has_tuples):
             [f"{part}" for part in (label if has_tuples else (label,))] for label in outputs
         ]
         note = json.loads(cluster.rows("SELECT obj_description('people_reports'::regclass)")[0][0])
-        assert list(note["receipts"]) == ["town_sick"]
+        assert list(note["receipts"]) == ["town, sick"]
         cluster.do("DROP TABLE people_reports, people_reports_kernel;")
     fill(cluster, "people", [(1, "a", None)], "id bigint, town text, sick boolean")
     code, message = cluster.run(script(tmp_path, kernel, column=None))
