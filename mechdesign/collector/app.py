@@ -86,9 +86,9 @@ class Committer:
                         found = await loop.run_in_executor(thread, self._store.add, rows)
                     except Exception as problem:  # whatever it is, those who wait must know
                         print(f"error: {visible(str(problem))}", file=sys.stderr, flush=True)
-                        _settle(parts, _busy("the database does not take them now"))
+                        _answer(parts, _busy("the database does not take them now"))
                     else:
-                        _settle(parts, found)
+                        _answer(parts, found)
                     self._waiting -= len(rows)
                 if self._ending:
                     return
@@ -102,7 +102,7 @@ class Committer:
         return parts
 
 
-def _settle(
+def _answer(
     parts: Sequence[tuple[list[Row], asyncio.Future[list[Outcome]]]],
     found: list[Outcome] | RefusedError,
 ) -> None:
