@@ -172,9 +172,9 @@ def required() -> Iterable[Case]:
     """Zeros outside a band of a third of the symbols, floors on the diagonal and a cap on the
     expected cost, each case without them first. Under PML the structured method stays within five
     times its own time without them, as the rows beside the eliminated columns are few. Under LDP a
-    zero forces its whole outcome, so floors and the cap stand alone, and it takes ten times as
-    long: without floors it drops nearly all outputs of |x − y| early. Clarabel is level at N = 50
-    and several times slower at N = 200, HiGHS some tens of times.
+    zero forces its whole outcome, so floors and the cap stand alone, and it takes up to eight times
+    as long: without floors it drops nearly all outputs of |x − y| early. Clarabel is level at
+    N = 50 and three to nine times slower at N = 200, HiGHS ten times and more.
     """
     for n in (50, 100, 200):
         for notion, level, more in (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ from .utility import (
 )
 from .utility.estimation import ANY
 
+#: Linear utilities that a column may follow, as in ``hamming:sex``.
+OF_COLUMNS = ("hamming:", "absolute:", "squared:", "discrete:", "distance:")
 _PRIOR_REMEDY = 'write for example {"a": 0.5, "b": 0.5}'
 #: Levels of one comparison: each is a design.
 MOST_LEVELS = 10_000
@@ -60,13 +62,13 @@ _INFORMATIONS: dict[str, type[Utility]] = {
 
 def read_prior(
     table: str | None,
-    column: str | None,
+    column: Sequence[str] | None,
     weights: str | None,
     missing: str,
     text: str | None,
     max_symbols: int | None = None,
 ) -> Prior:
-    """The prior of a column of a table, or of a text: ``a=0.5,b=0.3,c=0.2`` or a JSON file."""
+    """The prior of columns of a table, or of a text: ``a=0.5,b=0.3,c=0.2`` or a JSON file."""
     if (table is None) == (text is None):
         raise InputError(
             "prior",
@@ -79,7 +81,7 @@ def read_prior(
     if text is not None:
         return _parse_prior(text)
     assert table is not None
-    if column is None:
+    if not column:
         raise InputError(
             f"table {table}",
             expected="--column with the column of the secret",
@@ -163,12 +165,15 @@ def read_utility(text: str, prior: Prior) -> Utility:
         return read_worst_case(text, prior, read_utility)
     if name in _INFORMATIONS:
         return _INFORMATIONS[name]()
-    if name == "hamming":
-        return Hamming()
+    kind, _, of = text.strip().partition(":")
+    if kind.lower() == "hamming":
+        return Hamming(_columns_in(of, prior, text))
     if name == "estimation":
         return Estimation()
-    if name.removeprefix("distance:") in ("absolute", "abs", "squared", "discrete"):
-        return Distance(name.removeprefix("distance:"))
+    short = text.strip()[len("distance:") :] if name.startswith("distance:") else text.strip()
+    kind, _, of = short.partition(":")
+    if kind.lower() in ("absolute", "abs", "squared", "discrete"):
+        return Distance(kind.lower(), _columns_in(of, prior, text))
     if not is_file(text):
         known = ["hamming", "absolute", "squared", *_INFORMATIONS, "estimation"]
         known += ["worst:…", "worst-symbol:…"]
@@ -188,6 +193,23 @@ def read_utility(text: str, prior: Prior) -> Utility:
     return Matrix(matrix[[place[label] for label in prior.labels]], columns)
 
 
+def _columns_in(text: str, prior: Prior, whole: str) -> list[str] | None:
+    """Names of columns of the prior, with + between them; ``None`` where there are none."""
+    if not text:
+        return None
+    names = [part.strip() for part in text.split("+")]
+    if prior.schema is None:
+        raise InputError(
+            f"utility {whole}",
+            expected="a prior of named columns, from a table",
+            got="one without names",
+            remedy="give TABLE with --column, or leave the columns out",
+        )
+    for name in names:
+        prior.schema.position(name)
+    return names
+
+
 def _read_truth(text: str) -> Prior:
     if text.strip().lower().endswith(".json"):
         return _prior_from_json(text.strip())
@@ -200,8 +222,9 @@ def read_estimation(
     """What is estimated, with which weights, at which distribution.
 
     Questions are a JSON file (an object of symbols and values, a list of such objects, or a list of
-    rows of numbers) or a text such as ``a=1,b=0``; weights are numbers; the truth is written as
-    a prior, or in counts, several with ``;`` between them, ``any`` for every distribution.
+    rows of numbers), a text such as ``a=1,b=0``, or names of columns of the prior; weights are
+    numbers; the truth is written as a prior, or in counts, several with ``;`` between them, ``any``
+    for every distribution.
     """
     numbers = None if weights is None else _numbers(weights, "--of-weights")
     where: Any = None
@@ -214,6 +237,11 @@ def read_estimation(
     if of is None:
         return Estimation(None, numbers, where)
     remedy = 'write for example a=1,b=0, or a file with {"a": 1, "b": 0}'
+    if "=" not in of and not of.lower().endswith(".json") and prior.schema is not None:
+        columns = [part.strip() for part in of.split(",")]
+        for name in columns:
+            prior.schema.position(name)
+        return Estimation(columns if len(columns) > 1 else columns[0], numbers, where)
     if not of.lower().endswith(".json"):
         pairs = [part.rpartition("=") for part in of.split(",")]
         values = _numbers(",".join(value for _, _, value in pairs), "--of", remedy)
@@ -258,6 +286,27 @@ def read_truth(text: str) -> Prior:
                 remedy="estimate again, or name the distribution",
             ) from None
     return Prior.from_counts(*_parse_masses(text, "--truth"))
+
+
+def read_sizes(text: str) -> Any:
+    """The size of a population, or of each of its strata: 12000, a=9000,b=3000 or a JSON file.
+
+    >>> read_sizes("12000"), read_sizes("a=9000, b=3000")
+    (12000, {'a': 9000, 'b': 3000})
+    """
+    remedy = 'write for example 12000 or a=9000,b=3000, or a file with {"a": 9000, "b": 3000}'
+    if text.lower().endswith(".json"):
+        return read_json(text, remedy)
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    try:
+        sizes = {key.strip(): int(size) for key, _, size in pairs}
+    except ValueError:
+        sizes = {}
+    if len(sizes) < len(pairs) or (len(pairs) > 1 and "" in sizes):
+        raise InputError(
+            "--population", expected="whole numbers", got=quote(text, 60), remedy=remedy
+        )
+    return sizes.get("", sizes)
 
 
 def _numbers(text: str, option: str, remedy: str = "write for example 1,1,2") -> list[float]:

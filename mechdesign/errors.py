@@ -28,6 +28,7 @@
     ├── MisfitWarning                   reports that the mechanism hardly makes
     ├── UntoldWarning                   reports that are uninformative about the secret
     ├── CountsWarning                   a file that holds exact counts of the people it is about
+    ├── EdgesWarning                    bins whose edges were chosen by the secrets
     ├── AlikeWarning                    symbols that people would take for one
     └── LeftoverWarning                 unfinished files of a run that was stopped
 """
@@ -369,6 +370,10 @@ class UntoldWarning(MechdesignWarning):
 
 class CountsWarning(MechdesignWarning):
     """A design, made from the very data it is applied to, whose file holds their exact counts."""
+
+
+class EdgesWarning(MechdesignWarning):
+    """Bins whose edges were chosen by the very numbers that they are to hide."""
 
 
 class AlikeWarning(MechdesignWarning):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import math
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +33,8 @@ from .labels import Label, alike, parse_labels, tidy
 
 #: Different values of a column that are designed on without being asked for.
 MOST_SYMBOLS = 1000
+#: As many different values as any column has, where they are put into bins.
+ANY_NUMBER = 1 << 53
 # A column of so many values, most of them in one row only, distinguishes rows, not groups of them.
 _FEW_VALUES = 100
 # So many fractions of which none recurs are measured.
@@ -47,12 +52,12 @@ def count_values(
     Parameters
     ----------
     column : pandas, polars or pyarrow series, NumPy vector, or iterable of values
-    missing : {"error", "drop"}
-        Whether null and NaN entries are refused or left out.
+    missing : {"error", "drop", "category"}
+        Whether null and NaN entries are refused, left out, or counted as the value ``None``.
     max_symbols : int, optional
         The most values that are let through, see :meth:`mechdesign.Prior.from_data`.
     """
-    _check_missing_policy(missing)
+    check_missing_policy(missing)
     most = _checked_most(max_symbols)
     values, categories = _values_of(column)
     counts: Counter[Label] = Counter()
@@ -72,8 +77,10 @@ def count_values(
                 got=f"values of type {type(value).__name__}, first in row {total}",
                 remedy="select a column that holds one value per row",
             ) from None
-    _refuse_missing("column", blank, total, missing)
+    refuse_missing("column", blank, total, missing)
     found = _ordered(counts, categories)
+    if blank and missing == "category":
+        found[None] = blank
     fractions = any(isinstance(label, float) and not label.is_integer() for label in found)
     _check_symbols("column", len(found), total - blank, most, fractions=fractions)
     _warn_of_alike("column", list(found))
@@ -84,29 +91,35 @@ def _values_of(column: Any) -> tuple[Iterable[Any], list[Label] | None]:
     """The values of a column of any library, and its categories where it has them."""
     import narwhals.stable.v1 as nw
 
-    column = _chunked(column)
-    series = nw.from_native(column, allow_series=True, pass_through=True)
+    series = series_of(column)
+    if not isinstance(series, nw.Series):
+        return series.tolist() if isinstance(series, np.ndarray) else series, None
     categories: list[Label] | None = None
-    if isinstance(series, nw.Series):
-        if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
-            categories = [tidy(c) for c in series.cat.get_categories().to_list()]
-        values: Iterable[Any] = series.to_list()
-    elif isinstance(series, np.ndarray) and series.ndim > 0:
-        values = series.tolist()
-    elif (
-        is_iterable(series)
-        and not isinstance(series, (str, bytes, Mapping, np.ndarray))
-        and not isinstance(series, (nw.DataFrame, nw.LazyFrame))
+    if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
+        categories = [tidy(c) for c in series.cat.get_categories().to_list()]
+    return series.to_list(), categories
+
+
+def series_of(column: Any) -> Any:
+    """A column of any library as a narwhals series; vectors and iterables of values as they are.
+
+    Raises :class:`DataError` for anything else.
+    """
+    import narwhals.stable.v1 as nw
+
+    series = nw.from_native(_chunked(column), allow_series=True, pass_through=True)
+    if isinstance(series, nw.Series) or (isinstance(series, np.ndarray) and series.ndim > 0):
+        return series
+    if not is_iterable(series) or isinstance(
+        series, (str, bytes, Mapping, np.ndarray, nw.DataFrame, nw.LazyFrame)
     ):
-        values = series
-    else:
         raise DataError(
             "column",
             expected="a pandas, polars or pyarrow series, or a sequence of values",
             got=type(column).__name__,
             remedy="select one column of the table first",
         )
-    return values, categories
+    return series
 
 
 def count_values_by(
@@ -135,6 +148,8 @@ def count_values_by(
     for value, group in zip(map(tidy, values), map(tidy, groups), strict=True):
         if not is_missing(value):
             found[group][value] += 1
+        elif missing == "category":
+            found[group][None] += 1
     return found
 
 
@@ -223,7 +238,7 @@ def count_csv(
     column : name of the column
     weights : name of a column of counts for tables with one line per group; the shipped tables
         know theirs
-    missing : {"error", "drop"}
+    missing : {"error", "drop", "category"}
     max_symbols : int, optional
         The most values that are let through, see :meth:`mechdesign.Prior.from_data`.
     """
@@ -251,14 +266,14 @@ def _count_csv(
     missing: str,
     max_symbols: int | None,
 ) -> dict[Label, dict[Label, Fraction]]:
-    _check_missing_policy(missing)
+    check_missing_policy(missing)
     most = _checked_most(max_symbols)
     if weights is None and example_path(path) is not None:
         weights = EXAMPLES[str(path)].weights
-    counts: Counter[str] = Counter()
-    groups: dict[str | None, Counter[str]] = {}
+    counts: Counter[str | None] = Counter()
+    groups: dict[str | None, Counter[str | None]] = {}
     blank = total = unnamed = 0
-    with _open_table(path) as (name, lines):
+    with open_table(path) as (name, lines):
         reader = csv.DictReader(lines)
         header = _header(name, reader.fieldnames)
         if len(set(header)) < len(header):
@@ -279,33 +294,39 @@ def _count_csv(
             if group is not None and group.lower() in MISSING_TEXT:
                 unnamed += 1
                 continue
-            if text is None or text.strip().lower() in MISSING_TEXT:
+            value = (text or "").strip() or None
+            if value is None or value.lower() in MISSING_TEXT:
                 blank += 1
-                continue
+                if missing != "category":
+                    continue
+                value = None
             weight: Fraction | int = 1
             if weights is not None:
-                weight = _weight(row[weights], name, weights, reader.line_num)
-            counts[text.strip()] += weight  # type: ignore[assignment]
-            groups.setdefault(group, Counter())[text.strip()] += weight  # type: ignore[assignment]
+                weight = read_weight(row[weights], name, weights, reader.line_num)
+            counts[value] += weight  # type: ignore[assignment]
+            groups.setdefault(group, Counter())[value] += weight  # type: ignore[assignment]
     if total == 0:
         raise DataError(
             f"table {name}", expected="at least one row", got="none", remedy="check the file"
         )
     subject = f"column {quote(column)} of {name}"
     _refuse_unnamed(f"column {quote(by)} of {name}", unnamed, total)
-    _refuse_missing(subject, blank, total, missing)
-    people: Any = total - blank
+    refuse_missing(subject, blank, total, missing)
+    people: Any = total if missing == "category" else total - blank
     if weights is not None:
         whole = all(Fraction(count).denominator == 1 for count in counts.values())
         people = sum(counts.values()) if whole else None
-    texts = list(counts)
+    texts = [text for text in counts if text is not None]
     fractions = any("." in text and _is_number(text) for text in texts)
     _check_symbols(subject, len(texts), people, most, fractions=fractions)
-    typed = dict(zip(parse_labels(texts), texts, strict=True))
+    typed: dict[Label, str | None] = dict(zip(parse_labels(texts), texts, strict=True))
     _warn_of_alike(subject, sorted(typed, key=str))
     names: list[Any] = [None] if by is None else parse_labels([str(group) for group in groups])
     named = dict(zip(names, groups.values(), strict=True))
-    order = list(_ordered(Counter(typed), None))
+    order = list(_ordered(Counter(list(typed)), None))
+    if None in counts:
+        order.append(None)
+        typed[None] = None
     return {
         group: {label: Fraction(named[group][typed[label]]) for label in order}
         for group in (names if by is None else _ordered(Counter(names), None))
@@ -330,7 +351,7 @@ def _expect_commas(name: str, header: Sequence[str], *, sure: bool = False) -> N
 
 def csv_header(path: str | Path) -> list[str]:
     """Column names of a CSV file or shipped table; raises :class:`DataError` as reading does."""
-    with _open_table(path) as (name, lines):
+    with open_table(path) as (name, lines):
         header = _header(name, next(csv.reader(lines), []))
     _expect_commas(name, header, sure=True)
     return header
@@ -352,7 +373,7 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
 
     Returns the ``(N, M)`` array, the N row labels and the M column labels.
     """
-    with _open_table(path) as (name, lines):
+    with open_table(path) as (name, lines):
         rows = [row for row in csv.reader(lines) if any(cell.strip() for cell in row)]
         if rows:
             _expect_commas(name, rows[0])
@@ -396,13 +417,26 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
     return np.array(values), parse_labels(labels), parse_labels(columns)
 
 
+def _open_text(file: Path) -> IO[str]:
+    """A text file, or what .gz and .zst files hold, to be read line by line."""
+    if file.suffix.lower() == ".gz":
+        return gzip.open(file, "rt", newline="", encoding="utf-8-sig")
+    if file.suffix.lower() == ".zst":
+        import pyarrow as pa
+
+        packed: Any = pa.input_stream(file, compression="zstd")
+        return io.TextIOWrapper(packed, newline="", encoding="utf-8-sig")
+    return open(file, newline="", encoding="utf-8-sig")
+
+
 @contextmanager
-def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
+def open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
+    """Name and lines of a file or a shipped table; :class:`DataError` where there is none."""
     try:
         file = example_path(path) or Path(path)
         if file.exists():
             file = regular_file(file)
-        handle = open(file, newline="", encoding="utf-8-sig")
+        handle = _open_text(file)
     except StorageError as problem:
         raise DataError(
             "table",
@@ -441,6 +475,13 @@ def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
                 got="other bytes",
                 remedy="save the file as CSV in UTF-8",
             ) from None
+        except (EOFError, OSError, zlib.error):
+            raise DataError(
+                f"table {file.name}",
+                expected="a file that can be read to its end",
+                got="one that is damaged or cut off",
+                remedy="take it from where it came from again",
+            ) from None
         except csv.Error as problem:
             raise DataError(
                 f"table {file.name}",
@@ -450,12 +491,16 @@ def _open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
             ) from None
 
 
-def _check_missing_policy(missing: str) -> None:
-    if not isinstance(missing, str) or missing not in ("error", "drop"):
-        raise UnknownNameError("policy for missing values", missing, ["error", "drop"])
+def check_missing_policy(
+    missing: str, known: Sequence[str] = ("error", "drop", "category")
+) -> None:
+    """Raise :class:`UnknownNameError` for a policy that is not known."""
+    if not isinstance(missing, str) or missing not in known:
+        raise UnknownNameError("policy for missing values", missing, known)
 
 
-def _refuse_missing(subject: str, blank: int, total: int, policy: str) -> None:
+def refuse_missing(subject: str, blank: int, total: int, policy: str) -> None:
+    """Refuse missing values where the policy does, and a table of nothing else."""
     if blank and policy == "error":
         raise DataError(
             subject,
@@ -501,7 +546,8 @@ def _ordered(counts: Counter[Label], categories: list[Label] | None) -> dict[Lab
     return {key: counts[key] for key in keys}
 
 
-def _weight(text: str | None, name: str, column: str, line: int) -> Fraction:
+def read_weight(text: str | None, name: str, column: str, line: int) -> Fraction:
+    """A count in a cell of a table, exact; raises :class:`DataError` for what is none."""
     try:
         value = read_fraction((text or "").strip())
         if value < 0:

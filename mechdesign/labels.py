@@ -332,21 +332,26 @@ def _subset_name(inputs: Sequence[Label], lifts: NDArray[np.float64]) -> str:
     if len(between) > 1:
         up, between = lifts > 1, between[:0]
     places, others = np.flatnonzero(up), np.flatnonzero(~up)
-    named = [str(inputs[i]) for i in places.tolist()]
+    named = [_word(inputs[i]) for i in places.tolist()]
     if len(named) == 1:
         text = named[0]
     elif len(named) <= _ALL_NAMED:
         text = "one of " + ", ".join(named)
     elif len(others) <= _OTHERS_NAMED and not len(between):
-        return "not " + " or ".join(str(inputs[i]) for i in others.tolist())
+        return "not " + " or ".join(_word(inputs[i]) for i in others.tolist())
     else:
         first = ", ".join(named[:_FIRST_NAMED])
         text = f"one of {first}, … ({len(named)} of {len(inputs)})"
-    return f"{text}, in part {inputs[between[0]]}" if len(between) else text
+    return f"{text}, in part {_word(inputs[between[0]])}" if len(between) else text
+
+
+def _word(label: Label) -> str:
+    """A label within the name of an output; readers of CSV files take "None" for no value."""
+    return "missing" if label is None else str(label)
 
 
 def _joined(labels: Sequence[Label], places: NDArray[np.intp], most: int = 4) -> str:
-    shown = "+".join(str(labels[i]) for i in places[:most])
+    shown = "+".join(_word(labels[i]) for i in places[:most])
     return shown if places.size <= most else f"{shown}+{places.size - most} more"
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from copy import copy
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,7 @@ from .exact import dyadic, fraction
 from .labels import Label, check_labels, near_miss, shorten
 from .numeric import finite_matrix
 from .prior import Prior
+from .schema import Schema
 
 # Row sums may be off from one by this much.
 _ROW_TOLERANCE = 1e-6
@@ -63,6 +65,8 @@ class Mechanism:
     row_error: Fraction
     inputs: tuple[Label, ...]
     outputs: tuple[Label, ...]
+    #: Names of the columns that the inputs are made of, where they are known.
+    schema: Schema | None = None
 
     def __init__(
         self,
@@ -160,6 +164,25 @@ class Mechanism:
         one = 1 << bits
         self.row_error = Fraction(max(int(sums.max()) - one, one - int(sums.min()), 0), one)
 
+    def with_schema(self, schema: Any) -> Self:
+        """The same kernel with names for the columns that its inputs are made of.
+
+        Parameters
+        ----------
+        schema : column name, list of them, mapping from names to bins, Schema, or ``None``
+            With several names every input is a tuple with one value for each.
+
+        Raises
+        ------
+        KernelError
+            For inputs that are no such tuples.
+        """
+        found = copy(self)
+        found.schema = None if schema is None else Schema.of(schema)
+        if found.schema is not None:
+            found.schema.check(self.inputs, KernelError)
+        return found
+
     @property
     def is_exact(self) -> bool:
         """Whether every row sums to exactly one, as rational numbers."""
@@ -231,9 +254,10 @@ class Mechanism:
                 remedy="give both the same labels in the same order",
             )
         weights = self.weights.astype(object) @ channel.weights.astype(object)
-        return Mechanism.from_weights(
+        found = Mechanism.from_weights(
             weights, self.bits + channel.bits, self.inputs, channel.outputs, check=False
         )
+        return found.with_schema(self.schema)
 
     def __matmul__(self, channel: Mechanism) -> Mechanism:
         return self.cascade(channel)
@@ -241,13 +265,16 @@ class Mechanism:
     def product(self, other: Mechanism) -> Mechanism:
         """Two secrets, released independently: inputs and outputs are pairs (Kronecker product)."""
         _check_mechanism(other)
-        return Mechanism.from_weights(
+        found = Mechanism.from_weights(
             np.kron(self.weights.astype(object), other.weights.astype(object)),
             self.bits + other.bits,
             [(a, b) for a in self.inputs for b in other.inputs],
             [(a, b) for a in self.outputs for b in other.outputs],
             check=False,
         )
+        if self.schema is None or other.schema is None:
+            return found
+        return found.with_schema(self.schema.joined(other.schema))
 
     def parallel(self, other: Mechanism) -> Mechanism:
         """Two independent reports about the same secret: outputs are pairs."""
@@ -261,13 +288,14 @@ class Mechanism:
             )
         left, right = self.weights.astype(object), other.weights.astype(object)
         pairs = (left[:, :, None] * right[:, None, :]).reshape(self.shape[0], -1)
-        return Mechanism.from_weights(
+        found = Mechanism.from_weights(
             pairs,
             self.bits + other.bits,
             self.inputs,
             [(a, b) for a in self.outputs for b in other.outputs],
             check=False,
         )
+        return found.with_schema(self.schema)
 
     def merge(self, groups: Iterable[Sequence[Any]] | Callable[[Any], Any]) -> Mechanism:
         """Report only which group an output is in.
@@ -328,7 +356,8 @@ class Mechanism:
         weights = np.zeros((self.shape[0], len(new)), dtype=object)
         for j, label in enumerate(self.outputs):
             weights[:, place[target[label]]] += self.weights[:, j]
-        return Mechanism.from_weights(weights, self.bits, self.inputs, new)
+        found = Mechanism.from_weights(weights, self.bits, self.inputs, new)
+        return found.with_schema(self.schema)
 
     def mix(self, other: Mechanism, weight: Any) -> Mechanism:
         """With probability ``1 - weight`` run this mechanism, else ``other`` (same labels)."""
@@ -356,14 +385,15 @@ class Mechanism:
         mine = self.weights.astype(object) * (1 << (bits - self.bits))
         theirs = other.weights.astype(object) * (1 << (bits - other.bits))
         mixed = mine * (share.denominator - share.numerator) + theirs * share.numerator
-        return Mechanism.from_weights(mixed, bits + extra, self.inputs, self.outputs)
+        found = Mechanism.from_weights(mixed, bits + extra, self.inputs, self.outputs)
+        return found.with_schema(self.schema)
 
     def trimmed(self) -> Mechanism:
         """Without the outputs that never occur, whatever the secret."""
         used = np.flatnonzero((self.weights != 0).any(axis=0))
-        return Mechanism.from_weights(
-            self.weights[:, used], self.bits, self.inputs, [self.outputs[j] for j in used]
-        )
+        outputs = [self.outputs[j] for j in used]
+        found = Mechanism.from_weights(self.weights[:, used], self.bits, self.inputs, outputs)
+        return found.with_schema(self.schema)
 
     # How it looks
 

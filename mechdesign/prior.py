@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -14,9 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._bins import binned_combinations, bins_by_name, coded_column, count_bins, count_in_bins
 from .errors import PriorError, ZeroMassWarning, is_iterable, listed, quote, warn
 from .exact import fraction
 from .labels import Label, check_labels, listing, near_miss, shorten, tidy
+from .schema import Schema
 
 SUM_TOLERANCE = 1e-6
 # Symbols of a uniform prior, and bits of all masses over their common denominator.
@@ -65,6 +68,8 @@ class Prior:
     labels: tuple[Label, ...]
     weights: tuple[int, ...]
     total: int
+    #: Names of the columns that the symbols are made of, where they are known.
+    schema: Schema | None = None
 
     def __init__(self, probabilities: Iterable[Any], labels: Iterable[Any] | None = None) -> None:
         probabilities, labels = _unpacked(probabilities, labels)
@@ -144,39 +149,96 @@ class Prior:
 
     @classmethod
     def from_data(
-        cls, column: Any, *, missing: str = "error", max_symbols: int | None = None
+        cls,
+        column: Any,
+        columns: Any = None,
+        *,
+        missing: str = "error",
+        max_symbols: int | None = None,
+        all_combinations: bool = False,
+        bins: Any = None,
     ) -> Prior:
-        """Relative frequencies in a column of data.
+        """Relative frequencies in a column of data, or of values of several columns together.
 
         Raises :class:`DataError` for missing values (unless dropped), for what is no column, and
-        for a column of so many values that it is a measured number or an identifier.
+        for a column of so many values that it is a measured number or an identifier;
+        :class:`UnknownNameError` for a column that a table does not have.
 
         Parameters
         ----------
-        column : pandas, polars or pyarrow series, or any iterable of values
+        column : pandas, polars or pyarrow series, any iterable of values, or table with ``columns``
             Categories of a categorical dtype keep their order and stay in the alphabet even
             when no row has them; other values are sorted.
-        missing : {"error", "drop"}
-            What to do with nulls and NaN.
+        columns : column name or list of them, optional
+            Columns of a table. The symbols of several are the tuples of their values that occur.
+        missing : {"error", "drop", "category"}
+            What to do with nulls and NaN. As a category they are a symbol of their own, ``None``,
+            the last one: a kernel designed for it has rows for missing answers too. Not with
+            bins.
         max_symbols : int, optional
             The most different values that are let through. When left out: 1000, and 100 where
-            there are more than half as many values as rows.
+            there are more than half as many values as rows. Of several columns, combinations.
+        all_combinations : bool
+            Whether combinations that no row has are in the alphabet, without mass.
+        bins : Bins, or mapping from column to Bins, optional
+            What makes symbols of numbers, see :func:`mechdesign.bins`; designs keep it, and
+            reports are then drawn for raw numbers.
+
+        Examples
+        --------
+        >>> table = {"class": ["crew", "first", "crew"], "sex": ["m", "f", "f"]}
+        >>> joint = Prior.from_data(table, ["class", "sex"])
+        >>> joint.labels
+        (('crew', 'f'), ('crew', 'm'), ('first', 'f'))
+        >>> joint.marginal("sex")["f"]
+        0.6666666666666666
         """
         from .input_tables import count_values
+        from .joint_tables import column_names, count_columns, table_column
 
-        return cls.from_counts(count_values(column, missing=missing, max_symbols=max_symbols))
+        name = getattr(column, "name", None)
+        if columns is None:
+            names: tuple[str, ...] = (name if isinstance(name, str) else "number",)
+        else:
+            names = column_names(columns)
+        known = bins_by_name(bins, names)
+        if any(known) and len(names) == 1:
+            values = column if columns is None else table_column(column, names[0])
+            found = cls.from_counts(count_bins(values, known[0], missing=missing))
+            return found.with_schema(Schema(names, known))
+        if any(known):
+            coded = {}
+            for name, made in zip(names, known, strict=True):
+                values = table_column(column, name)
+                coded[name] = values if made is None else coded_column(values, made, name)
+            counts = count_columns(coded, names, missing=missing, max_symbols=max_symbols)
+            counts = binned_combinations(counts, known, names, everything=all_combinations)
+            return cls.from_counts(counts).with_schema(Schema(names, known))
+        if columns is not None:
+            counts = count_columns(
+                column,
+                names,
+                missing=missing,
+                max_symbols=max_symbols,
+                all_combinations=all_combinations,
+            )
+            return cls.from_counts(counts).with_schema(names)
+        found = cls.from_counts(count_values(column, missing=missing, max_symbols=max_symbols))
+        return found.with_schema(name) if isinstance(name, str) else found
 
     @classmethod
     def from_csv(
         cls,
         path: str | Path,
-        column: str,
+        column: Any,
         *,
         weights: str | None = None,
         missing: str = "error",
         max_symbols: int | None = None,
+        all_combinations: bool = False,
+        bins: Any = None,
     ) -> Prior:
-        """Relative frequencies of one column of a CSV file with a header line.
+        """Relative frequencies of one or several columns of a CSV file with a header line.
 
         Raises :class:`DataError` for a file that cannot be read, for missing values (unless
         dropped) and for a column of so many values that it is a measured number or an identifier,
@@ -185,16 +247,35 @@ class Prior:
         Parameters
         ----------
         path : file, or the name of a shipped table such as ``"titanic"``
-        column : name of the column that holds the secret
+        column : name of the column that holds the secret, or a list of names
         weights : name of a column of counts, for tables with one line per group
-        missing : {"error", "drop"}
-        max_symbols : int, optional
+        missing : {"error", "drop", "category"}
+        max_symbols, all_combinations, bins : optional
             As for :meth:`from_data`.
         """
-        from .input_tables import count_csv
+        from .input_tables import ANY_NUMBER, count_csv
+        from .joint_tables import column_names, count_csv_columns
 
-        counts = count_csv(path, column, weights=weights, missing=missing, max_symbols=max_symbols)
-        return cls.from_counts(counts)
+        # A column that is no text is refused where the header is read.
+        names = (column,) if not is_iterable(column) else column_names(column)
+        known = bins_by_name(bins, names)
+        most = ANY_NUMBER if any(known) else max_symbols
+        if len(names) == 1:
+            counts = count_csv(path, names[0], weights=weights, missing=missing, max_symbols=most)
+            if any(known):
+                counts = count_in_bins(counts, known[0], f"column {quote(names[0])}")
+            return cls.from_counts(counts).with_schema(Schema(names, known))
+        found = count_csv_columns(
+            path,
+            names,
+            weights=weights,
+            missing=missing,
+            max_symbols=most,
+            all_combinations=all_combinations and not any(known),
+        )
+        if any(known):
+            found = binned_combinations(found, known, names, everything=all_combinations, raw=True)
+        return cls.from_counts(found).with_schema(Schema(names, known))
 
     @classmethod
     def _from_masses(cls, masses: Sequence[int], labels: Iterable[Any] | None) -> Prior:
@@ -256,7 +337,66 @@ class Prior:
         if self.has_full_support:
             return self
         kept = [int(i) for i in self.support]
-        return Prior._from_masses([self.weights[i] for i in kept], [self.labels[i] for i in kept])
+        found = Prior._from_masses([self.weights[i] for i in kept], [self.labels[i] for i in kept])
+        return found.with_schema(self.schema)
+
+    def marginal(self, names: str | Sequence[str]) -> Prior:
+        """The prior of one of the columns that symbols are made of, or of several of them.
+
+        Raises :class:`PriorError` where no columns are named, :class:`UnknownNameError` for a name
+        that is none of them.
+
+        Parameters
+        ----------
+        names : name of a column, or a list of names; the labels are then tuples
+
+        Examples
+        --------
+        >>> pairs = Prior([.5, .3, .2], [("a", 0), ("a", 1), ("b", 0)]).with_schema(["x", "y"])
+        >>> pairs.marginal("x")
+        Prior({a: 0.8, b: 0.2})
+        """
+        if self.schema is None:
+            raise PriorError(
+                "marginal prior",
+                expected="a prior whose columns are named",
+                got="one without names",
+                remedy="make it by Prior.from_data(table, ['class', 'sex']), or name its columns: "
+                "prior.with_schema(['class', 'sex'])",
+            )
+        kept = self.schema.restricted(Schema.of(names).names)
+        masses: dict[Label, int] = {}
+        for label, weight in zip(self.labels, self.weights, strict=True):
+            part = self.schema.parts(label, kept.names)
+            masses[part] = masses.get(part, 0) + weight
+        with warnings.catch_warnings():
+            # Symbols without mass were named when the prior was made.
+            warnings.simplefilter("ignore", ZeroMassWarning)
+            return Prior._from_masses(list(masses.values()), list(masses)).with_schema(kept)
+
+    def with_schema(self, schema: Any) -> Prior:
+        """The same prior with names for the columns that its symbols are made of.
+
+        Parameters
+        ----------
+        schema : column name, list of them, mapping from names to bins, Schema, or ``None``
+            With several names every label is a tuple with one value for each.
+
+        Raises
+        ------
+        PriorError
+            For labels that are no such tuples.
+
+        Examples
+        --------
+        >>> Prior.uniform([("a", 0), ("a", 1)]).with_schema(["x", "y"]).schema.names
+        ('x', 'y')
+        """
+        found = copy(self)
+        found.schema = None if schema is None else Schema.of(schema)
+        if found.schema is not None:
+            found.schema.check(self.labels, PriorError)
+        return found
 
     def reordered(self, labels: Sequence[Any]) -> Prior:
         """The same prior with its symbols in another order."""
@@ -271,7 +411,7 @@ class Prior:
             # Symbols without mass were named when the prior was made.
             warnings.simplefilter("ignore", ZeroMassWarning)
             masses = [self.weights[self.index(label)] for label in labels]
-            return Prior._from_masses(masses, labels)
+            return Prior._from_masses(masses, labels).with_schema(self.schema)
 
     def index(self, label: Any) -> int:
         """Position of a label."""

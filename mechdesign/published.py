@@ -125,14 +125,21 @@ class PublicDesign(Mechanism):
                 check = notion.check(made, anything)
                 if check.verdict is not Verdict.YES:
                     raise CertificateError(f"{notion} does not hold: {check.evidence}", (check,))
+        made.schema = mechanism.schema
         made.fingerprint = public_fingerprint(made, made.notions, made.stated)
         return made
 
     def __reduce__(self) -> Any:
         return _rebuilt, (
-            Mechanism.from_weights(self.weights, self.bits, self.inputs, self.outputs, check=False),
+            self._plain.with_schema(self.schema),
             self.notions,
             self.stated,
+        )
+
+    @property
+    def _plain(self) -> Mechanism:
+        return Mechanism.from_weights(
+            self.weights, self.bits, self.inputs, self.outputs, check=False
         )
 
     def __repr__(self) -> str:

@@ -45,7 +45,13 @@ from .errors import (
     visible,
     warn,
 )
-from .exact import nearest_float, read_fraction, read_integer, write_fraction, write_integer
+from .exact import (
+    nearest_float,
+    read_fraction,
+    read_integer,
+    write_fraction,
+    write_integer,
+)
 from .files import read_json, write_text
 from .labels import Label, tidy
 from .mechanism import Mechanism
@@ -54,15 +60,19 @@ from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
 from .published import PublicDesign
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
+from .schema import Schema
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
+from .solve.columns_plan import ColumnsPlan
 from .solve.problem import Problem, state_problem
 from .stored_duals import duals_from_json, duals_to_json
+from .stored_plans import plan_from_parts, plan_to_json
 from .subsets import SubsetSelection
 from .subsets.stored import from_numbers, to_numbers
 from .utility import (
     UTILITIES,
     Distance,
     Estimation,
+    Hamming,
     LinearUtility,
     Matrix,
     OutputUtility,
@@ -70,7 +80,7 @@ from .utility import (
     WorstCase,
 )
 
-Saved = Design | Mechanism | Infeasibility | SubsetSelection
+Saved = Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan
 
 FORMAT = "mechdesign"
 #: Of files without requirements, and of those that have some.
@@ -103,15 +113,17 @@ def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool
     True
     """
     if public and isinstance(item, Design):
-        _warn_of_fitted(item)
-        item = PublicDesign.of(item.mechanism, item.notions)
+        item = public_form(item)
     text = json.dumps(to_json(item), indent=1) + "\n"
-    private = isinstance(item, (Design, Infeasibility))
+    private = isinstance(item, (Design, Infeasibility, ColumnsPlan))
     write_text(text, path, overwrite=overwrite, private=private)
 
 
-def _warn_of_fitted(design: Design) -> None:
-    """Warn that the kernel of a notion of its prior is a function of the masses."""
+def public_form(design: Design) -> PublicDesign:
+    """What others may have of a design: kernel, labels and guarantee, without the prior.
+
+    Warns (:class:`CountsWarning`) when the kernel is a function of the masses of its prior.
+    """
     fitted = [str(notion) for notion in design.notions if notion.uses_prior]
     if fitted and len(set(design.prior.weights)) > 1:
         warn(
@@ -121,6 +133,7 @@ def _warn_of_fitted(design: Design) -> None:
             "kernel",
             CountsWarning,
         )
+    return PublicDesign.of(design.mechanism, design.notions)
 
 
 def load(path: str | Path) -> Saved:
@@ -155,6 +168,8 @@ def to_json(designed: Saved) -> dict[str, Any]:
         body = _proof_out(designed)
     elif isinstance(designed, SubsetSelection):
         body = _subsets_out(designed)
+    elif isinstance(designed, ColumnsPlan):
+        body = _plan_out(designed)
     else:
         raise StorageError(
             f"save: expected a Design or a Mechanism, got {type(designed).__name__}; pass the "
@@ -226,6 +241,15 @@ def _subsets_out(item: SubsetSelection) -> dict[str, Any]:
     return {"kind": "subset selection", **labels, "notions": notions, **to_numbers(item)}
 
 
+def _plan_out(plan: ColumnsPlan) -> dict[str, Any]:
+    return {
+        "kind": "plan",
+        **plan_to_json(plan, [to_json(found) for found in plan.designs]),
+        "total": _notion_out(plan.total),
+        "prior": None if plan.prior is None else prior_to_json(plan.prior),
+    }
+
+
 def _agreement_out(row: Agreement) -> dict[str, Any]:
     return {
         **vars(row),
@@ -268,6 +292,7 @@ def prior_to_json(prior: Prior) -> dict[str, Any]:
         "labels": [label_to_json(label) for label in prior.labels],
         "weights": [write_integer(w) for w in prior.weights],
         "probabilities": prior.probabilities.tolist(),
+        **_schema_out(prior.schema),
     }
 
 
@@ -309,7 +334,7 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
         return {**found, "gains": utility.gains(prior, outputs).tolist()}
     if isinstance(utility, Estimation):
         plain = utility.of is None and utility.names is None
-        asked = None if plain else utility.question(prior.labels)
+        asked = None if plain else utility.question(prior.labels, prior.schema)
         return {
             "name": utility.spec,
             "questions": asked and asked.weights.T.tolist(),
@@ -350,8 +375,12 @@ def _named_out(utility: Utility) -> dict[str, Any]:
 def _utility_of(part: dict[str, Any]) -> Utility | None:
     """The registered utility that a file names; ``None`` where it is not known here."""
     name = str(part["name"])
-    if name in ("distance:absolute", "distance:squared", "distance:discrete"):
-        return Distance(name.partition(":")[2])
+    kind, _, rest = name.partition(":")
+    which, _, of = rest.partition(":")
+    if kind == "distance" and which in ("absolute", "squared", "discrete"):
+        return Distance(which, of.split("+") if of else None)
+    if kind == "hamming" and rest:
+        return Hamming(rest.split("+"))
     values = {key: _number_in(value) for key, value in part.get("parameters", {}).items()}
     cls = UTILITIES.get(str(part.get("class", name)).lower())
     try:
@@ -368,7 +397,12 @@ def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
         "outputs": [label_to_json(label) for label in mechanism.outputs],
         "denominator_bits": mechanism.bits,
         "weights": [[write_integer(int(w)) for w in row] for row in mechanism.weights],
+        **_schema_out(mechanism.schema),
     }
+
+
+def _schema_out(schema: Schema | None) -> dict[str, Any]:
+    return {} if schema is None else {"attributes": schema.to_json()}
 
 
 def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
@@ -457,6 +491,11 @@ def label_to_json(label: Label) -> Any:
 def from_json(content: Any, name: str = "file") -> Design | Mechanism | SubsetSelection:
     """The inverse of :func:`to_json`, with every claim checked again, for what holds a kernel."""
     found = _content_in(content, name)
+    if isinstance(found, ColumnsPlan):
+        raise StorageError(
+            f"{name}: expected one kernel, got a plan for {', '.join(found.names)}, which has one "
+            "for each; mechdesign show prints it, apply and estimate take it."
+        )
     if isinstance(found, Infeasibility):
         raise StorageError(
             f"{name}: expected a kernel, got the proof that none satisfies "
@@ -497,6 +536,8 @@ def _content_in(content: Any, name: str) -> Saved:
             return _proof_in(content, name)
         if content["kind"] == "subset selection":
             return _subsets_in(content, name)
+        if content["kind"] == "plan":
+            return _plan_in(content, name)
         raise StorageError(
             f"{name}: expected a design or a mechanism, got {quote(content['kind'])}; upgrade "
             "mechdesign to read it."
@@ -561,10 +602,19 @@ def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
 
 
+def _plan_in(content: dict[str, Any], name: str) -> ColumnsPlan:
+    designs = [_content_in(part["design"], name) for part in content["columns"]]
+    total = _notion_in(content["total"], name)
+    prior = None if content["prior"] is None else prior_from_json(content["prior"])
+    return plan_from_parts(content, designs, total, prior, name)
+
+
 def _design_in(content: dict[str, Any], name: str) -> Design:
     prior = prior_from_json(content["prior"])
     mechanism = mechanism_from_json(content["mechanism"])
     notions = tuple(_notion_in(part, name) for part in content["notions"])
+    if mechanism.schema != prior.schema:
+        raise ValueError("prior and kernel name different columns")
     utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
     saved = content["certificate"]
     outputs = mechanism.outputs if isinstance(utility, OutputUtility) else None
@@ -740,10 +790,11 @@ def prior_from_json(part: dict[str, Any]) -> Prior:
     with warnings.catch_warnings():
         # Whoever made the design was told of symbols without mass.
         warnings.simplefilter("ignore")
-        return Prior.from_counts(
+        found = Prior.from_counts(
             [read_fraction(w) for w in part["weights"]],
             [_label_in(label) for label in part["labels"]],
         )
+        return found.with_schema(_schema_in(part))
 
 
 def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
@@ -752,12 +803,17 @@ def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
     weights: NDArray[Any] = np.array(rows, dtype=object)
     if max(max(row) for row in rows) < 1 << 62:
         weights = weights.astype(np.int64)
-    return Mechanism.from_weights(
+    found = Mechanism.from_weights(
         weights,
         read_integer(part["denominator_bits"]),
         [_label_in(label) for label in part["inputs"]],
         [_label_in(label) for label in part["outputs"]],
     )
+    return found.with_schema(_schema_in(part))
+
+
+def _schema_in(part: dict[str, Any]) -> Schema | None:
+    return Schema.from_json(part["attributes"]) if "attributes" in part else None
 
 
 def _weights_in(row: list[Any]) -> list[int]:

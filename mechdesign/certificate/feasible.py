@@ -8,6 +8,7 @@ passes the exact check. Equations hold within their tolerance throughout.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -358,9 +359,9 @@ def _with_room(compiled: SparseProgram, wanted: NDArray[np.bool_] | None) -> tup
     return kernel, (right - matrix @ point[:size]) / scales
 
 
-def solved(compiled: SparseProgram) -> tuple[Any, ...]:
+def solved(compiled: SparseProgram, seconds: float = math.inf) -> tuple[Any, ...]:
     """What :meth:`SparseProgram.invert` takes, by HiGHS, refined where the program is small, or by
-    Clarabel where there are cones.
+    Clarabel where there are cones; HiGHS stops after ``seconds``.
     """
     if compiled.cones:
         return solve_cones(compiled, _CONE_TOLERANCE)[0]
@@ -370,11 +371,13 @@ def solved(compiled: SparseProgram) -> tuple[Any, ...]:
         except SolverError:
             pass  # up to the tolerance of the solver there may be a point all the same
     order = ("simplex", "ipm") if compiled.cost.size <= 20_000 else ("ipm", "simplex")
-    return solve_rows(compiled, order)[0]
+    return solve_rows(compiled, order, seconds)[0]
 
 
-def slack_duals(program: LinearProgram) -> Duals | None:
-    """Dual variables of the least total slack; ``None`` where there is hardly any, or no answer."""
+def slack_duals(program: LinearProgram, seconds: float = math.inf) -> Duals | None:
+    """Dual variables of the least total slack; ``None`` where there is hardly any, or no answer, as
+    within ``seconds`` of a solver.
+    """
     from scipy import sparse
 
     compiled = compile_program(program)
@@ -403,7 +406,7 @@ def slack_duals(program: LinearProgram) -> Duals | None:
         below=placed(eased, 2),
     )
     try:
-        point, *rest = solved(asked)
+        point, *rest = solved(asked, seconds)
     except SolverError:
         return None  # nothing is proved
     if float(np.maximum(point[size:], 0).sum()) <= _LEAST_SLACK:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
+from ..solve import clock
 from ..solve.cvxpy_form import inner_kernel
 from ..solve.few_outputs import search_outputs
 from ..solve.linear_program import compile_program
@@ -45,6 +47,8 @@ _NEAR = 5e-7
 _TRIES, _FARTHER = 16, 3
 # Parts that are tried one by one for being superfluous.
 _MOST_PARTS = 60
+# Seconds for what clashes and for levels that would do, once it is proved that something does.
+_CLASH_SECONDS, _LEVEL_SECONDS = 30.0, 30.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,11 +176,13 @@ def check_feasible(problem: Problem) -> None:
     proof = prove_infeasible(problem)
     if proof is None:
         return
-    clash = _clash(problem)
+    clash, smaller, is_decided = _clash(problem)
     levels = _levels(problem, [part for part in clash if isinstance(part, PrivacyNotion)])
-    proof = prove_infeasible(_restated(problem, clash)) or proof
+    proof = smaller or proof
     names = tuple(str(part) for part in clash)
     parts = [f"no kernel satisfies {' and '.join(names)}" + " together" * (len(names) > 1)]
+    if not is_decided:
+        parts.append("not all of these may be needed: whether fewer clash was not decided in time")
     for notion in (part for part in clash if isinstance(part, PrivacyNotion)):
         level = levels.get(str(notion))
         if level is None:
@@ -193,8 +199,13 @@ def check_feasible(problem: Problem) -> None:
     )
 
 
-def prove_infeasible(problem: Problem) -> Infeasibility | None:
-    """The proof that no kernel does what is asked; ``None`` where none is found."""
+def prove_infeasible(problem: Problem, until: float = math.inf) -> Infeasibility | None:
+    """The proof that no kernel does what is asked; ``None`` where none is found, as when the clock
+    shows ``until`` before there is one.
+    """
+    seconds = until - clock.now()
+    if seconds <= 0:
+        return None
     problem = _zero(problem)
     program = problem.program
     assert isinstance(program, LinearProgram)
@@ -205,8 +216,9 @@ def prove_infeasible(problem: Problem) -> Infeasibility | None:
     if alone is not None and (proof := _proved(problem, alone)) is not None:
         return proof
     if _without_output(problem) is None:
+        least_slack = partial(slack_duals, seconds=seconds)
         bare = program.convex == ()
-        duals = slack_duals(program) if bare else least_slack_of_cuts(program, slack_duals)
+        duals = least_slack(program) if bare else least_slack_of_cuts(program, least_slack)
     if duals is None and program.most_outputs is not None:
         found, duals, _ = search_outputs(program)
         duals = duals if found is None else None
@@ -232,29 +244,36 @@ def _restated(problem: Problem, parts: Sequence[Part]) -> Problem:
     )
 
 
-def _is_impossible(problem: Problem, parts: Sequence[Part]) -> bool:
-    return prove_infeasible(_restated(problem, parts)) is not None
-
-
-def _clash(problem: Problem) -> list[Part]:
-    """Parts that cannot hold together, none of which can be left out as far as can be proved."""
+def _clash(problem: Problem) -> tuple[list[Part], Infeasibility | None, bool]:
+    """Parts that cannot hold together, none of which can be left out as far as can be proved; the
+    proof for these, where any was left out; and whether there was time to try each.
+    """
+    until = clock.now() + _CLASH_SECONDS
     kept: list[Part] = [*problem.notions, *problem.requirements]
+    proof: Infeasibility | None = None
+
+    def is_impossible(parts: list[Part]) -> bool:
+        nonlocal proof
+        found = prove_infeasible(_restated(problem, parts), until)
+        proof = found or proof
+        return found is not None
+
     if len(kept) > _MOST_PARTS:
-        kept = _halved(problem, kept)
+        kept = _halved(kept, is_impossible)
     for part in list(kept):
         fewer = [other for other in kept if other is not part]
-        if _is_impossible(problem, fewer):
+        if is_impossible(fewer):
             kept = fewer
-    return kept
+    return kept, proof, clock.now() <= until
 
 
-def _halved(problem: Problem, parts: list[Part]) -> list[Part]:
+def _halved(parts: list[Part], is_impossible: Callable[[list[Part]], bool]) -> list[Part]:
     """Fewer parts that still clash: chunks are left out as long as that is possible."""
     size = len(parts) // 2
     while size > 1:
         for start in range(0, len(parts), size):
             fewer = parts[:start] + parts[start + size :]
-            if len(fewer) < len(parts) and _is_impossible(problem, fewer):
+            if len(fewer) < len(parts) and is_impossible(fewer):
                 parts = fewer
                 break
         else:
@@ -265,20 +284,21 @@ def _halved(problem: Problem, parts: list[Part]) -> list[Part]:
 def _levels(problem: Problem, notions: Sequence[PrivacyNotion]) -> dict[str, float]:
     """For each notion with one level the smallest at which everything else is possible."""
     found = {}
+    until = clock.now() + _LEVEL_SECONDS
     for notion in notions:
         if len(notion.level_fields) == 1:
-            level = _smallest_level(problem, notion)
+            level = _smallest_level(problem, notion, until)
             if level is not None:
                 found[str(notion)] = level
     return found
 
 
-def _smallest_level(problem: Problem, notion: PrivacyNotion) -> float | None:
+def _smallest_level(problem: Problem, notion: PrivacyNotion, until: float) -> float | None:
     """The smallest level of a notion at which the rest is possible, ``inf`` for none.
 
     Proved impossible just below, and possible at it by a kernel that passed every exact check.
-    ``None`` where that is not decided: a tolerance of equations may leave room for kernels at
-    large levels that weights over 2**53 cannot hold.
+    ``None`` where that is not decided before the clock shows ``until``: a tolerance of equations
+    may also leave room for kernels at large levels that weights over 2**53 cannot hold.
     """
     asked_for: list[Part] = [*problem.notions, *problem.requirements]
     others = [part for part in asked_for if part is not notion]
@@ -296,7 +316,10 @@ def _smallest_level(problem: Problem, notion: PrivacyNotion) -> float | None:
         asked = at(min(high, float(LARGEST_LEVEL)))
         if asked is None:
             return None
-        if prove_infeasible(asked) is None:
+        proof = prove_infeasible(asked, until)
+        if clock.now() > until:
+            return None
+        if proof is None:
             break
         if high >= LARGEST_LEVEL:
             return math.inf
@@ -311,21 +334,26 @@ def _smallest_level(problem: Problem, notion: PrivacyNotion) -> float | None:
         asked = at(middle)
         if asked is None:
             return None
-        if prove_infeasible(asked) is None:
+        proof = prove_infeasible(asked, until)
+        if clock.now() > until:
+            return None
+        if proof is None:
             high = middle
         else:
             low = middle
     step = max(high - low, _NARROW * high)
     for _ in range(_TRIES):
         asked = at(high)
-        if asked is not None and _is_possible(asked):
+        if clock.now() > until:
+            return None
+        if asked is not None and _is_possible(asked, until - clock.now()):
             return high if large or high - low <= _NEAR * high else None
         high, step = high + step, _FARTHER * step
     return None
 
 
-def _is_possible(problem: Problem) -> bool:
-    """Whether a kernel was found that satisfies everything exactly."""
+def _is_possible(problem: Problem, seconds: float) -> bool:
+    """Whether a kernel was found that satisfies everything exactly, within ``seconds``."""
     program: Any = problem.program
     try:
         if program.most_outputs is not None:
@@ -338,7 +366,7 @@ def _is_possible(problem: Problem) -> bool:
             kernel = inner_kernel(program)
         else:
             compiled = compile_program(program)
-            kernel = compiled.kernel(solved(compiled)[0])
+            kernel = compiled.kernel(solved(compiled, seconds)[0])
         repair_required(program, kernel)
     except (SolverError, CertificateError):
         return False

@@ -154,6 +154,19 @@ def _labels(words: list[Any]) -> tuple[Any, ...]:
     return found
 
 
+def _attributes(part: Any, labels: tuple[Any, ...]) -> Any:
+    """Names of the columns that labels are made of, with their bins; ``None`` where none are."""
+    given = part.get("attributes")
+    if given is None:
+        return None
+    names = [one["name"] for one in given]
+    _need(names and all(isinstance(name, str) for name in names), "attributes without names")
+    _need(len(set(names)) == len(names), "attributes that are not distinct")
+    for label in labels if len(names) > 1 else ():
+        _need(isinstance(label, tuple) and len(label) == len(names), "a label of other attributes")
+    return given
+
+
 def _flag(value: Any) -> bool:
     _need(isinstance(value, bool), "neither true nor false")
     return bool(value)
@@ -293,6 +306,7 @@ class _Prior:
         self.symbols: _Family = [{x: 1} for x in self.n]
         self.live: _Family = [{x: 1} for x in self.n if weights[x]]
         self.whole: _Family = [_mixture(self.masses)]
+        self.attributes: list[str] = []
 
     def asks(self, notion: dict[str, Any]) -> list[_Part]:
         given = {key: _parameter(value) for key, value in notion["parameters"].items()}
@@ -419,6 +433,12 @@ class _Prior:
 
     def _joint(self, table: Any) -> list[list[Fraction]]:
         """P(X = x, U = u) for each value u, in the order in which the symbols bring them."""
+        if all(isinstance(name, str) for name in table):  # of attributes that the prior names
+            names = [table] if isinstance(table, str) else table
+            places, one = [self.attributes.index(name) for name in names], len(self.attributes) == 1
+            whole = [(label,) if one else label for label in self.labels]
+            parts = [tuple(label[k] for k in places) for label in whole]
+            table = [(x, ((u, 1),)) for x, u in zip(self.labels, parts, strict=True)]
         rows = {name: {u: _exact(m) for u, m in row} for name, row in table}
         found: dict[Any, list[Fraction]] = {}
         for x in [x for x in self.n if self.weights[x]]:
@@ -497,6 +517,7 @@ def _read_prior(part: Any, report: Report) -> _Prior:
     labels, weights = _labels(part["labels"]), list(map(_integer, part["weights"]))
     _need(min(weights) >= 0 and len(weights) == len(labels), "weights of a prior")
     prior = _Prior(labels, [w // math.gcd(*weights) for w in weights])
+    prior.attributes = [one["name"] for one in _attributes(part, labels) or []]
     same = json.dumps(part["probabilities"]) == json.dumps(list(map(float, prior.masses)))
     report.add("probabilities", same, "nearest to the exact masses")
     return prior
@@ -514,6 +535,7 @@ class _Kernel:
         _need(0 <= self.bits <= MOST_BITS, "denominator_bits out of range")
         _need(len(self.rows) == len(self.inputs), "another number of rows")
         _need({len(row) for row in self.rows} == {len(self.outputs)}, "rows of another length")
+        self.attributes = _attributes(part, self.inputs)
         self.weights = [w for row in self.rows for w in row]
         report.add("weights", min(self.weights) >= 0, "are not negative")
         off = max(abs(Fraction(sum(row), 1 << self.bits) - 1) for row in self.rows)
@@ -625,6 +647,13 @@ def _near(terms: _Terms, value: Fraction, tolerance: Any, scale: Fraction = _ONE
     return _Limit(terms, value - off, value + off)
 
 
+def _distance(a: float, b: float) -> Any:
+    """|a − b|, exactly; infinity has none from itself."""
+    if math.inf in (abs(a), abs(b)):
+        return _ZERO if a == b else math.inf
+    return abs(Fraction(a) - Fraction(b))
+
+
 def _times(scales: Sequence[Any], table: _Rows) -> _Terms:
     """s_x a_xy, where that is not zero."""
     rows = enumerate(zip(scales, table, strict=True))
@@ -670,7 +699,7 @@ class _Space:
             are_numbers = {type(v) for v in self.labels + self.outputs} <= {int, float}
             _need(are_numbers or self.labels == self.outputs, "labels without distances")
             rows, columns = pair if are_numbers else (self.n, self.n)
-            table = [[abs(Fraction(a) - Fraction(b)) for b in columns] for a in rows]
+            table = [[_distance(a, b) for b in columns] for a in rows]
         return self.Pattern([[int(d <= most) for d in row] for row in table])
 
     def Monotone(self) -> Iterator[_Limit]:
@@ -692,6 +721,22 @@ class _Space:
             size = max(abs(v) for row in table for v in row)
             terms, low, high = _near(_times(self.ones, table), b, tolerance, size or _ONE)
             yield _Limit(terms, *{"<=": (None, b), ">=": (b, None), "==": (low, high)}[sense])
+
+    def Sums(
+        self, shape: Any, places: Any, values: Any, sense: Any, right: Any, tolerance: Any,
+        name: Any,
+    ) -> Iterator[_Limit]:  # fmt: skip
+        _need(list(shape) == [len(self.n), len(self.m)], "sums over entries of another kernel")
+        for where, row, b in zip(places, values, map(_exact, right), strict=True):
+            pairs = zip(where, map(_exact, row), strict=True)
+            terms = {divmod(i, len(self.m)): a for i, a in pairs if a}
+            _need(len(set(where)) == len(where), "an entry that is there twice")
+            zero = 0 if len(row) == 1 and b == 0 else tolerance
+            limit = _near(terms, b, zero, max(map(abs, terms.values()), default=_ONE))
+            yield limit if sense == "==" else _Limit(terms, None, b)
+
+    def FewOutputs(self, most: Any) -> Iterator[_Limit]:
+        return iter(())  # no sum of entries; without it a bound is larger
 
     def EveryOutput(self, coefficients: Any) -> Iterator[_Limit]:
         local = {self.labels.index(x): _exact(a) for x, a in coefficients}
@@ -803,6 +848,7 @@ class _Asked:
             is_tied |= part["parameters"].get("priors") is not None
         kept = [x for x in prior.n if prior.weights[x] or is_tied]
         self.prior = _Prior(tuple(prior.labels[x] for x in kept), [prior.weights[x] for x in kept])
+        self.prior.attributes = prior.attributes
         parts = [part for notion in known for part in self.prior.asks(notion)]
         parts, zeros = [part for part in parts if part.level < math.inf], set[tuple[int, int]]()
         self.kept, self.limits = kept, list[_Limit]()
@@ -1027,6 +1073,7 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     kernel = _Kernel(content["mechanism"], report)
     saved, notions = content["certificate"], content["notions"]
     _need(kernel.inputs == prior.labels, "a kernel with other inputs than the prior has")
+    _need(kernel.attributes == content["prior"].get("attributes"), "a kernel of other attributes")
     pairs = zip(notions, saved["achieved"], strict=True)
     found = [_check_notion(part, prior, kernel, list(said), report) for part, said in pairs]
     report.add("verdicts", _every([saved["verdicts"] == ["yes"] * len(notions), *found]))
@@ -1034,6 +1081,8 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
         is_known = part["name"] in REQUIREMENTS
         limits = _Space(prior, kernel.outputs).asks(part) if is_known else []
         holds = _every(limit.holds(kernel) for limit in limits)
+        if part["name"] == "FewOutputs":
+            holds = sum(map(any, zip(*kernel.rows, strict=True))) <= part["parameters"]["most"]
         report.add(f"requirement: {part['name']}", holds if is_known else None)
     if _flag(saved["repair"]["constant"]):
         report.add("constant", all(row == kernel.rows[0] for row in kernel.rows), "equal rows")

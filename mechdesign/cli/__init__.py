@@ -39,11 +39,14 @@ from .data import data
 from .design import design
 from .estimate import estimate
 from .explore import explore
+from .export import export
 from .options import BAD_INPUT, FAILED, INFEASIBLE, OK, spelled_out
 from .plan import plan
 from .plot import plot
 from .pram import pram
+from .regress import regress
 from .report import report
+from .serve import serve
 from .show import show
 from .smallest import smallest
 from .subset_selection import subset_selection
@@ -94,6 +97,7 @@ for command in (
     certify,
     compare,
     explore,
+    serve,
     report,
     plot,
     convert,
@@ -102,8 +106,10 @@ for command in (
     verify,
     data,
     apply,
+    export,
     pram,
     estimate,
+    regress,
     plan,
     compose,
     subset_selection,

@@ -103,7 +103,7 @@ def compare(
         check_writable(path, overwrite=force)
     try:
         found = run_compare(
-            {source.column or "prior": known},
+            {"+".join(source.column or ["prior"]): known},
             goals,
             [name_notions(text) for text in notion or ["pml", "pmc", "lip", "ldp"]],
             None if levels is None else read_levels(levels),

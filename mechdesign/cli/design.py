@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,27 +30,33 @@ from .options import (
     say_advice,
 )
 
+if TYPE_CHECKING:
+    from ..utility import Utility
+
 
 def design(
     source: PriorSource,
     privacy: Privacy = None,
     utility: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--utility",
             "-u",
-            help="hamming, absolute, squared (losses on numeric labels), mutual-information, "
+            help="hamming (the default), absolute (the default for --bins), squared (losses on "
+            "numeric labels, or midpoints of bins), of one column as hamming:COLUMN, "
+            "mutual-information, "
             "total-variation, chi-square, estimation (the fewest reports for the same error; see "
             "--of), a CSV matrix of gains with symbols as rows and outputs "
             "as columns, or one of your own: package.module:Name. The least of several: "
             "worst-symbol:hamming, or worst: and parts weight*utility@prior>=goal joined with +, "
             "such as worst:hamming+0.1*absolute.",
         ),
-    ] = "hamming",
+    ] = None,
     of: Annotated[
         str | None,
         typer.Option(
-            help="With -u estimation: what is estimated, such as young=1,old=0, or a JSON file "
+            help="With -u estimation: what is estimated, such as young=1,old=0, the name of a "
+            "column, or a JSON file "
             "with such an object, a list of them, or rows of numbers; else every frequency."
         ),
     ] = None,
@@ -99,22 +105,23 @@ def design(
     from ..solve._design import explain as run_explain
     from ..storage import save
     from ..utility import Estimation
+    from ..utility.linear import default_utility
     from ..views.plain import choice_json, design_json
     from ..views.text import print_design
 
     notions = read_notions(privacy)
     check_distinct(
         {"--output": output, "--csv": csv, "--public": public},
-        {"the table": source.table, "--utility": utility},
+        {"the table": source.table, "--utility": utility, "--bins-from": source.bins_from},
     )
     known = source.read_prior()
-    goal = read_goal(utility, known)
+    goal: Utility = default_utility(known) if utility is None else read_goal(utility, known)
     if any(text is not None for text in (of, of_weights, truth)):
         if not isinstance(goal, Estimation):
             raise InputError(
                 "--of, --of-weights and --truth",
                 expected="-u estimation, which they belong to",
-                got=f"-u {utility}",
+                got=f"-u {utility}" if utility else "none",
                 remedy="add -u estimation, or leave them out",
             )
         goal = read_estimation(known, of, of_weights, truth)

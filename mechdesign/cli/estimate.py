@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..arguments import read_feature, read_truth
+from ..arguments import read_feature, read_sizes, read_truth
+from ..bin_arguments import read_ends
 from ..errors import InputError, UnknownNameError, quote
 from ..release.codes import show_values as quote_values
 from .options import (
@@ -23,18 +25,66 @@ from .options import (
     expect_picture,
     note,
     print_json,
+    receipts_beside,
     say,
 )
 
 if TYPE_CHECKING:
-    from ..release._estimate import Estimate
+    from ..release.estimates import Estimate
+    from ..release.number_estimates import NumberEstimate
+    from ..release.report_counts import ReportCounts
+    from ..release.survey import Survey
+
+
+@dataclass(frozen=True)
+class SurveyOptions:
+    """How the sample was drawn."""
+
+    weights: Annotated[
+        str | None, typer.Option(help="Column of weights: for how many people each one stands.")
+    ] = None
+    strata: Annotated[
+        str | None, typer.Option(help="Column of strata that the sample was drawn in.")
+    ] = None
+    clusters: Annotated[
+        str | None, typer.Option(help="Column of clusters that were drawn, within the strata.")
+    ] = None
+    by_group: Annotated[
+        str | None,
+        typer.Option(help="Column of groups: an estimate for each, and how they differ."),
+    ] = None
+    population: Annotated[
+        str | None,
+        typer.Option(
+            help="Size of a finite population, such as 12000, or of each stratum: a=9000,b=3000 or "
+            "a JSON file. Clusters are counted where there are any."
+        ),
+    ] = None
+    weighting: Annotated[
+        str,
+        typer.Option(
+            help="hajek (by the sum of weights) or horvitz-thompson (by the size of the "
+            "population)."
+        ),
+    ] = "hajek"
+
+    def read(self) -> Survey:
+        """What is asked, with the population as numbers."""
+        from ..release.survey import Survey
+
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        if self.population is not None:
+            found["population"] = read_sizes(self.population)
+        return Survey(**found)
 
 
 def estimate(
     context: typer.Context,
     kernel: Kernel,
-    reports: Annotated[str, typer.Argument(help="CSV or Parquet file with the reports.")],
-    column: Annotated[str, typer.Option(help="Column that holds the reports.")],
+    reports: Annotated[
+        str, typer.Argument(help="CSV or Parquet file with the reports, or counts (.json).")
+    ],
+    column: Annotated[str, typer.Option(help="Column that holds the reports.")] = "report",
     method: Annotated[
         str, typer.Option(help="inversion (unbiased) or likelihood (stays in the simplex).")
     ] = "inversion",
@@ -46,7 +96,9 @@ def estimate(
         str,
         typer.Option(help="population (where people came from) or sample (those who reported)."),
     ] = "population",
-    missing: Annotated[str, typer.Option(help="Missing reports: error or drop.")] = "error",
+    missing: Annotated[
+        str, typer.Option(help="Missing reports: error, drop or category.")
+    ] = "error",
     second: Annotated[
         str | None,
         typer.Option(
@@ -98,6 +150,18 @@ def estimate(
             "the design when left out."
         ),
     ] = None,
+    mean: Annotated[
+        bool,
+        typer.Option("--mean", help="Of a column of numbers in bins: their mean."),
+    ] = False,
+    quantile: Annotated[
+        list[float] | None,
+        typer.Option(help="Of a column of numbers in bins: such as 0.5, the median. Repeat it."),
+    ] = None,
+    ends: Annotated[
+        str | None,
+        typer.Option(help="With them, the least and largest number there can be, such as 0..120."),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(help="Save a picture of the estimates (.png, .svg or .pdf)."),
@@ -105,6 +169,8 @@ def estimate(
     show_values: ShowValues = False,
     as_json: AsJson = False,
     force: Force = False,
+    *,
+    survey: SurveyOptions,
 ) -> None:
     """Estimate the distribution of the secret from reports, with error bars.
 
@@ -114,6 +180,21 @@ def estimate(
     if show_values:
         context.with_resource(quote_values())
     joint = second is not None or second_column is not None
+    drawn = survey.read()
+    if drawn.asked and (joint or second_round is not None):
+        raise InputError(
+            "--" + drawn.asked[0].replace("_", "-"),
+            expected="the estimates of one column of one survey",
+            got="two columns" if joint else "two rounds",
+            remedy="estimate one at a time",
+        )
+    if plot is not None and drawn.by_group is not None:
+        raise InputError(
+            "--plot",
+            expected="one estimate",
+            got="groups",
+            remedy="leave out --by-group, or leave out --plot",
+        )
     if joint and truth is not None:
         raise InputError(
             "--truth",
@@ -128,6 +209,21 @@ def estimate(
             got="two columns",
             remedy="leave out --with, or leave out --plot",
         )
+    if ends is not None and not (mean or quantile):
+        raise InputError(
+            "--ends",
+            expected="--mean or --quantile beside it",
+            got=f"{quote(ends)} alone",
+            remedy="add --mean, or leave it out",
+        )
+    if (mean or quantile) and (joint or second_round is not None or drawn.by_group is not None):
+        raise InputError(
+            "--mean and --quantile",
+            expected="the reports of one column, one round and one group",
+            got="several",
+            remedy="leave them out; in Python each estimate has .mean() and .quantile(q)",
+        )
+    limits = None if ends is None else read_ends(ends)
     if plot is not None:
         expect_picture(plot, force=force)
     options: dict[str, Any] = {
@@ -193,13 +289,20 @@ def estimate(
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
     from ..release._estimate import estimate as run_estimate
-    from ..release.table_files import count_file, count_subset_file
+    from ..release.table_files import count_file, count_subset_file, sample_file
     from ..subsets import SubsetSelection
-    from ..views.plain import estimate_json, many_estimates_json
-    from ..views.text import print_many_estimates
+    from ..views.plain import estimate_json, groups_json, many_estimates_json, survey_json
+    from ..views.text import print_groups, print_many_estimates
 
     designed = load_kernel(kernel)
     if isinstance(designed, SubsetSelection):
+        if mean or quantile:
+            raise InputError(
+                "--mean and --quantile",
+                expected="them left out for a subset selection",
+                got="one of them",
+                remedy="design with --bins",
+            )
         if plot is not None or feature is not None:
             raise InputError(
                 "--plot and --feature",
@@ -208,13 +311,15 @@ def estimate(
                 remedy="estimate all shares (--json)",
             )
         many = run_estimate(
-            count_subset_file(
+            _collected(reports)
+            or count_subset_file(
                 reports, column, designed, missing=missing, progress=sys.stderr.isatty()
             ),
             designed,
             missing=missing,
-            receipt=_receipts(reports, [column], receipt)[0],
+            receipt=receipts_beside(reports, [column], receipt)[0],
             **options,
+            **vars(drawn),
         )
         if as_json:
             print_json(many_estimates_json(many, designed.fingerprint, top))
@@ -231,29 +336,59 @@ def estimate(
             remedy="leave it out",
         )
     mechanism = mechanism_of(designed)
-    found = count_file(reports, [column], [designed], progress=sys.stderr.isatty())
-    made = run_estimate(
-        found,
-        designed,
+    options.update(
         missing=missing,
         feature=read_feature(feature, mechanism),
-        receipt=_receipts(reports, [column], receipt)[0],
+        receipt=receipts_beside(reports, [column], receipt)[0],
         truth=None if truth is None else read_truth(truth),
-        **options,
     )
-    _show(
-        made,
-        estimate_json(made, kernel_fingerprint(mechanism)),
-        plot,
-        as_json=as_json,
-        force=force,
+    fingerprint = kernel_fingerprint(mechanism)
+    progress = sys.stderr.isatty()
+    if not drawn.asked:
+        found = _collected(reports) or count_file(reports, [column], [designed], progress=progress)
+        made = run_estimate(found, designed, **options)
+        numbers = _numbers(made, mean, quantile, limits)
+        shown = estimate_json(made, fingerprint)
+        _show(made, shown, plot, as_json=as_json, force=force, numbers=numbers)
+        return
+    sample = sample_file(
+        reports, column, designed, drawn.columns, missing=missing, progress=progress
     )
+    result: Any = run_estimate(sample, designed, **options, **vars(drawn))
+    if drawn.by_group is None:
+        numbers = _numbers(result, mean, quantile, limits)
+        shown = survey_json(result, fingerprint)
+        _show(result, shown, plot, as_json=as_json, force=force, numbers=numbers)
+    elif as_json:
+        print_json(groups_json(result, fingerprint))
+    else:
+        print_groups(result)
+        if result.note:
+            note(result.note)
+
+
+def _numbers(
+    made: Estimate, mean: bool, quantiles: list[float] | None, ends: Any
+) -> list[NumberEstimate]:
+    """What is asked about the numbers in bins."""
+    return [
+        *([made.mean(ends=ends)] if mean else []),
+        *(made.quantile(q, ends=ends) for q in quantiles or []),
+    ]
 
 
 def _show(
-    made: Estimate, shown: dict[str, Any], plot: Path | None, *, as_json: bool, force: bool
+    made: Estimate,
+    shown: dict[str, Any],
+    plot: Path | None,
+    *,
+    as_json: bool,
+    force: bool,
+    numbers: Sequence[NumberEstimate] = (),
 ) -> None:
     """The picture, and the numbers as a table or as JSON."""
+    if numbers:
+        shown = {**shown, "numbers": [number.to_json() for number in numbers]}
     from ..views.text import print_estimate
 
     if plot is not None:
@@ -266,6 +401,8 @@ def _show(
         print_json(shown)
         return
     print_estimate(made)
+    for number in numbers:
+        say(repr(number))
     if made.note:
         note(made.note)
 
@@ -312,7 +449,7 @@ def _rounds(
             count_file(one.reports, [one.column], [designed], progress=progress)
             for one, designed in zip(both, designs, strict=True)
         ]
-        known = [_receipts(one.reports, [one.column], None)[0] for one in both]
+        known = [receipts_beside(one.reports, [one.column], None)[0] for one in both]
         made = estimate_rounds(parts, designs, people=people, receipts=known, **options)
     kernels = [kernel_fingerprint(mechanism_of(designed)) for designed in designs]
     return made, rounds_json(made, kernels)
@@ -366,7 +503,7 @@ def _joint(
             remedy="name the column of the second design",
         )
     found = count_file(reports, columns, designs, progress=sys.stderr.isatty())
-    known = _receipts(reports, columns, receipt)
+    known = receipts_beside(reports, columns, receipt)
     made = estimate_joint(found, designs, columns, features=features, receipts=known, **options)
     table = made if given is None else made.conditional(given)
     if as_json:
@@ -382,12 +519,8 @@ def _joint(
         note(made.note)
 
 
-def _receipts(reports: str, columns: list[str], receipt: Path | None) -> list[Any]:
-    """The receipt of each column: from the file named, else from where the reports are."""
-    from ..release.receipts import load_receipt
-    from ..release.table_files import file_receipts
+def _collected(reports: str) -> ReportCounts | None:
+    """The counts of a collector, in a file that ends in .json; ``None`` for other files."""
+    from ..release.report_counts import ReportCounts
 
-    if receipt is not None:
-        return [load_receipt(receipt, name) for name in columns]
-    known = file_receipts(reports)
-    return [known.get(name) for name in columns]
+    return ReportCounts.load(reports) if reports.lower().endswith(".json") else None

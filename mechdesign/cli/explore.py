@@ -29,8 +29,8 @@ def explore(
 
     server.check_framework()
     if source.table is None and source.prior is None:
-        source = replace(source, table="titanic", column=source.column or "class")
+        source = replace(source, table="titanic", column=source.column or ["class"])
     known, read = source.read_prior(), None
-    if source.table is not None and source.column is not None:
-        read = settings.Column(source.table, source.column, source.weights, source.missing)
+    if source.table is not None and source.column is not None and len(source.column) == 1:
+        read = settings.Column(source.table, source.column[0], source.weights, source.missing)
     server.serve(settings.Settings.of_prior(known, read), port, show=browser)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from ..arguments import (
+    OF_COLUMNS,
     WORST,
     align_prior,
     is_file,
@@ -49,7 +50,8 @@ Privacy = Annotated[
         metavar="NOTION:LEVEL",
         help="Privacy notion and level in nats, such as pml:0.5, ldp:1 or alip:1.0,0.5 "
         "(lower, upper); also dp:1,adjacent, metricprivacy:1,absolute, approximateldp:1,1e-5 and "
-        "entrypml:0.1,100,0.3 (entries, least chance); one of your own is written "
+        "entrypml:0.1,100,0.3 (entries, least chance); featurepml:0.5,COLUMN hides one column "
+        "of several; one of your own is written "
         "package.module:Name:0.5. Repeat it: all must hold.",
     ),
 ]
@@ -72,11 +74,22 @@ Table = Annotated[
     typer.Argument(help="CSV file with a header, or a shipped table (see 'mechdesign data')."),
 ]
 Outputs = Annotated[str | None, typer.Option(help="Output labels, separated by commas.")]
-Column = Annotated[str | None, typer.Option(help="Column of TABLE that holds the secret.")]
+Column = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column of TABLE that holds the secret. Repeat it for several: symbols are then the "
+        "combinations of their values that occur."
+    ),
+]
 Weights = Annotated[
     str | None, typer.Option(help="Column of counts, for tables with one line per group.")
 ]
-Missing = Annotated[str, typer.Option(help="What to do with missing values: error or drop.")]
+Missing = Annotated[
+    str,
+    typer.Option(
+        help="What to do with missing values: error, drop, or category (a symbol of their own)."
+    ),
+]
 MaxSymbols = Annotated[
     int | None,
     typer.Option(
@@ -90,6 +103,24 @@ PriorText = Annotated[
     typer.Option(
         "--prior",
         help="Prior in place of a table: 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2 or a JSON file.",
+    ),
+]
+BinsText = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bins",
+        metavar="EDGES",
+        help="Bins for a column of numbers: public edges such as 0,18,65,inf, or quantiles:5 or "
+        "k:5 (equal widths); with ,right the right edge belongs to a bin, ,whole are integers, "
+        ",0..120 the ends of bins that are chosen. Of several columns: age=0,18,65; repeat it.",
+    ),
+]
+BinsFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--bins-from",
+        metavar="TABLE",
+        help="Sample of other people that quantiles:5 or k:5 are chosen from; else the secrets.",
     ),
 ]
 KernelFile = Annotated[
@@ -185,6 +216,18 @@ def say_advice(found: Identification) -> None:
         say(f"{found.advice[0].upper()}{found.advice[1:]}.")
 
 
+def receipts_beside(reports: str, columns: list[str], receipt: Path | None) -> list[Any]:
+    """The receipt of each column: from the file named, else from where the reports are."""
+    from ..release.receipts import load_receipt
+    from ..release.table_files import file_receipts
+
+    if receipt is not None:
+        return [load_receipt(receipt, name) for name in columns]
+    # Counts of a collector name their kernel themselves.
+    known = {} if reports.lower().endswith(".json") else file_receipts(reports)
+    return [known.get(name) for name in columns]
+
+
 # What the texts of options name
 
 
@@ -194,7 +237,8 @@ def read_goal(text: str, prior: Prior) -> Utility:
 
     if text.strip().lower().startswith(WORST) and not is_file(text):
         return read_worst_case(text, prior, read_goal)
-    if is_import_path(text) and not is_file(text):
+    is_named = text.strip().lower().startswith(OF_COLUMNS)
+    if is_import_path(text) and not is_named and not is_file(text):
         made: Utility = make(text, Utility, "utility")
         return made
     return read_utility(text, prior)
@@ -308,9 +352,24 @@ class PriorSource:
     missing: Missing = "error"
     max_symbols: MaxSymbols = None
     prior: PriorText = None
+    bins: BinsText = None
+    bins_from: BinsFrom = None
 
     def read_prior(self) -> Prior:
         """The prior; :class:`InputError` where neither or both are given."""
+        if self.bins_from is not None and not self.bins:
+            raise InputError(
+                "--bins-from",
+                expected="--bins quantiles:5 or k:5 with it",
+                got="it alone",
+                remedy="say how bins are chosen",
+            )
+        if self.bins:
+            from ..bin_arguments import read_binned_prior
+
+            return read_binned_prior(
+                self.table, self.column, self.weights, self.missing, self.bins, self.bins_from
+            )
         return read_prior(
             self.table, self.column, self.weights, self.missing, self.prior, self.max_symbols
         )
@@ -382,9 +441,22 @@ class ReleaseOptions:
     ) -> None:
         """Raise :class:`InputError` for files of one name, among those read and written too."""
         from ..files import check_writable
+        from ..release.folder_release import check_apart, find_inputs
         from ..release.table_files import receipt_path
 
-        check_writable(output, overwrite=force)
+        inputs = find_inputs(table)
+        if inputs is None:
+            check_writable(output, overwrite=force)
+        else:
+            check_apart(inputs, output)
+            for name, path in (("--key", self.key), ("--ledger", self.book)):
+                if path is not None and path.resolve().is_relative_to(output.resolve()):
+                    raise InputError(
+                        name,
+                        expected="a file outside of the folder of reports",
+                        got=str(path),
+                        remedy="keep it where nobody else reads",
+                    )
         if Path(table).exists() and output.exists() and output.samefile(table):
             raise InputError(
                 "--output",

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, quote
 from ..prior import Prior
-from ..release._estimate import Estimate
 from ..release._plan import Plan
+from ..release.estimates import Estimate
 from .style import INK, PALE, PALETTE, fit_figure, legend_beside, new_axes
 from .ticks import name_ticks
 

@@ -4,7 +4,8 @@ A feature U of the secret X is a function of it, or any random variable given by
 U − X − Y. It is written as a mapping from each symbol to its value, or to a mapping of values to
 masses P(u|x); the channel P(U|X), a :class:`~mechdesign.Mechanism`, says the same. Notions hold it
 as a table of tuples, which :func:`checked_feature` makes of either; :func:`channel_of` gives the
-channel.
+channel. Where the prior names the columns that its symbols are made of, the name of one, or a list
+of names, is a feature too.
 
 What an outcome tells about U, in place of X, is measured by the same ratios:
 
@@ -33,11 +34,30 @@ from ..exact import fraction
 from ..labels import Label, distinct, listing, tidy, values_at
 from ..mechanism import Mechanism
 from ..prior import Prior
+from ..schema import attribute_names, attribute_values
 from .constraint import Bound, Hypotheses
 from .notion import LikelihoodBound, factor
 
 #: ((label, ((value, mass), ...)), ...)
 Feature = tuple[tuple[Label, tuple[tuple[Label, Any], ...]], ...]
+#: The same, or names of columns that the prior will know.
+Named = Feature | str | tuple[str, ...]
+
+
+def named_feature(feature: Any, subject: str = "feature") -> Named:
+    """A feature as notions hold it: a name, a tuple of names, or a table.
+
+    Raises :class:`LevelError` as :func:`checked_feature`.
+    """
+    if isinstance(feature, str):
+        return feature
+    return attribute_names(feature) or checked_feature(feature, subject)
+
+
+def feature_text(feature: Named) -> str:
+    """The names of columns with a comma before them; nothing for a table."""
+    names = attribute_names(feature)
+    return "" if names is None else ", " + "+".join(names)
 
 
 def checked_feature(
@@ -106,9 +126,14 @@ def _chances(row: tuple[tuple[Label, Any], ...]) -> dict[Label, Fraction]:
     return {value: fraction(mass) / total for value, mass in row}
 
 
-def _rows(feature: Feature, prior: Prior, subject: str) -> Iterable[tuple[int, Any]]:
+def _rows(feature: Named, prior: Prior, subject: str) -> Iterable[tuple[int, Any]]:
     """Position and row of each symbol of positive mass; :class:`LevelError` for one without."""
-    table = dict(feature)
+    names = attribute_names(feature)
+    if names is None:
+        table = dict(feature)  # type: ignore[arg-type]
+    else:
+        values = attribute_values(names, prior.schema, prior.labels, LevelError)
+        table = {x: ((u, 1),) for x, u in zip(prior.labels, values, strict=True)}
     for x, label in enumerate(prior.labels):
         if not prior.weights[x]:
             continue
@@ -123,7 +148,7 @@ def _rows(feature: Feature, prior: Prior, subject: str) -> Iterable[tuple[int, A
 
 
 def joint_masses(
-    feature: Feature, prior: Prior, subject: str = "feature"
+    feature: Named, prior: Prior, subject: str = "feature"
 ) -> dict[Label, list[Fraction]]:
     """P(X = x, U = u) for each value u of positive probability, exact, in the prior's order."""
     joint: dict[Label, list[Fraction]] = {}
@@ -135,7 +160,7 @@ def joint_masses(
     return joint
 
 
-def _joint_floats(feature: Feature, prior: Prior, subject: str) -> NDArray[np.float64]:
+def _joint_floats(feature: Named, prior: Prior, subject: str) -> NDArray[np.float64]:
     """P(X = x, U = u), a ``(U, N)`` array for the values of positive probability."""
     joint: dict[Label, NDArray[np.float64]] = {}
     for x, row in _rows(feature, prior, subject):
@@ -184,8 +209,9 @@ def feature(
     Parameters
     ----------
     symbols : a prior, a mechanism (its inputs), or the labels of the symbols
-    what : function or mapping from symbol to value, or a collection of symbols
-        A collection is a question: the value is True for the symbols in it, False otherwise.
+    what : function or mapping from symbol to value, name of a column, or collection of symbols
+        A name is that of a column that symbols of a prior or mechanism are made of. A collection
+        is a question: the value is True for the symbols in it, False otherwise.
 
     Raises
     ------
@@ -206,6 +232,9 @@ def feature(
     """
     labels = _symbols(symbols)
     names = None
+    if isinstance(what, str) and isinstance(symbols, (Prior, Mechanism)):
+        found = attribute_values((what,), symbols.schema, labels, KernelError)
+        what = dict(zip(labels, found, strict=True))
     if not callable(what) and not isinstance(what, Mapping):
         if not is_iterable(what) or isinstance(what, (str, bytes)):
             raise _unusable("a function, a mapping or a collection of symbols", quote(what))
@@ -249,10 +278,14 @@ class _OfFeature(LikelihoodBound, register=False):
     epsilon: float
     feature: Any
     needs: ClassVar = ("feature",)
+    written: ClassVar = (str,)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "feature", checked_feature(self.feature))
+        object.__setattr__(self, "feature", named_feature(self.feature))
+
+    def __str__(self) -> str:
+        return super().__str__()[:-1] + feature_text(self.feature) + ")"
 
     @classmethod
     def from_function(
@@ -285,8 +318,9 @@ class FeaturePML(_OfFeature):
     ----------
     epsilon : float
         Level in nats.
-    feature : mapping from label to value, or to a mapping of values to masses P(u|x)
-        Or the channel P(U|X), a Mechanism. Masses may be ``Fraction``; each row is divided by its
+    feature : name of a column, mapping from label to value, or to a mapping of values to masses
+        The name of a column that the prior's symbols are made of, or a list of names; or P(u|x),
+        or the channel P(U|X), a Mechanism. Masses may be ``Fraction``; each row is divided by its
         exact sum.
 
     Source: [Saeidian2023PML]; [SaeidianDisclosure] Section 4 for entries.
@@ -299,6 +333,13 @@ class FeaturePML(_OfFeature):
     >>> found = md.design(prior, md.utility.Hamming(), sex)
     >>> found.value > md.design(prior, md.utility.Hamming(), md.PML(.2)).value
     True
+
+    Where the prior names its columns, so may the notion:
+
+    >>> named = prior.with_schema(["sex", "age"])
+    >>> hidden = md.design(named, md.utility.Hamming(of="age"), md.FeaturePML(.2, "sex"))
+    >>> hidden.mechanism.outputs, hidden.status
+    ((0, 1), 'optimal')
     """
 
     references: ClassVar = ("Saeidian2023PML", "SaeidianDisclosure")
@@ -356,10 +397,14 @@ class _GivenSide(LikelihoodBound, register=False):
     epsilon: float
     side: Any
     needs: ClassVar = ("side",)
+    written: ClassVar = (str,)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "side", checked_feature(self.side, "side information"))
+        object.__setattr__(self, "side", named_feature(self.side, "side information"))
+
+    def __str__(self) -> str:
+        return super().__str__()[:-1] + feature_text(self.side) + ")"
 
     @classmethod
     def from_function(
@@ -398,7 +443,7 @@ class ConditionalPML(_GivenSide):
     ----------
     epsilon : float
         Level in nats.
-    side : mapping from label to value, or to a mapping of values to masses P(z|x)
+    side : name of a column, mapping from label to value, or to a mapping of values to masses P(z|x)
         What the adversary knows of the secret beforehand.
 
     Source: [Saeidian2023PML].

@@ -231,9 +231,9 @@ class PrivacyNotion(ABC):
     def spec(self) -> str:
         """How the notion is written on the command line, such as ``pml:0.5``."""
         parts = [repr(level) for level in self.levels]
-        parts += [
-            str(getattr(self, name)) for name, _ in zip(self.needs, self.written, strict=False)
-        ]
+        more = [getattr(self, name) for name, _ in zip(self.needs, self.written, strict=False)]
+        # Tables have no text that could be written there.
+        parts += [str(value) for value in more if not isinstance(value, tuple)]
         return f"{type(self).__name__.lower()}:{','.join(parts)}"
 
     def __str__(self) -> str:

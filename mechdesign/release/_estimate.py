@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
@@ -13,23 +12,20 @@ from ..errors import (
     InputError,
     MisfitWarning,
     PrecisionWarning,
-    UnknownNameError,
     quote,
     warn,
 )
-from ..labels import Label, shorten
 from ..mechanism import mechanism_of
-from ..notebook import notebook_table
-from ..prior import Prior
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked
 from ..utility.questions import Question
 from ._identifiability import ask, report_weights
 from .codes import check_choice
 from .counts import count_reports
+from .estimates import Estimate
 from .likelihood import Convergence, maximise
 from .pilots import shrunk_truth
-from .receipts import Receipt, trace
+from .receipts import trace
 from .references import (
     CONFIDENCE,
     check_confidence,
@@ -37,7 +33,9 @@ from .references import (
     reference_of,
     refuse_other_than,
 )
+from .samples import Sample, read_sample
 from .subset_estimates import ManyEstimates, estimate_many
+from .survey import GroupEstimates, Noise, Survey, check_plain, estimate_groups
 
 _CHOICES = {
     "method of estimation": ("inversion", "likelihood"),
@@ -51,101 +49,16 @@ _MISFIT = 1e-6
 _ROUNDING = 1e-14
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Frequencies (or another feature) of the secret, with intervals.
-
-    Attributes
-    ----------
-    labels : what each number is about
-    values : ``(F,)`` estimates; by inversion they are unbiased and may lie outside [0, 1]
-    errors : ``(F,)`` standard errors
-    lower, upper : ``(F,)`` confidence limits
-    covariance : ``(F, F)`` of the estimates
-    reports : number of reports
-    method, intervals, confidence, target : as asked
-    distribution : ``(N,)`` of largest likelihood over all symbols, in the order of the inputs
-    convergence : of that maximisation, with the proven gap
-    fit : p-value of the hypothesis that this mechanism made the reports, rather too large
-    receipt : the receipt that says so, ``None`` where none came with the reports
-    note : what could not be told of where the reports came from, a sentence or nothing
-    shrunk : ``distribution`` drawn towards the design's prior (uniform for a mechanism) by the
-        share of their distance that noise explains; a next round takes it as its truth
-    """
-
-    labels: tuple[Label, ...]
-    values: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    covariance: NDArray[np.float64]
-    reports: int
-    method: str
-    intervals: str
-    confidence: float
-    target: str
-    distribution: NDArray[np.float64]
-    convergence: Convergence
-    fit: float
-    receipt: Receipt | None = None
-    note: str = ""
-    shrunk: Prior | None = None
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One plain dictionary for each label."""
-        return [
-            {
-                "label": label,
-                "estimate": float(self.values[i]),
-                "error": float(self.errors[i]),
-                "lower": float(self.lower[i]),
-                "upper": float(self.upper[i]),
-            }
-            for i, label in enumerate(self.labels)
-        ]
-
-    def __getitem__(self, label: Label) -> float:
-        if label not in self.labels:
-            raise UnknownNameError("estimate of", label, map(str, self.labels))
-        return float(self.values[self.labels.index(label)])
-
-    def describe(self) -> str:
-        """Method, number of reports and what the intervals are about, in one line."""
-        way = "unbiased inversion" if self.method == "inversion" else "maximum likelihood"
-        about = "all who might be asked" if self.target == "population" else "those who reported"
-        return (
-            f"{way} from {self.reports} reports; {100 * self.confidence:g} % intervals "
-            f"({self.intervals}) for {about}"
-        )
-
-    def __repr__(self) -> str:
-        lines = [f"{self.describe()}; ± one standard error"]
-        lines += [
-            f"{shorten(label, 28):<28}  {value:9.5f}  ± {error:.5f}  [{low:.5f}, {high:.5f}]"
-            for label, value, error, low, high in zip(
-                self.labels, self.values, self.errors, self.lower, self.upper, strict=True
-            )
-        ]
-        if self.method == "likelihood":
-            lines.append(f"likelihood {self.convergence}")
-        if self.note:
-            lines.append(self.note)
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        columns = (self.values, self.errors, self.lower, self.upper)
-        head = ["label", "estimate", "error", "lower", "upper"]
-        rows = [
-            [label, *(f"{values[i]:.5f}" for values in columns)]
-            for i, label in enumerate(self.labels)
-        ]
-        return notebook_table(head, rows, self.describe())
-
-
 @overload
 def estimate(
     reports: Any, mechanism: SubsetSelection, column: str | None = None, **options: Any
 ) -> ManyEstimates: ...
+
+
+@overload
+def estimate(
+    reports: Any, mechanism: Any, column: str | None = None, *, by_group: str, **options: Any
+) -> GroupEstimates: ...
 
 
 @overload
@@ -171,7 +84,13 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     receipt: Any = None,
     misfit: str = "error",
     truth: Any = None,
-) -> Estimate | ManyEstimates:
+    weights: str | None = None,
+    strata: str | None = None,
+    clusters: str | None = None,
+    by_group: str | None = None,
+    population: Any = None,
+    weighting: str = "hajek",
+) -> Estimate | ManyEstimates | GroupEstimates:
     """The distribution of the secret, estimated from reports of a mechanism.
 
     Parameters
@@ -199,8 +118,9 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     target : {"population", "sample"}
         What is asked: the distribution that people were drawn from, or the frequencies among
         exactly those who reported. The second is known better.
-    missing : {"error", "drop"}
-        Null reports.
+    missing : {"error", "drop", "category"}
+        Null reports. They are an answer of their own where the mechanism has the input ``None``,
+        which ``Prior.from_data(column, missing="category")`` gives it.
     resamples, rng : number of simulated samples and seed or generator of the bootstrap
     receipt : Receipt or path of a file with one, optional
         What :func:`privatize` wrote (``receipt=``), where the table carries none any more. Without
@@ -212,6 +132,23 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     truth : Prior, mapping from symbol to mass or count, or N numbers, optional
         The distribution at which the variance of the inversion is least, such as a pilot's; the
         truth or prior of the design when left out, uniform for a mechanism.
+    weights, strata, clusters, by_group : name of a column of the table, optional
+        For how many people each one stands (zero or more); how the sample was drawn: strata, and
+        clusters within them, drawn alike; and groups, each of which is estimated on its own. Errors
+        are then those of the design, with Student's t for the clusters (or people) less the strata
+        [Saerndal1992].
+    population : size, or mapping from stratum to size, optional
+        Of a finite population, the sample included, in clusters where there are any. What asking
+        fewer than all adds to the error shrinks with it; what the mechanism adds does not. Without
+        weights everyone stands for the same share of the stratum.
+    weighting : {"hajek", "horvitz-thompson"}
+        Shares of the sum of weights, or totals over the population, which must be known.
+
+    Returns
+    -------
+    Estimate, ManyEstimates or GroupEstimates
+        A :class:`mechdesign.release.survey.SurveyEstimate` where any of these is asked, and one for
+        each group with ``by_group``.
 
     Raises
     ------
@@ -236,9 +173,12 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     0.7
     """
     check_options(method, intervals, target, misfit, confidence)
+    survey = Survey(weights, strata, clusters, by_group, population, weighting)
     if isinstance(mechanism, SubsetSelection):
         refuse_other_than(method=(method, "inversion"), feature=(feature, None))
         refuse_other_than(by=(by, "symbols"), intervals=(intervals, "delta"), truth=(truth, None))
+        for name in survey.asked:
+            refuse_other_than(**{name: (getattr(survey, name), None)})
         check_choice("policy for missing reports", missing, ("error", "drop"))
         many = estimate_many(
             reports,
@@ -253,25 +193,50 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         return many
     found = mechanism_of(mechanism)
     resamples, generator = bootstrap_options(resamples, rng)
-    counts = count_reports(reports, found, column, missing=missing)
+    sample = None
+    if survey.asked or isinstance(reports, Sample):
+        check_plain(method, intervals)
+        sample = read_sample(reports, found, column, survey.columns, missing)
+        counts = sample.tally(found)
+    else:
+        counts = count_reports(reports, found, column, missing=missing)
     question = ask(found, feature, by)
     n = int(counts.sum())
-    known, note = trace(reports, column, found, receipt, n)
+    carried = None if isinstance(reports, Sample) else column
+    known, note = trace(reports, carried, found, receipt, n)
     f = counts / n
     likely, gap, steps = maximise(found.kernel, f[None, :])
     p = likely[0]
     fit = fit_of(found.kernel, f, p, n, float(gap[0]))
     judge_fit(fit, misfit)
     reference = reference_of(mechanism, found, truth) if method == "inversion" else p
-    weights = report_weights(found, question, reference)
-    straight, centre = f @ weights, p @ question.weights
-    covariances = covariance(found.kernel, p, weights, question.weights, n, target)
+    on_reports = report_weights(found, question, reference)
+    if sample is not None:
+        groups = estimate_groups(
+            sample,
+            survey,
+            found,
+            question,
+            Noise(found, question, on_reports, reference),
+            prior_of(mechanism, found),
+            confidence=confidence,
+            target=target,
+            bounded=fit >= _MISFIT,
+            fit=fit,
+            receipt=known,
+            note=note,
+        )
+        for each in groups.estimates:
+            warn_of_errors(each, question)
+        return groups if by_group is not None else groups.estimates[0]
+    straight, centre = f @ on_reports, p @ question.weights
+    covariances = covariance(found.kernel, p, on_reports, question.weights, n, target)
     errors = np.sqrt(np.diagonal(covariances))
     again = None
     if intervals == "bootstrap":
         drawn = sampled_frequencies(found.kernel, p, n, target, resamples, generator)
         if method == "inversion":
-            again = drawn @ weights
+            again = drawn @ on_reports
         else:
             again = maximise(found.kernel, drawn)[0] @ question.weights
     errors, lower, upper = limits(straight, centre, errors, again, method, confidence)
@@ -295,6 +260,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         known,
         note,
         shrunk,
+        found.schema,
     )
     warn_of_errors(made, question)
     return made

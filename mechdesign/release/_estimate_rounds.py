@@ -15,7 +15,6 @@ from ..mechanism import Mechanism, mechanism_of
 from ..theory._composition import Composition, compose
 from ..utility.estimation import Asked
 from ._estimate import (
-    Estimate,
     estimate,
     fit_of,
     judge_fit,
@@ -26,6 +25,7 @@ from ._estimate import (
 from ._identifiability import ask, least_variance
 from .codes import check_choice
 from .counts import count_pairs, count_reports
+from .estimates import Estimate
 from .likelihood import Convergence, maximise
 from .pilots import shrunk_truth
 from .receipts import trace
@@ -34,7 +34,7 @@ from .references import CONFIDENCE, check_confidence, prior_of, reference_of
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RoundsEstimate(Estimate):
     """An estimate from several rounds of reports.
 
@@ -187,6 +187,7 @@ def estimate_rounds(
         None,
         "; ".join(note for note in notes if note),
         shrunk_truth(kernels[0].inputs, p, prior_of(last, kernels[-1]), rounds),
+        kernels[0].schema,
         tuple(sizes),
         people,
         compose(*designs, people="different"),

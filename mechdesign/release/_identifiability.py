@@ -8,7 +8,6 @@ every such direction, which is when v = Ka for some weights a on the reports. A 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -218,7 +217,7 @@ def ask(
     # With more symbols than reports, the directions that no report shows are wanted too.
     left, values, _ = np.linalg.svd(rows, full_matrices=rows.shape[0] > rows.shape[1])
     if feature is not None:
-        question = _featured(feature, mechanism.inputs)
+        question = _featured(feature, mechanism)
         if mechanism.shape[0] > 1 and not np.ptp(question.weights, axis=0).any():
             raise DataError(
                 "feature",
@@ -248,11 +247,11 @@ def ask(
     return question
 
 
-def _featured(feature: Any, symbols: Sequence[Label]) -> Question:
+def _featured(feature: Any, mechanism: Mechanism) -> Question:
     """A feature, or several questions in the forms that a design for estimates takes."""
     if isinstance(feature, (list, tuple, np.ndarray)):
-        return Estimation(feature).question(symbols)
-    return feature_question(feature, symbols)
+        return Estimation(feature).question(mechanism.inputs, mechanism.schema)
+    return feature_question(feature, mechanism.inputs, mechanism.schema)
 
 
 def hidden_answers(mechanism: Mechanism, question: Question) -> list[Label]:

@@ -287,7 +287,7 @@ def expected_errors(mechanism: Any, prior: Prior, reports: int) -> Plan:
     question = ask(found, hidden=True)
     goal = getattr(mechanism, "utility", None)
     if isinstance(goal, Estimation) and goal.of is not None:
-        more = goal.question(found.inputs)
+        more = goal.question(found.inputs, found.schema)
         labels = tuple(label for label in more.labels if label not in question.labels)
         kept = [label in labels for label in more.labels]
         question = Question(

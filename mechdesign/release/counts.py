@@ -8,40 +8,57 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, RepeatWarning, UnknownNameError, quote, warn
+from ..errors import (
+    DataError,
+    InputError,
+    RepeatWarning,
+    UnknownNameError,
+    is_iterable,
+    quote,
+    warn,
+)
 from ..input_tables import count_values, is_missing
-from ..labels import Label, tidy
+from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
 from ..theory._composition import compose
 from .codes import ABSENT, Codebook, check_choice
 from .receipts import check_receipt, receipts_of
 from .references import FEWEST
+from .report_counts import ReportCounts
 
 _MOST = 1 << 53
 
 
 def count_reports(
-    reports: Any, mechanism: Mechanism, column: str | None = None, *, missing: str = "error"
+    reports: Any,
+    mechanism: Mechanism,
+    column: str | None = None,
+    *,
+    missing: str = "error",
+    fewest: int = FEWEST,
 ) -> NDArray[np.int64]:
     """How often each output of the mechanism was reported, ``(M,)``.
 
     Parameters
     ----------
-    reports : mapping from output to count, column of reports, or table (with ``column``)
+    reports : mapping from output to count, column of reports, table (with ``column``), or counts
     column : name of the column in a table; a receipt that it carries must name this kernel
-    missing : {"error", "drop"}
-        What to do with null reports.
+    missing : {"error", "drop", "category"}
+        What to do with null reports; they are a category where the mechanism has the input None.
+    fewest : how many there must be
 
     Raises
     ------
     DataError
         For reports that the mechanism cannot produce, or too few of them.
     """
-    check_choice("policy for missing reports", missing, ("error", "drop"))
+    missing = check_missing(missing, mechanism)
+    if isinstance(reports, ReportCounts):
+        reports = reports.by_label(mechanism)
     if isinstance(reports, Mapping):
         counts: Mapping[Label, int] = {tidy(k): tidy(n) for k, n in reports.items()}
     elif column is not None:
-        counts = _count_columns(reports, [column], [mechanism])
+        counts = count_columns(reports, [column], [mechanism])
     elif hasattr(reports, "columns") and not isinstance(reports, np.ndarray):
         raise DataError(
             "reports",
@@ -50,9 +67,10 @@ def count_reports(
             remedy="pass column=",
         )
     else:
-        counts = count_values(reports, missing=missing) if _has_any(reports) else {}
+        policy = "error" if missing == "category" and None not in mechanism.outputs else missing
+        counts = count_values(reports, missing=policy) if _has_any(reports) else {}
     pairs = {(label,): count for label, count in counts.items()}
-    return _tally(pairs, [mechanism], ["reports"], missing)
+    return _tally(pairs, [mechanism], ["reports"], missing, fewest)
 
 
 def count_pairs(
@@ -78,9 +96,26 @@ def count_pairs(
                 remedy="write {('a', 'x'): 12, …}",
             )
     else:
-        counts = _count_columns(reports, list(columns), mechanisms)
+        counts = count_columns(reports, list(columns), mechanisms)
     names = [f"reports in column {quote(column)}" for column in columns]
     return _tally(counts, mechanisms, names, missing)
+
+
+def check_missing(missing: Any, mechanism: Mechanism) -> str:
+    """What is done with null reports: "category" wherever the mechanism reports ``None``.
+
+    Raises :class:`DataError` for missing answers as a category where no input stands for them.
+    """
+    check_choice("policy for missing reports", missing, ("error", "drop", "category"))
+    if missing == "category" and None not in mechanism.inputs:
+        raise DataError(
+            "mechanism for missing answers as a category",
+            expected="an input None, which stands for them",
+            got=listing(mechanism.inputs),
+            remedy="design with the prior of md.Prior.from_data(column, missing='category') "
+            "(design --missing category), or leave them out with missing='drop'",
+        )
+    return "category" if None in mechanism.outputs else str(missing)
 
 
 def _tally(
@@ -88,6 +123,7 @@ def _tally(
     mechanisms: Sequence[Mechanism],
     names: Sequence[str],
     missing: str,
+    fewest: int = FEWEST,
 ) -> NDArray[np.int64]:
     """Counts by labels as an array over the outputs of each mechanism, checked."""
     books = [Codebook(m.outputs, "outputs of the mechanism") for m in mechanisms]
@@ -122,7 +158,7 @@ def _tally(
             )
     for axis, mechanism in enumerate(mechanisms):
         others_of = tuple(i for i in range(found.ndim) if i != axis)
-        _check_counts(found.sum(axis=others_of), mechanism)
+        check_tally(found.sum(axis=others_of), mechanism, fewest)
     return found
 
 
@@ -139,7 +175,7 @@ def _checked_count(count: Any) -> int:
     return int(count)
 
 
-def _check_counts(found: NDArray[np.int64], mechanism: Mechanism) -> None:
+def check_tally(found: NDArray[np.int64], mechanism: Mechanism, fewest: int = FEWEST) -> None:
     """Refuse reports of probability zero, and too few."""
     never = np.asarray(mechanism.weights == 0, dtype=bool).all(axis=0)
     wrong = np.flatnonzero(never & (found > 0))
@@ -151,10 +187,10 @@ def _check_counts(found: NDArray[np.int64], mechanism: Mechanism) -> None:
             f"{found[wrong[0]]} times",
             remedy="pass the mechanism that made them",
         )
-    if found.sum() < FEWEST:
+    if found.sum() < fewest:
         raise DataError(
             "reports",
-            expected=f"at least {FEWEST}",
+            expected=f"at least {fewest}",
             got=str(int(found.sum())),
             remedy="collect more; md.plan (mechdesign plan) says how many",
         )
@@ -167,12 +203,12 @@ def _has_any(reports: Any) -> bool:
         return True
 
 
-def _count_columns(
+def count_columns(
     table: Any, columns: list[str], mechanisms: Sequence[Mechanism]
 ) -> dict[Any, int]:
-    """:func:`count_rows` of reports, whose receipts must name the mechanisms."""
+    """:func:`count_rows` of columns; receipts of the first ones must name the mechanisms."""
     receipts = receipts_of(table)
-    for column, mechanism in zip(columns, mechanisms, strict=True):
+    for column, mechanism in zip(columns, mechanisms, strict=False):
         if column in receipts:
             check_receipt(receipts[column], mechanism)
     return count_rows(table, columns)
@@ -189,7 +225,7 @@ def count_rows(table: Any, columns: list[str]) -> dict[Any, int]:
     try:
         lazy = nw.from_native(table).lazy()
     except TypeError:
-        if isinstance(table, Iterable) and not isinstance(table, (str, bytes)):
+        if is_iterable(table) and not isinstance(table, (str, bytes)):
             return _count_batches(table, columns)
         raise DataError(
             "reports",
@@ -282,8 +318,11 @@ def warn_of_repeats(frame: Any, person: str, designed: Any) -> None:
 def warn_of_rows(most: int, person: str, designed: Any) -> None:
     """Warn when one person has more than one row."""
     if most > 1:
+        total = "what these add up to is not known"
+        if designed is not None:
+            total = str(compose(designed, times=most))
         warn(
-            f"column {person!r}: one person has {most} rows; {compose(designed, times=most)}, "
+            f"column {person!r}: one person has {most} rows; {total}, "
             "where each report alone keeps what was asked; report once per person, or design for "
             "less leakage",
             RepeatWarning,

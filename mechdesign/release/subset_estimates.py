@@ -23,6 +23,7 @@ from ..subsets.risk import scores
 from .counts import FEWEST, count_rows
 from .receipts import Receipt, trace
 from .references import check_confidence
+from .report_counts import ReportCounts
 
 # Tables of counts up to this size are kept whole; of more reports, those that came.
 _MOST_CELLS = 1 << 25
@@ -36,7 +37,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class ReportCounts:
+class SubsetCounts:
     """How often each report of a subset selection came, counted batch by batch.
 
     Parameters
@@ -187,11 +188,13 @@ def _checked_times(times: Any) -> Integers:
 
 def count_subset_reports(
     reports: Any, mechanism: SubsetSelection, column: str | None = None, missing: str = "error"
-) -> ReportCounts:
+) -> SubsetCounts:
     """Counts of reports in a table with ``column``, a column, batches or a mapping to counts."""
-    if isinstance(reports, ReportCounts):
+    if isinstance(reports, SubsetCounts):
         return reports
-    found = ReportCounts(mechanism, missing)
+    if isinstance(reports, ReportCounts):
+        reports = reports.by_label(mechanism)
+    found = SubsetCounts(mechanism, missing)
     for values, times in _parts(reports, column):
         found.add(values, times)
     return found

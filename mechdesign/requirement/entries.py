@@ -229,7 +229,8 @@ def _farther(ours: Sequence[float], theirs: Sequence[float], limit: float) -> Pl
         apart = [[abs(a - b) > limit for b in numbers[1]] for a in numbers[0]]
         return np.nonzero(np.array(apart))
     first, second = np.array(ours, dtype=float), np.array(theirs, dtype=float)
-    distance = np.abs(first[:, None] - second)
+    with np.errstate(invalid="ignore"):  # infinity is not far from itself
+        distance = np.abs(first[:, None] - second)
     far = distance > limit
     if not all(isinstance(v, int) for v in every):
         # Rounding keeps the order: only distances rounded to the limit can lie on either side.

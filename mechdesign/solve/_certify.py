@@ -259,6 +259,7 @@ def _with_own_rows(problem: Problem, mechanism: Mechanism, rows: Array) -> Mecha
     weights = mechanism.weights.copy()
     weights[left_out] = to_weights(clean_kernel(own))
     found = Mechanism.from_weights(weights, DENOMINATOR_BITS, mechanism.inputs, mechanism.outputs)
+    found = found.with_schema(mechanism.schema)
     verdicts = [notion.check(found, problem.prior).verdict for notion in problem.notions]
     verdicts += [asked.check(found, problem.prior).verdict for asked in problem.requirements]
     return found if all(verdict is Verdict.YES for verdict in verdicts) else None

@@ -101,6 +101,10 @@ class Problem:
         return self.program.enclose(self.kept_weights(mechanism), mechanism.bits)
 
     def mechanism(self, weights: NDArray[np.int64]) -> Mechanism:
+        """:meth:`labelled`, with the names of the columns that the prior is about."""
+        return self.labelled(weights).with_schema(self.prior.schema)
+
+    def labelled(self, weights: NDArray[np.int64]) -> Mechanism:
         """The mechanism over all symbols, those of zero mass included, with its labels.
 
         For a linear utility a symbol of zero mass gets a copy of the row that serves it best. For

@@ -24,13 +24,14 @@ from ..exact import ball_ends, common_integers, nearest_float
 from ..labels import Label, check_labels, listing
 from ..mechanism import Mechanism
 from ..prior import Prior
+from ..schema import Schema
 from .base import Utility
 from .questions import Question, feature_question
 from .truths import Truths, Worst
 
 Vector = NDArray[np.float64]
 #: What may be asked: a feature, several of them, or rows of numbers, one for each symbol.
-Asked = Mapping[Any, Any] | Callable[[Any], Any] | Sequence[Any] | NDArray[np.float64] | None
+Asked = Mapping[Any, Any] | Callable[[Any], Any] | Sequence[Any] | NDArray[np.float64] | str | None
 
 #: The truth of which nothing is known: the worst of all distributions counts.
 ANY = "any"
@@ -51,7 +52,8 @@ class Estimation(Utility):
     of : feature, list of features, or (F, N) array, optional
         What is estimated; the frequency of every symbol when left out. A feature is a mapping or
         function of symbols, as :func:`mechdesign.estimate` takes it: numbers ask for the mean,
-        other values for the share of each. A row of an array is a question Σ f_x π_x, with one
+        other values for the share of each; so does the name of a column that the prior's symbols
+        are made of. A row of an array is a question Σ f_x π_x, with one
         number for each symbol of the prior, in its order.
     weights : F numbers or (F, F) array, optional
         What errors weigh: Σ w_i (error of answer i)², or W for errors whose products count too;
@@ -124,9 +126,9 @@ class Estimation(Utility):
             warnings.simplefilter("ignore", ZeroMassWarning)
             return Prior(masses, prior.labels)
 
-    def question(self, symbols: Sequence[Label]) -> Question:
+    def question(self, symbols: Sequence[Label], schema: Schema | None = None) -> Question:
         """Names of the answers and the coefficients ``(N, F)`` of each symbol in each."""
-        found = self._question(symbols)
+        found = self._question(symbols, schema)
         if self.names is None:
             return found
         if len(self.names) != len(found.labels):
@@ -138,19 +140,26 @@ class Estimation(Utility):
             )
         return Question(self.names, found.weights)
 
-    def _question(self, symbols: Sequence[Label]) -> Question:
+    def _question(self, symbols: Sequence[Label], schema: Schema | None) -> Question:
         n, of = len(symbols), self.of
         if of is None:
             return Question(tuple(symbols), np.eye(n))
         if isinstance(of, tuple):
-            parts = [feature_question(one, symbols) for one in of]
+            parts = [feature_question(one, symbols, schema) for one in of]
             labels: list[Label] = []
             for number, part in enumerate(parts, 1):
                 own = [f"mean {number}"] if part.labels == ("mean",) else part.labels
                 labels += own
+            if len(set(labels)) < len(labels):
+                # Values that several features have are told apart by the feature.
+                labels = [
+                    (one if isinstance(one, str) else number, label)
+                    for number, (one, part) in enumerate(zip(of, parts, strict=True), 1)
+                    for label in part.labels
+                ]
             return Question(tuple(labels), np.hstack([part.weights for part in parts]))
         if not isinstance(of, np.ndarray):
-            return feature_question(of, symbols)
+            return feature_question(of, symbols, schema)
         if of.shape[1] != n:
             raise UtilityError(
                 "questions of an estimation",
@@ -213,7 +222,7 @@ class Estimation(Utility):
         return Truths(listed, self.survey(prior))
 
     def _survey(self, prior: Prior, masses: tuple[Fraction, ...]) -> Survey:
-        question = self.question(prior.labels).weights
+        question = self.question(prior.labels, prior.schema).weights
         kept = prior.support
         self._check_sizes(question)
         return Survey.of(
@@ -258,6 +267,8 @@ class Estimation(Utility):
         parts = []
         if isinstance(self.of, (np.ndarray, tuple)):
             parts.append(f"of={len(self.of)} questions")
+        elif isinstance(self.of, str):
+            parts.append(f"of={quote(self.of)}")
         elif self.of is not None:
             parts.append("of=a feature")
         if self.weights is not None:
@@ -439,7 +450,7 @@ def as_fraction(value: Any) -> Fraction:
 
 def _checked_question(of: Any) -> Any:
     """A feature, a tuple of features, or an ``(F, N)`` array."""
-    if of is None or callable(of) or isinstance(of, Mapping):
+    if of is None or _is_feature(of):
         return of
     if not isinstance(of, np.ndarray) and is_iterable(of) and not isinstance(of, (str, bytes)):
         parts = listed(
@@ -449,7 +460,7 @@ def _checked_question(of: Any) -> Any:
             UtilityError,
             "pass for example [{'a': 1, 'b': 0}]",
         )
-        if parts and all(callable(one) or isinstance(one, Mapping) for one in parts):
+        if parts and all(map(_is_feature, parts)):
             return tuple(parts)
         of = parts
     try:
@@ -459,8 +470,8 @@ def _checked_question(of: Any) -> Any:
     except (TypeError, ValueError, OverflowError):
         raise UtilityError(
             "questions of an estimation",
-            expected="a feature (mapping or function of a symbol), a list of features, or rows of "
-            "numbers",
+            expected="a feature (mapping or function of a symbol, or name of a column), a list of "
+            "features, or rows of numbers",
             got=quote(of),
             remedy="pass for example {'a': 1, 'b': 0}, or [[1, 0, 0], [0, 1, -1]]",
         ) from None
@@ -474,6 +485,10 @@ def _checked_question(of: Any) -> Any:
         )
     matrix.setflags(write=False)
     return matrix
+
+
+def _is_feature(one: Any) -> bool:
+    return callable(one) or isinstance(one, (Mapping, str))
 
 
 def _checked_weights(weights: Any) -> Vector:

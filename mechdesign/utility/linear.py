@@ -14,6 +14,7 @@ from ..labels import Label, check_labels
 from ..mechanism import Mechanism
 from ..numeric import finite_matrix
 from ..prior import Prior
+from ..schema import attribute_names, attribute_values
 from .base import Utility
 
 
@@ -81,21 +82,74 @@ def checked_matrix(values: Any, shape: tuple[int, int] | None, subject: str) -> 
     return matrix
 
 
-class Hamming(LinearUtility):
+class _OfAttribute(LinearUtility, register=False):
+    """A utility of symbols, or of one of the columns that they are made of."""
+
+    #: Names of columns; ``None`` for whole symbols.
+    of: tuple[str, ...] | None = None
+
+    def _set_of(self, of: Any) -> None:
+        self.of = attribute_names(of)
+        if of is not None and self.of is None:
+            raise UtilityError(
+                f"columns of {type(self).__name__}",
+                expected="the name of a column of the prior, or a list of names",
+                got=quote(of),
+                remedy="write for example of='sex'",
+            )
+
+    def _symbols(self, prior: Prior) -> Sequence[Label]:
+        """What outputs are compared with, for each symbol."""
+        if self.of is None:
+            return prior.labels
+        return attribute_values(self.of, prior.schema, prior.labels, UtilityError)
+
+    def _of_text(self, mark: str) -> str:
+        return "" if self.of is None else mark + "+".join(self.of)
+
+
+class Hamming(_OfAttribute):
     """P(Y = X): the probability that the output is the true symbol (1 minus the 0-1 loss).
 
     Symbols and outputs are matched by label, so the outputs may be any list of labels.
 
+    Parameters
+    ----------
+    of : name of a column that the prior's symbols are made of, or list of names, optional
+        What the output should be, in place of the whole symbol. Its values are then the outputs.
+
+    Raises
+    ------
+    UtilityError
+        For what names no columns, and with priors whose columns have no names.
+
+    Examples
+    --------
     >>> Hamming().gains(Prior([.5, .5], ["a", "b"]), ["b", "c"])
     array([[0., 0.],
            [1., 0.]])
+    >>> pairs = Prior([.5, .3, .2], [("a", 0), ("a", 1), ("b", 0)]).with_schema(["x", "y"])
+    >>> Hamming(of="x").output_labels(pairs)
+    ('a', 'b')
     """
+
+    def __init__(self, of: str | Sequence[str] | None = None) -> None:
+        self._set_of(of)
+
+    @property
+    def spec(self) -> str:
+        """``hamming``, with the names of columns where it is of some."""
+        return "hamming" + self._of_text(":")
+
+    def output_labels(self, prior: Prior) -> tuple[Label, ...]:
+        """The prior's symbols, or the values of the columns named."""
+        return tuple(dict.fromkeys(self._symbols(prior)))
 
     def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
         """1 where output and symbol bear the same label, else 0; ``(N, M)``."""
         place = {label: j for j, label in enumerate(outputs)}
         matrix = np.zeros((len(prior), len(outputs)))
-        for i, label in enumerate(prior.labels):
+        for i, label in enumerate(self._symbols(prior)):
             if label in place:
                 matrix[i, place[label]] = 1.0
         if not matrix.any():
@@ -108,7 +162,7 @@ class Hamming(LinearUtility):
         return matrix
 
     def __repr__(self) -> str:
-        return "Hamming()"
+        return f"Hamming({self._of_text('of ')})"
 
 
 class Matrix(LinearUtility):
@@ -195,14 +249,21 @@ _DISTANCES: dict[str, Callable[[Any, Any], float]] = {
 }
 
 
-class Distance(LinearUtility):
+class Distance(_OfAttribute):
     """−E[d(X, Y)]: an expected loss, entered as its negative.
 
     Parameters
     ----------
     d : {"absolute", "squared", "discrete"}, function, or (N, M) array
         A named distance between numeric labels, a function of a symbol's and an output's label,
-        or the matrix of distances.
+        or the matrix of distances. Bins of numbers stand at their midpoints.
+    of : name of a column that the prior's symbols are made of, or list of names, optional
+        What outputs are compared with, in place of whole symbols. Not for matrices.
+
+    Raises
+    ------
+    UtilityError, UnknownNameError
+        For distances and columns that are none.
 
     Examples
     --------
@@ -211,7 +272,12 @@ class Distance(LinearUtility):
            [-10.,  -5.,  -0.]])
     """
 
-    def __init__(self, d: str | Callable[[Any, Any], float] | ArrayLike) -> None:
+    def __init__(
+        self,
+        d: str | Callable[[Any, Any], float] | ArrayLike,
+        of: str | Sequence[str] | None = None,
+    ) -> None:
+        self._set_of(of)
         self._matrix = None if isinstance(d, str) or callable(d) else Matrix(d)
         self._name = "function" if callable(d) else "matrix"
         if isinstance(d, str):
@@ -219,43 +285,78 @@ class Distance(LinearUtility):
             if self._name not in _DISTANCES:
                 raise UnknownNameError("distance", d, _DISTANCES)
         self._function: Any = d if callable(d) else _DISTANCES.get(self._name)
+        if self._matrix is not None and self.of is not None:
+            raise UtilityError(
+                "columns of a distance",
+                expected="a distance by name or a function, of values of the columns",
+                got="a matrix, which says the distance of whole symbols",
+                remedy="leave out of=",
+            )
 
     @property
     def spec(self) -> str:
         """The name of the distance."""
-        return f"distance:{self._name}"
+        return f"distance:{self._name}{self._of_text(':')}"
 
     def output_labels(self, prior: Prior) -> tuple[Label, ...]:
-        """The prior's labels, or the columns of the matrix."""
-        return prior.labels if self._matrix is None else self._matrix.output_labels(prior)
+        """The prior's labels, the columns of the matrix, or the values of the columns named."""
+        if self._matrix is not None:
+            return self._matrix.output_labels(prior)
+        return tuple(dict.fromkeys(self._symbols(prior)))
 
     def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
         """−d, an ``(N, M)`` array."""
         if self._matrix is not None:
             return -self._matrix.gains(prior, outputs)
+        symbols = self._symbols(prior)
         if self._name in ("absolute", "squared"):
             table: Any = self._numeric(prior, outputs)
         else:
-            table = tabulate(self._function, prior.labels, outputs, "distance function")
+            table = tabulate(self._function, symbols, outputs, "distance function")
         return -checked_matrix(table, (len(prior), len(outputs)), "distances")
 
     def _numeric(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+        middle = _midpoints(prior, self.of)
+        rows, columns = (
+            [middle.get(label, label) for label in v] for v in (self._symbols(prior), outputs)
+        )
         try:
-            if any(isinstance(label, (str, bool)) for label in (*prior.labels, *outputs)):
+            if any(isinstance(label, (str, bool)) for label in (*rows, *columns)):
                 raise TypeError
-            x, y = np.array(prior.labels, dtype=float), np.array(outputs, dtype=float)
+            x, y = np.array(rows, dtype=float), np.array(columns, dtype=float)
             with np.errstate(over="ignore", invalid="ignore"):
                 return np.asarray(self._function(x[:, None], y[None, :]))
         except (TypeError, OverflowError):
             raise UtilityError(
                 f"distance {quote(self._name)}",
                 expected="numeric labels",
-                got=f"labels such as {quote(prior.labels[0])} and {quote(outputs[0])}",
+                got=f"labels such as {quote(rows[0])} and {quote(columns[0])}",
                 remedy="label the symbols with numbers, or give a matrix of distances",
             ) from None
 
     def __repr__(self) -> str:
-        return f"Distance({self._name})"
+        return f"Distance({self._name}{self._of_text(' of ')})"
+
+
+def _midpoints(prior: Prior, of: Sequence[str] | None = None) -> dict[Label, float]:
+    """The number that each label of a bin stands for, where what is compared is bins of one
+    column.
+    """
+    schema = prior.schema if of is None or prior.schema is None else prior.schema.restricted(of)
+    bins = None if schema is None or len(schema) > 1 else schema.bins[0]
+    return {} if bins is None else dict(zip(bins.labels, bins.midpoints.tolist(), strict=True))
+
+
+def default_utility(prior: Prior) -> LinearUtility:
+    """What a design is for where nothing is said.
+
+    That is the expected absolute distance between the midpoints of bins, as those have an order,
+    and the probability that the output is the true symbol for all other symbols.
+
+    >>> default_utility(Prior.uniform(2))
+    Hamming()
+    """
+    return Distance("absolute") if _midpoints(prior) else Hamming()
 
 
 class BayesGain(Matrix):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError
 from ..labels import Label, distinct, values_at
+from ..schema import Schema, attribute_values
 
 
 @dataclass(frozen=True)
@@ -25,16 +26,21 @@ class Question:
 
 
 def feature_question(
-    feature: Mapping[Any, Any] | Callable[[Any], Any], symbols: Sequence[Label]
+    feature: Mapping[Any, Any] | Callable[[Any], Any] | str,
+    symbols: Sequence[Label],
+    schema: Schema | None = None,
 ) -> Question:
     """The mean of a feature whose values are numbers, else the share of each of its values.
 
+    The name of a column that the symbols are made of asks for the share of each of its values.
     Raises :class:`InputError` for what is no feature, :class:`DataError` for unusable values.
     """
+    if isinstance(feature, str):
+        return _shares(attribute_values((feature,), schema, symbols, DataError))
     if not callable(feature) and not isinstance(feature, Mapping):
         raise InputError(
             "feature",
-            expected="a function of an input, or a mapping from inputs to values",
+            expected="a function of an input, a mapping from inputs to values, or a column name",
             got=type(feature).__name__,
             remedy="pass for example {'a': 1, 'b': 0}",
         )
@@ -50,5 +56,9 @@ def feature_question(
                 remedy="give every input a finite value",
             )
         return Question(("mean",), numbers[:, None])
+    return _shares(values)
+
+
+def _shares(values: list[Label]) -> Question:
     groups = distinct(values, DataError)
     return Question(tuple(groups), np.array([[v == g for g in groups] for v in values], float))

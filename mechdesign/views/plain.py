@@ -11,7 +11,7 @@ from ..solve.sensitivity import requirement_prices
 from ..storage import SCHEMA, label_to_json, mechanism_to_json, prior_to_json, seal, to_json
 from .tables import (
     customary_table,
-    estimate_table,
+    intervals_table,
     many_estimates_table,
     outcome_table,
     risk_table,
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
     from ..privacy.notion import Check
-    from ..release._estimate import Estimate
     from ..release._estimate_joint import JointEstimate, TableEstimate
     from ..release._estimate_rounds import RoundsEstimate
     from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
+    from ..release._regress import Regression
+    from ..release.estimates import Estimate
     from ..release.subset_estimates import ManyEstimates
+    from ..release.survey import GroupEstimates, SurveyEstimate
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
     from ..solve._smallest import SmallestLevel
@@ -188,7 +190,7 @@ def many_estimates_json(made: ManyEstimates, kernel: str, top: int | None = None
 def estimate_json(made: Estimate, kernel: str) -> dict[str, Any]:
     """Estimated frequencies; ``kernel`` is the fingerprint of the kernel that made the reports."""
     return {
-        "rows": estimate_table(made).records(),
+        "rows": intervals_table(made).records(),
         "reports": made.reports,
         "method": made.method,
         "intervals": made.intervals,
@@ -199,6 +201,62 @@ def estimate_json(made: Estimate, kernel: str) -> dict[str, Any]:
         "note": made.note,
         "likelihood": vars(made.convergence),
         "shrunk": None if made.shrunk is None else prior_to_json(made.shrunk),
+        "kernel": kernel,
+    }
+
+
+def survey_json(made: SurveyEstimate, kernel: str) -> dict[str, Any]:
+    """Estimated frequencies of a sample survey."""
+    shown = estimate_json(made, kernel)
+    for row, noise in zip(shown["rows"], made.noise, strict=True):
+        row["noise"] = float(noise)
+    shown.update(
+        weighting=made.weighting,
+        strata=made.strata,
+        clusters=made.clusters,
+        effective=made.effective,
+        freedom=made.freedom,
+    )
+    return shown
+
+
+def groups_json(made: GroupEstimates, kernel: str) -> dict[str, Any]:
+    """Estimates of each group of a sample, and each less the first one."""
+    found = [survey_json(each, kernel) for each in made.estimates]
+    return {
+        "by_group": made.column,
+        "groups": [
+            {"group": group, **shown} for group, shown in zip(made.groups, found, strict=True)
+        ],
+        "differences": [
+            {"groups": list(each.groups), "rows": intervals_table(each).records()}
+            for each in made.differences()
+        ],
+        "reports": made.reports,
+        "confidence": made.estimates[0].confidence,
+        "kernel": kernel,
+    }
+
+
+def regression_json(made: Regression, kernel: str) -> dict[str, Any]:
+    """Coefficients of a regression with a privatised column."""
+    rows = intervals_table(made).records()
+    for row, p in zip(rows, made.pvalues, strict=True):
+        row["p"] = float(p)
+    return {
+        "rows": rows,
+        "reports": made.reports,
+        "family": made.family,
+        "response": made.response,
+        "column": made.column,
+        "reference": made.reference,
+        "confidence": made.confidence,
+        "freedom": made.freedom,
+        "errors_by": made.errors_by,
+        "log_likelihood": made.log_likelihood,
+        "fit": made.fit,
+        "receipt": None if made.receipt is None else made.receipt.to_json(),
+        "note": made.note,
         "kernel": kernel,
     }
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
     from ..privacy.notion import Check
-    from ..release._estimate import Estimate
     from ..release._plan import Plan
     from ..release._pram import Stratum
+    from ..release.estimates import Intervals
     from ..release.subset_estimates import ManyEstimates
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
@@ -431,8 +431,8 @@ def prior_table(prior: Prior, most: int | None = None) -> Table:
     return _table("Prior", heads, rows, notes=_more(prior.labels, most, "symbols"))
 
 
-def estimate_table(made: Estimate) -> Table:
-    """Each estimated frequency with its standard error and interval."""
+def intervals_table(made: Intervals) -> Table:
+    """Each number with its standard error and interval."""
     return _estimates(made.rows())
 
 

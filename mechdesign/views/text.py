@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from .._compare.comparison import Comparison
     from ..mechanism import Mechanism
     from ..prior import Prior
-    from ..release._estimate import Estimate
     from ..release._pram import Pram
+    from ..release.estimates import Estimate, Intervals
     from ..release.subset_estimates import ManyEstimates
+    from ..release.survey import GroupEstimates
     from ..subsets import LevelCheck, SubsetSelection
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
 
@@ -184,9 +185,27 @@ def print_estimate(made: Estimate) -> None:
     """How frequencies were estimated, and each with its error and interval."""
     out = Report()
     out.line(made.describe())
-    out.table(tables.estimate_table(made), titled=False)
+    out.table(tables.intervals_table(made), titled=False)
     if made.method == "likelihood":
         out.line(f"likelihood {made.convergence}")
+
+
+def print_groups(made: GroupEstimates) -> None:
+    """Estimates of each group, and what each differs by from the first."""
+    out = Report()
+    for group, each in zip(made.groups, made.estimates, strict=True):
+        out.head(f"{one_line(made.column)} {one_line(group)}")
+        out.line(each.describe())
+        out.table(tables.intervals_table(each), titled=False)
+    for difference in made.differences():
+        print_intervals(difference, out)
+
+
+def print_intervals(made: Intervals, out: Report | None = None) -> None:
+    """What numbers are, and each with its error and interval."""
+    out = out or Report()
+    out.head(made.describe())
+    out.table(tables.intervals_table(made), titled=False)
 
 
 def print_subset_checks(selection: SubsetSelection, checks: Sequence[LevelCheck]) -> None:

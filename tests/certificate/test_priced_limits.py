@@ -6,6 +6,7 @@ import math
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain, count
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ import mechdesign as md
 from mechdesign.certificate.bounds import upper_bound
 from mechdesign.certificate.infeasible import prove_infeasible
 from mechdesign.errors import InfeasibleError, MechdesignError, ZeroMassWarning
+from mechdesign.solve import clock
 from mechdesign.solve.method import Duals
 from mechdesign.solve.problem import state_problem
 
@@ -202,6 +204,27 @@ def test_a_level_is_told_for_each_notion_of_a_clash():
         subject_to=R.diagonal(at_least=0.6),
     )
     assert free.mechanism.kernel.diagonal().min() >= 0.6
+
+
+@pytest.mark.parametrize("readings", [1, 2, 5, 9])
+def test_without_time_a_clash_is_told_as_undecided_and_never_as_possible(readings, monkeypatch):
+    """After some readings the clock runs away: everything after that is said not to be decided."""
+    times = chain([0.0] * readings, count(50.0, 50.0))
+    monkeypatch.setattr(clock, "now", lambda: next(times))
+    with pytest.raises(InfeasibleError) as caught:
+        md.design(
+            PRIORS["usual"],
+            md.utility.Hamming(),
+            md.PML(0.2),
+            subject_to=[R.diagonal(at_least=0.6), R.output("b", 0, 0.99)],
+        )
+    assert caught.value.proof.bound < 0
+    assert "which level would do in place of PML(0.2) was not decided" in str(caught.value)
+    assert caught.value.levels == {}
+    if readings < 9:
+        assert "whether fewer clash was not decided in time" in str(caught.value)
+    else:
+        assert len(caught.value.clash) == 2
 
 
 def test_levels_that_only_a_tolerance_allows_are_not_told():

@@ -127,10 +127,7 @@ def test_there_is_a_file_of_every_requirement():
     asked = {part["name"] for content in designs for part in content["requirements"]}
     asked |= {part["name"] for part in json.loads(in_bytes(required("goals")))["requirements"]}
     own = {c.__name__ for c in REQUIREMENTS.values() if c.__module__.startswith("mechdesign.")}
-    # Which outputs occur rests on a search, sparse sums on code of one's own: both are named.
-    named = {"FewOutputs", "Sums"}
-    assert named < own
-    assert asked == own - named == set(verify.REQUIREMENTS)
+    assert asked == own == set(verify.REQUIREMENTS)
 
 
 @pytest.mark.parametrize("share", range(3))

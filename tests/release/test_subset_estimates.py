@@ -18,7 +18,7 @@ from mechdesign.errors import (
     UnknownNameError,
 )
 from mechdesign.release import subset_estimates
-from mechdesign.release.subset_estimates import ReportCounts
+from mechdesign.release.subset_estimates import SubsetCounts
 
 NOTIONS = [md.LDP(1), md.LDP(3), md.PML(0.7), md.LIP(1), md.PMC(1)]
 
@@ -119,11 +119,11 @@ def test_every_form_of_reports_gives_the_same():
 def test_reports_that_are_sorted_and_put_together_count_the_same(monkeypatch):
     selection = md.subset_selection(300, md.LDP(1))
     drawn = simulated(selection, truth_of(300), 5000, np.random.default_rng(3))
-    whole = ReportCounts(selection)
+    whole = SubsetCounts(selection)
     whole.add(drawn)
     monkeypatch.setattr(subset_estimates, "_MOST_CELLS", 10)
     monkeypatch.setattr(subset_estimates, "_PENDING", 1500)
-    parts = ReportCounts(selection)
+    parts = SubsetCounts(selection)
     for start in range(0, 5000, 700):
         parts.add(drawn[start : start + 700])
     assert parts.total == whole.total == 5000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -191,10 +192,10 @@ def row_ends(program: SparseProgram, *, merged: bool = True) -> tuple[Any, Array
 
 
 def solve_rows(
-    program: SparseProgram, order: Sequence[str] = ("simplex", "ipm")
+    program: SparseProgram, order: Sequence[str] = ("simplex", "ipm"), seconds: float = math.inf
 ) -> tuple[tuple[Array, Array, Array, tuple[Array, ...], Array], str, dict[str, str]]:
     """A compiled program without cones: what :meth:`SparseProgram.invert` takes, the algorithm
-    that found it, and details. At tolerance 1e-10, then at 1e-7.
+    that found it, and details. At tolerance 1e-10, then at 1e-7, each within ``seconds``.
 
     Raises :class:`SolverError` when HiGHS stops without an optimum.
     """
@@ -206,7 +207,7 @@ def solve_rows(
     rows, tried = row_ends(program), []
     for solver in order:
         for tolerance in _TOLERANCES:
-            model = Model(tolerance)
+            model = Model(tolerance, time_limit=seconds)
             model.load(program.cost, *rows, least=variable_ends(program))
             found = model.run(solver)
             tried.append(f"{solver} at {tolerance:g}: {found.status}")

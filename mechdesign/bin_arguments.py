@@ -1,0 +1,136 @@
+"""What texts of the command line say of bins, and priors of columns of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ._bins import Bins, bins, read_number
+from .errors import InputError, quote
+from .exact import read_fraction
+from .input_tables import ANY_NUMBER, count_csv
+from .labels import Label
+from .prior import Prior
+
+
+def read_binned_prior(
+    table: str | None,
+    columns: Sequence[str] | None,
+    weights: str | None,
+    missing: str,
+    texts: Sequence[str],
+    sample: str | None,
+) -> Prior:
+    """The prior of columns, those of numbers by bins as :func:`read_bins` reads them.
+
+    A text begins with the name of its column, as in ``age=0,18,65``, where there are several.
+    """
+    if table is None or not columns:
+        raise InputError(
+            "--bins",
+            expected="a table and --column with numbers",
+            got="no table" if table is None else "no --column",
+            remedy="give TABLE with --column, or leave out --bins",
+        )
+    known: dict[str, Bins] = {}
+    for text in texts:
+        name, equals, rest = text.partition("=")
+        if not equals:
+            name, rest = columns[0], text
+        if (not equals and len(columns) > 1) or name not in columns or name in known:
+            raise InputError(
+                "--bins",
+                expected="the name of a column before its bins, each once, such as "
+                f"{columns[0]}=0,18,65",
+                got=quote(text),
+                remedy="repeat --bins for each column of numbers",
+            )
+        numbers = count_csv(table, name, weights=weights, missing="drop", max_symbols=ANY_NUMBER)
+        others = None
+        if sample is not None:
+            others = _each_number(count_csv(sample, name, missing="drop", max_symbols=ANY_NUMBER))
+        known[name] = read_bins(rest, _each_number(numbers), others)
+    return Prior.from_csv(table, list(columns), weights=weights, missing=missing, bins=known)
+
+
+def _each_number(counts: Mapping[Label, Any]) -> Any:
+    """Numbers as often as they were counted; values that are none as they are."""
+    numbers = [read_number(label) for label in counts]
+    if not all(isinstance(number, (int, float)) for number in numbers):
+        return numbers
+    times = [int(count) if Fraction(count).denominator == 1 else 1 for count in counts.values()]
+    return np.repeat(np.array(numbers, dtype=float), times)
+
+
+def read_bins(text: str, numbers: Any, sample: Any = None) -> Bins:
+    """Bins of a text: edges, ``quantiles:5`` or ``k:5``, and words that say more.
+
+    The words are ``whole``, ``fractions`` and ``right`` (the closed side), and ``0..120`` for the
+    ends of bins that are chosen. They are chosen from the sample, or else from the numbers
+    themselves, which is warned of; whether numbers are whole is read off them where no word says.
+
+    >>> read_bins("0,18,65,inf", [3, 20]).labels
+    ('0 to 17', '18 to 64', '65 or more')
+    >>> read_bins("0,0.5,1,right", [0.25]).labels
+    ('[0, 0.5]', '(0.5, 1]')
+    """
+    way, colon, rest = text.partition(":")
+    asked: dict[str, Any] = {}
+    words = [word.strip() for word in (rest if colon else text).split(",")]
+    edges: list[Any] = []
+    try:
+        for word in words:
+            low, dots, high = word.partition("..")
+            if word in ("whole", "fractions"):
+                asked["whole"] = word == "whole"
+            elif word in ("left", "right"):
+                asked["closed"] = word
+            elif dots:
+                asked["ends"] = _edge(low), _edge(high)
+            else:
+                edges.append(_edge(word))
+        if not colon:
+            asked["edges"] = edges
+        else:
+            (count,) = edges
+            if way not in ("quantiles", "k") or count != int(count):
+                raise ValueError
+            asked[way] = int(count)
+    except (ValueError, OverflowError):
+        raise InputError(
+            "--bins",
+            expected="increasing edges such as 0,18,65,inf, or quantiles:5 or k:5, and perhaps "
+            "whole, right or ends such as 0..120",
+            got=quote(text),
+            remedy="separate them by commas",
+        ) from None
+    if colon and sample is not None:
+        return bins(sample, origin="a separate sample", **asked)
+    return bins(numbers, **asked)
+
+
+def read_ends(text: str) -> tuple[Fraction | float, Fraction | float]:
+    """The two ends of a text such as ``0..120``; raises :class:`InputError` for other texts."""
+    low, dots, high = text.partition("..")
+    try:
+        if not dots:
+            raise ValueError
+        return _edge(low), _edge(high)
+    except (ValueError, OverflowError):
+        raise InputError(
+            "--ends",
+            expected="the least and the largest number, such as 0..120",
+            got=quote(text),
+            remedy="write two numbers with two dots between",
+        ) from None
+
+
+def _edge(word: str) -> Fraction | float:
+    """An edge, exact; ``ValueError`` for other text."""
+    word = word.strip().lower()
+    if word in ("inf", "+inf", "-inf"):
+        return float(word)
+    return read_fraction(word)

@@ -1,0 +1,390 @@
+"""The collector as a Starlette application: one place where requests come in and answers go out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from .. import __version__
+from ..errors import InputError, StorageError
+from .estimates import Estimator
+from .exporting import write_reports
+from .gate import Limits, Rates, check_origin, check_token
+from .incoming import RefusedError, Row, read_reports
+from .kernels import Collected
+from .page import POLICY, page
+from .store import Outcome, Store
+
+# Reports of one transaction, at most.
+_BATCH = 20_000
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
+
+
+class Committer:
+    """Commits what waits in one transaction after the other, so that few syncs serve many.
+
+    Whoever adds reports waits until they are on disk. Meanwhile others come, which the next
+    transaction takes together.
+    """
+
+    def __init__(self, store: Store, limits: Limits) -> None:
+        self._store, self._most = store, limits.waiting
+        self._queue: deque[tuple[list[Row], asyncio.Future[list[Outcome]]]] = deque()
+        self._waiting = 0
+        self._wake = asyncio.Event()
+        self._ending = False
+
+    async def add(self, rows: list[Row]) -> list[Outcome]:
+        """What became of each report, when that is on disk."""
+        if self._waiting + len(rows) > self._most and self._waiting:
+            raise _busy("too many reports wait for the disk")
+        done: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
+        self._queue.append((rows, done))
+        self._waiting += len(rows)
+        self._wake.set()
+        return await done
+
+    def end(self) -> None:
+        """Commit what still waits, then leave :meth:`run`."""
+        self._ending = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Commit until the end."""
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(1, "commit") as thread:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                while self._queue:
+                    parts = self._take()
+                    rows = [row for some, _ in parts for row in some]
+                    try:
+                        found = await loop.run_in_executor(thread, self._store.add, rows)
+                    except StorageError as problem:
+                        print(f"error: {problem}", file=sys.stderr, flush=True)
+                        _settle(parts, _busy("the database does not take them now"))
+                    else:
+                        _settle(parts, found)
+                    self._waiting -= len(rows)
+                if self._ending:
+                    return
+
+    def _take(self) -> list[tuple[list[Row], asyncio.Future[list[Outcome]]]]:
+        parts, count = [self._queue.popleft()], 0
+        count = len(parts[0][0])
+        while self._queue and count + len(self._queue[0][0]) <= _BATCH:
+            parts.append(self._queue.popleft())
+            count += len(parts[-1][0])
+        return parts
+
+
+def _settle(
+    parts: Sequence[tuple[list[Row], asyncio.Future[list[Outcome]]]],
+    found: list[Outcome] | RefusedError,
+) -> None:
+    """Answer those who still wait, each about its own reports."""
+    start = 0
+    for rows, done in parts:
+        if not done.done():
+            if isinstance(found, RefusedError):
+                done.set_exception(found)
+            else:
+                done.set_result(found[start : start + len(rows)])
+        start += len(rows)
+
+
+def _busy(why: str) -> RefusedError:
+    return RefusedError(
+        503, f"collector: {why}; send the same again, with its nonces.", **{"Retry-After": "1"}
+    )
+
+
+class Collector:
+    """Everything that a request needs: the kernels, the store, the limits.
+
+    Parameters
+    ----------
+    kernels : what is collected
+    store : where
+    limits : Limits
+    token, reader_token : what whoever sends, or reads, must know; ``None`` for nothing
+    origins : pages of other hosts that may send reports, ``"*"`` for all
+    is_local : whether it listens to this machine only
+    clock : seconds, for the rates
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[Collected],
+        store: Store,
+        *,
+        limits: Limits | None = None,
+        token: str | None = None,
+        reader_token: str | None = None,
+        origins: Sequence[str] = (),
+        is_local: bool = True,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.store, self.limits = store, limits or Limits()
+        numbers = store.register(kernels)
+        self.estimators = [
+            Estimator(one, number, store) for one, number in zip(kernels, numbers, strict=True)
+        ]
+        self.known = {
+            digest: (number, one)
+            for one, number in zip(kernels, numbers, strict=True)
+            for digest in sorted(one.digests)
+        }
+        self.token, self.reader_token = token, reader_token or token
+        self.origins, self.is_local = frozenset(origins), is_local
+        self.rates = Rates(self.limits.rate, *([clock] if clock else []))
+        self.committer: Committer | None = None
+
+    # Requests
+
+    async def post_reports(self, request: Request) -> Response:
+        """Count reports; answers when they are on disk."""
+        check_token(request.headers, self.token, browser=False)
+        address = request.client.host if request.client else ""
+        self.rates.spend(address, 1)
+        rows, is_list = read_reports(await self._body(request), self.known)
+        if len(rows) > 1:
+            self.rates.charge(address, len(rows) - 1)
+        assert self.committer is not None  # from start to end of the application
+        outcomes = await self.committer.add(rows)
+        wrong = [i + 1 for i, outcome in enumerate(outcomes) if outcome is Outcome.OTHER]
+        answer: dict[str, Any] = {
+            "counted": outcomes.count(Outcome.COUNTED),
+            "already counted": outcomes.count(Outcome.AGAIN),
+        }
+        if wrong:
+            which = f"reports {wrong[:20]}" if is_list else "report"
+            answer["refused"] = len(wrong)
+            answer["error"] = (
+                f"{which}: expected a nonce of its own, got one that another report has; draw 16 "
+                "random bytes for each report, and keep them for sending it again."
+            )
+            return JSONResponse(answer, 409)
+        if not is_list:
+            answer["status"] = outcomes[0].value
+        return JSONResponse(answer)
+
+    async def _body(self, request: Request) -> bytes:
+        """The body, as far as it is not too large or too slow."""
+        if request.headers.get("content-encoding", "identity") != "identity":
+            raise RefusedError(
+                415, "body: expected it as it is, got it compressed; send it plainly."
+            )
+        most = self.limits.body
+        too_large = RefusedError(
+            413,
+            f"body: expected at most {most} bytes, got more; send fewer reports at once.",
+            Connection="close",
+        )
+        length = request.headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > most:
+            raise too_large
+        parts, size = [], 0
+        try:
+            async with asyncio.timeout(self.limits.patience):
+                async for part in request.stream():
+                    size += len(part)
+                    if size > most:
+                        raise too_large
+                    parts.append(part)
+        except TimeoutError:
+            raise RefusedError(
+                408,
+                f"body: expected it within {self.limits.patience:g} s, got a part of it; send "
+                "fewer reports at once.",
+                Connection="close",
+            ) from None
+        return b"".join(parts)
+
+    async def get_estimate(self, request: Request) -> Response:
+        """Estimates as JSON, of one kernel (``?kernel=``) or of all."""
+        chosen = self._chosen(request)
+        found = [await run_in_threadpool(one.now) for one in chosen]
+        return JSONResponse({"kernels": [one.to_json() for one in found]})
+
+    async def get_counts(self, request: Request) -> Response:
+        """The counts of one kernel, as :class:`ReportCounts` reads them."""
+        return JSONResponse((await run_in_threadpool(self._one(request).counts)).to_json())
+
+    async def get_kernels(self, request: Request) -> Response:
+        """The public forms, from which devices draw."""
+        return JSONResponse([json.loads(one.collected.text) for one in self._chosen(request)])
+
+    async def get_page(self, request: Request) -> Response:
+        """The page."""
+        found = [await run_in_threadpool(one.now) for one in self.estimators]
+        numbers = [one.number for one in self.estimators]
+        others = await run_in_threadpool(self.store.others, numbers)
+        text = await run_in_threadpool(page, found, others)
+        return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
+
+    async def get_parquet(self, request: Request) -> Response:
+        """All reports of one kernel as Parquet."""
+        one = self._one(request)
+        handle, path = tempfile.mkstemp(suffix=".parquet", prefix="mechdesign-")
+        os.close(handle)
+        try:
+            await run_in_threadpool(write_reports, one, self.store, path)
+        except BaseException:
+            os.unlink(path)
+            raise
+        return FileResponse(
+            path,
+            media_type="application/vnd.apache.parquet",
+            filename="reports.parquet",
+            background=BackgroundTask(os.unlink, path),
+        )
+
+    async def get_health(self, request: Request) -> Response:
+        """Whether the database answers, and which kernels are collected; needs no token."""
+        numbers = [one.number for one in self.estimators]
+        await run_in_threadpool(self.store.others, numbers)
+        kernels = [
+            {
+                "kernel": one.collected.digest,
+                "file": one.collected.name,
+                "file_changed": one.collected.has_changed,
+            }
+            for one in self.estimators
+        ]
+        return JSONResponse({"status": "ok", "version": __version__, "kernels": kernels})
+
+    def _chosen(self, request: Request) -> list[Estimator]:
+        asked = request.query_params.get("kernel")
+        if asked is None:
+            return self.estimators
+        number, _ = self.known.get(asked, (None, None))
+        found = [one for one in self.estimators if one.number == number]
+        if not found:
+            raise RefusedError(
+                404, "kernel: expected one that is collected here, got another; see /kernels."
+            )
+        return found
+
+    def _one(self, request: Request) -> Estimator:
+        found = self._chosen(request)
+        if len(found) > 1:
+            raise RefusedError(
+                400,
+                f"kernel: expected one of {len(found)}, got none; add ?kernel= and its digest, "
+                "see /health.",
+            )
+        return found[0]
+
+    # The application
+
+    def app(self) -> Starlette:
+        """The application for any ASGI server."""
+        reading = {
+            "/": self.get_page,
+            "/estimate": self.get_estimate,
+            "/counts": self.get_counts,
+            "/reports.parquet": self.get_parquet,
+        }
+        routes = [Route("/reports", self._guarded(self.post_reports), methods=["POST"])]
+        routes += [
+            Route(path, self._guarded(self._read(answer)), methods=["GET"])
+            for path, answer in reading.items()
+        ]
+        routes += [
+            Route("/kernels", self._guarded(self.get_kernels), methods=["GET"]),
+            Route("/health", self._guarded(self.get_health), methods=["GET"]),
+        ]
+        middleware = []
+        if self.origins:
+            middleware = [
+                Middleware(
+                    CORSMiddleware,
+                    allow_origins=sorted(self.origins),
+                    allow_methods=["GET", "POST"],
+                    allow_headers=["Content-Type", "Authorization"],
+                )
+            ]
+        return Starlette(
+            routes=routes,
+            middleware=middleware,
+            lifespan=self._life,
+            exception_handlers={HTTPException: _http_problem},
+        )
+
+    @asynccontextmanager
+    async def _life(self, _: Starlette) -> AsyncIterator[None]:
+        self.committer = Committer(self.store, self.limits)
+        running = asyncio.create_task(self.committer.run())
+        yield
+        self.committer.end()
+        await running
+        self.store.close()
+
+    def _read(self, answer: Callable[..., Any]) -> Callable[..., Any]:
+        async def read(request: Request) -> Response:
+            check_token(request.headers, self.reader_token, browser=True)
+            made: Response = await answer(request)
+            return made
+
+        return read
+
+    def _guarded(self, answer: Callable[..., Any]) -> Callable[..., Any]:
+        """The answer, or one line that says why there is none, with the same headers."""
+
+        async def guarded(request: Request) -> Response:
+            made: Response
+            try:
+                check_origin(request.headers, self.origins, is_local=self.is_local)
+                made = await answer(request)
+            except RefusedError as refusal:
+                made = _refused(refusal)
+            except (StorageError, InputError) as problem:
+                print(f"error: {problem}", file=sys.stderr, flush=True)
+                made = _refused(_busy("the database does not answer"))
+            except ClientDisconnect:
+                made = Response(status_code=400)  # nobody reads it
+            made.raw_headers.extend(_RAW_HEADERS)
+            return made
+
+        return guarded
+
+
+def _refused(refusal: RefusedError) -> JSONResponse:
+    return JSONResponse({"error": refusal.message}, refusal.status, refusal.headers)
+
+
+async def _http_problem(_: Request, problem: Exception) -> Response:
+    """Paths and methods that are none."""
+    assert isinstance(problem, HTTPException)
+    text = (
+        "request: expected POST /reports or GET of /, /estimate, /counts, /kernels, "
+        "/reports.parquet or /health, got another; see mechdesign serve --help."
+    )
+    return JSONResponse(
+        {"error": text}, problem.status_code, {**(problem.headers or {}), **_HEADERS}
+    )

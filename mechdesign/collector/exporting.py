@@ -1,0 +1,42 @@
+"""What a collector gives away: raw reports as Parquet, in constant memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..release.adapters import label_array, load_arrow
+from ..release.receipts import with_receipt
+from ..subsets import SubsetSelection
+from .estimates import Estimator
+from .store import Store
+
+
+def write_reports(estimator: Estimator, store: Store, path: str | Path) -> int:
+    """Write all reports of a kernel to a Parquet file; returns how many.
+
+    The columns are ``report``, in the type of the labels, and ``nonce``, by which the reports of
+    several collectors can be told apart; the receipt in the metadata names the kernel.
+    """
+    pa = load_arrow()
+    from pyarrow import parquet
+
+    collected = estimator.collected
+    labels = None
+    if not isinstance(collected.public, SubsetSelection):
+        labels = label_array(collected.public.outputs, pa.string())
+    kind = pa.int64() if labels is None else labels.type
+    fields = [("report", kind), ("nonce", pa.binary(16))]
+    schema = with_receipt(pa.schema(fields), replace(collected.receipt))
+    rows = 0
+    with parquet.ParquetWriter(path, schema) as writer:
+        for page in store.pages(estimator.number):
+            codes = pa.array(np.array([code for _, code in page], dtype=np.int64))
+            reports: Any = codes if labels is None else labels.take(codes)
+            nonces = pa.array([nonce for nonce, _ in page], type=pa.binary(16))
+            writer.write_table(pa.Table.from_arrays([reports, nonces], schema=schema))
+            rows += len(page)
+    return rows

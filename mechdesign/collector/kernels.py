@@ -1,0 +1,131 @@
+"""The kernels whose reports are collected, in their public form: a collector holds no prior."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, StorageError
+from ..kernel_files import load_kernel
+from ..mechanism import Mechanism, mechanism_of
+from ..published import PublicDesign
+from ..release.receipts import Receipt, make_receipt
+from ..release.report_counts import report_text
+from ..storage import to_json
+from ..subsets import SubsetSelection
+
+
+class _Devices:
+    """Where the randomness of collected reports comes from, as far as a collector knows."""
+
+    source = "drawn by who sent them, as they say"
+    for_production = True
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """One kernel whose reports are accepted.
+
+    Attributes
+    ----------
+    name : name of its file
+    public : what others may have of it, which is all that is kept here
+    path : the file, ``None`` for an object
+    """
+
+    name: str
+    public: Mechanism | SubsetSelection
+    path: Path | None = None
+    stamp: tuple[int, ...] | None = None
+
+    @classmethod
+    def of(cls, designed: Any, name: str = "design", path: Path | None = None) -> Collected:
+        """A design, a mechanism or a subset selection; of a design its public form only."""
+        stamp = None if path is None else _stamp(path)
+        if isinstance(designed, (SubsetSelection, PublicDesign)):
+            return cls(name, designed, path, stamp)
+        made = mechanism_of(designed)
+        if designed is not made:
+            made = PublicDesign.of(made, designed.notions)
+        return cls(name, made, path, stamp)
+
+    @cached_property
+    def receipt(self) -> Receipt:
+        """What is said of the reports: the kernel they name and what it guarantees."""
+        return make_receipt(self.public, "report", _Devices())
+
+    @property
+    def digest(self) -> str:
+        """Fingerprint of the kernel."""
+        return self.receipt.kernel
+
+    @property
+    def digests(self) -> frozenset[str]:
+        """Fingerprints that reports may name: of the kernel, and of it with its guarantee."""
+        return frozenset(filter(None, (self.receipt.kernel, self.receipt.design)))
+
+    @cached_property
+    def text(self) -> str:
+        """The public form, as a file holds it."""
+        return json.dumps(to_json(self.public))
+
+    @cached_property
+    def code(self) -> Callable[[Any], int | None]:
+        """A function from a report to the position of its output, ``None`` for what is none.
+
+        Outputs that no input gives are none: no device draws them.
+        """
+        outputs = self.public.outputs
+        if isinstance(self.public, SubsetSelection):
+            size = len(outputs)
+            return lambda report: (
+                report if type(report) is int and 0 <= report < size else None  # True is no report
+            )
+        occurs = (self.public.weights != 0).any(axis=0)
+        places = {report_text(o): j for j, o in enumerate(outputs) if occurs[j]}
+        named = {o: j for j, o in enumerate(outputs) if occurs[j] and type(o) is str}
+
+        def find(report: Any) -> int | None:
+            if type(report) is str:
+                return named.get(report)
+            try:
+                return places.get(report_text(report))
+            except StorageError:
+                return None
+
+        return find
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the file is another by now, or gone; what was read from it stays in use."""
+        return self.path is not None and _stamp(self.path) != self.stamp
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    """What changes with a file, ``None`` where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def load_kernels(paths: Sequence[str | Path]) -> list[Collected]:
+    """The kernels of files; raises :class:`InputError` for two files of one kernel."""
+    found = [Collected.of(load_kernel(path), Path(path).name, Path(path)) for path in paths]
+    known: dict[str, Collected] = {}
+    for part in found:
+        other = known.setdefault(part.digest, part)
+        if other is not part:
+            raise InputError(
+                "designs",
+                expected="files of different kernels",
+                got=f"{other.name} and {part.name}, which hold one kernel",
+                remedy="name it once",
+            )
+    return found

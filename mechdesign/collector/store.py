@@ -1,0 +1,332 @@
+"""What is kept: each nonce with its report, and counts by kernel and output.
+
+A report is acknowledged when the transaction that holds it and its count is on disk. Nonces make it
+count once, however often it is sent: whoever is not answered, as the collector was killed between
+commit and answer, sends it again. Neither addresses nor times are kept.
+
+SQLite (write-ahead log, every commit synced) or PostgreSQL, both through SQLAlchemy; any number of
+processes may share a database.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sql
+from sqlalchemy.dialects import postgresql, sqlite
+
+from ..errors import InputError, MechdesignError, StorageError
+from .incoming import Row
+from .kernels import Collected
+
+SCHEMA = 1
+#: Seconds that a process waits for the other one's transaction.
+PATIENCE = 60
+_LOCK = 0x6D656368  # names the creation of tables among PostgreSQL's advisory locks
+_PAGE = 1 << 16
+# Kibibytes of pages that SQLite keeps in memory, and pages of its log before it is worked in.
+_CACHE, _LOG = 1 << 17, 10_000
+
+_METADATA = sql.MetaData()
+_COLLECTOR = sql.Table(
+    "mechdesign_collector",
+    _METADATA,
+    sql.Column("one", sql.Integer, primary_key=True, autoincrement=False),
+    sql.Column("name", sql.String(32), nullable=False),
+    sql.Column("schema_version", sql.Integer, nullable=False),
+)
+_KERNELS = sql.Table(
+    "mechdesign_kernels",
+    _METADATA,
+    sql.Column("kernel", sql.Integer, primary_key=True),
+    sql.Column("digest", sql.String(64), nullable=False, unique=True),
+    sql.Column("public", sql.Text, nullable=False),
+)
+_REPORTS = sql.Table(
+    "mechdesign_reports",
+    _METADATA,
+    sql.Column("nonce", sql.LargeBinary(16), primary_key=True),
+    sql.Column("kernel", sql.Integer, nullable=False),
+    sql.Column("output", sql.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+_COUNTS = sql.Table(
+    "mechdesign_counts",
+    _METADATA,
+    sql.Column("kernel", sql.Integer, primary_key=True, autoincrement=False),
+    sql.Column("output", sql.BigInteger, primary_key=True, autoincrement=False),
+    sql.Column("reports", sql.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+
+class Outcome(Enum):
+    """What became of a report."""
+
+    COUNTED = "counted"
+    AGAIN = "already counted"
+    OTHER = "another report has this nonce"
+
+
+class Store:
+    """The database of one or several collectors.
+
+    Parameters
+    ----------
+    place : a file for SQLite, or the URL of a database as SQLAlchemy writes it
+
+    Raises
+    ------
+    InputError
+        For a place that holds something else, or a kind of database that is not supported.
+    MechdesignError
+        When the database cannot be reached, or its driver is not installed.
+    """
+
+    name: str
+
+    def __init__(self, place: str | Path) -> None:
+        url = _url(place)
+        self.shown = url.render_as_string(hide_password=True)
+        self._insert: Any = sqlite.insert
+        options: dict[str, Any] = {"pool_pre_ping": True}
+        if url.get_backend_name() == "sqlite":
+            self.shown = url.database or ""
+            _prepare(Path(self.shown))
+            options = {"connect_args": {"timeout": PATIENCE}}
+        else:
+            self._insert = postgresql.insert
+        try:
+            self._engine = sql.create_engine(url, **options)
+        except ImportError as problem:
+            raise MechdesignError(
+                f"the driver of the database is not installed ({problem}); install it with: "
+                "pip install 'mechdesign[postgresql]'"
+            ) from None
+        if self._engine.dialect.name == "sqlite":
+            sql.event.listen(self._engine, "connect", _configure)
+            sql.event.listen(self._engine, "begin", _begin)
+        with self._reporting():
+            self.name = self._create()
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Errors of the database as one line, without passwords and values."""
+        try:
+            yield
+        except sql.exc.SQLAlchemyError as problem:
+            cause = getattr(problem, "orig", None) or problem
+            text = " ".join(str(cause).split())[:200] or type(cause).__name__
+            raise StorageError(
+                f"database {self.shown}: cannot be used ({text}); check that it is there, that it "
+                "is a database and that there is room."
+            ) from None
+
+    @contextmanager
+    def _writing(self) -> Iterator[Any]:
+        with (
+            self._engine.connect().execution_options(writes=True) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def _create(self) -> str:
+        """Make what is missing, as one of several processes; the name of the database."""
+        with self._writing() as connection:
+            if self._engine.dialect.name == "postgresql":
+                connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK)))
+            there = set(sql.inspect(connection).get_table_names())
+            if there and _COLLECTOR.name not in there and self._engine.dialect.name == "sqlite":
+                raise InputError(
+                    "database",
+                    expected="a new file, or one that a collector made",
+                    got=f"{self.shown}, which holds other tables",
+                    remedy="choose another file (--database)",
+                )
+            _METADATA.create_all(connection)
+            connection.execute(
+                self._insert(_COLLECTOR)
+                .values(one=1, name=secrets.token_hex(16), schema_version=SCHEMA)
+                .on_conflict_do_nothing()
+            )
+            name, version = connection.execute(
+                sql.select(_COLLECTOR.c.name, _COLLECTOR.c.schema_version)
+            ).one()
+        if version != SCHEMA:
+            raise InputError(
+                "database",
+                expected=f"schema version {SCHEMA}",
+                got=f"{version}, of another version of mechdesign",
+                remedy="use that version, or another database",
+            )
+        return str(name)
+
+    def register(self, collected: Sequence[Collected]) -> list[int]:
+        """Numbers of kernels, which stay theirs; new ones are written with their public form."""
+        with self._reporting(), self._writing() as connection:
+            for one in collected:
+                connection.execute(
+                    self._insert(_KERNELS)
+                    .values(digest=one.digest, public=one.text)
+                    .on_conflict_do_nothing()
+                )
+            found = connection.execute(sql.select(_KERNELS.c.digest, _KERNELS.c.kernel))
+            numbers = dict(map(tuple, found))
+        return [numbers[one.digest] for one in collected]
+
+    def add(self, rows: Sequence[Row]) -> list[Outcome]:
+        """Count reports in one transaction; when this returns, they are on disk."""
+        wanted: dict[bytes, Row] = {}
+        for row in rows:
+            wanted.setdefault(row.nonce, row)
+        # In one order in every process, so that none waits for another that waits for it.
+        asked = [wanted[nonce] for nonce in sorted(wanted)]
+        with self._reporting(), self._writing() as connection:
+            statement = self._insert(_REPORTS).on_conflict_do_nothing()
+            made = connection.execute(
+                statement.returning(_REPORTS.c.nonce),
+                [{"nonce": r.nonce, "kernel": r.kernel, "output": r.code} for r in asked],
+            )
+            counted = {bytes(nonce) for (nonce,) in made}
+            self._count(connection, [wanted[nonce] for nonce in counted])
+            there = self._find(connection, [r.nonce for r in asked if r.nonce not in counted])
+        outcomes = []
+        for row in rows:
+            kept = there.get(row.nonce) or (wanted[row.nonce].kernel, wanted[row.nonce].code)
+            if kept != (row.kernel, row.code):
+                outcomes.append(Outcome.OTHER)
+            elif row.nonce in counted:
+                counted.discard(row.nonce)
+                outcomes.append(Outcome.COUNTED)
+            else:
+                outcomes.append(Outcome.AGAIN)
+        return outcomes
+
+    def _count(self, connection: Any, rows: Sequence[Row]) -> None:
+        new: dict[tuple[int, int], int] = {}
+        for row in rows:
+            new[row.kernel, row.code] = new.get((row.kernel, row.code), 0) + 1
+        if not new:
+            return
+        statement = self._insert(_COUNTS)
+        connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=[_COUNTS.c.kernel, _COUNTS.c.output],
+                set_={"reports": _COUNTS.c.reports + statement.excluded.reports},
+            ),
+            [{"kernel": k, "output": code, "reports": n} for (k, code), n in sorted(new.items())],
+        )
+
+    def _find(self, connection: Any, nonces: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
+        """Kernel and output of nonces that were there before."""
+        found: dict[bytes, tuple[int, int]] = {}
+        for start in range(0, len(nonces), 1000):
+            query = sql.select(_REPORTS).where(_REPORTS.c.nonce.in_(nonces[start : start + 1000]))
+            for nonce, kernel, code in connection.execute(query):
+                found[bytes(nonce)] = (kernel, code)
+        return found
+
+    def counts(self, kernel: int) -> dict[int, int]:
+        """How often each output of a kernel was reported, by its position."""
+        query = sql.select(_COUNTS.c.output, _COUNTS.c.reports).where(_COUNTS.c.kernel == kernel)
+        with self._reporting(), self._engine.connect() as connection:
+            return dict(map(tuple, connection.execute(query.order_by("output"))))
+
+    def others(self, numbers: Sequence[int]) -> dict[str, int]:
+        """Digests of other kernels in the database, and how many reports of each there are."""
+        total = sql.func.coalesce(sql.func.sum(_COUNTS.c.reports), 0)
+        query = (
+            sql.select(_KERNELS.c.digest, total)
+            .select_from(_KERNELS.outerjoin(_COUNTS, _KERNELS.c.kernel == _COUNTS.c.kernel))
+            .where(_KERNELS.c.kernel.not_in(numbers))
+            .group_by(_KERNELS.c.digest)
+        )
+        with self._reporting(), self._engine.connect() as connection:
+            return {digest: int(count) for digest, count in connection.execute(query)}
+
+    def pages(self, kernel: int) -> Iterator[list[tuple[bytes, int]]]:
+        """Nonces and positions of outputs of all reports of a kernel, in constant memory.
+
+        In the order of the nonces, which are random: nothing is left of the order of arrival.
+        """
+        query = (
+            sql.select(_REPORTS.c.nonce, _REPORTS.c.output)
+            .where(_REPORTS.c.kernel == kernel)
+            .order_by(_REPORTS.c.nonce)
+            .limit(_PAGE)
+        )
+        last = b""
+        while True:
+            with self._reporting(), self._engine.connect() as connection:
+                found = connection.execute(query.where(_REPORTS.c.nonce > last)).all()
+            if not found:
+                return
+            yield [(bytes(nonce), code) for nonce, code in found]
+            last = bytes(found[-1][0])
+
+
+def _url(place: str | Path) -> sql.URL:
+    """The URL of a database, or that of SQLite for a file."""
+    text = str(place)
+    if "://" not in text:
+        return sql.URL.create("sqlite", database=text)
+    try:
+        url = sql.make_url(text)
+    except sql.exc.ArgumentError:
+        url = None
+    kind = "" if url is None else url.get_backend_name()
+    if (
+        url is None
+        or kind not in ("sqlite", "postgresql")
+        or (kind == "sqlite" and not url.database)
+    ):
+        raise InputError(
+            "database",
+            expected="a file, sqlite:///FILE or postgresql://USER@HOST/NAME",
+            got=f"a URL of another kind ({kind or 'none that can be read'})",
+            remedy="name a file, or a PostgreSQL database",
+        )
+    return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
+
+
+def _prepare(path: Path) -> None:
+    """Make an empty file that only its owner reads, where there is none."""
+    if path.is_dir() or not path.parent.is_dir() or (path.exists() and not path.is_file()):
+        raise InputError(
+            "database",
+            expected="a file in a folder that exists",
+            got=str(path),
+            remedy="choose another file (--database)",
+        )
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as problem:
+        raise StorageError(
+            f"database {path}: cannot be written ({problem.strerror}); choose another file."
+        ) from None
+
+
+def _configure(connection: sqlite3.Connection, _: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say
+    pragmas = ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={PATIENCE * 1000}")
+    # Nonces are random, so that every transaction changes pages everywhere: many are kept at hand,
+    # and written to their places when they have changed often.
+    for pragma in (*pragmas, f"cache_size=-{_CACHE}", f"wal_autocheckpoint={_LOG}"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Any) -> None:
+    # A reader that turns writer may find that another wrote meanwhile; writers say so at once.
+    writes = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

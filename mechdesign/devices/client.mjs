@@ -1,0 +1,649 @@
+// Reports drawn on the device of the person they are about, with exactly the chances of one kernel.
+//
+//   import { Client, send } from "./client.mjs";
+//   const client = new Client();                    // remembers its reports in IndexedDB
+//   const report = await client.report("yes");      // { kernel, report, nonce }
+//   await send("https://collector.example/reports", report);
+//
+// The secret stays here: what leaves the device is the report, the digest of the kernel that drew
+// it, and a nonce. Send the same object again where sending fails: a collector counts a nonce once.
+//
+// The same value of the same person has the same report for ever, so that asking again tells nobody
+// more. Either it is remembered (`storage`: IndexedDB, or anything with getItem and setItem), together
+// with the reports of all other values, so that what is stored says nothing about which of
+// them is true; or it is a function of a secret key and an identity (`key`, `identity`), equal to
+// what `md.privatize(table, column, kernel, person=…, key=…)` gives in Python.
+//
+// Another value, another kernel, or a memory that was cleared bring a report of their own: the levels
+// of reports about one person add up.
+//
+// There is no floating-point number between entropy and report.
+
+const DATA = null;
+
+/** The kernel: weights[x][y] / 2**bits is the chance of outputs[y] for inputs[x]. */
+export const kernel = Object.freeze({
+  digest: DATA.kernel,
+  inputs: Object.freeze(DATA.inputs),
+  outputs: Object.freeze(DATA.outputs),
+  bits: DATA.bits,
+  weights: Object.freeze(DATA.weights.map(Object.freeze)),
+  notions: Object.freeze(DATA.receipt.notions),
+});
+
+// Messages name what is public and never the value itself.
+
+export class ClientError extends Error {
+  constructor(subject, expected, got, remedy) {
+    super(`${subject}: expected ${expected}, got ${got}; ${remedy}.`);
+    this.name = "ClientError";
+  }
+}
+
+function kindOf(value) {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "an array" : `a value of type ${typeof value}`;
+}
+
+// Bytes
+
+const utf8 = new TextEncoder();
+
+function bytesOf(text, subject) {
+  // Two texts with halves of characters would become the same bytes.
+  if (/[\uD800-\uDFFF]/u.test(text)) {
+    const remedy = "pass well-formed text";
+    throw new ClientError(subject, "text in Unicode", "half of a surrogate pair", remedy);
+  }
+  return utf8.encode(text);
+}
+
+function joined(...parts) {
+  const found = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let place = 0;
+  for (const part of parts) {
+    found.set(part, place);
+    place += part.length;
+  }
+  return found;
+}
+
+function integer(bytes) {
+  let found = 0n;
+  for (let i = bytes.length - 1; i >= 0; i--) found = (found << 8n) | BigInt(bytes[i]);
+  return found;
+}
+
+function eightBytes(number) {
+  const found = new Uint8Array(8);
+  new DataView(found.buffer).setBigUint64(0, BigInt(number), true);
+  return found;
+}
+
+function hex(bytes) {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function fromHex(text) {
+  return Uint8Array.from({ length: text.length / 2 }, (_, i) =>
+    Number.parseInt(text.slice(2 * i, 2 * i + 2), 16),
+  );
+}
+
+// BLAKE2b [RFC 7693], with a key and a personal string
+
+const FIRST = [
+  0x6a09e667f3bcc908n, 0xbb67ae8584caa73bn, 0x3c6ef372fe94f82bn, 0xa54ff53a5f1d36f1n,
+  0x510e527fade682d1n, 0x9b05688c2b3e6c1fn, 0x1f83d9abfb41bd6bn, 0x5be0cd19137e2179n,
+];
+const ORDERS = [
+  [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+  [14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3],
+  [11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4],
+  [7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8],
+  [9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13],
+  [2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9],
+  [12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11],
+  [13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10],
+  [6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5],
+  [10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0],
+];
+const QUARTERS = [
+  [0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15],
+  [0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14],
+];
+const BLOCK = 128;
+
+const turned = (word, by) => (word >> by) | BigInt.asUintN(64, word << (64n - by));
+
+/** The hash of bytes; `key` has at most 64 bytes and `person` at most 16 characters of ASCII. */
+export function blake2b(message, { size = 64, key = new Uint8Array(0), person = "" } = {}) {
+  const parameters = new Uint8Array(64);
+  parameters.set([size, key.length, 1, 1]);
+  parameters.set(utf8.encode(person), 48);
+  const words = (bytes) => {
+    const view = new DataView(bytes.buffer, bytes.byteOffset);
+    return (i) => view.getBigUint64(8 * i, true);
+  };
+  const parameter = words(parameters);
+  // An array of 64-bit words takes every sum modulo 2**64.
+  const state = BigUint64Array.from(FIRST, (word, i) => word ^ parameter(i));
+  const start = key.length ? BLOCK : 0;
+  const length = start + message.length;
+  const padded = new Uint8Array(Math.max(1, Math.ceil(length / BLOCK)) * BLOCK);
+  padded.set(key);
+  padded.set(message, start);
+  const v = new BigUint64Array(16);
+  for (let place = 0; place < padded.length; place += BLOCK) {
+    const word = words(padded.subarray(place, place + BLOCK));
+    v.set(state);
+    v.set(FIRST, 8);
+    v[12] ^= BigInt(Math.min(length, place + BLOCK));
+    if (place + BLOCK === padded.length) v[14] = ~v[14];
+    for (let round = 0; round < 12; round++) {
+      const order = ORDERS[round % 10];
+      QUARTERS.forEach(([a, b, c, d], i) => {
+        v[a] += v[b] + word(order[2 * i]);
+        v[d] = turned(v[d] ^ v[a], 32n);
+        v[c] += v[d];
+        v[b] = turned(v[b] ^ v[c], 24n);
+        v[a] += v[b] + word(order[2 * i + 1]);
+        v[d] = turned(v[d] ^ v[a], 16n);
+        v[c] += v[d];
+        v[b] = turned(v[b] ^ v[c], 63n);
+      });
+    }
+    for (let i = 0; i < 8; i++) state[i] ^= v[i] ^ v[i + 8];
+  }
+  const found = new Uint8Array(64);
+  state.forEach((word, i) => found.set(eightBytes(word), 8 * i));
+  return found.slice(0, size);
+}
+
+// From words to outcomes: an alias table for each row, the same as in Python [Walker1977]
+
+const DECIDING = 53;
+const WORD = 64;
+
+function sum(row) {
+  return row.reduce((total, weight) => total + weight, 0n);
+}
+
+function bitLength(number) {
+  return number === 0n ? 0 : number.toString(2).length;
+}
+
+/** Thresholds and aliases of one row whose integers sum to `row.length` times `capacity`. */
+function aliasRow(row, capacity) {
+  const all = Array.from(row.keys());
+  const light = all.filter((i) => row[i] <= capacity);
+  const heavy = all.filter((i) => row[i] > capacity);
+  const thresholds = row.slice();
+  const aliases = all.slice();
+  let filled = 0;
+  for (let k = 0, left = heavy.length ? row[heavy[0]] : 0n; k < heavy.length; k++) {
+    const current = heavy[k];
+    while (left > capacity) {
+      const bucket = light[filled++];
+      aliases[bucket] = current;
+      left -= capacity - row[bucket];
+    }
+    thresholds[current] = left;
+    if (k + 1 < heavy.length) {
+      aliases[current] = heavy[k + 1];
+      left += row[heavy[k + 1]] - capacity;
+    }
+  }
+  return { thresholds, aliases };
+}
+
+class Table {
+  constructor(weights) {
+    const totals = weights.map(sum);
+    const scaled = weights.map((row) => row.map((weight) => weight << BigInt(DECIDING)));
+    const whole = scaled.map((row, x) => row.map((weight) => weight / totals[x]));
+    const undecided = whole.map((row) => (1n << BigInt(DECIDING)) - sum(row));
+    this.outcomes = weights[0].length;
+    this.rest = null;
+    if (undecided.some((part) => part !== 0n)) {
+      // What is no multiple of 2**-53 is one outcome more, decided by further words.
+      this.rest = scaled.map((row, x) => row.map((w, y) => w - whole[x][y] * totals[x]));
+      whole.forEach((row, x) => row.push(undecided[x]));
+    }
+    const columns = whole[0].length;
+    this.shift = Math.max(1, bitLength(BigInt(columns - 1)));
+    const blanks = Array((1 << this.shift) - columns).fill(0n);
+    const capacity = 1n << BigInt(DECIDING - this.shift);
+    this.rows = whole.map((row) => aliasRow([...row, ...blanks], capacity));
+  }
+
+  /** The outcome of a symbol for a 64-bit word; `more` gives eight further bytes at a time. */
+  outcome(code, word, more) {
+    const { thresholds, aliases } = this.rows[code];
+    const top = BigInt(WORD - this.shift);
+    const bucket = Number(word >> top);
+    const low = word & ((1n << top) - 1n);
+    const keeps = low < thresholds[bucket] << BigInt(WORD - DECIDING);
+    const drawn = keeps ? bucket : aliases[bucket];
+    return drawn < this.outcomes ? drawn : decided(this.rest[code], more);
+  }
+}
+
+function decided(weights, more) {
+  let place = below(sum(weights), more);
+  for (let y = 0; ; y++) {
+    if (place < weights[y]) return y;
+    place -= weights[y];
+  }
+}
+
+/** A uniform integer below a limit, by rejection. */
+function below(limit, more) {
+  const bits = bitLength(limit - 1n);
+  const size = Math.max(1, Math.floor((bits + 7) / 8));
+  for (;;) {
+    let bytes = new Uint8Array(0);
+    while (bytes.length < size) bytes = joined(bytes, more());
+    const value = integer(bytes.subarray(0, size)) >> BigInt(8 * size - bits);
+    if (value < limit) return value;
+  }
+}
+
+const table = new Table(kernel.weights);
+
+// From values to positions of inputs
+
+/** A text that is equal for equal labels: 1 and 1n are one, "1" and true are others. */
+function labelKey(label) {
+  if (typeof label === "string") return JSON.stringify(label);
+  if (typeof label === "bigint") return `number ${label}`;
+  if (typeof label === "number" && !Number.isNaN(label)) {
+    return `number ${Number.isInteger(label) ? BigInt(label) : label}`;
+  }
+  if (typeof label === "boolean" || label === null) return String(label);
+  if (Array.isArray(label)) {
+    const parts = Array.from(label, labelKey);
+    return parts.includes(null) ? null : `[${parts}]`;
+  }
+  return null;
+}
+
+/** Whether a value holds a number that stands for several integers and a label is an exact one. */
+function isRounded(value, label) {
+  if (Array.isArray(value)) return value.some((part, i) => isRounded(part, label[i]));
+  const isWhole = typeof value === "number" && Number.isInteger(value);
+  return isWhole && !Number.isSafeInteger(value) && typeof label === "bigint";
+}
+
+const places = new Map(kernel.inputs.map((label, i) => [labelKey(label), i]));
+
+function shownInputs() {
+  const shown = kernel.inputs.slice(0, 6).map((label) => labelKey(label).replace("number ", ""));
+  const more = kernel.inputs.length - shown.length;
+  return `one of ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/** The label of the bin that a number lies in, by the edges of one attribute; else the value. */
+function binned(value, bins) {
+  const isNumber = typeof value === "number" || typeof value === "bigint";
+  if (!bins || !isNumber) return value;
+  if (Number.isNaN(value)) return null;
+  const { edges, isLeft, isWhole, labels } = bins;
+  const last = edges.length - 1;
+  const isFinite = value > -Infinity && value < Infinity;
+  const isInside = isFinite && value >= edges[0] && value <= edges[last];
+  if (!isInside || (isWhole && typeof value === "number" && !Number.isInteger(value))) return value;
+  const passed = (edge) => (isLeft ? edge <= value : edge < value);
+  return labels[edges.slice(1, last).filter(passed).length];
+}
+
+/** A value with labels in the place of numbers, where there are bins; arrays by their parts. */
+function labelOf(value) {
+  if (DATA.bins === null) return value;
+  if (DATA.bins.length === 1) return binned(value, DATA.bins[0]);
+  return Array.isArray(value) ? value.map((part, i) => binned(part, DATA.bins[i])) : value;
+}
+
+function codeOf(given) {
+  const value = labelOf(given);
+  const code = places.get(labelKey(value));
+  if (code === undefined) {
+    const remedy = "pass one of them, of the same type";
+    throw new ClientError("value", shownInputs(), `${kindOf(given)} that is none`, remedy);
+  }
+  if (isRounded(value, kernel.inputs[code])) {
+    const got = "a number above 2**53, which may have been rounded";
+    throw new ClientError("value", "an exact integer", got, "pass a BigInt, such as 1n");
+  }
+  return code;
+}
+
+/** A label as it stands in JSON: arrays as {"tuple": […]}, as in files of mechdesign. */
+function plain(label) {
+  if (Array.isArray(label)) return { tuple: label.map(plain) };
+  if (typeof label === "number" && !Number.isFinite(label)) {
+    return { float: label > 0 ? "inf" : "-inf" };
+  }
+  return label;
+}
+
+// Identities, as bytes that are equal in every language
+
+function identityBytes(identity) {
+  const isWhole = typeof identity === "bigint" || Number.isSafeInteger(identity);
+  if (isWhole) return utf8.encode(`i${BigInt(identity)}`);
+  if (typeof identity === "string") return joined(utf8.encode("s"), bytesOf(identity, "identity"));
+  if (identity instanceof Uint8Array) return joined(utf8.encode("b"), identity);
+  const remedy = "pass for example the number of the person, or a BigInt above 2**53";
+  throw new ClientError("identity", "text, a whole number or bytes", kindOf(identity), remedy);
+}
+
+// Entropy
+
+const MOST_AT_ONCE = 65536;
+
+function systemBytes(bytes) {
+  const source = globalThis.crypto;
+  if (typeof source?.getRandomValues !== "function") {
+    const remedy = "run it where there is one; there is no safe replacement";
+    throw new ClientError("entropy", "crypto.getRandomValues", "none", remedy);
+  }
+  for (let start = 0; start < bytes.length; start += MOST_AT_ONCE) {
+    source.getRandomValues(bytes.subarray(start, start + MOST_AT_ONCE));
+  }
+}
+
+// Memory
+
+const STORE = "reports";
+
+function openDatabase(factory) {
+  return new Promise((resolve, reject) => {
+    const asked = factory.open("mechdesign", 1);
+    asked.onupgradeneeded = () => asked.result.createObjectStore(STORE);
+    asked.onsuccess = () => resolve(asked.result);
+    asked.onerror = () => reject(asked.error);
+  });
+}
+
+/**
+ * IndexedDB, whose transactions are one after another among all tabs. Those of localStorage are
+ * not: for a moment a tab does not see what another has written, whatever lock both hold.
+ */
+class PageStorage {
+  constructor() {
+    try {
+      this.factory = globalThis.indexedDB;
+    } catch {
+      this.factory = undefined; // a page in a sandbox is refused its storage
+    }
+    if (!this.factory) {
+      const remedy = "pass storage, or a key and an identity";
+      throw new ClientError("storage", "IndexedDB", "none here", remedy);
+    }
+  }
+
+  async keep(name, make) {
+    const database = await openDatabase(this.factory);
+    try {
+      return await new Promise((resolve, reject) => {
+        const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
+        const store = transaction.objectStore(STORE);
+        const asked = store.get(name);
+        let kept, problem;
+        asked.onsuccess = () => {
+          kept = asked.result;
+          if (kept !== undefined) return;
+          try {
+            kept = make();
+            store.put(kept, name);
+          } catch (error) {
+            problem = error;
+            transaction.abort();
+          }
+        };
+        transaction.oncomplete = () => resolve(kept);
+        transaction.onabort = () => reject(problem ?? transaction.error ?? damaged("nothing"));
+      });
+    } finally {
+      database.close();
+    }
+  }
+}
+
+const queues = new Map();
+
+/** A storage of this program alone: whoever asks for a name waits for those who asked before. */
+class OwnStorage {
+  constructor(storage) {
+    const Shared = globalThis.Storage;
+    if (Shared !== undefined && storage instanceof Shared) {
+      const remedy = "leave storage out: IndexedDB is taken";
+      throw new ClientError("storage", "one that all tabs see alike", "localStorage", remedy);
+    }
+    if (typeof storage?.getItem !== "function" || typeof storage?.setItem !== "function") {
+      const remedy = "pass for example a file of the application";
+      throw new ClientError("storage", "getItem and setItem, or keep", kindOf(storage), remedy);
+    }
+    this.storage = storage;
+  }
+
+  keep(name, make) {
+    const task = async () => {
+      const found = await this.storage.getItem(name);
+      if (found !== null && found !== undefined) return found;
+      const kept = make();
+      await this.storage.setItem(name, kept);
+      // A report that is not remembered must not be told: the next one would be another.
+      if ((await this.storage.getItem(name)) !== kept) throw damaged("nothing");
+      return kept;
+    };
+    const found = (queues.get(name) ?? Promise.resolve()).then(task);
+    const settled = found.then(
+      () => {},
+      () => {},
+    );
+    queues.set(name, settled);
+    return found;
+  }
+}
+
+function damaged(got) {
+  const remedy = "restore it; a new draw would be a second report of the same value";
+  return new ClientError("memory", "the reports that were stored", got, remedy);
+}
+
+/** The remembered output of each input; an error for anything else than what was stored. */
+function recalled(text) {
+  let record;
+  try {
+    record = JSON.parse(text);
+  } catch {
+    throw damaged("text that is no JSON");
+  }
+  const reports = record?.reports;
+  const fits =
+    record?.kernel === kernel.digest &&
+    Array.isArray(reports) &&
+    reports.length === kernel.inputs.length &&
+    reports.every((y, x) => Number.isInteger(y) && kernel.weights[x][y] > 0n);
+  if (!fits) throw damaged("a record that this kernel cannot have made");
+  return reports;
+}
+
+/** Reports that are drawn once for each input and remembered from then on. */
+class Remembered {
+  constructor({ column, person, storage, random }) {
+    const isAtomic = typeof storage?.keep === "function";
+    if (storage === undefined) this.storage = new PageStorage();
+    else this.storage = isAtomic ? storage : new OwnStorage(storage);
+    this.random = random ?? systemBytes;
+    const about = person === undefined ? "" : hex(identityBytes(person));
+    // What a test drew is never taken for a report.
+    const what = random === undefined ? "reports" : "test";
+    this.name = `mechdesign ${what} ${kernel.digest} ${hex(bytesOf(column, "column"))} ${about}`;
+  }
+
+  /** The position of the report of an input; the first call draws those of all. */
+  async output(code) {
+    const make = () => JSON.stringify({ kernel: kernel.digest, reports: this.draw() });
+    return recalled(await this.storage.keep(this.name, make))[code];
+  }
+
+  draw() {
+    const words = new Uint8Array(8 * kernel.inputs.length);
+    this.random(words);
+    const more = () => {
+      const bytes = new Uint8Array(8);
+      this.random(bytes);
+      return bytes;
+    };
+    return kernel.inputs.map((_, code) =>
+      table.outcome(code, integer(words.subarray(8 * code, 8 * code + 8)), more),
+    );
+  }
+}
+
+/** Reports that are a function of a secret key, as those of md.privatize with the same key. */
+class Keyed {
+  constructor({ column, key, identity }) {
+    const isKey = key instanceof Uint8Array && key.length >= 32;
+    if (!isKey) {
+      const got = key instanceof Uint8Array ? `${key.length} bytes` : kindOf(key);
+      const remedy = "take those of a file of md.release_key with keyFromText";
+      throw new ClientError("key", "at least 32 secret bytes", got, remedy);
+    }
+    if (identity === undefined) {
+      const remedy = "pass identity: whom the report is about";
+      throw new ClientError("key", "an identity with it", "none", remedy);
+    }
+    this.identity = identityBytes(identity);
+    this.root = blake2b(key, { size: 64, person: "mechdesign-root" });
+    const name = bytesOf(column, "column");
+    const context = joined(eightBytes(name.length), name, fromHex(kernel.digest));
+    this.context = joined(eightBytes(context.length), context);
+    const empty = new Uint8Array(0);
+    this.fingerprint = hex(blake2b(empty, { size: 16, key: this.root, person: "mechdesign-name" }));
+  }
+
+  output(code) {
+    let counter = 0;
+    const more = () => {
+      const head = joined(eightBytes(code), eightBytes(counter++));
+      const message = joined(this.context, head, this.identity);
+      return blake2b(message, { size: 8, key: this.root, person: "mechdesign-words" });
+    };
+    return table.outcome(code, integer(more()), more);
+  }
+}
+
+/** The secret bytes of a file that md.release_key wrote, from its text. */
+export function keyFromText(text) {
+  const found = /^mechdesign-key-1 ((?:[0-9a-f]{2}){32,})\r?\n?$/.exec(text);
+  if (found === null) {
+    const remedy = "pass the text of a file that md.release_key wrote";
+    throw new ClientError("key", "a key of mechdesign", "something else", remedy);
+  }
+  return fromHex(found[1]);
+}
+
+// What an application uses
+
+/**
+ * Reports of one person.
+ *
+ * Options, all of which may be left out:
+ * - column: the name of what is asked; it belongs to the receipt, and to the reports of a key
+ * - storage: where reports are remembered: IndexedDB where there is one; else getItem(name) and
+ *   setItem(name, text) of a storage that this program has for itself, or keep(name, make), which
+ *   gives the text of a name and stores make() where there is none, at once for all who share it
+ * - person: which person of a device that several share: text, a whole number or bytes
+ * - key, identity, in the place of storage and person: at least 32 secret bytes, and whom the
+ *   reports are about; identityColumn names the column of identities in the receipt
+ * - random: (bytes) => fills them, for tests only: receipts then say so
+ */
+export class Client {
+  #source;
+  #fields;
+
+  constructor(options = {}) {
+    const known = ["column", "storage", "person", "random"];
+    const keyed = ["column", "key", "identity", "identityColumn"];
+    const isKeyed = "key" in options || "identity" in options;
+    const others = Object.keys(options).filter((n) => !(isKeyed ? keyed : known).includes(n));
+    if (others.length) {
+      const expected = `options among ${(isKeyed ? keyed : known).join(", ")}`;
+      throw new ClientError("client", expected, others.join(", "), "leave the others out");
+    }
+    const column = options.column ?? DATA.receipt.column;
+    if (typeof column !== "string") {
+      throw new ClientError("column", "a name", kindOf(column), "pass text");
+    }
+    if (isKeyed) {
+      this.#source = new Keyed({ ...options, column });
+      this.#fields = {
+        column,
+        source: DATA.sources.key,
+        for_production: true,
+        person: options.identityColumn ?? "person",
+        key: this.#source.fingerprint,
+      };
+    } else {
+      this.#source = new Remembered({ ...options, column });
+      const isTest = options.random !== undefined;
+      const source = isTest ? DATA.sources.test : DATA.sources.system;
+      this.#fields = { column, source, for_production: !isTest };
+    }
+  }
+
+  /** What made the reports, in the form of the receipts of mechdesign. */
+  get receipt() {
+    return { ...DATA.receipt, ...this.#fields };
+  }
+
+  /** A file that `md.estimate(..., receipt=)` reads. */
+  get receiptFile() {
+    // Built from entries: no name of a column is taken for anything else.
+    const receipts = Object.fromEntries([[this.#fields.column, this.receipt]]);
+    return `${JSON.stringify({ receipts }, null, 1)}\n`;
+  }
+
+  /** The position among kernel.outputs of the report of a value: the same whenever it is asked. */
+  async output(value) {
+    return this.#source.output(codeOf(value));
+  }
+
+  /** What is sent to a collector, with a new nonce; the same report whenever it is asked. */
+  async report(value) {
+    const output = await this.output(value);
+    const nonce = new Uint8Array(16);
+    systemBytes(nonce);
+    const report = plain(kernel.outputs[output]);
+    return Object.freeze({ kernel: kernel.digest, report, nonce: hex(nonce) });
+  }
+}
+
+/** Reports as JSON: integers above 2**53, which JSON.stringify refuses, with all their digits. */
+export function toJSON(reports) {
+  if (typeof reports === "bigint") return String(reports);
+  if (Array.isArray(reports)) return `[${reports.map(toJSON).join(",")}]`;
+  if (reports === null || typeof reports !== "object") return JSON.stringify(reports);
+  const parts = Object.entries(reports).map(([name, v]) => `${JSON.stringify(name)}:${toJSON(v)}`);
+  return `{${parts.join(",")}}`;
+}
+
+/** Send one report, or a list, to a collector. After an error send the same ones again. */
+export async function send(url, reports) {
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: toJSON(reports),
+    credentials: "omit",
+    referrerPolicy: "no-referrer",
+  });
+  if (!answer.ok) {
+    const remedy = "send the same reports again later, or ask who runs it";
+    throw new ClientError("collector", "that it takes the reports", `${answer.status}`, remedy);
+  }
+  return answer.json();
+}

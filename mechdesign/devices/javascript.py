@@ -1,0 +1,109 @@
+"""A kernel as one ES module without dependencies; what it does is in ``client.mjs``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import KernelError
+from ..exact import nearest_float, write_integer
+from ..labels import Label
+from ..mechanism import Mechanism
+from ..release.receipts import make_receipt
+from ..release.words import SeededWords
+from ..storage import label_to_json
+
+_TEMPLATE = Path(__file__).with_name("client.mjs")
+_BLANK = "const DATA = null;\n"
+# The largest integer that JavaScript has as a number among exact ones.
+_SAFE = (1 << 53) - 1
+# Letters that would end a script in a page.
+_ESCAPES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
+
+
+class _Device:
+    """The words of a device, as a receipt names them."""
+
+    source = "device (crypto.getRandomValues, remembered)"
+    for_production = True
+
+
+_SOURCES = {
+    "system": _Device.source,
+    "key": "secret key of the user (BLAKE2b of each identity)",
+    "test": SeededWords.source,
+}
+
+
+def client_module(mechanism: Mechanism, column: str) -> str:
+    """The text of the module for a kernel, in its public form.
+
+    Raises :class:`StorageError` for labels that JavaScript has no value for.
+    """
+    receipt = make_receipt(mechanism, column, _Device)
+    rows = (_array(f"{write_integer(int(w))}n" for w in row) for row in mechanism.weights)
+    data = {
+        "kernel": _text(receipt.kernel),
+        "receipt": _text(receipt.to_json()),
+        "sources": _text(_SOURCES),
+        "inputs": _array(map(label_literal, mechanism.inputs)),
+        "outputs": _array(map(label_literal, mechanism.outputs)),
+        "bins": _bins(mechanism),
+        "bits": str(mechanism.bits),
+        "weights": "[\n" + "".join(f"    {row},\n" for row in rows) + "  ]",
+    }
+    lines = "".join(f"  {name}: {text},\n" for name, text in data.items())
+    before, _, after = _TEMPLATE.read_text(encoding="utf-8").partition(_BLANK)
+    return f"// Made by mechdesign {__version__}.\n//\n{before}const DATA = {{\n{lines}}};\n{after}"
+
+
+def label_literal(label: Label) -> str:
+    r"""A label as a JavaScript expression; integers beyond 2⁵³ as ``BigInt``, tuples as arrays.
+
+    >>> print(label_literal(("</script>", 1 << 60, None, True)))
+    ["\u003c/script\u003e", 1152921504606846976n, null, true]
+    """
+    label_to_json(label)
+    if isinstance(label, tuple):
+        return _array(map(label_literal, label))
+    if isinstance(label, int) and not isinstance(label, bool) and abs(label) > _SAFE:
+        return f"{int(label)}n"
+    if isinstance(label, float) and math.isinf(label):
+        return "Infinity" if label > 0 else "-Infinity"
+    return _text(label)
+
+
+def _bins(mechanism: Mechanism) -> str:
+    """The edges by which numbers of each attribute become labels; ``null`` without any."""
+    schema = mechanism.schema
+    if schema is None or not any(schema.bins):
+        return "null"
+    return _array("null" if bins is None else _edges(bins) for bins in schema.bins)
+
+
+def _edges(bins: Any) -> str:
+    finite = [edge for edge in bins.edges if not isinstance(edge, float)]
+    if any(abs(edge) > _SAFE for edge in finite):
+        raise KernelError(
+            "bins",
+            expected="edges whose size is below 2^53, among which numbers of JavaScript are exact",
+            got="larger ones",
+            remedy="choose other units",
+        )
+    edges = [label_literal(nearest_float(edge)) for edge in bins.edges]
+    labels = _array(map(label_literal, bins.labels))
+    sides = f"isLeft: {_text(bins.closed == 'left')}, isWhole: {_text(bins.whole)}"
+    return f"{{edges: {_array(edges)}, {sides}, labels: {labels}}}"
+
+
+def _text(value: Any) -> str:
+    """JSON that stays what it is inside a script of a page."""
+    return json.dumps(value).translate(_ESCAPES)
+
+
+def _array(parts: Iterable[str]) -> str:
+    return f"[{', '.join(parts)}]"

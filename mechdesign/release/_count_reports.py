@@ -1,0 +1,63 @@
+"""``count_reports``: raw reports in any engine, reduced to counts that add up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..mechanism import kernel_of, mechanism_of
+from ..subsets import SubsetSelection
+from . import counts
+from .report_counts import ReportCounts
+from .subset_estimates import count_subset_reports
+
+
+def count_reports(
+    reports: Any, mechanism: Any, column: str | None = None, *, missing: str = "error"
+) -> ReportCounts:
+    """How often each output was reported, counted where the reports are.
+
+    DuckDB, Dask, Spark, Polars and Arrow group by the column themselves; what comes back has at
+    most as many rows as the kernel has outputs. In SQL it is ::
+
+        SELECT report, count(*) AS reports FROM collected GROUP BY report
+
+    whose rows, as a mapping, :class:`ReportCounts` takes. Where reports of several collectors may
+    hold the same one twice, as a device sent it to both, each nonce counts once ::
+
+        SELECT report, count(*) AS reports
+        FROM (SELECT DISTINCT nonce, report FROM collected) GROUP BY report
+
+    Parameters
+    ----------
+    reports : table with ``column``, column of reports, or mapping from output to count
+        Any table that :func:`privatize` takes. A receipt that it carries must name this mechanism.
+    mechanism : Mechanism, Design or SubsetSelection
+    column : name of the column in a table
+    missing : {"error", "drop"}
+        Null reports.
+
+    Raises
+    ------
+    DataError
+        For reports that the mechanism cannot produce or did not make.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
+    >>> md.count_reports(["no", "no", "yes"], flip)["no"]
+    2
+    """
+    if isinstance(mechanism, SubsetSelection):
+        found, times = count_subset_reports(reports, mechanism, column, missing).result()
+        met = dict(zip(found.tolist(), times.tolist(), strict=True))
+        return ReportCounts(mechanism, met, sources=_sources(reports))
+    made = mechanism_of(kernel_of(mechanism))
+    numbers = counts.count_reports(reports, made, column, missing=missing, fewest=0)
+    return ReportCounts(
+        made, dict(zip(made.outputs, numbers.tolist(), strict=True)), sources=_sources(reports)
+    )
+
+
+def _sources(reports: Any) -> tuple[str, ...]:
+    return reports.sources if isinstance(reports, ReportCounts) else ()

@@ -1,0 +1,160 @@
+"""From numbers to positions among labels: columns whose symbols are bins.
+
+The numbers of a column are understood by their bins as they come, whatever the table is: in the
+type that they have there, or in the cells of a text file as tables read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._bins import MISSING, OUTSIDE, Bins
+from ..errors import DataError
+from ..labels import Label, listing, tidy
+from .codes import ABSENT, Encoder, Policy, may_quote
+
+
+def bins_of(kernel: Any) -> Bins | None:
+    """What numbers the inputs of a kernel of one column stand for, where it knows it."""
+    schema = getattr(kernel, "schema", None)
+    found: Bins | None = schema.bins[0] if schema is not None and len(schema) == 1 else None
+    return found
+
+
+def encoder_of(
+    column: Any,
+    inputs: Sequence[Label],
+    policy: Policy,
+    *,
+    texts: bool = False,
+    bins: Bins | None = None,
+) -> Encoder:
+    """What makes positions of the values of a column: of labels, or of numbers by bins."""
+    if bins is None:
+        return Encoder(column, inputs, policy, texts=texts)
+    return BinEncoder(column, inputs, policy, bins, texts=texts)
+
+
+class BinEncoder(Encoder):
+    """Numbers of a column as positions of the inputs that their bins name.
+
+    A value that is an input itself, such as ``"20 to 29"`` or ``None``, is taken as that.
+
+    Parameters
+    ----------
+    column, inputs, policy, texts : as for :class:`Encoder`
+    bins : what numbers the inputs stand for
+    """
+
+    bins: Bins
+
+    def __init__(
+        self,
+        column: Any,
+        inputs: Sequence[Label],
+        policy: Policy,
+        bins: Bins,
+        *,
+        texts: bool = False,
+    ) -> None:
+        super().__init__(column, inputs, policy, texts=texts)
+        self.bins = bins
+        # Of each bin, of a missing number and of one in no bin, which codes -1 and -2 find.
+        self._inputs = np.array(
+            [*self.book.places(bins.labels), ABSENT, self.book.place(None)], dtype=np.int64
+        )
+
+    def encode(self, values: Any, first: int = 0) -> NDArray[np.int64]:
+        """As :meth:`Encoder.encode`, by the type that the numbers have."""
+        found = self._numbers(values)
+        if found is None:
+            return super().encode(values, first)
+        numbers, codes = found
+        kind = np.where(codes == MISSING, 1, np.where(codes == OUTSIDE, 2, 0))
+        kind[self._inputs[codes] != ABSENT] = 0
+        if not kind.any():
+            return self._inputs[codes]
+        # The policy is asked about null, and about each number that lies in no bin.
+        others = np.unique(numbers[kind == 2])
+        places = kind.copy()
+        places[kind == 2] += np.searchsorted(others, numbers[kind == 2])
+        kinds = np.array([0, 1, *[2] * len(others)])
+        table = np.full(len(kinds), ABSENT, dtype=np.int64)
+        self._apply([None, None, *others.tolist()], kinds, table, places, first)
+        return np.where(kind == 0, self._inputs[codes], table[places])
+
+    def positions(
+        self, values: Any, distinct: Sequence[Any], places: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """As :meth:`Encoder.positions`, by the type that the numbers have."""
+        found = self._numbers(values)
+        if found is None:
+            return super().positions(values, distinct, places)
+        return self._inputs[found[1]]
+
+    def _numbers(self, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+        """Numbers of one type with their bins; ``None`` for a column of anything else."""
+        found = _plain_numbers(values)
+        if found is None:
+            return None
+        numbers, blank = found
+        codes = self.bins.codes(numbers)
+        if blank is not None:
+            codes[blank] = MISSING
+        return numbers, codes
+
+    def places(self, values: Sequence[Any]) -> NDArray[np.int64]:
+        """Positions of several values, whatever the policy is."""
+        objects = np.empty(len(values), dtype=object)
+        objects[:] = values
+        texts = self.book.texts
+        codes = self.bins.codes(objects, texts=texts)
+        found = self._inputs[codes]
+        for i in np.flatnonzero(codes == OUTSIDE).tolist():
+            # A number is never meant as a label.
+            is_number = texts and self.bins.is_number(values[i])
+            found[i] = ABSENT if is_number else self.book.place(values[i])
+        return found
+
+    def is_blank(self, value: Any) -> bool:
+        """Whether a value is missing, a decimal NaN too."""
+        return super().is_blank(value) or (isinstance(value, Decimal) and value.is_nan())
+
+    def refuse(self, unseen: Sequence[Any], remedy: str, where: str) -> DataError:
+        """The error for values that lie in no bin."""
+        kinds = sorted({type(tidy(value)).__name__ for value in unseen})
+        count = f"{len(unseen)} other value{'s' if len(unseen) > 1 else ''}"
+        if not may_quote():
+            remedy += "; --show-values (md.show_values()) quotes them"
+        return DataError(
+            f"column {self.column!r}",
+            expected=f"{self.bins.reach}, for the bins {listing(self.bins.labels)}",
+            got=listing(unseen) if may_quote() else f"{count} of type {' or '.join(kinds)}{where}",
+            remedy=remedy,
+        )
+
+
+def _plain_numbers(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None] | None:
+    """A vector of numbers of one type and which are null; ``None`` for anything else."""
+    if isinstance(values, np.ndarray):
+        return (values, None) if values.ndim == 1 and values.dtype.kind in "iuf" else None
+    if not hasattr(values, "dictionary_encode"):
+        return None
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+        return None
+    blank = None
+    if values.null_count:
+        blank = np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+        values = values.fill_null(0)
+    if isinstance(values, pa.ChunkedArray):
+        return values.to_numpy(), blank
+    return values.to_numpy(zero_copy_only=False), blank

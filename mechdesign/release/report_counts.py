@@ -1,0 +1,332 @@
+"""Counts of reports by kernel and output: all that an estimate needs, and they add up.
+
+Reports of one kernel are exchangeable: an estimate depends on them only through how often each
+output came. So a collector keeps counts, collectors in several places add theirs up, and an engine
+that holds raw reports reduces them to counts by one grouping.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from ..errors import DataError, StorageError, quote
+from ..files import new_file, parse_json, read_text, regular_file, write_text
+from ..labels import Label, tidy
+from ..mechanism import kernel_of
+from ..published import kernel_fingerprint
+from ..storage import label_to_json
+
+FORMAT, SCHEMA = "mechdesign-counts", 1
+_MOST = 1 << 53
+
+
+def report_text(report: Any) -> str:
+    """One text for each report, equal for reports that are equal in JSON, whoever writes them.
+
+    Numbers are compared by value, as JavaScript writes 1.0 as 1; lists and tuples are the same.
+    Text never equals a number, nor ``true`` a 1. Raises :class:`StorageError` for what no file can
+    hold as a label, such as NaN.
+
+    >>> report_text(1.0), report_text("1"), report_text(("a", True))
+    ('1', '"1"', '["a",true]')
+    """
+    return json.dumps(_plain(tidy(report)), separators=(",", ":"), ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"tuple"}:
+        value = value["tuple"]
+    if isinstance(value, dict) and value.keys() == {"float"} and value["float"] in ("inf", "-inf"):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
+        return int(value)
+    return label_to_json(value)
+
+
+class ReportCounts:
+    """How often each output of one kernel was reported.
+
+    Parameters
+    ----------
+    mechanism : Mechanism, Design or SubsetSelection
+        What made the reports; the counts keep its fingerprint, not the kernel.
+    counts : mapping from output to count, optional
+    sources : names of collectors, optional
+        Where counts come from: those that share a source are not added up, as the same reports
+        would count twice.
+
+    Attributes
+    ----------
+    kernel : fingerprint of the kernel, as receipts name it
+    counts : mapping from the report, as JSON text (:func:`report_text`), to how often it came
+    sources : as given, sorted
+
+    Raises
+    ------
+    DataError
+        For what is no output of the kernel, and for counts that are no integers.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
+    >>> here = md.ReportCounts(flip, {"no": 4000, "yes": 1000})
+    >>> there = md.ReportCounts(flip, {"no": 2000, "yes": 3000})
+    >>> (here + there)["no"], len(here + there)
+    (6000, 10000)
+    >>> round(md.estimate(here + there, flip)["no"], 6)
+    0.7
+    """
+
+    kernel: str
+    counts: Mapping[str, int]
+    sources: tuple[str, ...]
+
+    def __init__(
+        self,
+        mechanism: Any,
+        counts: Mapping[Label, int] | None = None,
+        *,
+        sources: Iterable[str] = (),
+    ) -> None:
+        made = kernel_of(mechanism)
+        known = _places(made)
+        found: dict[str, int] = {}
+        wrong = 0
+        for label, count in (counts or {}).items():
+            text = _text_or_none(label)
+            if text is None or not known(text):
+                wrong += 1
+                continue
+            found[text] = found.get(text, 0) + _whole(tidy(count))
+        if wrong:
+            raise DataError(
+                "counts of reports",
+                expected="outputs of the mechanism",
+                got=f"{wrong} other value{'s' if wrong > 1 else ''}",
+                remedy="pass the mechanism that made the reports",
+            )
+        self._set(kernel_fingerprint(made), found, sources)
+
+    def _set(self, kernel: str, counts: Mapping[str, int], sources: Iterable[str]) -> None:
+        self.kernel = kernel
+        self.counts = {text: counts[text] for text in sorted(counts) if counts[text]}
+        self.sources = tuple(sorted(sources))
+
+    @classmethod
+    def _of(
+        cls, kernel: str, counts: Mapping[str, int], sources: Iterable[str] = ()
+    ) -> ReportCounts:
+        made = cls.__new__(cls)
+        made._set(kernel, counts, sources)
+        return made
+
+    # Reading
+
+    def __len__(self) -> int:
+        """Number of reports."""
+        return sum(self.counts.values())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, label: Label) -> int:
+        text = _text_or_none(label)
+        return 0 if text is None else self.counts.get(text, 0)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ReportCounts):
+            return NotImplemented
+        return (self.kernel, self.counts) == (other.kernel, other.counts)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{len(self)} reports of kernel {self.kernel[:16]}…, {len(self.counts)} outputs met"
+
+    def by_label(self, mechanism: Any) -> dict[Label, int]:
+        """Counts by output of the mechanism; raises :class:`DataError` for another kernel."""
+        made = kernel_of(mechanism)
+        own = kernel_fingerprint(made)
+        if self.kernel != own:
+            raise DataError(
+                "counts of reports",
+                expected=f"those of this mechanism (kernel {own[:12]}…)",
+                got=f"those of another (kernel {self.kernel[:12]}…)",
+                remedy="pass the mechanism that made the reports",
+            )
+        outputs = made.outputs
+        if isinstance(outputs, range):
+            return {int(text): count for text, count in self.counts.items()}
+        return {
+            label: count for label in outputs if (count := self.counts.get(report_text(label), 0))
+        }
+
+    # Adding up
+
+    def merge(self, *others: ReportCounts) -> ReportCounts:
+        """The sum of these counts and others, which must be of the same kernel.
+
+        Raises :class:`DataError` for counts of another kernel, and for those that share a source,
+        as the same reports would count twice.
+        """
+        return reduce(operator.add, others, self)
+
+    def __add__(self, other: Any) -> ReportCounts:
+        if isinstance(other, int) and other == 0:  # as ``sum`` begins
+            return self
+        if not isinstance(other, ReportCounts):
+            return NotImplemented
+        if other.kernel != self.kernel:
+            raise DataError(
+                "counts of reports",
+                expected=f"those of one kernel ({self.kernel[:12]}…)",
+                got=f"those of two (and {other.kernel[:12]}…)",
+                remedy="add up counts of each kernel alone; md.estimate_rounds combines estimates",
+            )
+        shared = set(self.sources) & set(other.sources)
+        if shared:
+            raise DataError(
+                "counts of reports",
+                expected="counts of different collectors",
+                got=f"two of collector {quote(min(shared))}",
+                remedy="take the later of the two: the same reports would count twice",
+            )
+        total = dict(self.counts)
+        for text, count in other.counts.items():
+            total[text] = _whole(total.get(text, 0) + count)
+        return ReportCounts._of(self.kernel, total, {*self.sources, *other.sources})
+
+    __radd__ = __add__
+
+    # Files
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, the inverse of :meth:`from_json`."""
+        return {
+            "format": FORMAT,
+            "schema": SCHEMA,
+            "kernel": self.kernel,
+            "sources": list(self.sources),
+            "reports": len(self),
+            "counts": [[json.loads(text), count] for text, count in self.counts.items()],
+        }
+
+    @classmethod
+    def from_json(cls, content: Any) -> ReportCounts:
+        """Counts from plain values; raises :class:`DataError` for anything else."""
+        try:
+            if content["format"] != FORMAT or content["schema"] != SCHEMA:
+                raise _no_counts("another format or schema version")
+            kernel, found = content["kernel"], {}
+            for report, count in content["counts"]:
+                found[report_text(report)] = _whole(count)
+            if len(found) != len(content["counts"]) or sum(found.values()) != content["reports"]:
+                raise _no_counts("counts that do not add up")
+            return cls._of(_digest(kernel), found, map(_name, content["sources"]))
+        except (TypeError, KeyError, ValueError, AttributeError, StorageError) as problem:
+            if isinstance(problem, DataError):
+                raise
+            raise _no_counts(f"something else ({type(problem).__name__})") from None
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write a file: Parquet where its name says so, else JSON.
+
+        Parquet has the columns ``kernel``, ``report`` (JSON text) and ``count``, and the sources in
+        its metadata. Raises :class:`StorageError` when the file exists or cannot be written.
+        """
+        if Path(path).suffix.lower() != ".parquet":
+            write_text(json.dumps(self.to_json(), indent=1) + "\n", path, overwrite=overwrite)
+            return
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        columns = [[self.kernel] * len(self.counts), [*self.counts], [*self.counts.values()]]
+        types = (pa.string(), pa.string(), pa.int64())
+        note = {"format": FORMAT, "schema": SCHEMA, "kernel": self.kernel}
+        note |= {"sources": list(self.sources), "reports": len(self)}
+        table = pa.Table.from_arrays(
+            [pa.array(values, kind) for values, kind in zip(columns, types, strict=True)],
+            names=["kernel", "report", "count"],
+        ).replace_schema_metadata({FORMAT: json.dumps(note)})
+        with new_file(path, overwrite=overwrite) as name:
+            parquet.write_table(table, name)
+
+    @classmethod
+    def load(cls, path: str | Path) -> ReportCounts:
+        """Read what :meth:`save` wrote; raises :class:`DataError` for a file that holds none."""
+        if Path(path).suffix.lower() != ".parquet":
+            return cls.from_json(parse_json(read_text(path), f"file {path}", "pass counts"))
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        try:
+            table = parquet.read_table(regular_file(path))
+            note = json.loads((table.schema.metadata or {})[FORMAT.encode()])
+            kernels = set(table.column("kernel").to_pylist()) | {note["kernel"]}
+            if len(kernels) != 1:
+                raise _no_counts("counts of several kernels")
+            texts, counts = (table.column(name).to_pylist() for name in ("report", "count"))
+            reports = [json.loads(text) for text in texts]
+            pairs = [list(pair) for pair in zip(reports, counts, strict=True)]
+        except (pa.ArrowInvalid, KeyError, ValueError, TypeError) as problem:
+            if isinstance(problem, DataError):
+                raise
+            raise _no_counts(f"something else ({type(problem).__name__})") from None
+        return cls.from_json({**note, "counts": pairs})
+
+
+def _text_or_none(label: Any) -> str | None:
+    try:
+        return report_text(label)
+    except (StorageError, TypeError):
+        return None
+
+
+def _places(made: Any) -> Any:
+    """A function that says whether a text is that of an output which may occur."""
+    outputs = made.outputs
+    if isinstance(outputs, range):
+        return lambda text: text.isascii() and text.isdigit() and int(text) in outputs
+    occurs = (made.weights != 0).any(axis=0)
+    return {report_text(o) for o, some in zip(outputs, occurs, strict=True) if some}.__contains__
+
+
+def _whole(count: Any) -> int:
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= _MOST:
+        raise DataError(
+            "counts of reports",
+            expected="integers from 0 to 2**53",
+            got=f"{quote(count, 40)} for one of them",
+            remedy="pass how often each output was reported",
+        )
+    return count
+
+
+def _digest(text: Any) -> str:
+    if not isinstance(text, str) or len(text) != 64 or set(text) - set("0123456789abcdef"):
+        raise _no_counts("a kernel without a fingerprint")
+    return text
+
+
+def _name(text: Any) -> str:
+    if not isinstance(text, str):
+        raise _no_counts("sources that are no names")
+    return text
+
+
+def _no_counts(got: str) -> DataError:
+    return DataError(
+        "counts of reports",
+        expected="what md.ReportCounts wrote, or a collector gives at /counts",
+        got=got,
+        remedy="take the file as it was written",
+    )

@@ -1,0 +1,203 @@
+"""Reports of a survey beside what is known of each person: weights, strata, clusters, groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, InputError, quote
+from ..input_tables import MISSING_TEXT, is_missing
+from ..labels import Label, parse_labels, tidy
+from ..mechanism import Mechanism
+from .codes import ABSENT, Codebook
+from .counts import check_missing, check_tally, count_columns
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The distinct rows of a table with reports.
+
+    Attributes
+    ----------
+    reports : ``(R,)`` positions of outputs of the mechanism
+    repeats : ``(R,)`` how often each row occurs
+    columns : the ``R`` values of each other column
+    texts : whether they were read from a text file, so that numbers are written in digits
+    """
+
+    reports: NDArray[np.int64]
+    repeats: NDArray[np.int64]
+    columns: dict[str, list[Any]]
+    texts: bool = False
+
+    def tally(self, mechanism: Mechanism) -> NDArray[np.int64]:
+        """How often each output was reported, ``(M,)``."""
+        found = np.zeros(len(mechanism.outputs), dtype=np.int64)
+        np.add.at(found, self.reports, self.repeats)
+        check_tally(found, mechanism)
+        return found
+
+    def is_blank(self, value: Any) -> bool:
+        """Whether a value is missing; so are some words in a text file."""
+        return is_missing(value) or (
+            self.texts and isinstance(value, str) and value.strip().lower() in MISSING_TEXT
+        )
+
+    def numbers(self, column: str, what: str) -> Vector:
+        """A column of numbers, ``(R,)``; raises :class:`DataError` for any that is none."""
+        values = self.columns[column]
+        found = np.array([self._number(value) for value in values])
+        wrong = ~np.isfinite(found)
+        if wrong.any():
+            blank = np.array([self.is_blank(value) for value in values])
+            rows, empty = (int(self.repeats[part].sum()) for part in (wrong, wrong & blank))
+            raise DataError(
+                f"{what} in column {quote(column)}",
+                expected="a finite number in every row",
+                got=f"{rows} row{'s' * (rows > 1)} without one"
+                + (f", {empty} of them empty" if empty else ""),
+                remedy="fill them in, or leave those rows out of the table",
+            )
+        return found
+
+    def is_numeric(self, column: str) -> bool:
+        """Whether all values that are there are numbers (truth values count as such)."""
+        values = [value for value in self.columns[column] if not self.is_blank(value)]
+        return all(not math.isnan(self._number(value)) for value in values)
+
+    def _number(self, value: Any) -> float:
+        """A value as a float; NaN for anything that is no number."""
+        value = tidy(value)
+        if self.texts and isinstance(value, str):
+            try:
+                return float(value)
+            except ValueError:
+                return math.nan
+        if isinstance(value, (bool, int, float, Decimal, Fraction)):
+            try:
+                return float(value)
+            except (OverflowError, ValueError):
+                return math.inf
+        return math.nan
+
+    def categories(self, column: str, what: str) -> tuple[list[Label], NDArray[np.int64]]:
+        """The distinct values of a column, sorted, and the place of each row among them.
+
+        Raises :class:`DataError` for rows without a value.
+        """
+        values = [tidy(value) for value in self.columns[column]]
+        blank = np.array([self.is_blank(value) for value in values], dtype=bool)
+        if blank.any():
+            raise DataError(
+                f"{what} in column {quote(column)}",
+                expected="a value in every row",
+                got=f"{int(self.repeats[blank].sum())} rows without one",
+                remedy="name them, such as 'unknown', or leave those rows out of the table",
+            )
+        if self.texts:
+            values = [value.strip() if isinstance(value, str) else value for value in values]
+        distinct = list(dict.fromkeys(values))
+        labels = parse_labels(list(map(str, distinct))) if self.texts else distinct
+        try:
+            order = sorted(range(len(labels)), key=labels.__getitem__)
+        except TypeError:
+            order = sorted(range(len(labels)), key=lambda i: (str(type(labels[i])), str(labels[i])))
+        place = {distinct[i]: k for k, i in enumerate(order)}
+        return [labels[i] for i in order], np.array([place[v] for v in values], dtype=np.int64)
+
+
+def read_sample(
+    reports: Any, mechanism: Mechanism, column: str | None, others: Sequence[str], missing: str
+) -> Sample:
+    """Reports in a column of any table that narwhals reads, with other columns beside them.
+
+    Parameters
+    ----------
+    reports : table, or a :class:`Sample` that was read from a file
+    others : names of the other columns
+    missing : {"error", "drop", "category"}
+        Null reports.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        For what is no table with these columns, and for reports that are no outputs.
+    """
+    if isinstance(reports, Sample):
+        return reports
+    if column is None or isinstance(reports, Mapping):
+        raise InputError(
+            "reports of a survey",
+            expected="a table and the name of the column of reports",
+            got="counts" if isinstance(reports, Mapping) else "no name of a column",
+            remedy="pass the table with all columns, and column=",
+        )
+    if not isinstance(column, str):
+        raise InputError(
+            "column of reports",
+            expected="its name",
+            got=quote(column),
+            remedy="pass the name of a column of the table",
+        )
+    names = named_columns(column, others)
+    return sample_of(count_columns(reports, names, [mechanism]), names, mechanism, missing)
+
+
+def named_columns(column: str, others: Sequence[str]) -> list[str]:
+    """The column of reports and the others, each once; raises :class:`InputError` for a report
+    that is to be a weight, stratum, cluster or group of itself.
+    """
+    if column in others:
+        raise InputError(
+            "weights, strata, clusters and groups",
+            expected="other columns than that of the reports",
+            got=quote(column),
+            remedy="name public columns; reports hold noise, which groups by them would keep",
+        )
+    return [column, *dict.fromkeys(others)]
+
+
+def sample_of(
+    counts: Mapping[Any, int],
+    names: Sequence[str],
+    mechanism: Mechanism,
+    missing: str,
+    *,
+    texts: bool = False,
+) -> Sample:
+    """A sample from how often each row of values of the columns occurs, reports first."""
+    policy = check_missing(missing, mechanism)
+    book = Codebook(mechanism.outputs, "outputs of the mechanism", texts=texts)
+    rows = list(counts) if len(names) > 1 else [(key,) for key in counts]
+    places = {value: book.place(value) for value in dict.fromkeys(row[0] for row in rows)}
+    absent = {value for value, place in places.items() if place == ABSENT}
+    blank = {value for value in absent if book.is_blank(value)}
+    where = f"reports in column {quote(names[0])}"
+    if absent - blank:
+        raise book.refuse(where, list(absent - blank), "pass the mechanism that made them")
+    if blank and policy != "drop":
+        empty = sum(n for row, n in zip(rows, counts.values(), strict=True) if row[0] in blank)
+        raise DataError(
+            where,
+            expected="no missing reports",
+            got=str(empty),
+            remedy="leave them out with missing='drop' (--missing drop); estimates are then "
+            "about the others",
+        )
+    kept = [i for i, row in enumerate(rows) if row[0] not in blank]
+    repeats = np.fromiter(counts.values(), np.int64, len(rows))
+    return Sample(
+        np.array([places[rows[i][0]] for i in kept], dtype=np.int64),
+        repeats[kept],
+        {name: [rows[i][k] for i in kept] for k, name in enumerate(names) if k},
+        texts,
+    )

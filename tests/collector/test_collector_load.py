@@ -1,0 +1,207 @@
+"""Real processes: thousands of reports in flight, kills, two collectors at once, slow clients.
+
+How many a second is recorded by ``python -m benchmarks.collector run`` and asserted nowhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import socket
+import sqlite3
+import sys
+import urllib.request
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import mechdesign as md
+
+pytest.importorskip("sqlalchemy", reason="the collector needs mechdesign[serve]")
+pytest.importorskip("uvicorn", reason="the collector needs mechdesign[serve]")
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks.collector import Served, answer, reports, request, send
+
+pytestmark = pytest.mark.slow
+
+KERNEL = md.Mechanism([[0.5, 0.25, 0.25], [0.25, 0.25, 0.5]], ["a", "b"], ["x", "y", "z"])
+DIGEST = md.ReportCounts(KERNEL).kernel
+
+
+@pytest.fixture
+def place(tmp_path):
+    md.save(KERNEL, tmp_path / "m.json")
+    return tmp_path
+
+
+def served(place, *more):
+    return Served(
+        str(place / "m.json"), "--database", str(place / "c.sqlite"), "--rate", "1e9", *more
+    )
+
+
+def collected(url):
+    with urllib.request.urlopen(f"{url}counts", timeout=300) as found:
+        return md.ReportCounts.from_json(json.load(found))
+
+
+def expected(drawn):
+    return md.ReportCounts(KERNEL, Counter(one["report"] for one in drawn))
+
+
+async def send_until_killed(server, bodies, connections, answers):
+    """Kill the collector by force after so many answers, with all others in flight."""
+
+    async def watch():
+        while sum(one is not None for one in found) < answers and not sending.done():
+            await asyncio.sleep(0)
+        server.process.kill()
+
+    found = [None] * len(bodies)
+    sending = asyncio.ensure_future(send(server.port, bodies, connections, found))
+    await watch()
+    await sending
+    return found
+
+
+def test_none_of_thousands_of_reports_in_flight_is_lost_when_the_collector_is_killed(place):
+    """Killed three times; whoever has no answer sends again. All count once in the end."""
+    drawn = reports(DIGEST, KERNEL.outputs, 2000, seed=7)
+    waiting, acknowledged = list(drawn), []
+    for enough in (1, 100, 200):
+        with served(place) as server:
+            assert collected(server.url).counts.keys() <= expected(drawn).counts.keys()
+            bodies = [request(one) for one in waiting]
+            found = asyncio.run(send_until_killed(server, bodies, 200, enough))
+            server.kill()
+        assert all(one is None or one[0] == 200 for one in found)
+        acknowledged += [one for one, told in zip(waiting, found, strict=True) if told]
+        # What was acknowledged is there, as it was.
+        with sqlite3.connect(place / "c.sqlite") as kept:
+            rows = dict(kept.execute("SELECT nonce, output FROM mechdesign_reports"))
+        kept.close()
+        for one in acknowledged:
+            assert rows[bytes.fromhex(one["nonce"])] == KERNEL.outputs.index(one["report"])
+        waiting = [one for one, told in zip(waiting, found, strict=True) if not told]
+        assert waiting
+    with served(place) as server:
+        found, _ = asyncio.run(send(server.port, [request(one) for one in waiting], 64))
+        assert all(one[0] == 200 for one in found)
+        assert collected(server.url) == expected(drawn)
+        again, _ = asyncio.run(send(server.port, [request(drawn[:1000]), request(drawn[1000:])], 2))
+        assert [json.loads(one[1])["already counted"] for one in again] == [1000, 1000]
+        assert collected(server.url) == expected(drawn)
+    assert server.code == 0
+
+
+def test_two_processes_on_one_database_count_each_report_once(place):
+    """Both are sent everything, in opposite orders."""
+    drawn = reports(DIGEST, KERNEL.outputs, 1000, seed=8)
+    bodies = [request(drawn[i : i + 10]) for i in range(0, 1000, 10)]
+    with served(place) as here, served(place) as there:
+
+        async def both():
+            return await asyncio.gather(
+                send(here.port, bodies, 20), send(there.port, bodies[::-1], 20)
+            )
+
+        told = [one for found, _ in asyncio.run(both()) for one in found]
+        assert all(one[0] == 200 for one in told)
+        sums = [json.loads(one[1]) for one in told]
+        assert sum(one["counted"] for one in sums) == 1000
+        assert sum(one["already counted"] for one in sums) == 1000
+        assert collected(here.url) == collected(there.url) == expected(drawn)
+
+
+def test_slow_clients_keep_nobody_from_reporting_and_are_sent_away(place):
+    drawn = reports(DIGEST, KERNEL.outputs, 200, seed=9)
+    with served(place, "--patience", "2") as server:
+
+        async def check():
+            slow = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(100)]
+            for _, writer in slow:
+                writer.write(request(drawn[0])[:-5])
+            found, _ = await send(server.port, [request(one) for one in drawn], 20)
+            assert all(one[0] == 200 for one in found)
+            told = [await answer(reader) for reader, _ in slow]
+            assert {status for status, _ in told} == {408}
+            for _, writer in slow:
+                writer.close()
+
+        asyncio.run(check())
+        assert collected(server.url) == expected(drawn)
+
+
+def test_a_body_that_is_too_large_is_refused_while_it_comes(place):
+    with served(place) as server:
+        found = http.client.HTTPConnection("127.0.0.1", server.port, timeout=300)
+        found.putrequest("POST", "/reports")
+        found.putheader("Content-Length", str(10_000_000))
+        found.endheaders()
+        assert found.getresponse().status == 413  # without a byte of it
+        found.close()
+        raw = socket.create_connection(("127.0.0.1", server.port), timeout=300)
+        raw.sendall(
+            b"POST /reports HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        told = b""
+        try:
+            for _ in range(200):
+                raw.sendall(b"10000\r\n" + b" " * 65536 + b"\r\n")
+        except OSError:
+            pass  # it does not listen to the rest
+        else:
+            told = raw.recv(12)
+        raw.close()
+        assert told in (b"", b"HTTP/1.1 413")
+        assert len(collected(server.url)) == 0
+
+
+def test_the_command_says_what_is_wrong_before_it_serves(place, capsys):
+    from mechdesign.cli import main
+
+    taken = socket.create_server(("127.0.0.1", 0))
+    port = str(taken.getsockname()[1])
+    md.save(md.design(md.Prior([0.6, 0.4]), md.utility.Hamming(), md.LDP(1)), place / "d.json")
+    (place / "short").write_text("abc")
+    (place / "broken.json").write_text('{"format": "mechdesign"}')
+    wrong = [
+        [str(place / "none.json")],
+        [str(place / "broken.json")],
+        [str(place / "m.json"), str(place / "m.json")],
+        [str(place / "m.json"), "--port", port],
+        [str(place / "m.json"), "--port", "70000"],
+        [str(place / "m.json"), "--host", "192.0.2.1"],
+        [str(place / "m.json"), "--rate", "0"],
+        [str(place / "m.json"), "--max-body", "-1"],
+        [str(place / "m.json"), "--token-file", str(place / "short")],
+        [str(place / "m.json"), "--port", "0", "--database", str(place / "m.json")],
+        [str(place / "m.json"), "--port", "0", "--database", "mysql://user:geheim@host/name"],
+    ]
+    before = (place / "m.json").read_bytes()
+    for arguments in wrong:
+        if "--database" not in arguments:
+            arguments = [*arguments, "--database", str(place / "new.sqlite")]
+        assert main(["serve", *arguments]) in (2, 3), arguments
+        said = capsys.readouterr()
+        assert said.out == ""
+        lines = [line for line in said.err.splitlines() if not line.startswith("warning: ")]
+        assert len(lines) == 1, said.err
+        assert lines[0].startswith("error: ")
+        assert "geheim" not in said.err
+    taken.close()
+    assert not (place / "new.sqlite").exists()
+    assert (place / "m.json").read_bytes() == before
+
+
+def test_other_hosts_are_warned_of(place):
+    with served(place, "--host", "0.0.0.0") as server:
+        assert server.url.startswith("http://0.0.0.0:")
+    assert "whoever reaches it can send reports, read estimates" in server.said
+    with served(place) as server:
+        pass
+    assert "warning" not in server.said
