@@ -211,12 +211,6 @@ def _columns_in(text: str, prior: Prior, whole: str) -> list[str] | None:
     return names
 
 
-def _read_truth(text: str) -> Prior:
-    if text.strip().lower().endswith(".json"):
-        return _prior_from_json(text.strip())
-    return Prior.from_counts(*_parse_masses(text, "--truth"))
-
-
 def read_estimation(
     prior: Prior, of: str | None, weights: str | None, truth: str | None
 ) -> Estimation:
