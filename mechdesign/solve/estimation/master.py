@@ -86,9 +86,13 @@ def optimal_masses(
     SolverError
         When no mixture of the columns answers what is asked, or the method breaks down.
     """
-    frame = _Frame.of(deviations, shares, prior, truth, loss)
+    # A column of a rare symbol has a tiny mass and large lifts under the prior: columns of mass one
+    # under equal masses differ less.
+    size = 1 + deviations.mean(axis=1)
+    even = (deviations - deviations.mean(axis=1, keepdims=True)) / size[:, None]
+    frame = _Frame.of(even, shares / size, prior, truth, loss)
     method = _InteriorPoint(frame.points, frame.rows, frame.root)
-    return frame.unfold(method.solve(tolerance), method.unit)
+    return frame.unfold(method.solve(tolerance), method.unit, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,21 +150,23 @@ class _Frame:
             points @ basis, rows, basis.T @ root, kept, told, basis, scale, np.linalg.pinv(root)
         )
 
-    def unfold(self, found: _Point, unit: float) -> Weighted:
-        """The optimum in the coordinates of the symbols."""
+    def unfold(self, found: _Point, unit: float, size: Vector) -> Weighted:
+        """The optimum in the coordinates of the symbols, for columns so many times as large."""
         n = len(self.kept) + 1
         inverse, prices = np.zeros((n, n)), np.zeros(n)
         solution = np.sqrt(unit) * found.solution
         inverse[np.ix_(self.kept, self.kept)] = self.basis @ solution @ self.of_root
         prices[self.told] = unit * found.multipliers[1:] / self.scale
         level = unit * float(found.multipliers[0])
+        prices += (level - float(prices.sum())) / n
         matrix = (self.points.T * found.masses) @ self.points
         try:
             upper = float(np.vdot(self.root, np.linalg.solve(matrix, self.root)))
         except np.linalg.LinAlgError:  # told without some directions, which have no mass
             upper = unit * found.value
+        masses = found.masses / size
         return Weighted(
-            found.masses, unit * found.value, level, upper, inverse, prices, found.gap, found.steps
+            masses, unit * found.value, level, upper, inverse, prices, found.gap, found.steps
         )
 
 

@@ -161,8 +161,9 @@ def _mixed(
     # What the columns of mass one leave to the most likely symbol follows.
     told = np.delete(np.arange(len(program.prior)), int(np.argmax(program.prior.probabilities)))
     found = []
+    even = columns.even_masses(masses)
     for least in (*_NEGLIGIBLE, _LITTLE / 1e4):
-        used = masses > least * float(masses.max())
+        used = even > least * float(even.max())
         deviations = columns[used].deviations
         kernel = mixed_kernel(deviations, balanced(deviations[:, told], masses[used]))
         off = float(np.abs(kernel.sum(axis=1) - 1).max())
@@ -190,9 +191,9 @@ def _value(program: EstimationProgram, kernel: Vector) -> float:
 def balanced(deviations: Vector, masses: Vector) -> Vector:
     """Masses corrected so that Σ q = 1 and Σ q d = 0 hold to the last digits."""
     rows = np.vstack([np.ones(len(masses)), deviations.T])
-    rows /= np.abs(rows).max(axis=1, initial=1e-300)[:, None]
+    rows /= (np.abs(rows) * masses).max(axis=1, initial=1e-300)[:, None]
     target = np.zeros(len(rows))
-    target[0] = 1.0
+    target[0] = 1 / masses.max(initial=1e-300)
     for _ in range(3):
         missing = target - rows @ masses
         step, *_ = np.linalg.lstsq(rows * masses, missing, rcond=None)
