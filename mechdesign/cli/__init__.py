@@ -44,6 +44,7 @@ from .options import BAD_INPUT, FAILED, INFEASIBLE, OK, spelled_out
 from .plan import plan
 from .plot import plot
 from .pram import pram
+from .regress import regress
 from .report import report
 from .serve import serve
 from .show import show
@@ -108,6 +109,7 @@ for command in (
     export,
     pram,
     estimate,
+    regress,
     plan,
     compose,
     subset_selection,

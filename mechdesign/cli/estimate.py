@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..arguments import read_feature, read_sizes, read_truth
+from ..bin_arguments import read_ends
 from ..errors import InputError, UnknownNameError, quote
 from ..release.codes import show_values as quote_values
 from .options import (
@@ -23,11 +25,14 @@ from .options import (
     expect_picture,
     note,
     print_json,
+    receipts_beside,
     say,
 )
 
 if TYPE_CHECKING:
     from ..release.estimates import Estimate
+    from ..release.number_estimates import NumberEstimate
+    from ..release.report_counts import ReportCounts
     from ..release.survey import Survey
 
 
@@ -76,8 +81,10 @@ class SurveyOptions:
 def estimate(
     context: typer.Context,
     kernel: Kernel,
-    reports: Annotated[str, typer.Argument(help="CSV or Parquet file with the reports.")],
-    column: Annotated[str, typer.Option(help="Column that holds the reports.")],
+    reports: Annotated[
+        str, typer.Argument(help="CSV or Parquet file with the reports, or counts (.json).")
+    ],
+    column: Annotated[str, typer.Option(help="Column that holds the reports.")] = "report",
     method: Annotated[
         str, typer.Option(help="inversion (unbiased) or likelihood (stays in the simplex).")
     ] = "inversion",
@@ -143,6 +150,18 @@ def estimate(
             "the design when left out."
         ),
     ] = None,
+    mean: Annotated[
+        bool,
+        typer.Option("--mean", help="Of a column of numbers in bins: their mean."),
+    ] = False,
+    quantile: Annotated[
+        list[float] | None,
+        typer.Option(help="Of a column of numbers in bins: such as 0.5, the median. Repeat it."),
+    ] = None,
+    ends: Annotated[
+        str | None,
+        typer.Option(help="With them, the least and largest number there can be, such as 0..120."),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(help="Save a picture of the estimates (.png, .svg or .pdf)."),
@@ -190,6 +209,21 @@ def estimate(
             got="two columns",
             remedy="leave out --with, or leave out --plot",
         )
+    if ends is not None and not (mean or quantile):
+        raise InputError(
+            "--ends",
+            expected="--mean or --quantile beside it",
+            got=f"{quote(ends)} alone",
+            remedy="add --mean, or leave it out",
+        )
+    if (mean or quantile) and (joint or second_round is not None or drawn.by_group is not None):
+        raise InputError(
+            "--mean and --quantile",
+            expected="the reports of one column, one round and one group",
+            got="several",
+            remedy="leave them out; in Python each estimate has .mean() and .quantile(q)",
+        )
+    limits = None if ends is None else read_ends(ends)
     if plot is not None:
         expect_picture(plot, force=force)
     options: dict[str, Any] = {
@@ -262,6 +296,13 @@ def estimate(
 
     designed = load_kernel(kernel)
     if isinstance(designed, SubsetSelection):
+        if mean or quantile:
+            raise InputError(
+                "--mean and --quantile",
+                expected="them left out for a subset selection",
+                got="one of them",
+                remedy="design with --bins",
+            )
         if plot is not None or feature is not None:
             raise InputError(
                 "--plot and --feature",
@@ -270,12 +311,13 @@ def estimate(
                 remedy="estimate all shares (--json)",
             )
         many = run_estimate(
-            count_subset_file(
+            _collected(reports)
+            or count_subset_file(
                 reports, column, designed, missing=missing, progress=sys.stderr.isatty()
             ),
             designed,
             missing=missing,
-            receipt=_receipts(reports, [column], receipt)[0],
+            receipt=receipts_beside(reports, [column], receipt)[0],
             **options,
             **vars(drawn),
         )
@@ -297,22 +339,26 @@ def estimate(
     options.update(
         missing=missing,
         feature=read_feature(feature, mechanism),
-        receipt=_receipts(reports, [column], receipt)[0],
+        receipt=receipts_beside(reports, [column], receipt)[0],
         truth=None if truth is None else read_truth(truth),
     )
     fingerprint = kernel_fingerprint(mechanism)
     progress = sys.stderr.isatty()
     if not drawn.asked:
-        found = count_file(reports, [column], [designed], progress=progress)
+        found = _collected(reports) or count_file(reports, [column], [designed], progress=progress)
         made = run_estimate(found, designed, **options)
-        _show(made, estimate_json(made, fingerprint), plot, as_json=as_json, force=force)
+        numbers = _numbers(made, mean, quantile, limits)
+        shown = estimate_json(made, fingerprint)
+        _show(made, shown, plot, as_json=as_json, force=force, numbers=numbers)
         return
     sample = sample_file(
         reports, column, designed, drawn.columns, missing=missing, progress=progress
     )
     result: Any = run_estimate(sample, designed, **options, **vars(drawn))
     if drawn.by_group is None:
-        _show(result, survey_json(result, fingerprint), plot, as_json=as_json, force=force)
+        numbers = _numbers(result, mean, quantile, limits)
+        shown = survey_json(result, fingerprint)
+        _show(result, shown, plot, as_json=as_json, force=force, numbers=numbers)
     elif as_json:
         print_json(groups_json(result, fingerprint))
     else:
@@ -321,10 +367,28 @@ def estimate(
             note(result.note)
 
 
+def _numbers(
+    made: Estimate, mean: bool, quantiles: list[float] | None, ends: Any
+) -> list[NumberEstimate]:
+    """What is asked about the numbers in bins."""
+    return [
+        *([made.mean(ends=ends)] if mean else []),
+        *(made.quantile(q, ends=ends) for q in quantiles or []),
+    ]
+
+
 def _show(
-    made: Estimate, shown: dict[str, Any], plot: Path | None, *, as_json: bool, force: bool
+    made: Estimate,
+    shown: dict[str, Any],
+    plot: Path | None,
+    *,
+    as_json: bool,
+    force: bool,
+    numbers: Sequence[NumberEstimate] = (),
 ) -> None:
     """The picture, and the numbers as a table or as JSON."""
+    if numbers:
+        shown = {**shown, "numbers": [number.to_json() for number in numbers]}
     from ..views.text import print_estimate
 
     if plot is not None:
@@ -337,6 +401,8 @@ def _show(
         print_json(shown)
         return
     print_estimate(made)
+    for number in numbers:
+        say(repr(number))
     if made.note:
         note(made.note)
 
@@ -383,7 +449,7 @@ def _rounds(
             count_file(one.reports, [one.column], [designed], progress=progress)
             for one, designed in zip(both, designs, strict=True)
         ]
-        known = [_receipts(one.reports, [one.column], None)[0] for one in both]
+        known = [receipts_beside(one.reports, [one.column], None)[0] for one in both]
         made = estimate_rounds(parts, designs, people=people, receipts=known, **options)
     kernels = [kernel_fingerprint(mechanism_of(designed)) for designed in designs]
     return made, rounds_json(made, kernels)
@@ -437,7 +503,7 @@ def _joint(
             remedy="name the column of the second design",
         )
     found = count_file(reports, columns, designs, progress=sys.stderr.isatty())
-    known = _receipts(reports, columns, receipt)
+    known = receipts_beside(reports, columns, receipt)
     made = estimate_joint(found, designs, columns, features=features, receipts=known, **options)
     table = made if given is None else made.conditional(given)
     if as_json:
@@ -453,12 +519,8 @@ def _joint(
         note(made.note)
 
 
-def _receipts(reports: str, columns: list[str], receipt: Path | None) -> list[Any]:
-    """The receipt of each column: from the file named, else from where the reports are."""
-    from ..release.receipts import load_receipt
-    from ..release.table_files import file_receipts
+def _collected(reports: str) -> ReportCounts | None:
+    """The counts of a collector, in a file that ends in .json; ``None`` for other files."""
+    from ..release.report_counts import ReportCounts
 
-    if receipt is not None:
-        return [load_receipt(receipt, name) for name in columns]
-    known = file_receipts(reports)
-    return [known.get(name) for name in columns]
+    return ReportCounts.load(reports) if reports.lower().endswith(".json") else None

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, RepeatWarning, UnknownNameError, quote, warn
+from ..errors import (
+    DataError,
+    InputError,
+    RepeatWarning,
+    UnknownNameError,
+    is_iterable,
+    quote,
+    warn,
+)
 from ..input_tables import count_values, is_missing
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
@@ -217,7 +225,7 @@ def count_rows(table: Any, columns: list[str]) -> dict[Any, int]:
     try:
         lazy = nw.from_native(table).lazy()
     except TypeError:
-        if isinstance(table, Iterable) and not isinstance(table, (str, bytes)):
+        if is_iterable(table) and not isinstance(table, (str, bytes)):
             return _count_batches(table, columns)
         raise DataError(
             "reports",
@@ -310,8 +318,11 @@ def warn_of_repeats(frame: Any, person: str, designed: Any) -> None:
 def warn_of_rows(most: int, person: str, designed: Any) -> None:
     """Warn when one person has more than one row."""
     if most > 1:
+        total = "what these add up to is not known"
+        if designed is not None:
+            total = str(compose(designed, times=most))
         warn(
-            f"column {person!r}: one person has {most} rows; {compose(designed, times=most)}, "
+            f"column {person!r}: one person has {most} rows; {total}, "
             "where each report alone keeps what was asked; report once per person, or design for "
             "less leakage",
             RepeatWarning,

@@ -141,8 +141,29 @@ def read_sample(
             got="counts" if isinstance(reports, Mapping) else "no name of a column",
             remedy="pass the table with all columns, and column=",
         )
-    names = [column, *dict.fromkeys(others)]
+    if not isinstance(column, str):
+        raise InputError(
+            "column of reports",
+            expected="its name",
+            got=quote(column),
+            remedy="pass the name of a column of the table",
+        )
+    names = named_columns(column, others)
     return sample_of(count_columns(reports, names, [mechanism]), names, mechanism, missing)
+
+
+def named_columns(column: str, others: Sequence[str]) -> list[str]:
+    """The column of reports and the others, each once; raises :class:`InputError` for a report
+    that is to be a weight, stratum, cluster or group of itself.
+    """
+    if column in others:
+        raise InputError(
+            "weights, strata, clusters and groups",
+            expected="other columns than that of the reports",
+            got=quote(column),
+            remedy="name public columns; reports hold noise, which groups by them would keep",
+        )
+    return [column, *dict.fromkeys(others)]
 
 
 def sample_of(

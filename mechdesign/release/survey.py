@@ -15,7 +15,7 @@ the report itself, as the kernel is known.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,8 @@ class Survey:
     @property
     def asked(self) -> list[str]:
         """Names of what is asked."""
-        return [f.name for f in fields(self) if getattr(self, f.name) != f.default]
+        names = ("weights", "strata", "clusters", "by_group", "population")
+        return [name for name in names if getattr(self, name) is not None]
 
     @property
     def columns(self) -> list[str]:
@@ -127,11 +128,10 @@ def drawn_by(survey: Survey, sample: Sample) -> Drawn:
         names, strata = sample.categories(survey.strata, "strata")
     clusters, units = None, np.bincount(strata, repeats, len(names)).astype(np.int64)
     if survey.clusters is not None:
-        _, codes = sample.categories(survey.clusters, "clusters")
+        labels, codes = sample.categories(survey.clusters, "clusters")
         # Clusters of different strata are different ones, whatever they are called.
-        pairs, clusters = np.unique(np.column_stack([strata, codes]), axis=0, return_inverse=True)
-        clusters = clusters.reshape(-1)
-        units = np.bincount(pairs[:, 0], minlength=len(names))
+        pairs, clusters = np.unique(strata * len(labels) + codes, return_inverse=True)
+        units = np.bincount(pairs // len(labels), minlength=len(names))
     sizes = _sizes(survey, names, sample)
     fractions = np.zeros(len(names))
     if sizes is not None:
@@ -355,7 +355,7 @@ class SurveyEstimate(Estimate):
         """Reports, strata, clusters and what the intervals are about, in one line."""
         parts = [f"{self.reports} reports"]
         if abs(self.effective - self.reports) > 0.5:
-            parts.append(f"worth {self.effective:.1f} of equal weight")
+            parts.append(f"as exact as {self.effective:.1f} of equal weight")
         if self.strata > 1:
             parts.append(f"{self.strata} strata")
         if self.clusters:
@@ -586,7 +586,7 @@ def _blocks(noise: Noise, mass: Vector) -> Vector:
     return np.asarray(found)
 
 
-def spread(covariance: Vector) -> Vector:
+def standard_errors(covariance: Vector) -> Vector:
     """Standard errors of a covariance, whose variances rounding may leave below zero."""
     return np.asarray(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
 
@@ -651,7 +651,7 @@ def estimate_groups(
     for i, name in enumerate(names):
         part = slice(i * size, (i + 1) * size)
         covariance = found.covariance[part, part]
-        errors = spread(covariance)
+        errors = standard_errors(covariance)
         lower, upper = student_limits(found.values[i], errors, confidence, freedom)
         f, effective = found.frequencies[i], float(found.effective[i])
         made.append(
@@ -678,7 +678,8 @@ def estimate_groups(
                     prior,
                     [(mechanism.kernel, f, max(1, round(effective)))],
                 ),
-                noise=spread(found.noise[part, part]),
+                schema=mechanism.schema,
+                noise=standard_errors(found.noise[part, part]),
                 strata=len(drawn.units),
                 clusters=0 if drawn.clusters is None else int(drawn.units.sum()),
                 freedom=freedom,

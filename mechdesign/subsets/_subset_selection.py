@@ -269,9 +269,9 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
     for one symbol) have the least mean squared error of estimated frequencies: a report is a subset
     of the symbols, which holds the true one more often ([YeBarg2018] under LDP). Here the subsets
     are blocks of an affine geometry, so that a report is one integer of a few bytes and neither
-    design nor draws nor estimates make a matrix. N = 10⁶ takes seconds. The error is the least of the
-    geometries tried, not among all kernels: :attr:`SubsetSelection.gap` says how much
-    larger it is at most, over the bound by symmetry. It is below 0.1 % for many symbols under LDP,
+    design nor draws nor estimates make a matrix. N = 10⁶ takes seconds. The error is the least of
+    the geometries tried, not among all kernels: :attr:`SubsetSelection.gap` says how much larger it
+    is at most, over the bound by symmetry. It is below 0.1 % for many symbols under LDP,
     and may be tens of per cent where few subset sizes fit, as for N = 50 under LIP(3);
     :func:`mechdesign.design` finds the least itself for up to about a hundred symbols.
 

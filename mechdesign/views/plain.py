@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..release._estimate_rounds import RoundsEstimate
     from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
+    from ..release._regress import Regression
     from ..release.estimates import Estimate
     from ..release.subset_estimates import ManyEstimates
     from ..release.survey import GroupEstimates, SurveyEstimate
@@ -233,6 +234,29 @@ def groups_json(made: GroupEstimates, kernel: str) -> dict[str, Any]:
         ],
         "reports": made.reports,
         "confidence": made.estimates[0].confidence,
+        "kernel": kernel,
+    }
+
+
+def regression_json(made: Regression, kernel: str) -> dict[str, Any]:
+    """Coefficients of a regression with a privatised column."""
+    rows = intervals_table(made).records()
+    for row, p in zip(rows, made.pvalues, strict=True):
+        row["p"] = float(p)
+    return {
+        "rows": rows,
+        "reports": made.reports,
+        "family": made.family,
+        "response": made.response,
+        "column": made.column,
+        "reference": made.reference,
+        "confidence": made.confidence,
+        "freedom": made.freedom,
+        "errors_by": made.errors_by,
+        "log_likelihood": made.log_likelihood,
+        "fit": made.fit,
+        "receipt": None if made.receipt is None else made.receipt.to_json(),
+        "note": made.note,
         "kernel": kernel,
     }
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import mechdesign as md
@@ -99,6 +100,16 @@ PRIOR = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
 HAMMING = md.utility.Hamming()
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
 DESIGN = md.design(PRIOR, HAMMING, md.LDP(1))
+SURVEY = pa.table(
+    {
+        "answer": ["no", "no", "yes", "no", "yes"] * 40,
+        "weight": [1.0, 2.0, 1.5, 1.0] * 50,
+        "region": ["n", "s"] * 100,
+        "block": [i // 10 for i in range(200)],
+        "sex": ["f", "f", "m", "m", "m", "f", "m", "f"] * 25,
+        "cost": [float(i % 7) for i in range(200)],
+    }
+)
 
 # What a call looks like when it is right; each argument in turn is replaced by all of the above.
 CALLS = {
@@ -204,6 +215,41 @@ CALLS = {
             "rng": 1,
         },
     ),
+    "estimate of a survey": (
+        md.estimate,
+        {
+            "reports": SURVEY,
+            "mechanism": FLIP,
+            "column": "answer",
+            "weights": "weight",
+            "strata": "region",
+            "clusters": "block",
+            "by_group": "sex",
+            "population": {"n": 9000, "s": 8000},
+            "weighting": "hajek",
+        },
+    ),
+    "regress": (
+        md.regress,
+        {
+            "table": SURVEY,
+            "mechanism": FLIP,
+            "column": "answer",
+            "response": "cost",
+            "covariates": ["sex"],
+            "family": "linear",
+            "feature": None,
+            "reference": "no",
+            "weights": "weight",
+            "strata": "region",
+            "clusters": "block",
+            "confidence": 0.95,
+            "missing": "error",
+            "receipt": None,
+            "misfit": "error",
+            "truth": None,
+        },
+    ),
     "plan": (
         md.plan,
         {"mechanism": FLIP, "error": 0.1, "worst": False, "confidence": 0.95, "by": "symbols"},
@@ -235,6 +281,23 @@ CALLS = {
             "weights": [2.0],
             "goals": [0.1],
             "refine": False,
+        },
+    ),
+    "export": (
+        md.export,
+        {"designed": FLIP, "path": "c.mjs", "to": "javascript", "column": "x"},
+    ),
+    "export to SQL": (
+        md.export,
+        {
+            "designed": FLIP,
+            "path": "d.sql",
+            "to": "sql",
+            "dialect": "postgresql",
+            "table": "people",
+            "column": "x",
+            "keep": ["id"],
+            "into": "told",
         },
     ),
     "BayesGain": (md.utility.BayesGain, {"g": np.eye(3), "actions": ["a", "b", "c"]}),
@@ -298,6 +361,7 @@ OWN_ERRORS = {
     ("Mechanism.merge", "groups"),
     ("compare", "notions"),
     ("estimate", "feature"),
+    ("regress", "feature"),
     ("smallest", "notion"),
 }
 GOOD = {"epsilon": 0.5, "epsilon_l": 0.5, "epsilon_u": 0.5, "delta": 0.1, "entries": 2, "low": 0.3}

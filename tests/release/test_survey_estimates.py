@@ -51,7 +51,7 @@ TABLE = table()
 
 
 @pytest.mark.parametrize(
-    ("bad", "words"),
+    ("bad", "fragment"),
     [
         (-1.0, "1 negative one"),
         (np.nan, "1 row without one, 1 of them empty"),
@@ -59,9 +59,9 @@ TABLE = table()
     ],
     ids=["negative", "nan", "infinite"],
 )
-def test_weights_that_are_none_are_refused(bad, words):
+def test_weights_that_are_none_are_refused(bad, fragment):
     frame = TABLE.assign(w=[bad, *TABLE["w"][1:]])
-    refused(lambda: md.estimate(frame, THREE, "r", weights="w"), "'w'", words, error=DataError)
+    refused(lambda: md.estimate(frame, THREE, "r", weights="w"), "'w'", fragment, error=DataError)
 
 
 def test_weights_of_text_and_of_zeros_only_are_refused():
@@ -94,7 +94,7 @@ def test_a_population_smaller_than_the_sample_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "fragment"),
     [
         ({"population": 1000.5}, "whole number"),
         ({"population": {"north": 5}}, "whole number"),
@@ -111,8 +111,8 @@ def test_a_population_smaller_than_the_sample_is_refused():
         ({"weights": "w", "intervals": "bootstrap"}, "'delta'"),
     ],
 )
-def test_options_that_mean_nothing_are_refused(options, words):
-    refused(lambda: md.estimate(TABLE, THREE, "r", **options), words)
+def test_options_that_mean_nothing_are_refused(options, fragment):
+    refused(lambda: md.estimate(TABLE, THREE, "r", **options), fragment)
 
 
 def test_unknown_columns_and_bare_columns_are_refused():
@@ -124,6 +124,18 @@ def test_unknown_columns_and_bare_columns_are_refused():
     refused(lambda: md.estimate({"a": 20}, THREE, "r", weights="w"), "counts", error=InputError)
     subsets = md.subset_selection(4, md.LDP(1.0))
     refused(lambda: md.estimate(TABLE, subsets, "r", weights="w"), "subset selection")
+
+
+def test_reports_are_no_groups_of_themselves():
+    for name in ("weights", "by_group", "strata"):
+        found = refused(lambda n=name: md.estimate(TABLE, THREE, "r", **{n: "r"}), "'r'")
+        assert "noise" in found.remedy
+
+
+def test_one_column_may_be_strata_and_groups():
+    both = md.estimate(TABLE, THREE, "r", strata="s", by_group="s")
+    # Strata are independent of each other.
+    assert not both.covariance[:3, 3:].any()
 
 
 def test_reports_of_no_output_are_counted_and_not_quoted():
@@ -347,6 +359,18 @@ def test_all_tables_give_the_same(tmp_path):
         assert [row["estimate"] for row in found.rows()] == pytest.approx(
             [row["estimate"] for row in expected.rows()]
         )
+
+
+def test_means_of_numbers_in_bins():
+    rng = np.random.default_rng(9)
+    frame = pd.DataFrame({"age": rng.integers(0, 80, 3000), "w": rng.uniform(0.5, 2, 3000)})
+    prior = md.Prior.from_data(frame["age"], bins=md.bins(edges=[0, 20, 40, 60, 80]))
+    design = md.design(prior, md.utility.Estimation(), md.LDP(3))
+    reports = md.privatize(frame, "age", design, rng=1)
+    found = md.estimate(reports, design, "age", weights="w").mean()
+    truth = np.average(frame["age"], weights=frame["w"])
+    assert found.lower < truth < found.upper
+    assert found.error > 0
 
 
 def test_what_is_shown():
