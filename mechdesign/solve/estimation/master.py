@@ -175,10 +175,16 @@ def _sizes(table: Vector) -> Vector:
     return np.where(found > 0, found, 1.0)
 
 
-#: Said where no mixture of the columns can answer.
+_REMEDY = "raise the level, or ask about groups of symbols"
+#: Said where no mixture of the columns can answer, as far as floats tell.
 UNTOLD = (
-    "the bounds leave no kernel whose reports answer what is asked: some symbols are told apart "
-    "by none; raise the level, or ask about groups of symbols"
+    "expected a kernel within the bounds whose reports answer what is asked, got some symbols that "
+    f"double precision cannot tell apart; {_REMEDY}"
+)
+#: Said where that is proved.
+UNTOLD_BY_ALL = (
+    "expected a kernel within the bounds whose reports answer what is asked, got none: under these "
+    f"bounds some symbols are told apart by no kernel; {_REMEDY}"
 )
 
 
