@@ -20,7 +20,7 @@ from ..files import new_file, parse_json, read_text, regular_file, write_text
 from ..labels import Label, tidy
 from ..mechanism import kernel_of
 from ..published import kernel_fingerprint
-from ..storage import label_to_json
+from ..stored_values import label_to_json
 
 FORMAT, SCHEMA = "mechdesign-counts", 1
 _MOST = 1 << 53

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..prior import Prior
 from ..solve.sensitivity import requirement_prices
-from ..storage import SCHEMA, label_to_json, mechanism_to_json, prior_to_json, seal, to_json
+from ..storage import SCHEMA, mechanism_to_json, prior_to_json, seal, to_json
+from ..stored_values import label_to_json
 from .tables import (
     customary_table,
     intervals_table,

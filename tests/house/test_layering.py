@@ -30,7 +30,7 @@ LAYERS = (
     ("subsets",),
     ("solve", "certificate"),
     ("theory", "noise", "_audit"),
-    ("stored_duals", "stored_plans"),
+    ("stored_duals", "stored_plans", "stored_values"),
     ("storage",),
     ("kernel_files",),
     ("release",),
