@@ -280,7 +280,10 @@ def read_truth(text: str) -> Prior:
                 got=f"another shrunk distribution ({type(problem).__name__})",
                 remedy="estimate again, or name the distribution",
             ) from None
-    return Prior.from_counts(*_parse_masses(text, "--truth"))
+    with warnings.catch_warnings():
+        # What it means to have no mass is said of the symbols of the design.
+        warnings.simplefilter("ignore", ZeroMassWarning)
+        return Prior.from_counts(*_parse_masses(text, "--truth"))
 
 
 def read_sizes(text: str) -> Any:

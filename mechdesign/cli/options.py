@@ -26,7 +26,7 @@ from ..arguments import (
     read_utility,
     read_worst_case,
 )
-from ..errors import InputError, LevelError, visible, visible_lines
+from ..errors import InputError, LevelError, quote, visible, visible_lines
 from ..extensions import check_name_or_module, find, is_import_path, make, naming_own_code
 
 if TYPE_CHECKING:
@@ -381,6 +381,10 @@ def _split_notion(text: str) -> tuple[str, str]:
 # Options that several commands take together
 
 
+def _are_numbers(text: str) -> bool:
+    return all(re.fullmatch(r"[-+.\deE]+", part.strip()) for part in text.split(","))
+
+
 @dataclass(frozen=True, kw_only=True)
 class PriorSource:
     """Where a prior comes from: a column of a table, or a text."""
@@ -396,6 +400,13 @@ class PriorSource:
 
     def read_prior(self) -> Prior:
         """The prior; :class:`InputError` where neither or both are given."""
+        if self.weights is not None and "," in self.weights and _are_numbers(self.weights):
+            raise InputError(
+                "--weights",
+                expected="the column of TABLE that says for how many people a row stands",
+                got=quote(self.weights),
+                remedy="write --of-weights for what the errors of answers weigh",
+            )
         if self.bins_from is not None and not self.bins:
             raise InputError(
                 "--bins-from",
