@@ -142,7 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except InfeasibleError as problem:
             return _fail(str(problem), INFEASIBLE)
         except MechdesignError as problem:
-            return _fail(str(problem), FAILED)
+            untold = getattr(problem, "is_proved", False)
+            return _fail(str(problem), INFEASIBLE if untold else FAILED)
         except (BrokenPipeError, SystemExit):
             # Whoever read our output has seen enough (typer leaves by SystemExit then).
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

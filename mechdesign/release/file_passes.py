@@ -22,6 +22,7 @@ from ..progress import counter
 from .adapters import column_reader, privatize_batch, reported_schema
 from .codes import distinct_values
 from .column import ColumnRelease
+from .input_files import file_ending
 from .ledger import Ledger, Part, releases_beside
 from .receipts import (
     Fingerprint,
@@ -35,7 +36,6 @@ from .receipts import (
 from .table_files import (
     codes_are_written,
     file_digest,
-    file_ending,
     file_receipts,
     new_table,
     open_batches,

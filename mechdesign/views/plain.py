@@ -298,8 +298,9 @@ def joint_json(
 def plan_json(found: Plan) -> dict[str, Any]:
     """How many reports an error takes, and the half-width of each interval.
 
-    With the kernel designed for estimates beside it: the same for that, what every kernel takes at
-    least, and that design's risk and its bound.
+    With the kernel of the narrowest widest interval beside it: the same for that, what every kernel
+    takes at least, the weights of the answers that it is designed for, its risk with them, and the
+    bound of that.
     """
     shown: dict[str, Any] = {
         "reports": found.reports,
@@ -310,9 +311,11 @@ def plan_json(found: Plan) -> dict[str, Any]:
     }
     if found.best is not None and found.best.design is not None:
         least = found.best.design
+        weights = getattr(least.utility, "weights", None)
         shown["best"] = {
             **plan_json(found.best),
             "privacy": [notion.spec for notion in least.notions],
+            "weights": None if weights is None else weights.tolist(),
             "risk": least.risk,
             "risk_at_least": -least.bound,
         }
