@@ -243,6 +243,19 @@ CALLS = {
             "rng": 1,
         },
     ),
+    "count_reports": (
+        md.count_reports,
+        {"reports": ["no", "yes"], "mechanism": FLIP, "column": None, "missing": "error"},
+    ),
+    "ReportCounts": (
+        md.ReportCounts,
+        {"mechanism": FLIP, "counts": {"no": 3}, "sources": ["a"]},
+    ),
+    "ReportCounts.from_json": (
+        md.ReportCounts.from_json,
+        {"content": md.ReportCounts(FLIP, {"no": 3}).to_json()},
+    ),
+    "ReportCounts.by_label": (md.ReportCounts(FLIP, {"no": 3}).by_label, {"mechanism": FLIP}),
     "estimate of a survey": (
         md.estimate,
         {
