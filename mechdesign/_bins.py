@@ -591,7 +591,9 @@ def bins(
         )
     numbers = None if sample is None else _sample(sample)
     if whole is None:
-        whole = numbers is not None and bool((numbers == np.floor(numbers)).all())
+        whole = False
+        if numbers is not None and len(numbers):
+            whole = bool((numbers == np.floor(numbers)).all())
     if origin is None:
         origin = "public" if edges is not None or numbers is None else "the secrets"
     _check_choice("origin of edges", origin, ORIGINS)
@@ -665,21 +667,20 @@ def _sample(sample: Any) -> NDArray[np.float64]:
             remedy="convert the column to numbers (dates to years, say), or clean it",
         )
     kept = vector[codes >= 0]
-    numbers = np.array([float(v) for v in kept] if kept.dtype == object else kept, dtype=float)
-    if len(numbers) == 0 or numbers.min() == numbers.max():
-        raise DataError(
-            "sample for bins",
-            expected="at least two different numbers",
-            got="none" if len(numbers) == 0 else "one",
-            remedy="take another sample, or pass edges=",
-        )
-    return numbers
+    return np.array([float(v) for v in kept] if kept.dtype == object else kept, dtype=float)
 
 
 def _need_sample(numbers: NDArray[np.float64] | None, what: str) -> NDArray[np.float64]:
     if numbers is None:
         raise InputError(
             "bins", expected=f"a sample for {what}", got="none", remedy="pass a series, or edges="
+        )
+    if len(numbers) == 0 or numbers.min() == numbers.max():
+        raise DataError(
+            "sample for bins",
+            expected="at least two different numbers",
+            got="none" if len(numbers) == 0 else "one",
+            remedy="take another sample, or pass edges=",
         )
     return numbers
 
