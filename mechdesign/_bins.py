@@ -101,10 +101,8 @@ class Bins:
                     got=f"{_text(left)} before {_text(right)}",
                     remedy="sort them, and name each once",
                 )
-        if closed not in _SIDES:
-            raise UnknownNameError("closed side of bins", closed, _SIDES)
-        if origin not in ORIGINS:
-            raise UnknownNameError("origin of edges", origin, ORIGINS)
+        _check_choice("closed side of bins", closed, _SIDES)
+        _check_choice("origin of edges", origin, ORIGINS)
         if not isinstance(whole, (bool, np.bool_)):
             raise InputError(
                 "whole", expected="True or False", got=quote(whole), remedy="leave it out"
@@ -596,8 +594,7 @@ def bins(
         whole = numbers is not None and bool((numbers == np.floor(numbers)).all())
     if origin is None:
         origin = "public" if edges is not None or numbers is None else "the secrets"
-    if origin not in ORIGINS:
-        raise UnknownNameError("origin of edges", origin, ORIGINS)
+    _check_choice("origin of edges", origin, ORIGINS)
     if edges is None:
         count = _checked_count(given[0], asked[given[0]])
         limits = _limits(ends)
@@ -617,6 +614,11 @@ def bins(
             EdgesWarning,
         )
     return found
+
+
+def _check_choice(what: str, value: Any, known: Sequence[str]) -> None:
+    if not isinstance(value, str) or value not in known:
+        raise UnknownNameError(what, value, known)
 
 
 def _checked_count(name: str, value: Any) -> int:

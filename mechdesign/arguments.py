@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import warnings
@@ -397,12 +398,35 @@ def read_symbol(text: str | None, mechanism: Mechanism | ImplicitKernel) -> Labe
     return text if place == ABSENT else book.labels[place]
 
 
-def read_feature(
-    path: str | None, mechanism: Mechanism | ImplicitKernel
-) -> dict[Label, Label] | None:
-    """A feature from a JSON object, its keys matched with the inputs by their text."""
-    if path is None:
+def read_symbols(
+    text: str | None, mechanisms: Sequence[Mechanism | ImplicitKernel]
+) -> tuple[Label, ...] | None:
+    """An input of each of several mechanisms, from a JSON list."""
+    if text is None:
         return None
+    remedy = 'write a JSON list with a value for each column, such as ["a", 1]'
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or len(found) != len(mechanisms):
+        raise InputError(
+            "--replacement",
+            expected=f"{len(mechanisms)} values in a JSON list",
+            got=quote(text),
+            remedy=remedy,
+        )
+    pairs = zip(found, mechanisms, strict=True)
+    return tuple(read_symbol(str(value), mechanism) for value, mechanism in pairs)
+
+
+def read_feature(path: str | None, mechanism: Mechanism | ImplicitKernel) -> Any:
+    """A feature from a JSON object, its keys matched with the inputs by their text; or the name of
+    a column that the inputs are made of.
+    """
+    schema = getattr(mechanism, "schema", None)
+    if path is None or (schema is not None and path in schema.names):
+        return path
     remedy = 'write for example {"a": 1, "b": 0}'
     content = read_json(path, remedy)
     if not isinstance(content, dict):

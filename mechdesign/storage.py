@@ -37,7 +37,6 @@ from .certificate.infeasible import Infeasibility, stated_proof
 from .certificate.repair import Repair
 from .errors import (
     CertificateError,
-    CountsWarning,
     GapWarning,
     InputError,
     StorageError,
@@ -57,7 +56,7 @@ from .labels import Label
 from .mechanism import Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
-from .published import PublicDesign
+from .published import PublicDesign, public_form
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .schema import Schema
@@ -116,23 +115,6 @@ def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool
     text = json.dumps(to_json(item), indent=1) + "\n"
     private = isinstance(item, (Design, Infeasibility, ColumnsPlan))
     write_text(text, path, overwrite=overwrite, private=private)
-
-
-def public_form(design: Design) -> PublicDesign:
-    """What others may have of a design: kernel, labels and guarantee, without the prior.
-
-    Warns (:class:`CountsWarning`) when the kernel is a function of the masses of its prior.
-    """
-    fitted = [str(notion) for notion in design.notions if notion.uses_prior]
-    if fitted and len(set(design.prior.weights)) > 1:
-        warn(
-            f"the public form holds no prior, but {fitted[0]} is about one, and its masses can "
-            "often be computed from the entries of a kernel that was fitted to it; where they were "
-            "counted in the data, design under LDP or for a rounded prior before others get the "
-            "kernel",
-            CountsWarning,
-        )
-    return PublicDesign.of(design.mechanism, design.notions)
 
 
 def load(path: str | Path) -> Saved:
@@ -585,14 +567,14 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         raise ValueError("requirements and schema version do not fit")
     asked = tuple(requirement_from_json(part, name) for part in content.get("requirements", ()))
     problem = state_problem(prior, utility, notions, outputs, None, asked)
-    repair = _repair_in(saved["repair"], mechanism)
+    repair, loss = _repair_in(saved["repair"], mechanism), saved["repair"]["loss"]
     try:
         certificate = examine(
             problem,
             mechanism,
             duals_from_json(saved["duals"], problem),
             repair,
-            _loss_in(saved["repair"]["loss"]),
+            UNKNOWN if loss == "unknown" else _share(loss, math.inf),
             confirmed_solver(_name_in(saved["solver"])),
         )
     except CertificateError as failure:
@@ -625,10 +607,6 @@ def _repair_in(part: dict[str, Any], mechanism: Mechanism) -> Repair:
     shares = (part["mixed"], part.get("moved", 0.0), part.get("inside", 0.0))
     mixed, moved, inside = (_share(share, 1) for share in shares)
     return Repair(tuple(merged), mixed, rounds, constant, moved, inside)
-
-
-def _loss_in(value: Any) -> float:
-    return UNKNOWN if value == "unknown" else _share(value, math.inf)
 
 
 def _share(value: Any, most: float) -> float:

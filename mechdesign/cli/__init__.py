@@ -42,6 +42,7 @@ from .explore import explore
 from .export import export
 from .options import BAD_INPUT, FAILED, INFEASIBLE, OK, spelled_out
 from .plan import plan
+from .plan_columns import plan_columns
 from .plot import plot
 from .pram import pram
 from .regress import regress
@@ -111,6 +112,7 @@ for command in (
     estimate,
     regress,
     plan,
+    plan_columns,
     compose,
     subset_selection,
 ):

@@ -21,6 +21,7 @@ from ..arguments import (
     WORST,
     align_prior,
     is_file,
+    read_estimation,
     read_prior,
     read_utility,
     read_worst_case,
@@ -103,6 +104,26 @@ PriorText = Annotated[
     typer.Option(
         "--prior",
         help="Prior in place of a table: 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2 or a JSON file.",
+    ),
+]
+Of = Annotated[
+    str | None,
+    typer.Option(
+        help="With -u estimation: what is estimated, such as young=1,old=0, the name of a "
+        "column, or a JSON file "
+        "with such an object, a list of them, or rows of numbers; else every frequency."
+    ),
+]
+OfWeights = Annotated[
+    str | None,
+    typer.Option(help="With -u estimation: what the error of each answer weighs, as 1,1,2."),
+]
+TruthText = Annotated[
+    str | None,
+    typer.Option(
+        "--truth",
+        help="With -u estimation: the distribution at which errors count, written as --prior; "
+        "several with ; between them for the worst of them, any for the worst of all.",
     ),
 ]
 BinsText = Annotated[
@@ -242,6 +263,24 @@ def read_goal(text: str, prior: Prior) -> Utility:
         made: Utility = make(text, Utility, "utility")
         return made
     return read_utility(text, prior)
+
+
+def asked_of(
+    goal: Utility, prior: Prior, of: str | None, weights: str | None, truth: str | None
+) -> Utility:
+    """An estimation with what --of, --of-weights and --truth say; others where nothing is said."""
+    from ..utility import Estimation
+
+    if of is None and weights is None and truth is None:
+        return goal
+    if not isinstance(goal, Estimation):
+        raise InputError(
+            "--of, --of-weights and --truth",
+            expected="-u estimation, which they belong to",
+            got=f"-u {goal.spec}",
+            remedy="add -u estimation, or leave them out",
+        )
+    return read_estimation(prior, of, weights, truth)
 
 
 def read_required(
@@ -452,7 +491,8 @@ class ReleaseOptions:
     ) -> None:
         """Raise :class:`InputError` for files of one name, among those read and written too."""
         from ..files import check_writable
-        from ..release.folder_release import check_apart, find_inputs
+        from ..release.folder_release import check_apart
+        from ..release.input_files import find_inputs
         from ..release.table_files import receipt_path
 
         inputs = find_inputs(table)
@@ -496,16 +536,25 @@ class ReleaseOptions:
             )
 
     def write(
-        self, table: str, output: Path, column: str, designed: Any, *, force: bool, **more: Any
+        self,
+        table: str,
+        output: Path,
+        column: str | list[str] | None,
+        designed: Any,
+        *,
+        force: bool,
+        **more: Any,
     ) -> Receipt:
-        """Privatise a column of a file, and record it."""
+        """Privatise columns of a file, and record it."""
         from ..release._privatize_file import privatize_file
 
+        if isinstance(column, list) and len(column) == 1:
+            column = column[0]
         return privatize_file(
             table,
             output,
-            column,
-            designed,
+            designed if column is None else column,
+            None if column is None else designed,
             row=self.row,
             person=self.person,
             key=self.key,

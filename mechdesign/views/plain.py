@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..prior import Prior
+from ..published import kernel_fingerprint
 from ..solve.sensitivity import requirement_prices
 from ..storage import SCHEMA, mechanism_to_json, prior_to_json, seal, to_json
 from ..stored_values import label_to_json
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ..solve._design import Design
     from ..solve._smallest import SmallestLevel
     from ..solve.choice import Choice
+    from ..solve.columns_plan import ColumnsPlan
     from ..subsets import LevelCheck, SubsetSelection
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
     from ..theory._composition import Composition
@@ -459,4 +461,34 @@ def _distribution(prior: Prior) -> dict[str, Any]:
     return {
         "labels": [label_to_json(label) for label in prior.labels],
         "probabilities": prior.probabilities.tolist(),
+    }
+
+
+def columns_plan_json(plan: ColumnsPlan) -> dict[str, Any]:
+    """A plan for several columns: levels, risks and kernels, what all leak, and other splits."""
+    return {
+        "total": str(plan.total),
+        "verdict": str(plan.check.verdict),
+        "achieved": list(plan.leaks),
+        "risk": plan.risk,
+        "columns": [
+            {
+                "name": name,
+                "levels": list(found.notions[0].levels),
+                "risk": found.risk,
+                "weight": weight,
+                "outputs": found.mechanism.shape[1],
+                "kernel": kernel_fingerprint(found.mechanism),
+            }
+            for name, found, weight in zip(plan.names, plan.designs, plan.weights, strict=True)
+        ],
+        "others": [
+            {
+                "name": other.name,
+                "levels": [list(levels) for levels in other.levels],
+                "risk": other.risk,
+                "leaks": list(other.leaks),
+            }
+            for other in plan.others
+        ],
     }

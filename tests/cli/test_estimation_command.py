@@ -68,6 +68,15 @@ def test_the_risk_is_shown(capsys):
     assert "optimal-experiment" in capsys.readouterr().out
 
 
+def test_comparisons_take_what_is_asked(capsys):
+    asked = ["compare", "--prior", "a=0.5,b=0.3,c=0.2", "-n", "ldp", "--levels", "1", "--json"]
+    assert main([*asked, "-u", "estimation", "--of", "a=1,b=0,c=2", "--truth", "any"]) == 0
+    risk = md.design(ABC, Estimation([[1, 0, 2]], truth="any"), md.LDP(1)).risk
+    assert f"{risk:.6g}"[:6] in capsys.readouterr().out
+    assert main([*asked, "-u", "hamming", "--truth", "any"]) == 2
+    assert "add -u estimation" in capsys.readouterr().err
+
+
 def test_messages_name_the_option_that_is_meant(capsys, tmp_path):
     table = tmp_path / "s.csv"
     table.write_text("job\na\nb\nb\nc\n", encoding="utf-8")

@@ -19,11 +19,21 @@ import mechdesign
 PACKAGE = Path(mechdesign.__file__).parent
 TESTS = Path(__file__).parents[1]
 ROOMS = (
-    ("release", "_compare", "views", "plotting", "explorer", "cli", "data"),
+    ("release", "_compare", "views", "plotting", "explorer", "collector", "cli", "data"),
     ("storage", "arguments", "extensions", "registry", "progress", "notebook"),
     ("files", "input_tables", "_audit"),
 )
-TEST_ROOMS = ("release", "storage", "audit", "compare", "views", "plotting", "explorer", "cli")
+TEST_ROOMS = (
+    "release",
+    "storage",
+    "audit",
+    "compare",
+    "views",
+    "plotting",
+    "explorer",
+    "collector",
+    "cli",
+)
 
 # Parts of names, between underscores or capitals, and what to say instead.
 PARTS = {
