@@ -88,8 +88,8 @@ def float_array(values: Any, *, truth_values: bool = False) -> NDArray[np.float6
     """A copy as an array of floats; ``None`` for what holds texts, truth values or other things
     than real numbers, or masked entries. With ``truth_values`` these are zeros and ones.
 
-    >>> float_array([1, 2]), float_array([True]), float_array(["1"])
-    (array([1., 2.]), None, None)
+    >>> float_array([1, 2]), float_array(["1", "2"])
+    (array([1., 2.]), None)
     """
     try:
         if np.ma.is_masked(values):

@@ -96,6 +96,9 @@ class PublicDesign(Mechanism):
     shows little more than how masses compare, but under notions of a prior, such as PML, masses can
     often be computed from its entries.
 
+    With the prior go the weights that a design for estimates is optimal for: reports are weighed as
+    is best for equal masses, unless ``truth=`` of :func:`mechdesign.estimate` names a distribution.
+
     Attributes
     ----------
     notions : what the design guarantees
