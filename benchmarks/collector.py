@@ -162,9 +162,10 @@ def load(count: int, a_request: int, connections: int, database: str | None) -> 
                 request(drawn[i] if a_request == 1 else drawn[i : i + a_request])
                 for i in range(0, count, a_request)
             ]
-            start = time.perf_counter()
+            before, start = processor_seconds(served.process.pid), time.perf_counter()
             answers, seconds = asyncio.run(send(served.port, bodies, connections))
             took = time.perf_counter() - start
+            used = processor_seconds(served.process.pid) - before
         if any(one is None or one[0] != 200 for one in answers):
             raise RuntimeError("a report was not acknowledged")
         counted = sum(json.loads(one[1])["counted"] for one in answers if one)
@@ -173,9 +174,16 @@ def load(count: int, a_request: int, connections: int, database: str | None) -> 
     seconds.sort()
     return {
         "rate": count / took,
+        "processor_us_a_report": 1e6 * used / count,
         "median_ms": 1e3 * seconds[len(seconds) // 2],
         "p99_ms": 1e3 * seconds[int(0.99 * (len(seconds) - 1))],
     }
+
+
+def processor_seconds(process: int) -> float:
+    """Seconds that a process has had a processor, on Linux: what else runs does not change them."""
+    parts = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def stamp() -> dict[str, str]:
@@ -191,26 +199,95 @@ def run(
     output: Annotated[Path, typer.Option(help="Rows are appended here.")] = RESULTS,
 ) -> None:
     """Measure the collector over HTTP, sender and collector on this machine."""
+    kind = "PostgreSQL" if database else "SQLite"
+    for _ in range(repeat):
+        for a_request, connections in ((1, 64), (1, 512), (100, 8), (1000, 4)):
+            found = load(count * (1 if a_request == 1 else 5), a_request, connections, database)
+            row = {"what": "http", "database": kind, "reports_a_request": a_request}
+            _keep(output, [{**row, "connections": connections, **found}])
+
+
+def _keep(output: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Append rows, and say them."""
     with output.open("a", encoding="utf-8") as file:
-        for _ in range(repeat):
-            for a_request, connections in ((1, 64), (1, 512), (100, 8), (1000, 4)):
-                found = load(count * (1 if a_request == 1 else 5), a_request, connections, database)
-                kind = "PostgreSQL" if database else "SQLite"
-                row = {
-                    "what": "http",
-                    "database": kind,
-                    "reports_a_request": a_request,
-                    "connections": connections,
-                    **found,
-                    **stamp(),
-                }
-                file.write(json.dumps(row) + "\n")
-                typer.echo(
-                    f"{kind}, {a_request} a request, {connections} connections: "
-                    f"{found['rate']:.0f} reports/s, median {found['median_ms']:.0f} ms, "
-                    f"99 % {found['p99_ms']:.0f} ms",
-                    err=True,
-                )
+        for row in rows:
+            file.write(json.dumps({**row, **stamp()}) + "\n")
+            typer.echo(json.dumps(row), err=True)
+
+
+@app.command()
+def store(
+    count: Annotated[int, typer.Option(help="Reports at the end.")] = 1_000_000,
+    batch: Annotated[int, typer.Option(help="Reports of one transaction.")] = 2000,
+    output: Annotated[Path, typer.Option(help="Rows are appended here.")] = RESULTS,
+) -> None:
+    """Measure the store without HTTP as it fills, and what a report takes on disk."""
+    from mechdesign.collector.incoming import Row
+    from mechdesign.collector.kernels import Collected
+    from mechdesign.collector.store import Store
+
+    rng, rows = random.Random(1), []
+    with survey() as (folder, found):
+        path = folder / "collected.sqlite"
+        kept = Store(path)
+        (number,) = kept.register([Collected.of(found)])
+        for tenth in range(10):
+            drawn = [Row(rng.randbytes(16), number, rng.randrange(6)) for _ in range(count // 10)]
+            start = time.perf_counter()
+            for i in range(0, len(drawn), batch):
+                kept.add(drawn[i : i + batch])
+            rate = len(drawn) / (time.perf_counter() - start)
+            rows.append({"what": "store", "reports": (tenth + 1) * len(drawn), "rate": rate})
+        kept.close()
+        rows.append({"what": "store", "bytes_a_report": path.stat().st_size / count})
+    _keep(output, [rows[0], *rows[-2:]])
+
+
+@app.command()
+def reduce(
+    count: Annotated[int, typer.Option(help="Raw reports.")] = 10_000_000,
+    output: Annotated[Path, typer.Option(help="Rows are appended here.")] = RESULTS,
+) -> None:
+    """Measure how fast DuckDB reduces raw reports in Parquet to counts, and counts add up."""
+    import duckdb
+    import numpy as np
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rng = np.random.default_rng(1)
+    with survey() as (folder, found):
+        path = folder / "reports.parquet"
+        nonces = pa.FixedSizeBinaryArray.from_buffers(
+            pa.binary(16), count, [None, pa.py_buffer(rng.bytes(16 * count))]
+        )
+        codes = rng.integers(0, 6, count)
+        parquet.write_table(pa.table({"report": codes, "nonce": nonces}), path)
+        engine = duckdb.connect()
+        source = engine.read_parquet(str(path))
+        start = time.perf_counter()
+        counts = md.count_reports(source, found, "report")
+        grouping = count / (time.perf_counter() - start)
+        assert counts.counts == {str(i): n for i, n in enumerate(np.bincount(codes).tolist())}
+        start = time.perf_counter()
+        distinct = engine.sql(
+            "SELECT report, count(*) FROM (SELECT DISTINCT nonce, report FROM source) GROUP BY 1"
+        ).fetchall()
+        once = count / (time.perf_counter() - start)
+        assert md.ReportCounts(found, dict(distinct)) == counts
+        start = time.perf_counter()
+        total = sum([counts] * 1000, md.ReportCounts(found))
+        adding = 1000 / (time.perf_counter() - start)
+        assert len(total) == 1000 * count
+        start = time.perf_counter()
+        md.estimate(total, found, misfit="warn")
+        rows = [
+            {"what": "reduce", "engine": "DuckDB", "rate": grouping},
+            {"what": "reduce, each nonce once", "engine": "DuckDB", "rate": once},
+            {"what": "parquet", "bytes_a_report": path.stat().st_size / count},
+            {"what": "merge", "tables_a_second": adding},
+            {"what": "estimate", "reports": len(total), "seconds": time.perf_counter() - start},
+        ]
+    _keep(output, rows)
 
 
 @app.callback()

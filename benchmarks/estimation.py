@@ -27,6 +27,7 @@ import numpy as np
 import typer
 
 import mechdesign as md
+from mechdesign.solve import clock
 
 from .frequency_oracles import PROTOCOLS, LeastVariance, at_level
 from .runner import machine
@@ -42,6 +43,8 @@ COLUMNS = {
 }
 BEST, ACCURATE, INFORMED = "estimation", "accuracy", "information"
 SURVEYS, PEOPLE = 2000, 100
+#: The seed of the prior that is drawn from a Dirichlet distribution, all of whose parameters are 1.
+DIRICHLET = 20261122
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 
@@ -64,13 +67,18 @@ class Survey:
         """The prior."""
         if self.prior in COLUMNS:
             return md.Prior.from_csv(*COLUMNS[self.prior])
-        weights = {"uniform": np.ones, "1/x": lambda n: 1 / np.arange(1, n + 1)}[self.prior]
+        weights = {
+            "uniform": np.ones,
+            "1/x": lambda n: 1 / np.arange(1, n + 1),
+            "Dirichlet": lambda n: np.random.default_rng(DIRICHLET).dirichlet(np.ones(n)),
+        }[self.prior]
         return md.Prior.from_counts(weights(self.size))
 
 
 def surveys(sizes: Iterable[int] = SIZES, level: float = 1.0) -> list[Survey]:
     """All cases with so many symbols, the real columns among them."""
     found = [Survey(p, n, k, level) for n in SIZES for p in ("uniform", "1/x") for k in NOTIONS]
+    found += [Survey("Dirichlet", 50, notion, level) for notion in NOTIONS]
     for column in COLUMNS:
         n = len(Survey(column, 0, "LDP").known())
         found += [Survey(column, n, notion, level) for notion in NOTIONS]
@@ -113,9 +121,13 @@ def measure_design(
 
 
 def measure(
-    survey: Survey, repeat: int = SURVEYS, people: int = PEOPLE, limit: float = 60.0
+    survey: Survey,
+    repeat: int = SURVEYS,
+    people: int = PEOPLE,
+    limit: float = 60.0,
+    only: str = "",
 ) -> Iterable[dict[str, Any]]:
-    """A row for each kernel and protocol: its risk, predicted and measured."""
+    """A row for each kernel and protocol, or one of them: its risk, predicted and measured."""
     prior = survey.known()
     truth, risk_of = prior.probabilities, md.utility.Estimation()
     notion = getattr(md, survey.notion)(survey.level)
@@ -126,7 +138,9 @@ def measure(
         INFORMED: md.utility.MutualInformation(),
     }
     for number, (name, goal) in enumerate(goals.items()):
-        start = time.perf_counter()
+        if only not in ("", name):
+            continue
+        start, worked = time.perf_counter(), time.process_time()
         row: dict[str, Any] = {"case": survey.name, "kernel": name}
         try:
             found = md.design(prior, goal, notion, time_limit=limit)
@@ -136,10 +150,13 @@ def measure(
         risk = found.risk if name == BEST else risk_of.risk(found.mechanism, prior)
         row.update(risk=risk if math.isfinite(risk) else "infinite", gap=found.gap)
         row["seconds"] = time.perf_counter() - start
+        row["cpu_seconds"] = time.process_time() - worked
         if math.isfinite(risk):
             row.update(measure_design(found, truth, repeat, people, seed + number))
         yield row
     for number, kind in enumerate(PROTOCOLS, len(goals)):
+        if only not in ("", kind.name):
+            continue
         if kind is LeastVariance and survey.size > LeastVariance.largest:
             continue
         risk, protocol = at_level(kind, truth, survey.notion, survey.level)
@@ -160,11 +177,15 @@ def run(
     repeat: Annotated[int, typer.Option(help="Simulated surveys of each.")] = SURVEYS,
     people: Annotated[int, typer.Option(help="Reports of each survey.")] = PEOPLE,
     limit: Annotated[float, typer.Option(help="Seconds per design that searches.")] = 60.0,
+    only: Annotated[str, typer.Option(help="One kernel or protocol, by its name.")] = "",
+    cpu: Annotated[bool, typer.Option(help="Limits in CPU seconds: others are at work.")] = False,
     output: Annotated[Path, typer.Option(help="Rows are appended here.")] = RESULTS,
 ) -> None:
     """Design, predict and measure every case, in one process."""
     stamp = {"date": datetime.date.today().isoformat(), "machine": machine()}
     stamp.update(surveys=repeat, people=people)
+    if cpu:
+        clock.now = time.process_time
     sizes = n or range(1, max(SIZES) + 1)
     rows = []
     with output.open("a", encoding="utf-8") as file, warnings.catch_warnings():
@@ -173,7 +194,7 @@ def run(
             for survey in surveys(sizes, one):
                 if select not in survey.name:
                     continue
-                for found in measure(survey, repeat, people, limit):
+                for found in measure(survey, repeat, people, limit, only):
                     rows.append({**found, **stamp})
                     file.write(json.dumps(rows[-1]) + "\n")
                     file.flush()
@@ -199,15 +220,16 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     within = sum(abs(z) <= 3 for z in off)
     lines = [
         "Risk: reports times mean squared error of all shares, of the design for estimates, with "
-        "its proven gap; what others need for the same error as multiples of its reports, “∞” "
+        "its proven gap and, where recorded, the CPU seconds that it took; what others need for "
+        "the same error as multiples of its reports, “∞” "
         "where symbols cannot be told apart. Protocols are taken at the level of their own that "
         f"keeps the notion. Computed {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on "
         f"a machine with {machines}. Of {len(off)} risks measured over {rows[0]['surveys']:,} "
         f"simulated surveys {within} are within three standard errors of the formula; the largest "
         f"deviation is {max(map(abs, off), default=0.0):.1f}.",
         "",
-        "| case | risk | gap | " + " | ".join(names) + " |",
-        "| --- | --- | --- | " + " | ".join("---" for _ in names) + " |",
+        "| case | risk | gap | CPU s | " + " | ".join(names) + " |",
+        "| --- | --- | --- | --- | " + " | ".join("---" for _ in names) + " |",
     ]
     for case in dict.fromkeys(row["case"] for row in rows):
         best = last.get((case, BEST))
@@ -215,9 +237,15 @@ def markdown(rows: list[dict[str, Any]]) -> str:
             continue
         cells = [_ratio(last.get((case, name)), best["risk"]) for name in names]
         lines.append(
-            f"| {case} | {best['risk']:.4g} | {best['gap']:.0e} | " + " | ".join(cells) + " |"
+            f"| {case} | {best['risk']:.4g} | {best['gap']:.0e} | {_cpu(best)} | "
+            + " | ".join(cells)
+            + " |"
         )
     return "\n".join(lines)
+
+
+def _cpu(row: dict[str, Any]) -> str:
+    return f"{row['cpu_seconds']:.0f}" if "cpu_seconds" in row else ""
 
 
 def _ratio(row: dict[str, Any] | None, best: float) -> str:

@@ -1,8 +1,12 @@
-"""Reports per second: ``python -m benchmarks.sampling run`` and ``table``.
+"""Reports per second: ``python -m benchmarks.sampling run``, ``users`` and ``table``.
 
 Ours beside NumPy, OpenDP and multi-freq-ldpy (where they are installed), interleaved in one process
 with one thread. The kernel is randomised response on n symbols, the one mechanism that all have.
 The peers decide in floating point (NumPy, multi-freq-ldpy) or draw one report per call (OpenDP).
+
+``users`` measures what somebody with a table sees: values in, labels and a receipt out, words of
+the operating system. Time by the clock goes with the time that the process computed, which others
+on the machine change less.
 """
 
 from __future__ import annotations
@@ -11,7 +15,9 @@ import datetime
 import importlib
 import json
 import math
+import os
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +33,7 @@ from .runner import machine
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "sampling.jsonl"
+USERS = HERE / "sampling_users.jsonl"
 BEGIN, END = "<!-- sampling -->", "<!-- /sampling -->"
 LEVEL = 2.0
 SIZES = (4, 100, 1000)
@@ -159,6 +166,124 @@ def run(
                     typer.echo(f"{n} symbols, {name}: {rate / 1e6:.3g} million/s", err=True)
 
 
+def _coded(codes: np.ndarray, labels: list[str]) -> Any:
+    import pyarrow as pa
+
+    narrow = pa.array(codes.astype(np.int16))
+    return pa.table({"x": pa.DictionaryArray.from_arrays(narrow, pa.array(labels))})
+
+
+def _text(codes: np.ndarray, labels: list[str]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({"x": _coded(codes, labels)["x"].cast(pa.string())})
+
+
+def _polars(codes: np.ndarray, labels: list[str], kind: str) -> Any:
+    import polars as pl
+
+    wanted = {"Enum": pl.Enum(labels), "Categorical": pl.Categorical, "String": pl.String}[kind]
+    frame: Any = pl.from_arrow(_text(codes, labels))
+    return frame.with_columns(pl.col("x").cast(wanted))
+
+
+#: Tables of one column that a user may hold, from positions and labels.
+TABLES: dict[str, Callable[[np.ndarray, list[str]], Any]] = {
+    "Arrow dictionary": _coded,
+    "pandas categorical": lambda codes, labels: _coded(codes, labels).to_pandas(),
+    "polars Enum": lambda codes, labels: _polars(codes, labels, "Enum"),
+    "polars Categorical": lambda codes, labels: _polars(codes, labels, "Categorical"),
+    "Arrow text": _text,
+    "pandas text": lambda codes, labels: _text(codes, labels).to_pandas(),
+    "polars String": lambda codes, labels: _polars(codes, labels, "String"),
+}
+PARQUET, BASE = "Parquet to Parquet, text", "NumPy searchsorted on codes"
+
+
+def measure_users(symbols: int, count: int) -> dict[str, tuple[float, float]]:
+    """Reports per second of each kind of table: by the clock, and of computing time."""
+    import pyarrow.parquet as pq
+
+    labels = [f"class {i}" for i in range(symbols)]
+    found = md.design(md.Prior.uniform(labels), md.utility.Hamming(), md.LDP(LEVEL))
+    codes = np.random.default_rng(0).integers(0, symbols, count)
+    rates: dict[str, tuple[float, float]] = {}
+
+    def timed(name: str, call: Callable[[], Any]) -> Any:
+        start, computed = time.perf_counter(), time.process_time()
+        made = call()
+        rates[name] = (
+            count / (time.perf_counter() - start),
+            count / (time.process_time() - computed),
+        )
+        return made
+
+    search = numpy_search(found)
+    timed(BASE, lambda: search(codes))
+    for name, make in TABLES.items():
+        table = make(codes, labels)
+        md.privatize(table[:1000], "x", found)
+        made = timed(name, lambda table=table: md.privatize(table, "x", found))
+        assert len(made) == count
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "in.parquet"), Path(folder, "out.parquet")
+        pq.write_table(_text(codes, labels), source)
+        once = lambda: md.privatize_file(source, target, "x", found, ledger=False)  # noqa: E731
+        assert timed(PARQUET, once).rows == count
+    return rates
+
+
+@app.command()
+def users(
+    repeat: Annotated[int, typer.Option(help="Repetitions.")] = 3,
+    count: Annotated[int, typer.Option(help="Rows.")] = 10_000_000,
+    size: Annotated[list[int] | None, typer.Option(help="Symbols; repeat it.")] = None,
+    output: Annotated[Path, typer.Option(help="Rows are appended here.")] = USERS,
+) -> None:
+    """Measure tables as users hold them, beside NumPy on their codes."""
+    stamp = {"date": datetime.date.today().isoformat(), "machine": machine()}
+    with output.open("a", encoding="utf-8") as file:
+        for _ in range(repeat):
+            for n in size or (4, 100):
+                load = os.getloadavg()[0]
+                for name, (clock, computing) in measure_users(n, count).items():
+                    rates = {"rate": clock, "computing": computing, "load": round(load, 1)}
+                    row = {"symbols": n, "table": name, **rates, **stamp}
+                    file.write(json.dumps(row) + "\n")
+                    typer.echo(
+                        f"{n} symbols, {name}: {clock / 1e6:.3g} million/s, "
+                        f"{computing / 1e6:.3g} of computing time",
+                        err=True,
+                    )
+
+
+def users_markdown(rows: list[dict[str, Any]]) -> str:
+    """Medians in millions of reports per second of tables, as Markdown."""
+    sizes = sorted({row["symbols"] for row in rows})
+    dates = sorted({row["date"] for row in rows})
+    loads = [row["load"] for row in rows]
+    lines = [
+        "What a user sees, labels in and out with a receipt, words of the operating system: "
+        "million reports per second by the clock, and in brackets per second of computing time "
+        "of both cores; measured " + " to ".join(dict.fromkeys((dates[0], dates[-1]))) + " while "
+        f"other programs ran (load {min(loads):.1f} to {max(loads):.1f}).",
+        "",
+        "| table | " + " | ".join(f"{n} symbols" for n in sizes) + " |",
+        "| --- | " + " | ".join("---" for _ in sizes) + " |",
+    ]
+    for name in [*TABLES, PARQUET, BASE]:
+        cells = []
+        for n in sizes:
+            mine = [row for row in rows if (row["symbols"], row["table"]) == (n, name)]
+            clock, computing = (
+                statistics.median(row[part] for row in mine) / 1e6 if mine else math.nan
+                for part in ("rate", "computing")
+            )
+            cells.append(f"{clock:.3g} ({computing:.3g})" if mine else "")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def markdown(rows: list[dict[str, Any]]) -> str:
     """Medians in millions of reports per second, as Markdown."""
     names = [name for name in DRIVERS if any(row["driver"] == name for row in rows)]
@@ -184,12 +309,16 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 @app.command()
 def table(
     results: Annotated[Path, typer.Option(help="Rows to read.")] = RESULTS,
+    of_users: Annotated[Path, typer.Option(help="Rows of tables to read.")] = USERS,
     readme: Annotated[Path, typer.Option(help="File with the markers.")] = HERE.parent
     / "README.md",
 ) -> None:
-    """Write the table of the README from the rows."""
-    rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-    write_table(readme, BEGIN, END, markdown(rows))
+    """Write the tables of the README from the rows."""
+    text = "\n\n".join(
+        make([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()])
+        for path, make in ((results, markdown), (of_users, users_markdown))
+    )
+    write_table(readme, BEGIN, END, text)
 
 
 if __name__ == "__main__":

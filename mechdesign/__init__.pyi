@@ -85,9 +85,11 @@ from .solve._extremal import binary_mechanism as binary_mechanism
 from .solve._extremal import extremal as extremal
 from .solve._extremal import randomised_response as randomised_response
 from .solve._extremal import window_mechanism as window_mechanism
+from .solve._plan_columns import plan_columns as plan_columns
 from .solve._smallest import SmallestLevel as SmallestLevel
 from .solve._smallest import smallest as smallest
 from .solve._sweep import sweep as sweep
+from .solve.columns_plan import ColumnsPlan as ColumnsPlan
 from .solve.sensitivity import Binding as Binding
 from .solve.sensitivity import binding as binding
 from .storage import load as load

@@ -129,7 +129,7 @@ class Bins:
     def __repr__(self) -> str:
         shown = ", ".join(str(label) for label in self.labels[:8])
         more = f", … {len(self) - 8} more" if len(self) > 8 else ""
-        return f"Bins({shown}{more}; edges from {self.origin})"
+        return f"Bins({shown}{more}; edges: {self.origin})"
 
     # Where a number lies
 
@@ -380,7 +380,7 @@ def count_bins(column: Any, made: Bins, *, missing: str = "error") -> dict[Label
     """How many values of a column lie in each bin, empty ones too.
 
     Raises :class:`DataError` for values that lie in none, and for missing ones unless ``missing``
-    is ``"drop"``.
+    is ``"drop"``, or ``"category"``, which counts them as ``None``.
     """
     values = _vector(column)
     return _counted(made.codes(values), [1] * len(values), values, made, missing)
@@ -392,7 +392,8 @@ def count_in_bins(
     """Counts by number, or by the text of a number, as counts by bin."""
     values = _objects(list(counts))
     codes = made.codes(values, texts=True)
-    return _counted(codes, list(counts.values()), values, made, "error", subject)
+    missing = "category" if None in counts else "error"
+    return _counted(codes, list(counts.values()), values, made, missing, subject)
 
 
 def _counted(
@@ -403,14 +404,20 @@ def _counted(
     missing: str,
     subject: str = "column",
 ) -> dict[Label, Any]:
-    check_missing_policy(missing, ("error", "drop"))
-    refuse_missing(subject, int((codes == MISSING).sum()), len(codes), missing)
+    check_missing_policy(missing)
+    blank = codes == MISSING
+    if missing != "category":
+        refuse_missing(subject, int(blank.sum()), len(codes), missing)
     _refuse_outside(codes, weights, values, made, subject)
     totals: list[Any] = [0] * len(made)
     for code, weight in zip(codes.tolist(), weights, strict=True):
         if code >= 0:
             totals[code] += weight
-    return dict(zip(made.labels, totals, strict=True))
+    found = dict(zip(made.labels, totals, strict=True))
+    if missing == "category" and blank.any():
+        pairs = zip(weights, blank.tolist(), strict=True)
+        found[None] = sum(weight for weight, is_blank in pairs if is_blank)
+    return found
 
 
 def bins_by_name(given: Any, names: Sequence[str]) -> tuple[Any, ...]:

@@ -89,7 +89,7 @@ def read_bins(text: str, numbers: Any, sample: Any = None) -> Bins:
             elif word in ("left", "right"):
                 asked["closed"] = word
             elif dots:
-                asked["ends"] = (_edge(low), _edge(high))
+                asked["ends"] = _edge(low), _edge(high)
             else:
                 edges.append(_edge(word))
         if not colon:
@@ -110,6 +110,22 @@ def read_bins(text: str, numbers: Any, sample: Any = None) -> Bins:
     if colon and sample is not None:
         return bins(sample, origin="a separate sample", **asked)
     return bins(numbers, **asked)
+
+
+def read_ends(text: str) -> tuple[Fraction | float, Fraction | float]:
+    """The two ends of a text such as ``0..120``; raises :class:`InputError` for other texts."""
+    low, dots, high = text.partition("..")
+    try:
+        if not dots:
+            raise ValueError
+        return _edge(low), _edge(high)
+    except (ValueError, OverflowError):
+        raise InputError(
+            "--ends",
+            expected="the least and the largest number, such as 0..120",
+            got=quote(text),
+            remedy="write two numbers with two dots between",
+        ) from None
 
 
 def _edge(word: str) -> Fraction | float:

@@ -223,7 +223,7 @@ def new_file(path: str | Path, *, overwrite: bool, private: bool = False) -> Ite
         name = Path(text)
         try:
             yield name
-            _publish(name, target, overwrite=overwrite, private=private)
+            publish(name, target, overwrite=overwrite, private=private)
         except BaseException:
             name.unlink(missing_ok=True)
             raise
@@ -295,7 +295,7 @@ class Claim:
         made: list[Path] = []
         try:
             for name, target in files:
-                _publish(name, target, overwrite=self.overwrite, private=False)
+                publish(name, target, overwrite=self.overwrite, private=False)
                 made.append(target)
         except BaseException:
             for target in made if not self.overwrite else ():
@@ -364,7 +364,7 @@ def check_folder(path: Path) -> None:
         Path(name).unlink(missing_ok=True)
 
 
-def _publish(name: Path, target: Path, *, overwrite: bool, private: bool) -> None:
+def publish(name: Path, target: Path, *, overwrite: bool, private: bool) -> None:
     """Give a complete file its name; exclusively, unless another may be replaced."""
     os.chmod(name, 0o600 if private else 0o666 & ~_umask())
     if overwrite:

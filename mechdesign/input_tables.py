@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import math
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -414,6 +417,18 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
     return np.array(values), parse_labels(labels), parse_labels(columns)
 
 
+def _open_text(file: Path) -> IO[str]:
+    """A text file, or what .gz and .zst files hold, to be read line by line."""
+    if file.suffix.lower() == ".gz":
+        return gzip.open(file, "rt", newline="", encoding="utf-8-sig")
+    if file.suffix.lower() == ".zst":
+        import pyarrow as pa
+
+        packed: Any = pa.input_stream(file, compression="zstd")
+        return io.TextIOWrapper(packed, newline="", encoding="utf-8-sig")
+    return open(file, newline="", encoding="utf-8-sig")
+
+
 @contextmanager
 def open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
     """Name and lines of a file or a shipped table; :class:`DataError` where there is none."""
@@ -421,7 +436,7 @@ def open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
         file = example_path(path) or Path(path)
         if file.exists():
             file = regular_file(file)
-        handle = open(file, newline="", encoding="utf-8-sig")
+        handle = _open_text(file)
     except StorageError as problem:
         raise DataError(
             "table",
@@ -459,6 +474,13 @@ def open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
                 expected="UTF-8 text",
                 got="other bytes",
                 remedy="save the file as CSV in UTF-8",
+            ) from None
+        except (EOFError, OSError, zlib.error):
+            raise DataError(
+                f"table {file.name}",
+                expected="a file that can be read to its end",
+                got="one that is damaged or cut off",
+                remedy="take it from where it came from again",
             ) from None
         except csv.Error as problem:
             raise DataError(

@@ -45,7 +45,13 @@ from .errors import (
     visible,
     warn,
 )
-from .exact import nearest_float, read_fraction, read_integer, write_fraction, write_integer
+from .exact import (
+    nearest_float,
+    read_fraction,
+    read_integer,
+    write_fraction,
+    write_integer,
+)
 from .files import read_json, write_text
 from .labels import Label, tidy
 from .mechanism import Mechanism
@@ -56,8 +62,10 @@ from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .schema import Schema
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
+from .solve.columns_plan import ColumnsPlan
 from .solve.problem import Problem, state_problem
 from .stored_duals import duals_from_json, duals_to_json
+from .stored_plans import plan_from_parts, plan_to_json
 from .subsets import SubsetSelection
 from .subsets.stored import from_numbers, to_numbers
 from .utility import (
@@ -72,7 +80,7 @@ from .utility import (
     WorstCase,
 )
 
-Saved = Design | Mechanism | Infeasibility | SubsetSelection
+Saved = Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan
 
 FORMAT = "mechdesign"
 #: Of files without requirements, and of those that have some.
@@ -107,7 +115,7 @@ def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool
     if public and isinstance(item, Design):
         item = public_form(item)
     text = json.dumps(to_json(item), indent=1) + "\n"
-    private = isinstance(item, (Design, Infeasibility))
+    private = isinstance(item, (Design, Infeasibility, ColumnsPlan))
     write_text(text, path, overwrite=overwrite, private=private)
 
 
@@ -160,6 +168,8 @@ def to_json(designed: Saved) -> dict[str, Any]:
         body = _proof_out(designed)
     elif isinstance(designed, SubsetSelection):
         body = _subsets_out(designed)
+    elif isinstance(designed, ColumnsPlan):
+        body = _plan_out(designed)
     else:
         raise StorageError(
             f"save: expected a Design or a Mechanism, got {type(designed).__name__}; pass the "
@@ -229,6 +239,15 @@ def _subsets_out(item: SubsetSelection) -> dict[str, Any]:
     labels = {"labels": [label_to_json(label) for label in item.inputs]} if item.has_names else {}
     notions = [_notion_out(notion) for notion in item.notions]
     return {"kind": "subset selection", **labels, "notions": notions, **to_numbers(item)}
+
+
+def _plan_out(plan: ColumnsPlan) -> dict[str, Any]:
+    return {
+        "kind": "plan",
+        **plan_to_json(plan, [to_json(found) for found in plan.designs]),
+        "total": _notion_out(plan.total),
+        "prior": None if plan.prior is None else prior_to_json(plan.prior),
+    }
 
 
 def _agreement_out(row: Agreement) -> dict[str, Any]:
@@ -472,6 +491,11 @@ def label_to_json(label: Label) -> Any:
 def from_json(content: Any, name: str = "file") -> Design | Mechanism | SubsetSelection:
     """The inverse of :func:`to_json`, with every claim checked again, for what holds a kernel."""
     found = _content_in(content, name)
+    if isinstance(found, ColumnsPlan):
+        raise StorageError(
+            f"{name}: expected one kernel, got a plan for {', '.join(found.names)}, which has one "
+            "for each; mechdesign show prints it, apply and estimate take it."
+        )
     if isinstance(found, Infeasibility):
         raise StorageError(
             f"{name}: expected a kernel, got the proof that none satisfies "
@@ -512,6 +536,8 @@ def _content_in(content: Any, name: str) -> Saved:
             return _proof_in(content, name)
         if content["kind"] == "subset selection":
             return _subsets_in(content, name)
+        if content["kind"] == "plan":
+            return _plan_in(content, name)
         raise StorageError(
             f"{name}: expected a design or a mechanism, got {quote(content['kind'])}; upgrade "
             "mechdesign to read it."
@@ -574,6 +600,13 @@ def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
         return from_numbers(content, labels, notions)
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
+
+
+def _plan_in(content: dict[str, Any], name: str) -> ColumnsPlan:
+    designs = [_content_in(part["design"], name) for part in content["columns"]]
+    total = _notion_in(content["total"], name)
+    prior = None if content["prior"] is None else prior_from_json(content["prior"])
+    return plan_from_parts(content, designs, total, prior, name)
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:

@@ -21,3 +21,26 @@ class Listed(Words):
 
     def more_bits(self, position):
         raise AssertionError("no draw of this test is undecided")
+
+
+class Stream(Words):
+    """Words from a list of bytes, further ones where a draw asks for more."""
+
+    source, for_production = "a test", False
+
+    def __init__(self, stream):
+        super().__init__()
+        self.stream, self.place = stream, 0
+
+    def bytes(self, number):
+        found = self.stream[self.place : self.place + number]
+        assert len(found) == number
+        self.place += number
+        return found
+
+    def next_words(self, number):
+        return np.frombuffer(self.bytes(8 * number), dtype="<u8").astype(np.uint64)
+
+    def more_bits(self, position):
+        while True:
+            yield self.bytes(8)

@@ -43,10 +43,14 @@ from .shape import sides_outside
 _PRECISION = 256
 # Share of the value that a search for a bound may leave.
 _FINE = Fraction(1, 10**7)
+# What another proof must promise beyond that of a relaxed design, as a share of the value.
+_ENOUGH = 1e-6
 # Reduced values below this share of the risk are none.
 _NONE = 1e-11
 #: Where a bound comes from that pricing of all extreme columns proves.
 SEARCHED = "prices, by exhaustive search"
+# … and a bound that a relaxed design proves.
+_BY_DESIGN = f"a relaxed design, {RELAXED}"
 #: A bound and where it comes from.
 Found = tuple[Fraction, str]
 
@@ -106,13 +110,34 @@ def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Fo
     target = level + Fraction(value) * (1 - _FINE) if math.isfinite(value) else Fraction(0)
     deadline = clock.now() + (1 - SEARCHING) * program.time_limit
     pricing = QuadraticPricing(program.cone, survey.truth)
+    listed = pricing.lists(square, prices)
+    found = None if listed else _design_bound(program, pricing, deadline)
+    if found is not None:
+        _, values = pricing.search(square, prices, np.zeros((len(survey), 0)))
+        room = Fraction(_ENOUGH) * abs(found)
+        if not Fraction(float(values[0])) - level < found - room:
+            return found, _BY_DESIGN  # no proof from the dual variables is a better one
     try:
         above, _ = pricing.bound(square, prices, target, deadline)
-    except SolverError:
-        return None  # for so many columns of this cone no bound is known
-    if pricing.lists(square, prices):
+    except SolverError:  # for so many columns of this cone no bound is known
+        return None if found is None else (found, _BY_DESIGN)
+    if listed:
         return above - level, SEARCHED
-    return above - level, f"prices, {RELAXED}"
+    priced = above - level, f"prices, {RELAXED}"
+    return priced if found is None else min(priced, (found, _BY_DESIGN))
+
+
+def _design_bound(
+    program: EstimationProgram, pricing: QuadraticPricing, deadline: float
+) -> Fraction | None:
+    """The bound of a relaxed design, made afresh: it brings the multipliers that prove it."""
+    design = pricing.relaxed(program.survey.losses, deadline)
+    if design is None or not np.isfinite(design.inverse).all():
+        return None
+    square, twice = exact_quadratic(program.survey, design.inverse)
+    prices = [Fraction(v) for v in design.prices.tolist()]
+    above = pricing.design_bound(design, square, prices)
+    return None if above is None else above + sum(prices) - twice
 
 
 def exact_quadratic(

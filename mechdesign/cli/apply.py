@@ -12,10 +12,22 @@ from .options import AsJson, ExcelSafe, Force, Kernel, ReleaseOptions, note, pri
 
 def apply(
     kernel: Kernel,
-    table: Annotated[str, typer.Argument(help="CSV or Parquet file, one row per person.")],
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="CSV (also .gz, .zst) or Parquet file, one row per person; a folder of such "
+            "files; or a pattern of names in quotes."
+        ),
+    ],
     column: Annotated[str, typer.Option(help="Column that holds the secret.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="File for the reports, of the same kind.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File for the reports, of the same kind; for several files a folder. Stopped, the "
+            "same command goes on.",
+        ),
     ],
     release: ReleaseOptions,
     missing: Annotated[
@@ -30,6 +42,10 @@ def apply(
     strata: Annotated[
         str | None,
         typer.Option(help="Public column whose value is part of the input, of pram's kernels."),
+    ] = None,
+    receipt: Annotated[
+        Path | None,
+        typer.Option(help="New file for the receipt, whatever keeps the reports."),
     ] = None,
     excel_safe: ExcelSafe = False,
     as_json: AsJson = False,
@@ -46,8 +62,8 @@ def apply(
         identified = identifiability(designed)
         if identified.advice and not identified.tells_nothing and strata is None:
             note(identified.advice)
-    release.check(table, output, force=force, read=[Path(kernel)])
-    receipt = release.write(
+    release.check(table, output, force=force, read=[Path(kernel)], written=[receipt])
+    made = release.write(
         table,
         output,
         column,
@@ -58,9 +74,10 @@ def apply(
         replacement=read_symbol(replacement, kernel_of(designed)),
         excel_safe=excel_safe,
         strata=strata,
+        receipt=receipt,
     )
     if as_json:
-        print_json(receipt.to_json())
+        print_json(made.to_json())
     else:
-        say_receipt(receipt)
+        say_receipt(made)
     note(f"saved {output}, recorded in {release.book}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..arguments import read_feature, read_sizes, read_truth
+from ..bin_arguments import read_ends
 from ..errors import InputError, UnknownNameError, quote
 from ..release.codes import show_values as quote_values
 from .options import (
@@ -29,6 +31,8 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..release.estimates import Estimate
+    from ..release.number_estimates import NumberEstimate
+    from ..release.report_counts import ReportCounts
     from ..release.survey import Survey
 
 
@@ -77,8 +81,10 @@ class SurveyOptions:
 def estimate(
     context: typer.Context,
     kernel: Kernel,
-    reports: Annotated[str, typer.Argument(help="CSV or Parquet file with the reports.")],
-    column: Annotated[str, typer.Option(help="Column that holds the reports.")],
+    reports: Annotated[
+        str, typer.Argument(help="CSV or Parquet file with the reports, or counts (.json).")
+    ],
+    column: Annotated[str, typer.Option(help="Column that holds the reports.")] = "report",
     method: Annotated[
         str, typer.Option(help="inversion (unbiased) or likelihood (stays in the simplex).")
     ] = "inversion",
@@ -144,6 +150,18 @@ def estimate(
             "the design when left out."
         ),
     ] = None,
+    mean: Annotated[
+        bool,
+        typer.Option("--mean", help="Of a column of numbers in bins: their mean."),
+    ] = False,
+    quantile: Annotated[
+        list[float] | None,
+        typer.Option(help="Of a column of numbers in bins: such as 0.5, the median. Repeat it."),
+    ] = None,
+    ends: Annotated[
+        str | None,
+        typer.Option(help="With them, the least and largest number there can be, such as 0..120."),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(help="Save a picture of the estimates (.png, .svg or .pdf)."),
@@ -198,6 +216,21 @@ def estimate(
             got="two columns",
             remedy="leave out --with, or leave out --plot",
         )
+    if ends is not None and not (mean or quantile):
+        raise InputError(
+            "--ends",
+            expected="--mean or --quantile beside it",
+            got=f"{quote(ends)} alone",
+            remedy="add --mean, or leave it out",
+        )
+    if (mean or quantile) and (joint or second_round is not None or drawn.by_group is not None):
+        raise InputError(
+            "--mean and --quantile",
+            expected="the reports of one column, one round and one group",
+            got="several",
+            remedy="leave them out; in Python each estimate has .mean() and .quantile(q)",
+        )
+    limits = None if ends is None else read_ends(ends)
     if plot is not None:
         expect_picture(plot, force=force)
     options: dict[str, Any] = {
@@ -270,6 +303,13 @@ def estimate(
 
     designed = load_kernel(kernel)
     if isinstance(designed, SubsetSelection):
+        if mean or quantile:
+            raise InputError(
+                "--mean and --quantile",
+                expected="them left out for a subset selection",
+                got="one of them",
+                remedy="design with --bins",
+            )
         if plot is not None or feature is not None:
             raise InputError(
                 "--plot and --feature",
@@ -278,7 +318,8 @@ def estimate(
                 remedy="estimate all shares (--json)",
             )
         many = run_estimate(
-            count_subset_file(
+            _collected(reports)
+            or count_subset_file(
                 reports, column, designed, missing=missing, progress=sys.stderr.isatty()
             ),
             designed,
@@ -311,16 +352,20 @@ def estimate(
     fingerprint = kernel_fingerprint(mechanism)
     progress = sys.stderr.isatty()
     if not drawn.asked:
-        found = count_file(reports, [column], [designed], progress=progress)
+        found = _collected(reports) or count_file(reports, [column], [designed], progress=progress)
         made = run_estimate(found, designed, **options)
-        _show(made, estimate_json(made, fingerprint), plot, as_json=as_json, force=force)
+        numbers = _numbers(made, mean, quantile, limits)
+        shown = estimate_json(made, fingerprint)
+        _show(made, shown, plot, as_json=as_json, force=force, numbers=numbers)
         return
     sample = sample_file(
         reports, column, designed, drawn.columns, missing=missing, progress=progress
     )
     result: Any = run_estimate(sample, designed, **options, **vars(drawn))
     if drawn.by_group is None:
-        _show(result, survey_json(result, fingerprint), plot, as_json=as_json, force=force)
+        numbers = _numbers(result, mean, quantile, limits)
+        shown = survey_json(result, fingerprint)
+        _show(result, shown, plot, as_json=as_json, force=force, numbers=numbers)
     elif as_json:
         print_json(groups_json(result, fingerprint))
     else:
@@ -329,10 +374,28 @@ def estimate(
             note(result.note)
 
 
+def _numbers(
+    made: Estimate, mean: bool, quantiles: list[float] | None, ends: Any
+) -> list[NumberEstimate]:
+    """What is asked about the numbers in bins."""
+    return [
+        *([made.mean(ends=ends)] if mean else []),
+        *(made.quantile(q, ends=ends) for q in quantiles or []),
+    ]
+
+
 def _show(
-    made: Estimate, shown: dict[str, Any], plot: Path | None, *, as_json: bool, force: bool
+    made: Estimate,
+    shown: dict[str, Any],
+    plot: Path | None,
+    *,
+    as_json: bool,
+    force: bool,
+    numbers: Sequence[NumberEstimate] = (),
 ) -> None:
     """The picture, and the numbers as a table or as JSON."""
+    if numbers:
+        shown = {**shown, "numbers": [number.to_json() for number in numbers]}
     from ..views.text import print_estimate
 
     if plot is not None:
@@ -345,6 +408,8 @@ def _show(
         print_json(shown)
         return
     print_estimate(made)
+    for number in numbers:
+        say(repr(number))
     if made.note:
         note(made.note)
 
@@ -459,3 +524,10 @@ def _joint(
     say(repr(table))
     if made.note and table is not made:
         note(made.note)
+
+
+def _collected(reports: str) -> ReportCounts | None:
+    """The counts of a collector, in a file that ends in .json; ``None`` for other files."""
+    from ..release.report_counts import ReportCounts
+
+    return ReportCounts.load(reports) if reports.lower().endswith(".json") else None

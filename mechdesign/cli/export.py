@@ -14,21 +14,51 @@ def export(
     kernel: Kernel,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
     to: Annotated[
-        str, typer.Option(help="javascript: one ES module for browsers and Node, with a memory.")
-    ],
-    column: Annotated[
         str,
         typer.Option(
-            help="Name of what is asked; it belongs to receipts, and to the reports of a key."
+            help="javascript: one ES module for browsers and Node, with a memory; sql: statements "
+            "that make a table of reports."
         ),
-    ] = "report",
+    ],
+    column: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of what is asked, for receipts and keys (report when left out); with --to "
+            "sql the column that holds the secret."
+        ),
+    ] = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option(help="Of SQL: postgresql. Engines without secure randomness are refused."),
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option(help="Of SQL: the table with the secrets, as in survey.people.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Of SQL: another column to copy beside the reports. Repeat it."),
+    ] = None,
+    into: Annotated[
+        str | None,
+        typer.Option(help="Of SQL: the new table of reports; TABLE_reports when left out."),
+    ] = None,
     force: Force = False,
 ) -> None:
-    """Write a file by which a device draws reports of a kernel itself, without the prior."""
+    """Write a file by which a device or a database draws reports of a kernel, without the prior."""
     from ..devices._export import export as run_export
     from ..kernel_files import load_kernel
     from .options import check_distinct
 
     check_distinct({"--output": output}, {"DESIGN": kernel})
-    run_export(load_kernel(kernel), output, to=to, column=column, overwrite=force)
+    run_export(
+        load_kernel(kernel),
+        output,
+        to=to,
+        column=column,
+        dialect=dialect,
+        table=table,
+        keep=keep or None,
+        into=into,
+        overwrite=force,
+    )
     note(f"saved {output}")

@@ -223,7 +223,8 @@ def receipts_beside(reports: str, columns: list[str], receipt: Path | None) -> l
 
     if receipt is not None:
         return [load_receipt(receipt, name) for name in columns]
-    known = file_receipts(reports)
+    # Counts of a collector name their kernel themselves.
+    known = {} if reports.lower().endswith(".json") else file_receipts(reports)
     return [known.get(name) for name in columns]
 
 
@@ -440,9 +441,22 @@ class ReleaseOptions:
     ) -> None:
         """Raise :class:`InputError` for files of one name, among those read and written too."""
         from ..files import check_writable
+        from ..release.folder_release import check_apart, find_inputs
         from ..release.table_files import receipt_path
 
-        check_writable(output, overwrite=force)
+        inputs = find_inputs(table)
+        if inputs is None:
+            check_writable(output, overwrite=force)
+        else:
+            check_apart(inputs, output)
+            for name, path in (("--key", self.key), ("--ledger", self.book)):
+                if path is not None and path.resolve().is_relative_to(output.resolve()):
+                    raise InputError(
+                        name,
+                        expected="a file outside of the folder of reports",
+                        got=str(path),
+                        remedy="keep it where nobody else reads",
+                    )
         if Path(table).exists() and output.exists() and output.samefile(table):
             raise InputError(
                 "--output",

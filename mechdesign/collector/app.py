@@ -40,6 +40,7 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+_RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
 
 
 class Committer:
@@ -367,7 +368,7 @@ class Collector:
                 made = _refused(_busy("the database does not answer"))
             except ClientDisconnect:
                 made = Response(status_code=400)  # nobody reads it
-            made.headers.update(_HEADERS)
+            made.raw_headers.extend(_RAW_HEADERS)
             return made
 
         return guarded

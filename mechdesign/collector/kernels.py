@@ -88,8 +88,11 @@ class Collected:
             )
         occurs = (self.public.weights != 0).any(axis=0)
         places = {report_text(o): j for j, o in enumerate(outputs) if occurs[j]}
+        named = {o: j for j, o in enumerate(outputs) if occurs[j] and type(o) is str}
 
         def find(report: Any) -> int | None:
+            if type(report) is str:
+                return named.get(report)
             try:
                 return places.get(report_text(report))
             except StorageError:

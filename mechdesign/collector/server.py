@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import socket
 import sys
@@ -157,6 +158,9 @@ def _run(uvicorn: Any, app: Any, bound: socket.socket, address: str, database: s
             print(address, flush=True)
             print(f"collects into {database}; Ctrl-C ends it", file=sys.stderr, flush=True)
 
+    # What was imported stays: the collector of garbage need not look through it again and again.
+    gc.collect()
+    gc.freeze()
     with suppress(KeyboardInterrupt):
         Server(config).run(sockets=[bound])
     print("stopped; all that was acknowledged is stored", file=sys.stderr)

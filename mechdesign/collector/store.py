@@ -31,6 +31,8 @@ SCHEMA = 1
 PATIENCE = 60
 _LOCK = 0x6D656368  # names the creation of tables among PostgreSQL's advisory locks
 _PAGE = 1 << 16
+# Kibibytes of pages that SQLite keeps in memory, and pages of its log before it is worked in.
+_CACHE, _LOG = 1 << 17, 10_000
 
 _METADATA = sql.MetaData()
 _COLLECTOR = sql.Table(
@@ -317,7 +319,10 @@ def _prepare(path: Path) -> None:
 
 def _configure(connection: sqlite3.Connection, _: Any) -> None:
     connection.isolation_level = None  # transactions begin where we say
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={PATIENCE * 1000}"):
+    pragmas = ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={PATIENCE * 1000}")
+    # Nonces are random, so that every transaction changes pages everywhere: many are kept at hand,
+    # and written to their places when they have changed often.
+    for pragma in (*pragmas, f"cache_size=-{_CACHE}", f"wal_autocheckpoint={_LOG}"):
         connection.execute(f"PRAGMA {pragma}")
 
 

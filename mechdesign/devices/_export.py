@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from ..release._identifiability import warn_of_untold
 from ..solve._design import Design
 from ..storage import public_form
 from .javascript import client_module
+from .sql import sql_script
 
-TARGETS = ("javascript",)
+TARGETS = ("javascript", "sql")
+# Of a module that does not say what is asked.
+_COLUMN = "report"
 
 
 def export(
@@ -22,7 +26,11 @@ def export(
     path: str | Path,
     *,
     to: str,
-    column: str = "report",
+    column: str | None = None,
+    dialect: str | None = None,
+    table: str | None = None,
+    keep: Sequence[str] | None = None,
+    into: str | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write a file that draws reports of a kernel where the secret is, with exactly its chances.
@@ -33,23 +41,39 @@ def export(
     ----------
     designed : Design or Mechanism
     path : file to write
-    to : {"javascript"}
-        One ES module without dependencies, for browsers and Node: it draws from
+    to : {"javascript", "sql"}
+        JavaScript: one ES module without dependencies, for browsers and Node: it draws from
         ``crypto.getRandomValues``, remembers its reports, so that the same value of the same person
         has the same report for ever, and makes receipts. With a secret key and an identity it gives
         the reports that :func:`privatize` gives with ``person=`` and ``key=``.
-    column : name of what is asked; it belongs to receipts, and to the reports of a key
+
+        SQL: a table of the weights, and one transaction that makes a table of reports from a
+        table of secrets, with one random word for each row from the engine's own secure source.
+        Values that are no inputs stop it, and nothing is written then. The receipt is the comment
+        of the table of reports.
+    column : str
+        JavaScript: the name of what is asked, ``"report"`` when left out; it belongs to receipts,
+        and to the reports of a key. SQL: the column that holds the secret, in the reports too.
+    dialect : {"postgresql"}, for SQL
+        Engines without secure randomness, such as DuckDB, are refused.
+    table, into : for SQL
+        The table with the secrets, and the new one, ``…_reports`` when left out. A dot ends the
+        name of a schema, unless it is in double quotes.
+    keep : names of other columns to copy beside the reports, for SQL
     overwrite : whether the file may exist
 
     Raises
     ------
     UnknownNameError
-        For an unknown target.
+        For an unknown target or dialect.
+    InputError
+        For options of the other target, an engine without secure randomness, and bad names.
     KernelError
-        For a kernel without a matrix.
+        For a kernel without a matrix; for SQL, also for weights that are no multiples of 2⁻⁵³ and
+        labels of several types.
     StorageError
-        For labels other than text, numbers, truth values, ``None`` and tuples of these, and when
-        the file exists or cannot be written.
+        For JavaScript, labels other than text, numbers, truth values, ``None`` and tuples of
+        these; and when the file exists or cannot be written.
 
     Warns
     -----
@@ -70,14 +94,43 @@ def export(
     """
     if not isinstance(to, str) or to not in TARGETS:
         raise UnknownNameError("target of an export", to, TARGETS)
-    if not isinstance(column, str) or not column:
-        raise InputError(
-            "column",
-            expected="the name of what is asked",
-            got=quote(column),
-            remedy="pass text such as 'answer'",
+    options = {"dialect": dialect, "table": table, "keep": keep, "into": into}
+    if to == "javascript":
+        _check_options(to, options, ())
+        asked = _COLUMN if column is None else column
+        if not isinstance(asked, str) or not asked:
+            raise InputError(
+                "column",
+                expected="the name of what is asked",
+                got=quote(column),
+                remedy="pass text such as 'answer'",
+            )
+        text = client_module(_published(designed), asked)
+    else:
+        _check_options(to, {"column": column, **options}, ("column", "dialect", "table"))
+        text = sql_script(
+            _published(designed), dialect, table=table, column=column, keep=keep, into=into
         )
-    write_text(client_module(_published(designed), column), path, overwrite=overwrite)
+    write_text(text, path, overwrite=overwrite)
+
+
+def _check_options(to: str, given: dict[str, Any], needed: Sequence[str]) -> None:
+    """Raise :class:`InputError` for an option that the target needs, or has no use for."""
+    for name, value in given.items():
+        if name in needed and value is None:
+            raise InputError(
+                name,
+                expected=f"it beside --to {to}",
+                got="none",
+                remedy="add for example --dialect postgresql --table people --column answer",
+            )
+        if not needed and value is not None:
+            raise InputError(
+                name,
+                expected="--to sql with it",
+                got=f"--to {to}",
+                remedy="leave it out",
+            )
 
 
 def _published(designed: Any) -> Mechanism | PublicDesign:

@@ -14,6 +14,9 @@
 // them is true; or it is a function of a secret key and an identity (`key`, `identity`), equal to
 // what `md.privatize(table, column, kernel, person=…, key=…)` gives in Python.
 //
+// Another value, another kernel, or a memory that was cleared bring a report of their own: the levels
+// of reports about one person add up.
+//
 // There is no floating-point number between entropy and report.
 
 const DATA = null;
@@ -280,11 +283,33 @@ function shownInputs() {
   return `one of ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-function codeOf(value) {
+/** The label of the bin that a number lies in, by the edges of one attribute; else the value. */
+function binned(value, bins) {
+  const isNumber = typeof value === "number" || typeof value === "bigint";
+  if (!bins || !isNumber) return value;
+  if (Number.isNaN(value)) return null;
+  const { edges, isLeft, isWhole, labels } = bins;
+  const last = edges.length - 1;
+  const isFinite = value > -Infinity && value < Infinity;
+  const isInside = isFinite && value >= edges[0] && value <= edges[last];
+  if (!isInside || (isWhole && typeof value === "number" && !Number.isInteger(value))) return value;
+  const passed = (edge) => (isLeft ? edge <= value : edge < value);
+  return labels[edges.slice(1, last).filter(passed).length];
+}
+
+/** A value with labels in the place of numbers, where there are bins; arrays by their parts. */
+function labelOf(value) {
+  if (DATA.bins === null) return value;
+  if (DATA.bins.length === 1) return binned(value, DATA.bins[0]);
+  return Array.isArray(value) ? value.map((part, i) => binned(part, DATA.bins[i])) : value;
+}
+
+function codeOf(given) {
+  const value = labelOf(given);
   const code = places.get(labelKey(value));
   if (code === undefined) {
     const remedy = "pass one of them, of the same type";
-    throw new ClientError("value", shownInputs(), `${kindOf(value)} that is none`, remedy);
+    throw new ClientError("value", shownInputs(), `${kindOf(given)} that is none`, remedy);
   }
   if (isRounded(value, kernel.inputs[code])) {
     const got = "a number above 2**53, which may have been rounded";
@@ -454,7 +479,9 @@ class Remembered {
     else this.storage = isAtomic ? storage : new OwnStorage(storage);
     this.random = random ?? systemBytes;
     const about = person === undefined ? "" : hex(identityBytes(person));
-    this.name = `mechdesign ${kernel.digest} ${hex(bytesOf(column, "column"))} ${about}`;
+    // What a test drew is never taken for a report.
+    const what = random === undefined ? "reports" : "test";
+    this.name = `mechdesign ${what} ${kernel.digest} ${hex(bytesOf(column, "column"))} ${about}`;
   }
 
   /** The position of the report of an input; the first call draws those of all. */

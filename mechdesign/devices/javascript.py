@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..exact import write_integer
+from ..errors import KernelError
+from ..exact import nearest_float, write_integer
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..release.receipts import make_receipt
@@ -51,6 +52,7 @@ def client_module(mechanism: Mechanism, column: str) -> str:
         "sources": _text(_SOURCES),
         "inputs": _array(map(label_literal, mechanism.inputs)),
         "outputs": _array(map(label_literal, mechanism.outputs)),
+        "bins": _bins(mechanism),
         "bits": str(mechanism.bits),
         "weights": "[\n" + "".join(f"    {row},\n" for row in rows) + "  ]",
     }
@@ -73,6 +75,29 @@ def label_literal(label: Label) -> str:
     if isinstance(label, float) and math.isinf(label):
         return "Infinity" if label > 0 else "-Infinity"
     return _text(label)
+
+
+def _bins(mechanism: Mechanism) -> str:
+    """The edges by which numbers of each attribute become labels; ``null`` without any."""
+    schema = mechanism.schema
+    if schema is None or not any(schema.bins):
+        return "null"
+    return _array("null" if bins is None else _edges(bins) for bins in schema.bins)
+
+
+def _edges(bins: Any) -> str:
+    finite = [edge for edge in bins.edges if not isinstance(edge, float)]
+    if any(abs(edge) > _SAFE for edge in finite):
+        raise KernelError(
+            "bins",
+            expected="edges whose size is below 2^53, among which numbers of JavaScript are exact",
+            got="larger ones",
+            remedy="choose other units",
+        )
+    edges = [label_literal(nearest_float(edge)) for edge in bins.edges]
+    labels = _array(map(label_literal, bins.labels))
+    sides = f"isLeft: {_text(bins.closed == 'left')}, isWhole: {_text(bins.whole)}"
+    return f"{{edges: {_array(edges)}, {sides}, labels: {labels}}}"
 
 
 def _text(value: Any) -> str:

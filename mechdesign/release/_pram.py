@@ -55,7 +55,7 @@ from .risk import (
     record_risks,
     share_unchanged,
 )
-from .table_files import file_ending, open_batches
+from .table_files import file_ending, is_csv, open_batches
 
 
 @dataclass(frozen=True, eq=False)
@@ -606,7 +606,7 @@ def _column(table: Any, name: str) -> Any:
 
 def _places(table: Any, name: str, labels: tuple[Any, ...]) -> NDArray[np.int64]:
     """Positions of the values of a column among the labels."""
-    texts = isinstance(table, (str, Path)) and file_ending(table) == ".csv"
+    texts = isinstance(table, (str, Path)) and is_csv(table)
     values = _column(table, name)
     if not hasattr(values, "dictionary_encode"):
         values = list(values)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import DataError
 from ..files import check_writable
+from ..solve.columns_plan import ColumnsPlan
 from ._identifiability import warn_of_untold
 from .adapters import (
     privatize_arrow,
@@ -22,8 +23,8 @@ from .codes import Policy
 from .column import ColumnRelease
 from .counts import warn_of_repeats
 from .engines import privatize_dask, privatize_spark
-from .identities import words_and_identity
 from .receipts import known_reports, save_receipt
+from .several import release_of, resolved
 
 Adapter = Callable[[Any, ColumnRelease], Any]
 
@@ -53,9 +54,11 @@ _IN_MEMORY: tuple[Adapter, ...] = (
 
 def privatize(
     frame: Any,
-    column: str,
-    mechanism: Any,
+    column: Any = None,
+    mechanism: Any = None,
     *,
+    columns: Any = None,
+    into: Any = None,
     missing: str = "error",
     unseen: str = "error",
     replacement: Any = None,
@@ -66,7 +69,7 @@ def privatize(
     receipt: str | Path | None = None,
     strata: str | None = None,
 ) -> Any:
-    """The table with one column replaced by reports of a mechanism, drawn exactly.
+    """The table with one or several columns replaced by reports of a mechanism, drawn exactly.
 
     Index, column order and the other columns stay as they are; so does the type of the column
     where the outputs fit it. What comes back carries a receipt that names the mechanism.
@@ -79,16 +82,27 @@ def privatize(
         Readers and iterables of batches stream in constant memory and come back as readers and
         iterators. A DuckDB relation comes back as a relation on its connection, held in memory;
         stream its ``to_arrow_reader()`` where it is too large for that.
-    column : str
-        The column that holds the secret.
-    mechanism : Mechanism or Design
-        Its inputs must be the values of the column, of the same type (1.0 is 1, ``"1"`` is not).
+    column : str, optional
+        The column that holds the secret; a list of several. Where the mechanism knows its columns,
+        ``privatize(frame, mechanism)`` will do.
+    mechanism : Mechanism, Design or ColumnsPlan
+        Its inputs must be the values of the column, of the same type (1.0 is 1, ``"1"`` is not); of
+        several columns tuples of their values. A plan draws a report for each of its columns.
+    columns : list of str, optional
+        Several columns, in the order of the tuples or of the plan; the mechanism's own when left
+        out.
+    into : str or list of str, optional
+        Names of the columns of reports of a kernel on tuples. Where its outputs are such tuples
+        too, each part stands in the place of its column, under its name when left out; other
+        outputs stand in one column, called as the columns joined by ``_``, in the place of all.
     missing : {"error", "keep", "replace"}
         Nulls and NaN: refuse, leave null, or treat as the input named by ``replacement``. Rows that
         stay null are seen by everybody; no notion covers that. A mechanism with the input ``None``
         takes nulls as a symbol.
     unseen : {"error", "null", "replace"}
-        Values that are no inputs: refuse, leave null, or treat as ``replacement``.
+        Values that are no inputs: refuse, leave null, or treat as ``replacement``. So are
+        combinations of values of several columns that are no inputs, or that the prior of a plan
+        does not have, as its guarantee is about those that it has.
     row : str, optional
         A column with a different identity in each row: integers, text, bytes, UUIDs, dates or
         times. A report is then a function of a secret key, the identity and the symbol of its own
@@ -159,31 +173,42 @@ def privatize(
     True
     """
     adapter = _adapter(frame)
-    words, identity = words_and_identity(rng, column, row, person, key)
-    policy = Policy(missing, unseen, replacement)
-    release = ColumnRelease(mechanism, column, words, policy, identity=identity, strata=strata)
+    mechanism, names = resolved(column, mechanism, columns)
+    release = release_of(
+        mechanism,
+        names,
+        Policy(missing, unseen, replacement),
+        row=row,
+        person=person,
+        key=key,
+        rng=rng,
+        strata=strata,
+        into=into,
+    )
     if strata is not None and adapter not in _IN_MEMORY:
         raise DataError(
-            f"strata of {column!r}",
+            f"strata of {names[0]!r}",
             expected="a pandas or polars data frame, or Arrow data",
             got=f"a {type(frame).__module__}.{type(frame).__name__}",
             remedy="collect it first, or write a Parquet file and use md.privatize_file",
         )
-    if known_reports(frame, column) is not None:
-        raise DataError(
-            f"column {column!r}",
-            expected="the secret itself",
-            got="reports, by the receipt that the table carries",
-            remedy="privatise the original column once, and keep these reports",
-        )
-    warn_of_untold(mechanism)
+    for name in dict.fromkeys([*names, release.column]):
+        if known_reports(frame, name) is not None:
+            raise DataError(
+                f"column {name!r}",
+                expected="the secret itself",
+                got="reports, by the receipt that the table carries",
+                remedy="privatise the original column once, and keep these reports",
+            )
+    if not isinstance(mechanism, ColumnsPlan):
+        warn_of_untold(mechanism)
     if receipt is not None:
         check_writable(receipt, overwrite=False)
-    if person is not None and not (identity and identity.by_person):
-        warn_of_repeats(frame, person, mechanism)
+    if person is not None and not (release.identity and release.identity.by_person):
+        warn_of_repeats(frame, person, release.recorded)
     made = adapter(frame, release)
     if receipt is not None:
-        save_receipt(release.receipt(rows=release.rows > 0), receipt)
+        save_receipt(release.receipts(rows=release.rows > 0), receipt)
     return made
 
 

@@ -1,61 +1,53 @@
-"""``privatize_file``: a column of a file, released once and recorded.
+"""``privatize_file``: a column of a file, or of many, released once and recorded.
 
-The file is read twice: first to check its identities and to tell the ledger what is about to be
-released, then to draw. Nothing can be seen of the reports before all of them are there.
+A file is read twice: first to check its identities and to tell the ledger what is about to be
+released, then to draw. Nothing can be seen of the reports before all of them are there. Folders
+and patterns of names are in ``folder_release``.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import CountsWarning, DataError, InputError, StorageError, quote, warn
-from ..files import Claim, check_writable, claimed, noticed_interrupts
-from ..input_tables import is_missing
-from ..progress import counter
+from ..errors import DataError, InputError, quote
+from ..files import check_writable, claimed, noticed_interrupts
+from ..solve.columns_plan import ColumnsPlan
 from ._identifiability import warn_of_untold
-from .adapters import column_reader, privatize_batch, reported_schema
-from .codes import Policy, distinct_values
+from .codes import Policy
 from .codes import show_values as quote_values
 from .column import ColumnRelease
 from .counts import warn_of_rows
-from .identities import words_and_identity
-from .ledger import Ledger, releases_beside
-from .receipts import (
-    Fingerprint,
-    Fingerprinter,
-    PairFingerprinter,
-    Receipt,
-    receipts_to_text,
-    with_receipt,
+from .file_passes import (
+    check_source,
+    finish,
+    intend,
+    survey,
+    warn_of_counts,
+    write_receipt_beside,
+    write_reports,
 )
-from .table_files import (
-    file_digest,
-    file_ending,
-    file_receipts,
-    new_table,
-    open_batches,
-    receipt_path,
-)
-
-# Shares this close are those of the same counts, at any number of rows that a file has.
-_ROUNDING = Fraction(1, 10**10)
+from .folder_release import find_inputs, privatize_folder
+from .ledger import Ledger
+from .receipts import Fingerprinter, Receipt, save_receipt
+from .several import release_of, resolved
+from .table_files import file_ending, is_csv, open_batches, receipt_path
 
 
 def privatize_file(
     source: str | Path,
     target: str | Path,
-    column: str,
-    mechanism: Any,
+    column: Any = None,
+    mechanism: Any = None,
     *,
+    columns: Any = None,
+    into: Any = None,
     missing: str = "error",
     unseen: str = "error",
     replacement: Any = None,
@@ -70,8 +62,9 @@ def privatize_file(
     about: str | None = None,
     show_values: bool = False,
     strata: str | None = None,
+    receipt: str | Path | None = None,
 ) -> Receipt:
-    """Write a copy of a CSV or Parquet file with one column replaced by reports.
+    """Write a copy of a CSV or Parquet file with one or several columns replaced by reports.
 
     The file is streamed, so that memory does not grow with it, and appears under its name only when
     it is complete. A Parquet file carries its receipt in its metadata, a CSV file has it in
@@ -83,10 +76,18 @@ def privatize_file(
     same secrets with the same identities, in any order, under the same key are the same reports
     again, and no second release.
 
+    Many files are one release: a folder of files, such as ``class=1/part-0.parquet``, or a pattern
+    such as ``"2024/*.csv"``. They are checked as one table before anything is drawn, and each has
+    its copy under the same name in the folder ``target``. Where such a run is stopped, the same
+    call goes on with it: files that are there stay as they are, and no report is drawn twice.
+
     Parameters
     ----------
-    source, target : files that end in .csv or .parquet, both the same
-    column, mechanism, missing, unseen, replacement, row, person, key, rng, strata
+    source : file that ends in .parquet, .csv, .csv.gz or .csv.zst; a folder of files of one of
+        these kinds, with the same columns; or a pattern of their names with ``*``, ``?``, ``**``.
+        Names that begin with a dot or an underscore are left out.
+    target : file with the same ending; for several files a folder, which is made
+    column, mechanism, columns, into, missing, unseen, replacement, row, person, key, rng, strata
         As in :func:`privatize`. Identities are checked before anything is drawn, which takes about
         a hundred bytes of memory for each. In a CSV file they are text as it stands there: the same
         reports come from a data frame whose column of identities is text.
@@ -98,6 +99,7 @@ def privatize_file(
         ``MECHDESIGN_LEDGER`` names or which lies in the user's data folder; ``False`` for none
     about : name of the people in the ledger; the path of ``source`` when left out
     show_values : whether messages may quote values of the data, which are secrets
+    receipt : a new file for the receipt, for engines that read reports without their metadata
 
     Raises
     ------
@@ -116,7 +118,8 @@ def privatize_file(
     UntoldWarning
         When reports would be uninformative about the secret.
     LeftoverWarning
-        When a run that was stopped left unfinished files, which are removed.
+        When a run that was stopped left unfinished files, which are removed; or when this one is
+        stopped with some of its files finished.
     """
     if ledger is not None and ledger is not False and not isinstance(ledger, (str, os.PathLike)):
         raise InputError(
@@ -125,59 +128,135 @@ def privatize_file(
             got=quote(ledger),
             remedy="leave it out",
         )
-    warn_of_untold(mechanism)
+    mechanism, names = resolved(column, mechanism, columns)
+    if not isinstance(mechanism, ColumnsPlan):
+        warn_of_untold(mechanism)
+    inputs = find_inputs(source)
+    if inputs is not None and (len(names) > 1 or isinstance(mechanism, ColumnsPlan)):
+        raise InputError(
+            "source",
+            expected="one file for a release of several columns",
+            got="a folder or a pattern",
+            remedy="join the files first, or release one column",
+        )
     source, target = Path(source), Path(target)
-    book = None if ledger is False else _ledger(ledger, source, target)
+    book = None if ledger is False else _ledger(ledger, [source, target, receipt_path(target)])
+    if receipt is not None:
+        check_writable(receipt, overwrite=overwrite, subject="receipt")
+    policy = Policy(missing, unseen, replacement)
     with (
         quote_values() if show_values else nullcontext(),
         noticed_interrupts() as stop_if_asked,
     ):
-        texts = _check_files(source, target, column, overwrite=overwrite)
-        policy = Policy(missing, unseen, replacement)
-        words, identity = words_and_identity(rng, column, row, person, key)
-        release = ColumnRelease(
-            mechanism, column, words, policy, texts=texts, identity=identity, strata=strata
+        if inputs is None:
+            texts = _check_files(source, target, names, overwrite=overwrite)
+        else:
+            texts = is_csv(inputs.paths[0])
+        release = release_of(
+            mechanism,
+            names,
+            policy,
+            row=row,
+            person=person,
+            key=key,
+            rng=rng,
+            texts=texts,
+            strata=strata,
+            into=into,
         )
-        with open_batches(source) as (schema, _, _):
-            release.check_names(schema.names)
-        with claimed(target, overwrite=overwrite) as claim:
+        if inputs is None:
+            made = _privatize_one(
+                source,
+                target,
+                release,
+                book,
+                stop_if_asked,
+                person,
+                overwrite,
+                progress,
+                excel_safe,
+                about,
+            )
+        else:
+            made = privatize_folder(
+                inputs,
+                target,
+                release,
+                book,
+                stop_if_asked,
+                person=person,
+                is_repeatable=key is not None or isinstance(rng, (int, np.integer)),
+                overwrite=overwrite,
+                progress=progress,
+                excel_safe=excel_safe,
+                about=about,
+            )
+        if receipt is not None:
+            told = release.receipts(rows=False) if len(release.targets) > 1 else [made]
+            save_receipt(
+                [replace(one, rows=made.rows) for one in told], receipt, overwrite=overwrite
+            )
+    return made
+
+
+def _privatize_one(
+    source: Path,
+    target: Path,
+    release: ColumnRelease,
+    book: Ledger | None,
+    stop_if_asked: Callable[[], None],
+    person: str | None,
+    overwrite: bool,
+    progress: bool,
+    excel_safe: bool,
+    about: str | None,
+) -> Receipt:
+    """One file, whole or not at all."""
+    column, mechanism, texts = str(release.column), release.designed, release.texts
+    is_plan = isinstance(mechanism, ColumnsPlan)
+    with open_batches(source) as (schema, _, _):
+        release.check_names(schema.names)
+    with claimed(target, overwrite=overwrite) as claim:
+        if texts:
+            check_writable(receipt_path(target), overwrite=overwrite)
+        secret = b"" if book is None else book.key
+        found = survey([source], release, person, secret)
+        if person is not None:
+            warn_of_rows(found.most_of_one, person, release.recorded)
+        if not is_plan:
+            warn_of_counts(found, column, mechanism)
+        number = -1 if book is None else intend(book, found, release, source, target, about)
+        try:
+            reports = Fingerprinter(secret)
+            release = release.with_parts(admission=None, reports=reports)
+            part = claim.part()
+            write_reports(source, part, release, stop_if_asked, progress, excel_safe)
+            # The metadata of a Parquet file come before its rows; the fingerprint is the
+            # ledger's.
+            receipt = replace(release.receipt(), reports=None)
+            made = [(part, target)]
             if texts:
-                check_writable(receipt_path(target), overwrite=overwrite)
-            secret = b"" if book is None else book.key
-            survey = _survey(source, release, person, secret)
-            if person is not None:
-                warn_of_rows(survey.most_of_one, person, mechanism)
-            _warn_of_counts(survey, column, mechanism)
-            number = -1 if book is None else _intend(book, survey, release, source, target, about)
-            try:
-                reports = Fingerprinter(secret)
-                release = release.with_parts(admission=None, reports=reports)
-                part = claim.part()
-                _write(source, part, release, stop_if_asked, progress, excel_safe)
-                # The metadata of a Parquet file come before its rows; the fingerprint is the
-                # ledger's.
-                receipt = replace(release.receipt(), reports=None)
-                made = [(part, target)]
-                if texts:
-                    # First, so that no file of reports is ever without its receipt.
-                    made.insert(0, _receipt_beside(claim, part, source, target, receipt))
-                stop_if_asked()
-            except BaseException:
-                if book is not None:
-                    book.close(number, None)
-                raise
-            # What is stopped from here on may have been seen, and stays on the books.
-            claim.publish(*made)
+                # First, so that no file of reports is ever without its receipt.
+                beside = claim.part()
+                told = [replace(one, reports=None) for one in release.receipts()]
+                write_receipt_beside(beside, part, source, target, told)
+                made.insert(0, (beside, receipt_path(target)))
+            stop_if_asked()
+        except BaseException:
             if book is not None:
-                _finish(book, number, target, reports.result())
+                book.close(number, None)
+            raise
+        # What is stopped from here on may have been seen, and stays on the books.
+        claim.publish(*made)
+        if book is not None:
+            finish(book, number, target, reports.result())
     return receipt
 
 
-def _ledger(path: str | Path | None, source: Path, target: Path) -> Ledger:
+def _ledger(path: str | Path | None, own: list[Path]) -> Ledger:
     """The ledger, which is no file of the release."""
     found = Ledger(path)
-    own = {os.path.realpath(path) for path in (target, source, receipt_path(target))}
-    if os.path.realpath(found.path) in own:
+    if os.path.realpath(found.path) in {os.path.realpath(path) for path in own}:
         raise InputError(
             "--ledger",
             expected="a file of its own",
@@ -187,7 +266,7 @@ def _ledger(path: str | Path | None, source: Path, target: Path) -> Ledger:
     return found
 
 
-def _check_files(source: Path, target: Path, column: str, *, overwrite: bool) -> bool:
+def _check_files(source: Path, target: Path, columns: Sequence[Any], *, overwrite: bool) -> bool:
     """Whether both are CSV files; raises an error for files that cannot be read or written."""
     ending = file_ending(source)
     if file_ending(target) != ending:
@@ -197,166 +276,9 @@ def _check_files(source: Path, target: Path, column: str, *, overwrite: bool) ->
             got=str(target),
             remedy="rename the output",
         )
-    if column in file_receipts(source):
-        raise DataError(
-            f"column {column!r} of {source.name}",
-            expected="the secret itself",
-            got="reports, by the receipt of the file",
-            remedy="privatise the original column once, and keep these reports",
-        )
+    for column in columns:
+        check_source(source, column)
     check_writable(target, overwrite=overwrite)
-    if ending == ".csv":
+    if is_csv(source):
         check_writable(receipt_path(target), overwrite=overwrite)
-    return ending == ".csv"
-
-
-# Before anything is drawn
-
-
-@dataclass(frozen=True)
-class _Survey:
-    """What a file holds that is about to be released.
-
-    Attributes
-    ----------
-    secrets : fingerprint of the column, under the key of the ledger
-    pairs : fingerprint of identities with their symbols, in any order, where reports are drawn by
-        identities; under one key, column and kernel these decide every report
-    counts : how often each input of the mechanism occurs
-    most_of_one : most rows of one person whose reports are drawn independently, 0 without any
-    """
-
-    secrets: Fingerprint
-    pairs: str | None
-    counts: tuple[int, ...]
-    most_of_one: int
-
-
-def _survey(source: Path, release: ColumnRelease, person: str | None, key: bytes) -> _Survey:
-    """Read what is about to be released, and check its identities."""
-    secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
-    counts = np.zeros(len(release.encoder.book.labels) + 1, dtype=np.int64)
-    repeats: dict[Any, int] = {}
-    identity = release.identity
-    alone = person is not None and not (identity and identity.by_person)
-    columns = dict.fromkeys([*release.columns, *([person] if alone else [])])
-    with open_batches(source, list(columns)) as (_, batches, _):
-        for batch in batches:
-            read = column_reader(batch)
-            values, places = distinct_values(read(release.column), release.column)
-            values = [*values, None]
-            secrets.add_codes(values, places)
-            found = release.encoder.positions(read(release.column), values[:-1], places)
-            counts += np.bincount(found + 1, minlength=len(counts))
-            if identity is not None:
-                codes = release.paired(read, release.encode(read(release.column)))
-                # As the draws read them: 7 and "7" mean the same, and draw differently.
-                pairs.add(release.identify(read, codes) or [], codes)
-            release.rows += batch.num_rows
-            if alone:
-                who, rows = distinct_values(read(person), person)
-                for name, count in zip(who, np.bincount(rows, minlength=len(who)), strict=False):
-                    repeats[name] = repeats.get(name, 0) + int(count)
-    most = max((n for who, n in repeats.items() if who != "" and not is_missing(who)), default=0)
-    prints = secrets.result(), None if identity is None else pairs.result()
-    return _Survey(*prints, tuple(counts[1:].tolist()), most)
-
-
-def _warn_of_counts(survey: _Survey, column: str, designed: Any) -> None:
-    """Warn of a design that holds the counts of this very column."""
-    prior, total = getattr(designed, "prior", None), sum(survey.counts)
-    if prior is None or not total or len(set(prior.weights)) == 1:
-        return
-    # Shares that were written as decimals are off by their rounding.
-    most = _ROUNDING * prior.total * total
-    pairs = zip(survey.counts, prior.weights, strict=True)
-    if all(abs(count * prior.total - weight * total) <= most for count, weight in pairs):
-        fitted = any(notion.uses_prior for notion in designed.notions)
-        warn(
-            f"the design was made from the counts of this very column {column!r}, and "
-            "its file holds them exactly, which no notion covers; keep it to yourself, and "
-            "give others its public form (md.save(..., public=True), mechdesign show --public)"
-            + (", after you read what that warns of" if fitted else ""),
-            CountsWarning,
-        )
-
-
-def _intend(
-    book: Ledger,
-    survey: _Survey,
-    release: ColumnRelease,
-    source: Path,
-    target: Path,
-    about: str | None,
-) -> int:
-    """Write the intent to release into the ledger; returns its number there."""
-    who = f"file {os.path.realpath(source)}" if about is None else f"name {about}"
-    folders = (target.parent, source.parent, Path())
-    return book.open(
-        survey.secrets,
-        survey.pairs,
-        who,
-        about or source.name,
-        release.receipt(rows=False),
-        release.designed,
-        target.name,
-        releases_beside(folders, book, who, str(release.column)),
-    )
-
-
-# Drawing and writing
-
-
-def _write(
-    source: Path,
-    part: Path,
-    release: ColumnRelease,
-    stop_if_asked: Callable[[], None],
-    progress: bool,
-    excel_safe: bool,
-) -> None:
-    """Write the file with the column replaced to a hidden one."""
-    with open_batches(source) as (schema, batches, total):
-        after = reported_schema(schema, release)
-        if total is not None:
-            after = with_receipt(after, replace(release.receipt(rows=False), rows=total))
-        with (
-            new_table(part, after, source, excel_safe=excel_safe) as write,
-            counter(total, "privatising", show=progress) as advance,
-        ):
-            for batch in batches:
-                made = privatize_batch(batch, release)
-                try:
-                    write(made)
-                except OSError as problem:
-                    raise StorageError(
-                        f"output: cannot be written ({problem.strerror or 'no reason given'})."
-                    ) from None
-                advance(batch.num_rows)
-                stop_if_asked()
-    if release.rows == 0:
-        raise DataError(
-            f"table {source.name}", expected="at least one row", got="none", remedy="check the file"
-        )
-
-
-def _receipt_beside(
-    claim: Claim, part: Path, source: Path, target: Path, receipt: Receipt
-) -> tuple[Path, Path]:
-    """The hidden file with the receipt of a CSV file, and its name."""
-    carried = {**file_receipts(source), receipt.column: receipt}
-    note = {"file": target.name, "sha256": file_digest(part)}
-    note["receipts"] = json.loads(receipts_to_text(carried))
-    beside = claim.part()
-    beside.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
-    return beside, receipt_path(target)
-
-
-def _finish(book: Ledger, number: int, target: Path, reports: Fingerprint) -> None:
-    try:
-        book.close(number, reports)
-    except StorageError as problem:
-        raise StorageError(
-            f"the reports are in {target} and count as released, but the ledger could "
-            f"not be told that they were finished ({problem})"
-        ) from None
+    return is_csv(source)

@@ -41,7 +41,8 @@ def privatize_arrow(table: Any, release: ColumnRelease) -> Any:
     release.check_names(table.schema.names)
     check_rows(table.num_rows)
     made = privatize_batch(table, release)
-    return made.replace_schema_metadata(with_receipt(made.schema, release.receipt()).metadata)
+    after = with_receipt(made.schema, *release.receipts())
+    return made.replace_schema_metadata(after.metadata)
 
 
 def privatize_reader(reader: Any, release: ColumnRelease) -> Any:
@@ -88,25 +89,38 @@ def column_reader(batch: Any) -> Callable[[Any], Any]:
 
 
 def privatize_batch(batch: Any, release: ColumnRelease) -> Any:
-    """A RecordBatch or Table with the column replaced; everything else is as it was."""
+    """A RecordBatch or Table with its secrets replaced; everything else is as it was."""
     release.check_names(batch.schema.names)
-    drawn = release.draw(column_reader(batch))
-    place = find_column(batch.schema.names, release.column)
-    field = batch.schema.field(place)
-    array = _arrow_labels(drawn, release, field.type)
-    return batch.set_column(place, field.with_type(array.type), array)
+    for target, drawn in release.draw_all(column_reader(batch)):
+        place = find_column(batch.schema.names, target.source)
+        field = batch.schema.field(place)
+        array = _arrow_labels(drawn, target, field.type)
+        named = field.with_type(array.type).with_name(str(target.column))
+        batch = batch.set_column(place, named, array)
+    gone = left_out(release)
+    return batch.drop_columns(gone) if gone else batch
+
+
+def left_out(release: ColumnRelease) -> list[Any]:
+    """The columns of secrets that no report stands in the place of."""
+    kept = {target.source for target in release.targets}
+    return [name for name in release.secret_columns if name not in kept]
 
 
 def reported_schema(schema: Any, release: ColumnRelease) -> Any:
     """The schema of what comes out, with the receipt in its metadata."""
     release.check_names(schema.names)
-    place = find_column(schema.names, release.column)
-    field = schema.field(place)
-    kind = _arrow_labels(np.empty(0, dtype=np.int64), release, field.type).type
-    return with_receipt(schema.set(place, field.with_type(kind)), release.receipt(rows=False))
+    for target in release.targets:
+        place = find_column(schema.names, target.source)
+        field = schema.field(place)
+        kind = _arrow_labels(np.empty(0, dtype=np.int64), target, field.type).type
+        schema = schema.set(place, field.with_type(kind).with_name(str(target.column)))
+    for name in left_out(release):
+        schema = schema.remove(find_column(schema.names, name))
+    return with_receipt(schema, *release.receipts(rows=False))
 
 
-def _arrow_labels(drawn: NDArray[np.int64], release: ColumnRelease, kind: Any) -> Any:
+def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any) -> Any:
     """An Arrow array of output labels, of the given type where the labels fit it."""
     pa = load_arrow()
     outputs = release.mechanism.outputs
@@ -175,30 +189,42 @@ def _label_texts(labels: Sequence[Any]) -> list[str]:
 
 def privatize_pandas(frame: Any, release: ColumnRelease, *, part: bool = False) -> Any:
     """A shallow copy of the frame, or of a part of a table, with its dtype and index kept."""
-    import pandas as pd
-
     release.check_names(list(frame.columns))
     if not part:
         check_rows(len(frame))
-    drawn = release.draw(lambda name: pandas_values(frame[name]))
-    outputs, dtype = release.mechanism.outputs, frame[release.column].dtype
+    made = frame.copy(deep=False)
+    for target, drawn in release.draw_all(lambda name: pandas_values(frame[name])):
+        values = _pandas_reports(drawn, target, frame[target.source].dtype)
+        made[target.source] = values.set_axis(frame.index)
+        if target.column != target.source:
+            made = made.rename(columns={target.source: target.column})
+    if gone := left_out(release):
+        made = made.drop(columns=gone)
+    carried = receipts_of(frame)
+    carried |= {one.column: one for one in release.receipts(rows=not part)}
+    made.attrs = {**frame.attrs, KEY: receipts_to_text(carried)}
+    return made
+
+
+def _pandas_reports(drawn: NDArray[Any], target: Any, dtype: Any) -> Any:
+    """A series of output labels, of the given dtype where the labels fit it."""
+    import pandas as pd
+
+    outputs = target.mechanism.outputs
     if isinstance(outputs, range):
         absent = drawn == ABSENT
         values = pd.Series(drawn)
         if absent.any():
             values = values.astype("Int64").mask(absent)
     elif isinstance(dtype, pd.CategoricalDtype):
-        ordered = bool(dtype.ordered) and outputs == release.encoder.book.labels
+        ordered = bool(dtype.ordered) and outputs == target.encoder.book.labels
         labels = pd.Index(list(outputs), tupleize_cols=False)
         values = pd.Series(pd.Categorical.from_codes(drawn, categories=labels, ordered=ordered))
     else:
+        labels = _pandas_labels(outputs, dtype)
         # Positions that are not there become null.
-        values = _pandas_labels(outputs, dtype).reindex(drawn)
-    made = frame.copy(deep=False)
-    made[release.column] = values.set_axis(frame.index)
-    carried = {**receipts_of(frame), str(release.column): release.receipt(rows=not part)}
-    made.attrs = {**frame.attrs, KEY: receipts_to_text(carried)}
-    return made
+        values = labels.reindex(drawn) if (drawn == ABSENT).any() else labels.take(drawn)
+    return values
 
 
 def pandas_values(series: Any) -> Any:
@@ -238,7 +264,17 @@ def privatize_polars(frame: Any, release: ColumnRelease) -> Any:
     """A polars data frame, with the dtype of the column kept."""
     release.check_names(frame.columns)
     check_rows(frame.height)
-    return frame.with_columns(_polars_reports(frame, release))
+    return _polars_replaced(frame.with_columns(_polars_reports(frame, release)), release)
+
+
+def _polars_replaced(frame: Any, release: ColumnRelease) -> Any:
+    """The frame with its reports under their names, and no secrets that they do not replace."""
+    from polars import selectors
+
+    if gone := left_out(release):
+        frame = frame.select(selectors.exclude(selectors.by_name(gone)))
+    renamed = {t.source: t.column for t in release.targets if t.source != t.column}
+    return frame.rename(renamed) if renamed else frame
 
 
 def privatize_lazy(frame: Any, release: ColumnRelease) -> Any:
@@ -256,29 +292,36 @@ def privatize_lazy(frame: Any, release: ColumnRelease) -> Any:
     if release.identity is None:
         return privatize_polars(frame.collect(), release).lazy()
     # Names as they are: pl.col takes some of them for patterns.
-    column, row = release.column, release.identity.column
-    there = frame.select(selectors.by_name(row, column)).collect()
+    columns, row = release.secret_columns, release.identity.column
+    there = frame.select(selectors.by_name(row, *columns)).collect()
     check_rows(there.height)
-    codes = release.encode(_polars_values(there.get_column(column)))
+    codes = release.codes(lambda name: _polars_values(there.get_column(name)))
     identities = release.identify(lambda name: _polars_values(there.get_column(name)), codes)
     assert identities is not None
     checked = release.fixed(identities, codes)
 
-    def evaluate(pairs: Any) -> Any:
-        part = pairs.struct.unnest()
-        part.columns = [column, row]
+    def evaluate(rows: Any) -> Any:
+        part = rows.struct.unnest()
+        part.columns = [*columns, row]
         try:
-            return _polars_reports(part, checked)
+            found = _polars_reports(part, checked)
         except InputError as problem:
             raise LazyDataError(str(problem)) from None
+        return found[0] if len(found) == 1 else pl.DataFrame(found).to_struct()
 
-    dtype = _polars_labels(release, schema[column]).dtype
-    pairs = pl.struct(
-        selectors.by_name(column).alias("secret"), selectors.by_name(row).alias("identity")
-    )
+    sources = [target.source for target in release.targets]
+    kinds = [_polars_labels(t, schema[t.source]).dtype for t in release.targets]
+    secrets = [selectors.by_name(name).alias(f"secret {i}") for i, name in enumerate(columns)]
+    rows = pl.struct(*secrets, selectors.by_name(row).alias("identity"))
+    kind = kinds[0] if len(kinds) == 1 else pl.Struct(dict(zip(sources, kinds, strict=True)))
     # A report depends on its own row only, so that rows may be left out before it is drawn.
-    made = pairs.map_batches(evaluate, return_dtype=dtype, is_elementwise=True)
-    return frame.with_columns(made.alias(column))
+    made = rows.map_batches(evaluate, return_dtype=kind, is_elementwise=True)
+    if len(kinds) == 1:
+        return _polars_replaced(frame.with_columns(made.alias(sources[0])), release)
+    together = _fresh_name()
+    drawn = frame.with_columns(made.alias(together))
+    parts = [pl.col(together).struct.field(name).alias(name) for name in sources]
+    return _polars_replaced(drawn.with_columns(parts).drop(together), release)
 
 
 class LazyDataError(DataError):
@@ -291,16 +334,21 @@ class LazyDataError(DataError):
         super().__init__(subject, expected=expected, got=got, remedy=remedy)
 
 
-def _polars_reports(frame: Any, release: ColumnRelease) -> Any:
+def _polars_reports(frame: Any, release: ColumnRelease) -> list[Any]:
+    """For each target a series of reports, under the name of the column that it stands for."""
+    found = release.draw_all(lambda name: _polars_values(frame.get_column(name)))
+    return [_polars_series(frame, target, drawn) for target, drawn in found]
+
+
+def _polars_series(frame: Any, target: Any, drawn: NDArray[Any]) -> Any:
     import polars as pl
 
-    drawn = release.draw(lambda name: _polars_values(frame.get_column(name)))
     places = pl.Series(drawn)
     if (drawn < 0).any():
         places = places.set(places < 0, None)
-    series = frame.get_column(release.column)
-    labels = _polars_labels(release, series.dtype)
-    if isinstance(release.mechanism, ImplicitKernel):
+    series = frame.get_column(target.source)
+    labels = _polars_labels(target, series.dtype)
+    if isinstance(target.mechanism, ImplicitKernel):
         return places.cast(labels.dtype).alias(series.name)
     return labels.gather(places).alias(series.name)
 
@@ -317,11 +365,11 @@ def _polars_values(series: Any) -> Any:
         return series.to_list()
 
 
-def _polars_labels(release: ColumnRelease, dtype: Any) -> Any:
+def _polars_labels(target: Any, dtype: Any) -> Any:
     """Output labels as a series of the dtype where they fit it, else of their own."""
     import polars as pl
 
-    outputs = release.mechanism.outputs
+    outputs = target.mechanism.outputs
     if isinstance(outputs, range):
         return pl.Series([], dtype=pl.Int64)
     if isinstance(dtype, pl.Enum):

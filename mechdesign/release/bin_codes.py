@@ -51,6 +51,8 @@ class BinEncoder(Encoder):
     bins : what numbers the inputs stand for
     """
 
+    bins: Bins
+
     def __init__(
         self,
         column: Any,
@@ -145,6 +147,8 @@ def _plain_numbers(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]
         return None
     import pyarrow as pa
 
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
         return None
     blank = None

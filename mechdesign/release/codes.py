@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._bins import Bins
 from ..errors import DataError, InputError, UnknownNameError, quote
 from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, tidy
@@ -113,7 +114,7 @@ class Codebook:
         except TypeError:
             return ABSENT
 
-    def places(self, values: Sequence[Any]) -> NDArray[np.int64]:
+    def places(self, values: Sequence[Any]) -> NDArray[Any]:
         """Positions of several values."""
         return np.fromiter(map(self.place, values), dtype=np.int64, count=len(values))
 
@@ -223,7 +224,13 @@ class Encoder:
     inputs : labels of the mechanism
     policy : what happens to values that are none of them
     texts : whether cells were read from a text file, so that labels are matched by their text
+
+    Attributes
+    ----------
+    bins : what numbers the inputs stand for, ``None`` where they are values themselves
     """
+
+    bins: Bins | None = None
 
     def __init__(
         self, column: Any, inputs: Sequence[Label], policy: Policy, *, texts: bool = False
@@ -232,7 +239,7 @@ class Encoder:
         self.book = Codebook(inputs, "inputs of the mechanism", texts=texts)
         policy.check(self.book)
 
-    def encode(self, values: Any, first: int = 0) -> NDArray[np.int64]:
+    def encode(self, values: Any, first: int = 0) -> NDArray[Any]:
         """Input positions, and :data:`ABSENT` for rows whose report is null.
 
         Parameters
@@ -270,8 +277,8 @@ class Encoder:
         return self.book.refuse(f"column {self.column!r}", unseen, remedy, where)
 
     def look_up(
-        self, distinct: Sequence[Any], places: NDArray[np.int64], first: int = 0
-    ) -> NDArray[np.int64]:
+        self, distinct: Sequence[Any], places: NDArray[Any], first: int = 0
+    ) -> NDArray[Any]:
         """:meth:`encode` for distinct values and the place of each row among them.
 
         A place behind the last value is that of null.
@@ -280,16 +287,16 @@ class Encoder:
         codes = self.places(values)
         missing = np.array([self.is_blank(value) for value in values])
         kind = np.where(codes != ABSENT, 0, np.where(missing, 1, 2))
-        if kind.any():
+        if kind[:-1].any() or (len(places) and places.max() == len(kind) - 1):
             self._apply(values, kind, codes, places, first)
-        return codes[places]
+        return codes.astype(np.int32).take(places)
 
     def _apply(
         self,
         values: list[Any],
-        kind: NDArray[np.int64],
-        codes: NDArray[np.int64],
-        places: NDArray[np.int64],
+        kind: NDArray[Any],
+        codes: NDArray[Any],
+        places: NDArray[Any],
         first: int,
     ) -> None:
         """Apply the policy to the values that are missing (1) or unseen (2) and do occur."""
@@ -345,16 +352,16 @@ class StrataEncoder:
             )
         self.encoder = Encoder(column, strata, Policy(), texts=texts)
 
-    def pairs(self, strata: Any, codes: NDArray[np.int64], first: int = 0) -> NDArray[np.int64]:
+    def pairs(self, strata: Any, codes: NDArray[Any], first: int = 0) -> NDArray[Any]:
         """Positions of the pairs for positions of their symbols; :data:`ABSENT` stays.
 
         Raises :class:`DataError` for a stratum that is missing or that the mechanism has not.
         """
-        found = self.encoder.encode(strata, first) * len(self.symbols) + codes
+        found = self.encoder.encode(strata, first).astype(np.int64) * len(self.symbols) + codes
         return np.where(codes == ABSENT, ABSENT, found)
 
 
-def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray[np.int64]]:
+def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray[Any]]:
     """The distinct values of a column, and the place of each row among them.
 
     Nulls of an Arrow array have the place behind the last value. Raises :class:`DataError` with the
@@ -366,15 +373,17 @@ def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray
     if hasattr(values, "dictionary_encode"):
         import pyarrow as pa
 
-        if isinstance(values, pa.ChunkedArray):
-            values = values.unify_dictionaries().combine_chunks()
         if not pa.types.is_dictionary(values.type):
             try:
                 values = values.dictionary_encode()
             except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
                 raise _no_values(column, f"values of type {values.type}") from None
-        found = values.dictionary.to_pylist()
-        places = values.indices.cast(pa.int64()).fill_null(len(found))
+        if isinstance(values, pa.ChunkedArray):
+            values = values.unify_dictionaries().combine_chunks()
+        found, places = values.dictionary.to_pylist(), values.indices
+        if places.null_count or places.type == pa.uint64():
+            # NumPy takes no places of 64 bits without a sign.
+            places = places.cast(pa.int64()).fill_null(len(found))
         return found, places.to_numpy(zero_copy_only=False)
     if isinstance(values, np.ndarray) and values.dtype != object:
         symbols, places = np.unique(values, return_inverse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -15,12 +16,15 @@ from ..errors import DataError, UnknownNameError
 from ..mechanism import ImplicitKernel, kernel_of
 from ..published import kernel_fingerprint
 from .bin_codes import bins_of, encoder_of
-from .codes import ABSENT, Policy, StrataEncoder
+from .codes import ABSENT, Policy, StrataEncoder, distinct_values
 from .identities import Admission, Identity, IdentityWords, encode_identities
 from .receipts import Fingerprinter, Receipt, make_receipt
 from .sampler import AliasTable, draw_table
 from .subset_reports import SubsetTable
-from .words import Words, words_from
+from .words import SeededWords, Words, words_from
+
+# Rows that are drawn before their hash is taken, beside the draws of the next.
+_PART = 1 << 18
 
 #: Reads a column of a table by its name, as an Arrow array, a NumPy vector or a list.
 Reader = Callable[[Any], Any]
@@ -101,7 +105,7 @@ class ColumnRelease:
         """The same release for a table whose identities are known to be admissible."""
         return self.with_parts(admission=None)
 
-    def fixed(self, identities: list[bytes], codes: NDArray[np.int64]) -> ColumnRelease:
+    def fixed(self, identities: list[bytes], codes: NDArray[Any]) -> ColumnRelease:
         """The same release for a table of these rows, in any order and as often as they come."""
         words = self._words_of(identities, codes)
         return self.with_parts(admission=None, admitted=np.sort(words.take(len(codes))))
@@ -112,7 +116,91 @@ class ColumnRelease:
         words = words_from(None)
         return self.with_parts(identity=None, admission=None, words=words, designed=self.mechanism)
 
-    # What is released
+    def from_row(self, start: int) -> ColumnRelease:
+        """The same release for the rows from a position on, where that decides their words."""
+        words = self.words.at(start) if isinstance(self.words, SeededWords) else self.words
+        return self.with_parts(words=words, reports=self.reports)
+
+    def settings(self, is_repeatable: bool, mark: Callable[[str], str]) -> dict[str, Any]:
+        """What decides the reports, in plain values; ``mark`` hides what is secret.
+
+        A key that another run does not have is left out.
+        """
+        told = self.receipt(rows=False).to_json()
+        for name in ("version", "schema", *(() if is_repeatable else ("key",))):
+            told.pop(name, None)
+        seed = str(self.words.seed) if isinstance(self.words, SeededWords) else ""
+        bins = self.encoder.bins
+        return {
+            **told,
+            "replacement": mark(repr(self.policy.replacement)),
+            "seed": mark(seed),
+            "strata": None if self.strata is None else str(self.strata),
+            # Kernels of one fingerprint may have the same names for other numbers.
+            "bins": mark(repr(bins and (bins.edges, bins.closed, bins.whole, bins.labels))),
+        }
+
+    # What is released: here one column, elsewhere several
+
+    @property
+    def targets(self) -> list[Any]:
+        """What is written: each has a ``column``, the ``source`` in whose place it stands, and what
+        labels are made of, ``mechanism`` and ``encoder``.
+        """
+        return [self]
+
+    @property
+    def source(self) -> Any:
+        """The column in whose place the reports stand, of whose type they are."""
+        return self.column
+
+    @property
+    def secret_columns(self) -> list[Any]:
+        """The columns that reports take the place of."""
+        return [self.column]
+
+    @property
+    def coded(self) -> str | None:
+        """The column that is best read as a dictionary."""
+        return str(self.column)
+
+    @property
+    def recorded(self) -> Any:
+        """What a ledger keeps of the design."""
+        return self.designed
+
+    @property
+    def parted(self) -> list[tuple[Any, Any]]:
+        """Each column of several, with what draws its reports; none for one column."""
+        return []
+
+    @property
+    def symbols(self) -> int:
+        """Number of different values that are known."""
+        return len(self.encoder.book.labels)
+
+    def codes(self, read: Reader) -> NDArray[Any]:
+        """Input positions for the rows of a part, by the policy; -1 for null reports."""
+        return self.paired(read, self.encode(read(self.column)))
+
+    def secrets(self, read: Reader) -> tuple[list[Any], NDArray[Any]]:
+        """Distinct secrets of a part, null the last, and the place of each row among them."""
+        values, places = distinct_values(read(self.column), self.column)
+        return [*values, None], places
+
+    def positions(
+        self, read: Reader, values: Sequence[Any], places: NDArray[Any]
+    ) -> NDArray[np.int64]:
+        """Positions of symbols for the :meth:`secrets` of a part, whatever the policy is."""
+        return self.encoder.positions(read(self.column), values[:-1], places)
+
+    def draw_all(self, read: Reader) -> list[tuple[Any, NDArray[Any]]]:
+        """For each of the :attr:`targets` its output positions, -1 where the report is null."""
+        return [(self, self.draw(read))]
+
+    def receipts(self, *, rows: bool = True) -> list[Receipt]:
+        """What made the reports so far, for each column of them."""
+        return [self.receipt(rows=rows)]
 
     def check_names(self, names: Sequence[Any]) -> None:
         """Raise an error for a table that lacks a column of the release, or has it twice."""
@@ -148,27 +236,27 @@ class ColumnRelease:
 
     # Codes in, draws out
 
-    def draw(self, read: Reader) -> NDArray[np.int64]:
+    def draw(self, read: Reader) -> NDArray[Any]:
         """Output positions for the rows of a part of the table, -1 where the report is null.
 
         Parameters
         ----------
         read : function that gives a column of the part by its name
         """
-        codes = self.paired(read, self.encode(read(self.column)))
+        codes = self.codes(read)
         return self.draw_codes(codes, self.identify(read, codes))
 
-    def encode(self, values: Any) -> NDArray[np.int64]:
+    def encode(self, values: Any) -> NDArray[Any]:
         """Input positions for the values of the column, by the policy; -1 for null reports."""
         return self.encoder.encode(values, self.rows)
 
-    def paired(self, read: Reader, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def paired(self, read: Reader, codes: NDArray[Any]) -> NDArray[Any]:
         """Positions of inputs for those of symbols: the same, unless there are strata."""
         if self.strata is None:
             return codes
         return self._pairs.pairs(read(self.strata), codes, self.rows)
 
-    def identify(self, read: Reader, codes: NDArray[np.int64] | None) -> list[bytes] | None:
+    def identify(self, read: Reader, codes: NDArray[Any] | None) -> list[bytes] | None:
         """Identities of the rows of a part, none of which came before; ``None`` without any."""
         if self.identity is None:
             return None
@@ -176,12 +264,12 @@ class ColumnRelease:
         self.admit(found, codes)
         return found
 
-    def admit(self, identities: list[bytes], codes: NDArray[np.int64] | None) -> None:
+    def admit(self, identities: list[bytes], codes: NDArray[Any] | None) -> None:
         """Take in the identities of a part; raises :class:`DataError` where one came before."""
         if self.admission is not None:
             self.admission.admit(identities, codes)
 
-    def survey(self, read: Reader) -> tuple[list[bytes], NDArray[np.int64] | None]:
+    def survey(self, read: Reader) -> tuple[list[bytes], NDArray[Any] | None]:
         """Identities of a part that is drawn later, checked, and its codes where they are needed.
 
         Only :attr:`surveyed` columns are read.
@@ -189,7 +277,7 @@ class ColumnRelease:
         assert self.identity is not None
         codes = None
         if self.identity.by_person:
-            codes = self.paired(read, self.encode(read(self.column)))
+            codes = self.codes(read)
         found = self.identify(read, codes)
         assert found is not None
         # For errors, which say in which row they are.
@@ -197,32 +285,63 @@ class ColumnRelease:
         return found, codes
 
     def draw_codes(
-        self, codes: NDArray[np.int64], identities: list[bytes] | None = None
-    ) -> NDArray[np.int64]:
+        self, codes: NDArray[Any], identities: list[bytes] | None = None
+    ) -> NDArray[Any]:
         """Output positions for input positions, -1 for -1."""
         words = self.words
         if self.identity is not None:
             assert identities is not None
             words = self._words_of(identities, codes)
-        absent = codes == ABSENT
-        # Every row takes its word, so that the others do not depend on it.
-        drawn = self.table.draw(np.where(absent, 0, codes), words).astype(np.int64)
-        drawn[absent] = ABSENT
         self.rows += len(codes)
         self.reports = self.reports or Fingerprinter()
+        outputs = self.mechanism.outputs
         if isinstance(self.mechanism, ImplicitKernel):
+            drawn = self._drawn(codes, words, np.dtype(np.int64))
             # There may be many more reports than rows, and the labels are the positions.
             met, places = np.unique(drawn, return_inverse=True)
             self.reports.add_codes([None if y == ABSENT else y for y in met.tolist()], places)
             return drawn
-        outputs = self.mechanism.outputs
-        self.reports.add_codes([*outputs, None], np.where(absent, len(outputs), drawn))
+        # Narrow, with room for the place behind the last, which is that of a null report here.
+        kind = np.min_scalar_type(-len(outputs) - 1)
+        fingerprint = self.reports.coded([*outputs, None])
+        if len(codes) <= _PART:
+            drawn = self._drawn(codes, words, kind)
+            fingerprint(_behind(drawn, len(outputs)))
+            return drawn
+        drawn = np.empty(len(codes), dtype=kind)
+        parts = [slice(start, start + _PART) for start in range(0, len(codes), _PART)]
+        with ThreadPoolExecutor(1) as beside:
+            # The hash of a part is taken, in its order, while the next is drawn.
+            hashed = []
+            for part in parts:
+                drawn[part] = self._drawn(codes[part], words, kind)
+                places = _behind(drawn[part], len(outputs))
+                hashed.append(beside.submit(fingerprint, places))
+        for done in hashed:
+            done.result()
         return drawn
 
-    def _words_of(self, identities: list[bytes], codes: NDArray[np.int64]) -> Words:
+    def _drawn(self, codes: NDArray[Any], words: Words, kind: np.dtype[Any]) -> NDArray[Any]:
+        """Output positions as integers of a kind, -1 for -1."""
+        if not len(codes) or codes.min() != ABSENT:
+            return self.table.draw(codes, words).astype(kind)
+        absent = codes == ABSENT
+        # Every row takes its word, so that the others do not depend on it.
+        drawn = self.table.draw(np.where(absent, 0, codes), words).astype(kind)
+        drawn[absent] = ABSENT
+        return drawn
+
+    def _words_of(self, identities: list[bytes], codes: NDArray[Any]) -> Words:
         assert self.identity is not None
         column, admitted = str(self.column), self.admitted
         return IdentityWords(self.identity, column, self._kernel, identities, codes, admitted)
+
+
+def _behind(drawn: NDArray[Any], last: int) -> NDArray[Any]:
+    """Places among outputs and, behind the last of them, the null report."""
+    if len(drawn) and drawn.min() == ABSENT:
+        return np.where(drawn == ABSENT, drawn.dtype.type(last), drawn)
+    return drawn
 
 
 def find_column(names: Sequence[Any], column: Any) -> int:

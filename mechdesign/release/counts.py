@@ -318,8 +318,11 @@ def warn_of_repeats(frame: Any, person: str, designed: Any) -> None:
 def warn_of_rows(most: int, person: str, designed: Any) -> None:
     """Warn when one person has more than one row."""
     if most > 1:
+        total = "what these add up to is not known"
+        if designed is not None:
+            total = str(compose(designed, times=most))
         warn(
-            f"column {person!r}: one person has {most} rows; {compose(designed, times=most)}, "
+            f"column {person!r}: one person has {most} rows; {total}, "
             "where each report alone keeps what was asked; report once per person, or design for "
             "less leakage",
             RepeatWarning,

@@ -170,7 +170,8 @@ def _check_identities(frame: Any, release: ColumnRelease) -> None:
     identity = release.identity
     assert identity is not None
     schema = to_arrow_schema(frame.schema)
-    places = [find_column(schema.names, name) for name in release.surveyed]
+    surveyed = release.surveyed
+    places = [find_column(schema.names, name) for name in surveyed]
     check_type(schema.field(places[0]).type, identity.column)
     payload, column, by_person = _shared(frame, release), identity.column, identity.by_person
 
@@ -180,7 +181,9 @@ def _check_identities(frame: Any, release: ColumnRelease) -> None:
         mine = payload()
         for batch in batches:
             found = encode_some(batch.column(0), column)
-            codes = mine.encode(batch.column(1)) if by_person else np.zeros(len(found), np.int64)
+            codes = np.zeros(len(found), np.int64)
+            if by_person:
+                codes = mine.codes(dict(zip(surveyed, batch.columns, strict=True)).__getitem__)
             short = [None if i is None else shortened(i) for i in found]
             yield pa.RecordBatch.from_arrays(
                 [pa.array(short, pa.binary()), pa.array(codes, pa.int64(), mask=codes < 0)],

@@ -22,6 +22,7 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,36 @@ def default_ledger() -> Path:
         ) from None
 
 
+@dataclass(frozen=True)
+class Part:
+    """One column of a release of several.
+
+    Attributes
+    ----------
+    column : its name
+    secrets : its fingerprint, under the ledger's key
+    designed : what drew its reports, which may have drawn those of others with them
+    """
+
+    column: str
+    secrets: Fingerprint
+    designed: Any
+
+    @property
+    def kernel(self) -> str:
+        """Fingerprint of the kernel."""
+        return kernel_fingerprint(kernel_of(self.designed))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "column": self.column,
+            "secrets": vars(self.secrets),
+            "kernel": self.kernel,
+            "notions": _specs(self.designed),
+        }
+
+
 class Ledger:
     """A file of releases.
 
@@ -113,6 +144,7 @@ class Ledger:
         designed: Any,
         output: str,
         older: Sequence[dict[str, Any]] = (),
+        parts: Sequence[Part] = (),
     ) -> int:
         """Write that a release is about to happen, and warn of those before; returns its number.
 
@@ -125,19 +157,29 @@ class Ledger:
         name : how they are called in warnings
         output : name of the file of reports
         older : releases of a ledger of the first kind, which count as well
+        parts : each column of a release of several
         """
-        kernel = kernel_of(designed)
+        kernel = None if designed is None else kernel_of(designed)
         with self._locked():
             lines = self._lines()
             who = self._hidden(about)
             before = _releases(lines)
             _refuse_reports(before, fingerprint, receipt.column)
+            known = _by_column(before)
             drawn_by = _drawn_by(pairs, receipt)
             # The very reports of an earlier release add nothing to what was said of it then.
             if not any(_is_again(release, receipt, drawn_by) for release in before):
-                same = _same(before, fingerprint, who, receipt.column)
-                _warn_of(_distinct(same), list(older), self, receipt.column, name, designed)
-            self._keep(kernel, receipt.kernel)
+                same = _distinct(_same(known, fingerprint, who, receipt.column))
+                _warn_of(same, list(older), self, receipt.column, name, designed)
+                told = {release["number"] for release in same}
+                for part in parts:
+                    found = _same(known, part.secrets, who, part.column)
+                    others = [release for release in found if release["number"] not in told]
+                    _warn_of(_distinct(others), (), self, part.column, name, part.designed)
+            if kernel is not None:
+                self._keep(kernel, receipt.kernel)
+            for part in parts:
+                self._keep(kernel_of(part.designed), part.kernel)
             self._append(
                 lines,
                 {
@@ -153,6 +195,7 @@ class Ledger:
                     "source": receipt.source,
                     "output": output,
                     **({} if drawn_by is None else {"drawn by": drawn_by}),
+                    **({"parts": [part.to_json() for part in parts]} if parts else {}),
                 },
             )
             return len(lines) - 1
@@ -403,6 +446,15 @@ def _releases(lines: Sequence[str]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
+def _by_column(releases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The releases, and each column of those of several as one of its own."""
+    found = []
+    for release in releases:
+        found.append(release)
+        found += [{**release, **part, "drawn by": None} for part in release.get("parts", ())]
+    return found
+
+
 def _same(
     releases: Sequence[dict[str, Any]], finger: Fingerprint, who: str, column: str
 ) -> list[dict[str, Any]]:
@@ -479,6 +531,8 @@ def _warn_of(
     kept = [part for part in parts if part is not None]
     if len(kept) == len(parts):
         try:
+            if designed is None:
+                raise InputError("a kernel too large to be made")
             kept = [_in_order(part, kernel_of(designed).inputs) for part in kept]
             total = str(compose(*kept, designed, **_asked(designed, (*older, *same))))
         except InputError:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.stats import t as student
 
 from .._bins import Bins
 from ..errors import DataError, InputError, listed, quote
@@ -23,6 +23,9 @@ from ..labels import Label, shorten
 from ..notebook import notebook_table
 from ..numeric import finite_number
 from ..schema import Schema
+
+# Shares of the bins that add up to one so closely are those of everybody.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,11 @@ class NumberAnswers:
     confidence: float
     schema: Schema | None
 
+    def _half_width(self) -> float:
+        """Of an interval, in standard errors; by Student's law where few clusters were drawn."""
+        freedom = float(getattr(self, "freedom", math.inf))
+        return float(student.ppf((1 + self.confidence) / 2, freedom))
+
     def mean(
         self, column: str | None = None, *, representatives: Any = None, ends: Any = None
     ) -> NumberEstimate:
@@ -179,7 +187,7 @@ class NumberAnswers:
         if representatives is not None:
             middle = _representatives(representatives, side)
             assumed = "the given representative of a bin stands for its numbers"
-        z = float(norm.ppf((1 + self.confidence) / 2))
+        z = self._half_width()
         value, error = side.weighted(middle)
         lower, upper = (
             float(np.clip(v, middle.min(), middle.max()))
@@ -220,7 +228,7 @@ class NumberAnswers:
         """
         q = finite_number(q, "q", 0, 1, remedy="pass a share such as 0.5 for the median")
         side = _Side.of(self, column, ends)
-        z = float(norm.ppf((1 + self.confidence) / 2))
+        z = self._half_width()
         steps = np.tri(len(side.bins) + 1, len(side.bins), -1)
         pairs = [side.weighted(step) for step in steps]
         below = np.array([pair[0] for pair in pairs])
@@ -253,7 +261,7 @@ class NumberAnswers:
         Raises :class:`DataError` as :meth:`mean` does.
         """
         side = _Side.of(self, column, None)
-        z = float(norm.ppf((1 + self.confidence) / 2))
+        z = self._half_width()
         pairs = [side.weighted(one) for one in np.eye(len(side.bins))]
         values, errors = (np.array(part) for part in zip(*pairs, strict=True))
         return Histogram(
@@ -334,7 +342,9 @@ class _Side:
         known = self.codes >= 0
         c = np.where(known, weights[self.codes], 0.0)
         total = float(self.values[known].sum())
-        if not known.all() and total <= 0:
+        # Weights of a sample may not add up to a population; numbers that are missing count not.
+        is_ratio = not known.all() or abs(total - 1) > _ROUNDING
+        if total <= 0:
             raise DataError(
                 "numbers of an estimate",
                 expected="some people whose number is not missing",
@@ -342,7 +352,7 @@ class _Side:
                 remedy="collect more reports",
             )
         value = float(c @ self.values)
-        if not known.all():
+        if is_ratio:
             value /= total
             c = np.where(known, c - value, 0.0) / total
         return value, math.sqrt(max(float(c @ self.covariance @ c), 0.0))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ from .report_counts import ReportCounts
 
 KEY = "mechdesign"
 SCHEMA = 1
+# Rows whose digests are hashed at once: they stay in the cache.
+_CHUNK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Receipt:
     key : fingerprint of that key; the same key, kernel and column give the same reports again,
         another key a second release
     reports : fingerprint of the reports, where it is known; a column of another name is known by it
+    together : what all reports of several columns guarantee that were drawn together, as a text
     """
 
     column: str
@@ -69,11 +72,12 @@ class Receipt:
     row: str | None = None
     person: str | None = None
     key: str | None = None
+    together: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what only reports with a key have is left out of others."""
         values = {**asdict(self), "notions": list(self.notions)}
-        for name in ("row", "person", "key"):
+        for name in ("row", "person", "key", "together"):
             if values[name] is None:
                 del values[name]
         return values
@@ -166,9 +170,9 @@ def schema_receipts(schema: Any) -> dict[str, Receipt]:
     return {} if text is None else receipts_from_text(text)
 
 
-def with_receipt(schema: Any, receipt: Receipt) -> Any:
-    """The Arrow schema with one more receipt in its metadata."""
-    kept = {**schema_receipts(schema), receipt.column: receipt}
+def with_receipt(schema: Any, *receipts: Receipt) -> Any:
+    """The Arrow schema with more receipts in its metadata."""
+    kept = {**schema_receipts(schema), **{receipt.column: receipt for receipt in receipts}}
     return schema.with_metadata(
         {**(schema.metadata or {}), KEY.encode(): receipts_to_text(kept).encode()}
     )
@@ -208,7 +212,7 @@ def save_receipt(data: Any, path: str | Path, *, overwrite: bool = False) -> Non
 
     Parameters
     ----------
-    data : Receipt, or a table that carries receipts
+    data : Receipt, list of them, or a table that carries receipts
     path : file to write, JSON
     overwrite : whether it may exist
 
@@ -230,7 +234,9 @@ def save_receipt(data: Any, path: str | Path, *, overwrite: bool = False) -> Non
     ...     md.estimate(counts, flip, receipt=folder + "/receipt.json").receipt.column
     'x'
     """
-    found = {data.column: data} if isinstance(data, Receipt) else receipts_of(data)
+    data = [data] if isinstance(data, Receipt) else data
+    is_listed = isinstance(data, list) and all(isinstance(one, Receipt) for one in data)
+    found = {one.column: one for one in data} if is_listed else receipts_of(data)
     if not found:
         raise DataError(
             "receipt",
@@ -419,12 +425,26 @@ class Fingerprinter:
 
     def add_codes(self, values: Sequence[Any], places: NDArray[np.int64]) -> None:
         """Take in rows that are given by their places among distinct values."""
+        self.coded(values)(places)
+
+    def coded(self, values: Sequence[Any]) -> Callable[[NDArray[Any]], None]:
+        """A function that takes in rows by their places among these values."""
         digests = np.array([self._digest(value) for value in values], dtype=np.uint64)
-        self._sequence.update(np.ascontiguousarray(digests.reshape(-1, 2)[places]).tobytes())
-        counts = np.bincount(places, minlength=len(values)).astype(np.uint64)
-        # Sums modulo 2**64, which do not depend on the order.
-        self._sums += (digests.reshape(-1, 2) * counts[:, None]).sum(axis=0, dtype=np.uint64)
-        self._rows += len(places)
+        digests = digests.reshape(-1, 2)
+        # Both halves of a digest in one value that NumPy gathers; nothing is reckoned with it.
+        pairs = digests.view(np.complex128).ravel()
+
+        def add(places: NDArray[Any]) -> None:
+            counts = np.zeros(len(values), dtype=np.uint64)
+            for start in range(0, len(places), _CHUNK):
+                part = places[start : start + _CHUNK]
+                self._sequence.update(pairs.take(part))  # type: ignore[arg-type]
+                counts += np.bincount(part, minlength=len(values)).astype(np.uint64)
+            # Sums modulo 2**64, which do not depend on the order.
+            self._sums += (digests * counts[:, None]).sum(axis=0, dtype=np.uint64)
+            self._rows += len(places)
+
+        return add
 
     def _digest(self, value: Any) -> tuple[int, int]:
         digest = hashlib.blake2b(plain_text(value).encode(), digest_size=16, key=self._key).digest()

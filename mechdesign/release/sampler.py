@@ -26,8 +26,10 @@ from .subset_reports import SubsetTable
 from .words import Words, words_from
 
 _WORD_BITS = 64
-# Words that are drawn at once.
+# Words that are drawn at once: what they are compared with stays in the cache.
 _CHUNK = 1 << 14
+# Buckets of which 16 leading bits of a word leave at least eight to compare.
+_FEW = 8
 
 
 class Sampler:
@@ -164,6 +166,10 @@ class AliasTable:
     is no multiple of 2⁻⁵³. A word that falls there, at most ``M`` of 2⁵³, is followed by an exact
     draw in integers of any size, by rejection.
 
+    Where words come in two parts (:attr:`Words.in_parts`), the leading 16 or 32 bits are drawn and
+    compared first. Where they are those of the threshold itself, and only there, the others decide,
+    and are drawn. The outcome is the same function of the whole word.
+
     Parameters
     ----------
     mechanism : the kernel; rows are divided by their exact sums
@@ -189,25 +195,56 @@ class AliasTable:
         # Compared with the low bits of a word: exact, as the bits below the 53rd cannot matter.
         scaled = self.thresholds.astype(np.uint64) << np.uint64(_WORD_BITS - bits)
         self._flat, self._flat_aliases = scaled.ravel(), self.aliases.ravel()
+        self._lead = 16 if self.shift <= _FEW else 32
+        kind = np.uint16 if self._lead == 16 else np.uint32
+        self._leading = (self._flat >> np.uint64(_WORD_BITS - self._lead)).astype(kind)
 
     def draw(self, codes: NDArray[Any], words: Words) -> NDArray[Any]:
         """One outcome code for each symbol code in ``0 … N-1``; one word each."""
         out = np.empty(len(codes), dtype=self.aliases.dtype)
-        top = np.uint64(_WORD_BITS - self.shift)
-        mask = np.uint64((1 << (_WORD_BITS - self.shift)) - 1)
+        draw = self._draw_in_parts if words.in_parts else self._draw_whole
         for start in range(0, len(codes), _CHUNK):
             part = codes[start : start + _CHUNK]
-            position, word = words.claim(len(part))
-            bucket = (word >> top).astype(np.intp)
-            place = part.astype(np.intp) << self.shift
-            place |= bucket
-            keep = (word & mask) < self._flat.take(place)
-            drawn = np.where(keep, bucket, self._flat_aliases.take(place))
+            position, drawn = draw(part, words)
             if self.rest is not None:
                 for i in np.flatnonzero(drawn == self.outcomes):
                     drawn[i] = _outcome_of_rest(self.rest[part[i]], words, position + int(i))
             out[start : start + _CHUNK] = drawn
         return out
+
+    def _draw_whole(self, codes: NDArray[Any], words: Words) -> tuple[int, NDArray[Any]]:
+        """The position of the first word, and the outcomes of whole words."""
+        position, word = words.claim(len(codes))
+        return position, self._outcomes(codes, word)
+
+    def _draw_in_parts(self, codes: NDArray[Any], words: Words) -> tuple[int, NDArray[Any]]:
+        """The same from leading bits of words, and from whole words where these do not decide."""
+        bits = self._lead
+        position, word = words.claim_leading(len(codes), bits)
+        bucket, place, low = self._place(codes, word, bits)
+        threshold = self._leading.take(place)
+        own = bucket.astype(self.aliases.dtype)
+        drawn = np.where(low < threshold, own, self._flat_aliases.take(place))
+        unclear = np.flatnonzero(low == threshold)
+        if len(unclear):
+            whole = words.complete(word[unclear], bits, position + unclear)
+            drawn[unclear] = self._outcomes(codes[unclear], whole)
+        return position, drawn
+
+    def _outcomes(self, codes: NDArray[Any], word: NDArray[np.uint64]) -> NDArray[Any]:
+        """The outcome of each word for each symbol."""
+        bucket, place, low = self._place(codes, word, _WORD_BITS)
+        return np.where(low < self._flat.take(place), bucket, self._flat_aliases.take(place))
+
+    def _place(
+        self, codes: NDArray[Any], word: NDArray[Any], bits: int
+    ) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[Any]]:
+        """The bucket that words of so many bits choose, its place in the table, and other bits."""
+        kind, below = word.dtype.type, bits - self.shift
+        bucket = word >> kind(below)
+        place = codes.astype(np.intp) << self.shift
+        place |= bucket.astype(np.intp)
+        return bucket, place, word & kind((1 << below) - 1)
 
 
 def _outcome_of_rest(weights: NDArray[Any], words: Words, position: int) -> int:

@@ -678,7 +678,7 @@ def estimate_groups(
                     prior,
                     [(mechanism.kernel, f, max(1, round(effective)))],
                 ),
-                mechanism.schema,
+                schema=mechanism.schema,
                 noise=standard_errors(found.noise[part, part]),
                 strata=len(drawn.units),
                 clusters=0 if drawn.clusters is None else int(drawn.units.sum()),

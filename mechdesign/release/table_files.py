@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
+import base64
 import hashlib
-import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, StorageError
-from ..input_tables import csv_header
-from ..labels import excel_safe_cell
 from ..mechanism import mechanism_of
 from ..progress import counter
 from ..subsets import SubsetSelection
@@ -21,29 +19,33 @@ from .adapters import load_arrow
 from .codes import ABSENT, Codebook
 from .column import find_column
 from .counts import count_rows
+from .csv_files import CSV_ENDINGS, csv_batches, new_csv
 from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
 from .samples import Sample, named_columns, sample_of
 from .subset_estimates import SubsetCounts
 
-_ENDINGS = (".csv", ".parquet")
+_ENDINGS = (*CSV_ENDINGS, ".parquet")
 _ROWS = 1 << 16
-_BLOCK = 1 << 22
 _CHUNK = 1 << 20
-# What makes a cell of a CSV file need quotes.
-_SPECIAL = '[",\r\n]'
 
 
 def file_ending(path: str | Path) -> str:
     """The ending of a file of a kind that is read here; raises :class:`DataError` for others."""
-    ending = Path(path).suffix.lower()
-    if ending not in _ENDINGS:
+    name = Path(path).name.lower()
+    ending = next((ending for ending in _ENDINGS if name.endswith(ending)), None)
+    if ending is None:
         raise DataError(
             "file",
-            expected=f"a name that ends in {' or '.join(_ENDINGS)}",
+            expected=f"a name that ends in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}",
             got=str(path),
             remedy="convert it, or privatise a data frame in Python with md.privatize",
         )
     return ending
+
+
+def is_csv(path: str | Path) -> bool:
+    """Whether a file is one of comma-separated values, compressed or not."""
+    return file_ending(path) in CSV_ENDINGS
 
 
 # Reading
@@ -51,11 +53,13 @@ def file_ending(path: str | Path) -> str:
 
 @contextmanager
 def open_batches(
-    path: str | Path, columns: list[str] | None = None
+    path: str | Path, columns: list[str] | None = None, coded: str | None = None
 ) -> Iterator[tuple[Any, Iterator[Any], int | None]]:
     """Schema, batches and number of rows (where it is known) of a file.
 
     All columns of a CSV file are text, so that what is not privatised is written as it was read.
+    Where a Parquet file has text in the column ``coded``, batches have it as a dictionary, which is
+    how it lies there, whatever the schema says. One batch is read while another is at work.
     """
     pa = load_arrow()
     ending = file_ending(path)
@@ -64,22 +68,28 @@ def open_batches(
             "table", expected="an existing file", got=str(path), remedy="check the path"
         )
     try:
-        if ending == ".csv":
-            yield _csv_batches(path, columns)
+        if ending in CSV_ENDINGS:
+            with csv_batches(path, columns) as (schema, batches):
+                yield schema, batches, None
         else:
             from pyarrow.parquet import ParquetFile
 
             # Without these, the reader keeps what it has read until the end of the file.
-            with ParquetFile(path, buffer_size=_CHUNK, pre_buffer=False) as file:
-                schema = file.schema_arrow
+            options = {"buffer_size": _CHUNK, "pre_buffer": False}
+            with ParquetFile(path, **options) as file:
+                schema, total = file.schema_arrow, file.metadata.num_rows
                 for column in columns or []:
                     find_column(schema.names, column)
-                batches = (
+            as_codes = [coded] if coded is not None and _is_text(schema, coded) else None
+            with (
+                ParquetFile(path, read_dictionary=as_codes, **options) as file,
+                _ahead(
                     batch
                     for number in range(file.num_row_groups)
                     for batch in file.iter_batches(_ROWS, row_groups=[number], columns=columns)
-                )
-                yield schema, batches, file.metadata.num_rows
+                ) as batches,
+            ):
+                yield schema, batches, total
     except pa.ArrowInvalid as problem:
         raise DataError(
             f"table {Path(path).name}",
@@ -87,7 +97,7 @@ def open_batches(
             got=_without_cells(problem),
             remedy="check the file",
         ) from None
-    except OSError as problem:
+    except (OSError, EOFError) as problem:
         raise DataError(
             f"table {Path(path).name}",
             expected="a readable file",
@@ -96,36 +106,27 @@ def open_batches(
         ) from None
 
 
-def _csv_batches(
-    path: str | Path, columns: list[str] | None
-) -> tuple[Any, Iterator[Any], int | None]:
+def _is_text(schema: Any, column: str) -> bool:
+    """Whether a column is there once and holds text that is written as such."""
     pa = load_arrow()
-    from pyarrow import csv as arrow_csv
-
-    header = csv_header(path)
-    for column in columns or []:
-        find_column(header, column)
-    reader = arrow_csv.open_csv(
-        path,
-        read_options=arrow_csv.ReadOptions(block_size=_BLOCK, use_threads=False),
-        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(header, pa.string()),
-            strings_can_be_null=False,
-            include_columns=columns or None,
-        ),
-    )
-    return reader.schema, iter(reader) if columns else _quoted_batches(path, reader), None
+    if schema.names.count(column) != 1:
+        return False
+    kind = schema.field(column).type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _quoted_batches(path: str | Path, batches: Iterable[Any]) -> Iterator[Any]:
-    """Batches of all columns of a CSV file, whose last cell is looked at when it comes."""
-    last = None
-    for batch in batches:
-        yield batch
-        last = batch if batch.num_rows else last
-    if last is not None:
-        _check_last_quote(path, last)
+@contextmanager
+def _ahead(batches: Iterator[Any]) -> Iterator[Iterator[Any]]:
+    """The same batches, each of which is read while the one before is at work."""
+    with ThreadPoolExecutor(1) as beside:
+
+        def taken() -> Iterator[Any]:
+            coming = beside.submit(next, batches, None)
+            while (batch := coming.result()) is not None:
+                coming = beside.submit(next, batches, None)
+                yield batch
+
+        yield taken()
 
 
 def _without_cells(problem: Exception) -> str:
@@ -136,26 +137,6 @@ def _without_cells(problem: Exception) -> str:
         return "a row of another length: " + found[0]
     # What comes after a colon or in quotes may be a cell.
     return re.split(r"[:'\"]", text.removeprefix("CSV parse error: "))[0][:200].strip(" .")
-
-
-def _check_last_quote(source: str | Path, batch: Any) -> None:
-    """Refuse a file whose last cell takes in further lines, as its quote is never closed.
-
-    Those lines are rows that would be written out as they are.
-    """
-    cell = batch.column(batch.num_columns - 1)[batch.num_rows - 1].as_py() or ""
-    if "\n" not in cell.rstrip("\r\n"):
-        return
-    with open(source, "rb") as file:
-        file.seek(max(0, Path(source).stat().st_size - _CHUNK))
-        end = file.read().rstrip(b"\r\n")
-    if not end.endswith(b'"'):
-        raise DataError(
-            f"table {Path(source).name}",
-            expected="quotes that are closed",
-            got=f"a cell in the last column that takes in the last {len(cell.splitlines())} lines",
-            remedy="close the quote, or double it where it is meant as a character",
-        )
 
 
 # Writing
@@ -169,11 +150,9 @@ def new_table(
 
     With ``excel_safe`` no cell of a CSV file is one that a spreadsheet runs.
     """
-    if file_ending(source) == ".csv":
-        safe = excel_safe_cell if excel_safe else lambda cell: cell
-        with open(part, "wb") as file:
-            file.write(_csv_lines([map(safe, schema.names)]))
-            yield lambda batch: file.write(_csv_text(batch, safe if excel_safe else None))
+    if is_csv(source):
+        with new_csv(part, schema.names, file_ending(source), excel_safe=excel_safe) as write:
+            yield write
         return
     from pyarrow.parquet import ParquetFile, ParquetWriter
 
@@ -181,34 +160,42 @@ def new_table(
         rows = old.metadata.num_row_groups and old.metadata.num_columns
         codec = old.metadata.row_group(0).column(0).compression if rows else "SNAPPY"
     codec = "NONE" if codec == "UNCOMPRESSED" else codec
-    with ParquetWriter(part, schema, compression=codec) as writer:
-        yield lambda batch: writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+    with ExitStack() as opened:
+        writers: list[Any] = []
+
+        def write(batch: Any) -> None:
+            if not writers:
+                writer = _parquet_writer(part, schema, batch.schema, codec)
+                writers.append(opened.enter_context(writer))
+            writers[0].write_batch(batch.replace_schema_metadata(schema.metadata))
+
+        yield write
+        if not writers:
+            ParquetWriter(part, schema, compression=codec).close()
 
 
-def _csv_lines(rows: Iterable[Iterable[str | None]]) -> bytes:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
-    return buffer.getvalue().encode()
+def _parquet_writer(part: Path, schema: Any, coded: Any, codec: str) -> Any:
+    """A writer of a file whose batches may have dictionaries where the schema says text.
+
+    Parquet keeps text as a dictionary in any case. What says which of them a reader makes is the
+    Arrow schema in the metadata, so that is the one given.
+    """
+    from pyarrow.parquet import ParquetWriter
+
+    coded = coded.with_metadata(schema.metadata)
+    if coded == schema:
+        return ParquetWriter(part, schema, compression=codec)
+    writer = ParquetWriter(part, coded, compression=codec, store_schema=False)
+    arrow = base64.b64encode(schema.serialize().to_pybytes())
+    writer.add_key_value_metadata({**(schema.metadata or {}), b"ARROW:schema": arrow})
+    return writer
 
 
-def _csv_text(batch: Any, safe: Callable[[Any], Any] | None) -> bytes:
-    """Rows of text as CSV, each cell made safe, with quotes only where a cell needs them."""
-    pa = load_arrow()
-    from pyarrow import compute
-    from pyarrow.csv import WriteOptions, write_csv
+def codes_are_written() -> bool:
+    """Whether this version of Arrow writes a dictionary as the text that a schema says."""
+    from pyarrow.parquet import ParquetWriter
 
-    columns = [column.cast(pa.string()) for column in batch.columns]
-    if safe is not None:
-        columns = [pa.array(map(safe, column.to_pylist()), pa.string()) for column in columns]
-    plain = len(columns) > 1 and not any(
-        compute.any(compute.match_substring_regex(column, _SPECIAL)).as_py() for column in columns
-    )
-    if not plain:
-        return _csv_lines(zip(*(column.to_pylist() for column in columns), strict=True))
-    sink = pa.BufferOutputStream()
-    table = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
-    write_csv(table, sink, WriteOptions(include_header=False, quoting_style="none"))
-    return bytes(sink.getvalue())
+    return hasattr(ParquetWriter, "add_key_value_metadata")
 
 
 # Receipts and counts

@@ -3,6 +3,9 @@
 Row ``i`` of a column uses the words at position ``i``, so what is drawn does not depend on how a
 table is cut into batches; words that belong to the identity of a row, whatever its place, are in
 ``identities``.
+
+A word of the operating system belongs to no place, so it may be drawn in two parts: its leading
+bits first, and the others only where the leading ones leave the outcome open.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, quote
 
 _WORD_BYTES = 8
+_WORD_BITS = 64
 
 
 class Words(ABC):
@@ -32,6 +36,8 @@ class Words(ABC):
     #: Named in receipts.
     source: str
     for_production: bool
+    #: Whether a word may be drawn in two parts, see :meth:`claim_leading`.
+    in_parts = False
 
     def __init__(self) -> None:
         self.position = 0
@@ -56,6 +62,27 @@ class Words(ABC):
             words = self.next_several(number, each)
             self.position += number
         return start, words
+
+    def claim_leading(self, number: int, bits: int) -> tuple[int, NDArray[Any]]:
+        """As :meth:`claim`, leading bits only, 16 or 32, of words that come :attr:`in_parts`.
+
+        The other bits are uniform and independent of these; :meth:`complete` draws them.
+        """
+        with self.lock:
+            start = self.position
+            leading = self.next_leading(number, bits)
+            self.position += number
+        return start, leading
+
+    def next_leading(self, number: int, bits: int) -> NDArray[Any]:
+        """The leading bits of so many words; asked for by :meth:`claim_leading`."""
+        raise NotImplementedError(f"words of the {self.source} are not drawn in parts")
+
+    def complete(
+        self, leading: NDArray[Any], bits: int, positions: NDArray[np.int64]
+    ) -> NDArray[np.uint64]:
+        """Whole words that begin with these bits, those of the rows at these positions, once."""
+        raise NotImplementedError(f"words of the {self.source} are not drawn in parts")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: part for name, part in self.__dict__.items() if name != "lock"}
@@ -105,10 +132,22 @@ class SystemWords(Words):
 
     source = "operating system"
     for_production = True
+    in_parts = True
 
     def next_words(self, number: int) -> NDArray[np.uint64]:
         """Words that nobody has seen."""
         return np.frombuffer(os.urandom(_WORD_BYTES * number), dtype=np.uint64)
+
+    def next_leading(self, number: int, bits: int) -> NDArray[Any]:
+        """Bits that nobody has seen."""
+        return np.frombuffer(os.urandom(bits // 8 * number), dtype=f"u{bits // 8}")
+
+    def complete(
+        self, leading: NDArray[Any], bits: int, positions: NDArray[np.int64]
+    ) -> NDArray[np.uint64]:
+        """The same bits, and others that nobody has seen."""
+        first = leading.astype(np.uint64) << np.uint64(_WORD_BITS - bits)
+        return first | (self.next_words(len(leading)) >> np.uint64(bits))
 
     def next_several(self, number: int, each: int) -> NDArray[np.uint64]:
         """Words that nobody has seen."""

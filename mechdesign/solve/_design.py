@@ -33,11 +33,12 @@ from ..errors import (
     warn,
 )
 from ..mechanism import Mechanism
-from ..prior import Prior
+from ..prior import Prior, as_prior
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
+from ..utility.linear import default_utility
 from ..utility.truths import rational_masses
 from ..utility.worst_case import WorstCase
 from .choice import (
@@ -281,8 +282,8 @@ def agreement_lines(found: Design) -> list[str]:
 
 def design(
     prior: Prior,
-    utility: Utility | None = None,
-    privacy: Any = None,
+    utility: Utility | None,
+    privacy: Any,
     outputs: Any = None,
     solver: str | Method = "auto",
     time_limit: float | None = None,
@@ -305,8 +306,8 @@ def design(
     prior : Prior
         Symbols of zero mass are left out of the design and get a copy of the row that serves
         them best.
-    utility : Utility, optional
-        Such as ``md.utility.Hamming()``, which it is when left out; for bins of numbers it is then
+    utility : Utility or None
+        Such as ``md.utility.Hamming()``, which ``None`` stands for; for bins of numbers that is
         ``md.utility.Distance("absolute")`` between their midpoints.
     privacy : PrivacyNotion or list of them
         All of a list must hold. Levels in nats.
@@ -346,16 +347,22 @@ def design(
     (0.584847, 'optimal')
     """
     check_solver(solver)
-    problem = state_problem(prior, utility, privacy, outputs, time_limit, subject_to)
+    goal = _goal(prior, utility)
+    problem = state_problem(prior, goal, privacy, outputs, time_limit, subject_to)
     found = _design_all(problem) if solver == "all" else run_solver(problem, solver)[0]
     warn_of_gap(found)
     return found
 
 
+def _goal(prior: Prior, utility: Utility | None) -> Utility:
+    """The utility that is asked for, or the one for such symbols."""
+    return default_utility(as_prior(prior)) if utility is None else utility
+
+
 def explain(
     prior: Prior,
-    utility: Utility | None = None,
-    privacy: Any = None,
+    utility: Utility | None,
+    privacy: Any,
     outputs: Any = None,
     solver: str | Method = "auto",
     subject_to: Any = (),
@@ -364,7 +371,8 @@ def explain(
 
     Raises what :func:`design` raises for input, and :class:`NoMethodError` with every reason.
     """
-    return choose(state_problem(prior, utility, privacy, outputs, None, subject_to), solver)
+    goal = _goal(prior, utility)
+    return choose(state_problem(prior, goal, privacy, outputs, None, subject_to), solver)
 
 
 def run_solver(

@@ -28,7 +28,7 @@ from ..requirement.convex import Convex
 from ..requirement.own import FewOutputs
 from ..utility.base import Utility
 from ..utility.estimation import Estimation, Survey
-from ..utility.linear import LinearUtility, OutputUtility, checked_matrix, default_utility
+from ..utility.linear import LinearUtility, OutputUtility, checked_matrix
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
 from ..utility.worst_case import Alternative, WorstCase
 from .least_program import LeastProgram
@@ -158,7 +158,7 @@ class Problem:
 
 def state_problem(
     prior: Prior,
-    utility: Utility | None,
+    utility: Utility,
     privacy: Any,
     outputs: Any = None,
     time_limit: float | None = None,
@@ -174,8 +174,6 @@ def state_problem(
     as_prior(prior)
     notions = as_notions(privacy)
     requirements = as_requirements(subject_to)
-    if utility is None:
-        utility = default_utility(prior)
     if not isinstance(utility, Utility):
         got = utility.__name__ + " (the class)" if isinstance(utility, type) else quote(utility)
         raise UtilityError(

@@ -5,19 +5,19 @@ These tests need Chromium on the machine and are skipped, with a reason, where t
 
 from __future__ import annotations
 
-import functools
-import http.server
 import re
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+from listed_words import Stream
 from scipy.stats import chi2
+from site_pages import FOREVER, serving
 
 import mechdesign as md
 from mechdesign.published import kernel_fingerprint
+from mechdesign.release.sampler import AliasTable
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -32,39 +32,12 @@ pytestmark = pytest.mark.skipif(
 
 LABELS = ["no", "yes", 'perhaps "</script>"\n😀']
 KERNEL = md.randomised_response(md.Prior.uniform(LABELS), 1)
-# Milliseconds that only keep a test from waiting for ever.
-FOREVER = 300_000
-PAGE = """<!doctype html><meta charset="utf-8"><title>survey</title>
-<script type="module">
-import * as all from "./client.mjs";
-Object.assign(window, all);
-window.tried = (task) => task().then((done) => ["done", done], (e) => [e.name, e.message]);
-window.ready = true;
-</script>
-"""
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Files, with the type that modules must have."""
-
-    extensions_map = {".mjs": "text/javascript", ".html": "text/html"}  # noqa: RUF012
-
-    def log_message(self, *_):
-        pass
 
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
-    md.export(KERNEL, folder / "client.mjs", to="javascript", column="answer")
-    (folder / "index.html").write_text(PAGE, encoding="utf-8")
-    handler = functools.partial(Quiet, directory=folder)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/index.html"
-        server.shutdown()
-        thread.join()
+    with serving(tmp_path_factory.mktemp("site"), KERNEL, column="answer") as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +166,31 @@ def test_equal_keys_give_the_reports_of_python(context, url, tmp_path):
 
 
 FULL = "() => { throw new Error('full'); }"
+
+
+def test_equal_bytes_give_equal_draws(context, url):
+    rng = np.random.default_rng(3)
+    streams = [rng.bytes(8 * len(LABELS) + 800) for _ in range(100)]
+    told = opened(context, url).evaluate(
+        """(streams) => Promise.all(streams.map((stream) => {
+          const map = new Map();
+          const storage = {
+            getItem: (name) => map.get(name) ?? null, setItem: (name, v) => map.set(name, v),
+          };
+          let place = 0;
+          const random = (part) => {
+            part.set(stream.slice(place, place + part.length));
+            place += part.length;
+          };
+          const client = new Client({ storage, random });
+          return Promise.all(kernel.inputs.map((label) => client.output(label)));
+        }))""",
+        [list(stream) for stream in streams],
+    )
+    table, codes = AliasTable(KERNEL), np.arange(len(LABELS))
+    assert told == [table.draw(codes, Stream(stream)).tolist() for stream in streams]
+
+
 REFUSED = {
     "storage that is full": f"IDBObjectStore.prototype.put = {FULL}",
     "storage that is closed": f"IDBFactory.prototype.open = {FULL}",

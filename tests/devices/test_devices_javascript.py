@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks import refused
-from listed_words import Listed
+from listed_words import Listed, Stream
 from node_runs import MISSING, NODE, run_node, run_script
 from scipy.stats import chi2
 
@@ -25,7 +25,6 @@ from mechdesign.errors import (
 )
 from mechdesign.published import kernel_fingerprint
 from mechdesign.release.sampler import AliasTable
-from mechdesign.release.words import Words
 
 pd = pytest.importorskip("pandas")
 
@@ -97,29 +96,6 @@ def test_the_module_has_the_weights_of_python(mechanism, tmp_path):
     )
     rows = [[str(int(w)) for w in row] for row in mechanism.weights]
     assert told == [kernel_fingerprint(mechanism), mechanism.bits, rows]
-
-
-class Stream(Words):
-    """Words from a list of bytes, further ones where a draw asks for more."""
-
-    source, for_production = "a test", False
-
-    def __init__(self, stream):
-        super().__init__()
-        self.stream, self.place = stream, 0
-
-    def bytes(self, number):
-        found = self.stream[self.place : self.place + number]
-        assert len(found) == number
-        self.place += number
-        return found
-
-    def next_words(self, number):
-        return np.frombuffer(self.bytes(8 * number), dtype="<u8").astype(np.uint64)
-
-    def more_bits(self, position):
-        while True:
-            yield self.bytes(8)
 
 
 DRAW = """
@@ -492,6 +468,19 @@ def test_nothing_is_told_where_nothing_can_be_remembered(tmp_path):
     for name, (kind, message) in told.items():
         assert kind == ("Error" if name in ("full", "closed") else "ClientError"), name
         assert "yes" not in message
+
+
+def test_what_a_test_drew_is_never_a_report(tmp_path):
+    body = """
+    const found = [];
+    for (let i = 0; i < 30; i++) {
+      const storage = memory();
+      await new Client({ storage, random: (part) => part.fill(0) }).output("perhaps");
+      found.push(await new Client({ storage }).output("perhaps"));
+    }
+    tell(found);
+    """
+    assert len(set(run_node(tmp_path, FOUND, body))) > 1
 
 
 def test_a_failure_does_not_stop_the_next_one(tmp_path):

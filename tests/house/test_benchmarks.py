@@ -21,9 +21,16 @@ from benchmarks.ablation import RESULTS as ABLATION  # noqa: E402
 from benchmarks.ablation import VARIANTS, searched, windowed  # noqa: E402
 from benchmarks.cases import GROUPS, Case  # noqa: E402
 from benchmarks.drivers import DRIVERS  # noqa: E402
+from benchmarks.sampling import (  # noqa: E402
+    BASE,
+    PARQUET,
+    TABLES,
+    measure,
+    measure_users,
+    users_markdown,
+)
 from benchmarks.sampling import DRIVERS as SAMPLERS  # noqa: E402
 from benchmarks.sampling import markdown as sampling_markdown  # noqa: E402
-from benchmarks.sampling import measure  # noqa: E402
 from mechdesign.solve.interior_point.blockwise import BlockwiseOptions  # noqa: E402
 from mechdesign.solve.interior_point.newton import StructuredOptions  # noqa: E402
 
@@ -347,3 +354,17 @@ def test_the_table_of_large_alphabets():
         for risk in (110.0, 150.0, 120.0)
     ]
     assert "| 1,000 | 1 | a | 1.200 | 3 | 2 | 0.5 | 50 |" in large_alphabets.markdown(rows)
+
+
+def test_tables_of_users_are_measured_beside_numpy():
+    rates = measure_users(3, 2000)
+    assert set(rates) == {*TABLES, PARQUET, BASE}
+    assert all(clock > 0 and computing > 0 for clock, computing in rates.values())
+    stamp = {"date": "2026-01-01", "load": 0.5, "symbols": 3}
+    rows = [
+        {"table": name, "rate": 3e6 + i, "computing": 2e6, **stamp}
+        for i, name in enumerate([PARQUET, BASE, PARQUET])
+    ]
+    text = users_markdown(rows)
+    assert "| Parquet to Parquet, text | 3 (2) |" in text
+    assert "| Arrow text |  |" in text

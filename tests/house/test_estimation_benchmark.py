@@ -175,19 +175,27 @@ def test_nothing_needs_fewer_reports_and_errors_are_those_predicted(prior, notio
 def test_cases_can_be_picked_by_their_number_of_symbols():
     assert {survey.size for survey in surveys([4, 6])} == {4, 6}
     names = [survey.name for survey in surveys(range(1, 101))]
-    assert len(set(names)) == len(names) == 4 * (6 * 2 + 3)
+    assert len(set(names)) == len(names) == 4 * (6 * 2 + 3 + 1)
 
 
 def test_the_table_of_estimation():
     stamp = {"date": "2026-01-01", "machine": "one core", "surveys": 2000, "people": 100}
     rows = [
-        {"case": "c", "kernel": BEST, "risk": 2.0, "gap": 1e-9, "measured": 2.1, "deviation": 0.1},
+        {
+            "case": "c",
+            "kernel": BEST,
+            "risk": 2.0,
+            "gap": 1e-9,
+            "measured": 2.1,
+            "deviation": 0.1,
+            "cpu_seconds": 7.2,
+        },
         {"case": "c", "kernel": ACCURATE, "risk": "infinite", "gap": 0.0},
         {"case": "c", "kernel": SubsetSelection.name, "risk": 3.0, "measured": 3, "deviation": 0.1},
         {"case": "d", "kernel": BEST, "risk": None, "note": "too long"},
     ]
     text = markdown([{**row, **stamp} for row in rows])
-    assert "| c | 2 | 1e-09 | ∞ |  |  | 1.5× |" in text
+    assert "| c | 2 | 1e-09 | 7 | ∞ |  |  | 1.5× |" in text
     assert "Of 2 risks measured over 2,000 simulated surveys 2 are within" in text
     assert "| d |" not in text
 

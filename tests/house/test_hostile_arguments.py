@@ -283,6 +283,23 @@ CALLS = {
             "refine": False,
         },
     ),
+    "export": (
+        md.export,
+        {"designed": FLIP, "path": "c.mjs", "to": "javascript", "column": "x"},
+    ),
+    "export to SQL": (
+        md.export,
+        {
+            "designed": FLIP,
+            "path": "d.sql",
+            "to": "sql",
+            "dialect": "postgresql",
+            "table": "people",
+            "column": "x",
+            "keep": ["id"],
+            "into": "told",
+        },
+    ),
     "BayesGain": (md.utility.BayesGain, {"g": np.eye(3), "actions": ["a", "b", "c"]}),
 }
 for _name in (

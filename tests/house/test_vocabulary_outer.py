@@ -61,6 +61,7 @@ ALLOWED = [
     ("release/words.py", "words", RANDOM),
     ("release/subset_reports.py", "words", RANDOM),
     ("release/subset_reports.py", "word", RANDOM),
+    ("tests/release/test_leading_bits.py", "words", RANDOM),
     ("tests/release/test_subset_reports.py", "words", RANDOM),
     ("tests/release/test_release_sampler.py", "words", RANDOM),
     ("tests/release/test_release_identities.py", "words", RANDOM),

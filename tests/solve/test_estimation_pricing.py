@@ -311,6 +311,25 @@ def test_relaxed_designs_hold_for_questions_truths_and_atoms(kind, level):
             upper, _ = pricing.bound(square, found.prices, np.inf)
             assert found.value > 0
             assert float(upper) <= 1e-4 * found.value
+            proved = pricing.design_bound(found, square, found.prices)
+            assert float(upper) <= float(proved) <= 1e-4 * found.value
+
+
+@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(1), md.LIP(0.5)], ids=str)
+def test_multipliers_of_a_relaxed_design_bound_any_columns(notion):
+    """At other V and λ they are poor ones, and no column is above what they prove all the same."""
+    rng = np.random.default_rng(31)
+    prior = md.Prior(rng.dirichlet(np.ones(8)))
+    pricing = QuadraticPricing(cone_of(prior, notion))
+    found = pricing.relaxed(centred_loss(prior.probabilities))
+    for scale in (0.0, 1e-6, 1e-2, 1.0):
+        root = found.inverse + scale * rng.normal(size=(8, 8))
+        prices = found.prices + scale * rng.normal(size=8)
+        square = root @ centred_loss(prior.probabilities) @ root.T
+        largest, _ = pricing.bound(square, prices, np.inf)
+        proved = pricing.design_bound(found, square, prices)
+        assert proved is None or largest <= proved
+        assert scale > 1e-5 or float(proved - largest) <= 1e-3 * found.value
 
 
 def test_searches_hand_back_many_columns_above_a_level():

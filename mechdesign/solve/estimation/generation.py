@@ -32,8 +32,9 @@ _SEED = 20260207
 _RELAXING, _CLOSE = 0.3, 0.01
 # Columns in use that searches start from, for each symbol.
 _STARTS = 3
-# Columns for each pair of symbols above which those of little use are dropped.
-_MOST = 4
+# Columns for each symbol above which the least priced are dropped, how many of them are kept, and
+# how many more may be there the next time, so that none are dropped forever.
+_MOST, _KEPT, _MORE = 80, 0.75, 1.1
 # Columns for each symbol above which no more are drawn for a first mixture.
 _MOST_TRIED = 200
 _ROUNDS = 400
@@ -152,7 +153,7 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
     lifts = search.first(now + _RELAXING * (deadline - now))
     if lifts.shape[1] == 0:
         raise UntoldError(UNTOLD)
-    gap, loose, rounds = math.inf, _LOOSE, 0
+    gap, loose, rounds, most = math.inf, _LOOSE, 0, float(_MOST * n)
     best: tuple[float, Columns, Vector] | None = None
     while True:
         rounds += 1
@@ -184,9 +185,10 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
             if tolerance <= _TOLERANCE:
                 break
             loose *= 0.1
-        if lifts.shape[1] > _MOST * n * n:
-            useful = search.values(pricing, lifts) > 0.5 * found.level
-            lifts = lifts[:, useful | (found.masses > 1e-6)]
+        if lifts.shape[1] > most:
+            best_first = np.argsort(-search.values(pricing, lifts), kind="stable")
+            lifts = lifts[:, np.sort(best_first[: int(_KEPT * most)])]
+            most *= _MORE
         lifts = _joined(lifts, search.some(new[:, good], _BEST * n, _ADDED * n))
     assert search.bounding is not None
     return Generated(best[1], best[2], best[0], search.bounding, rounds)

@@ -228,9 +228,7 @@ class QuadraticPricing:
             barrier = DesignBarrier(box, truth, loss, self._truths(box))
         except SolverError:  # a bound more or less; nothing rests on it
             return None
-        # The bound of pricing must find the cuts again, which under LDP it does for few symbols.
-        rounds = 1 if box.weights is None and 1 << len(box.p) > MOST_PAIRS else _ROUNDS + 1
-        for _ in range(rounds):
+        for _ in range(_ROUNDS + 1):
             barrier.maximise(_NEAR, deadline)
             found = barrier.design
             if best is not None and not found.value > best.value + _GAIN * abs(best.value):
@@ -239,6 +237,18 @@ class QuadraticPricing:
             if clock.now() > deadline or not barrier.cut():
                 break
         return best if best is not None and 0 < best.value < math.inf else None
+
+    def design_bound(self, design: RelaxedDesign, square: Any, prices: Any) -> Fraction | None:
+        """A proven upper bound on the reduced value of every column outside e^ε, by the multipliers
+        of a relaxed design: next to zero at its V and λ. ``None`` where rounding leaves none.
+        """
+        box = self._outer_box
+        assert box is not None
+        floats = FloatBox.of(box)
+        form, ratios = Question.of(square, prices, self.truth).on(box), self._truths(floats)
+        majorant = Majorant.of(form, floats, 0.0, design.point, ratios)
+        bound = relaxed_bound(majorant, ratios)
+        return Fraction(bound) if math.isfinite(bound) else None
 
     def bound(
         self, square: Any, prices: Any, target: Fraction | float, deadline: float = math.inf

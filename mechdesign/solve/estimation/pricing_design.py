@@ -22,7 +22,7 @@ import numpy as np
 from ...errors import SolverError
 from .. import clock
 from .pricing_forms import Array, FloatBox
-from .pricing_relaxation import Coordinates, Cuts, solution, starts, violated
+from .pricing_relaxation import Coordinates, Cuts, Relaxed, solution, starts, violated
 
 _MOST_NEWTON, _CENTRED = 40, 0.3
 _FALL, _FIRST, _RESTART = 0.15, 1.0, 0.1
@@ -38,11 +38,13 @@ class RelaxedDesign:
     inverse : ``(n, n)`` V, in the place of the inverse of the information matrix
     prices : ``(n,)`` λ
     value : 2 tr(AV) − Σλ, which bounds the risk up to the reduced value of columns at V and λ
+    point : multipliers of products with which no column has a reduced value at V and λ
     """
 
     inverse: Array
     prices: Array
     value: float
+    point: Relaxed
 
 
 class DesignBarrier:
@@ -247,4 +249,10 @@ class DesignBarrier:
         image = schur[1:, 1:] @ self.root @ (turn / omega) @ turn.T
         inverse = self.back @ image @ self.of_root @ self.back.T
         prices = -schur[0, 0] * self.truth - 2 * (self.back @ schur[1:, 0])
-        return RelaxedDesign(inverse, prices, 2 * float(omega.sum()) + float(schur[0, 0]))
+        n = len(self.coordinates.low)
+        return RelaxedDesign(
+            inverse,
+            prices,
+            2 * float(omega.sum()) + float(schur[0, 0]),
+            Relaxed(0.0, self.y[:n], self.cuts, self.y[n:], parts[0]),
+        )

@@ -1,0 +1,289 @@
+"""A kernel as SQL: a table of its weights, and statements that draw one report for each row.
+
+Integers decide, as everywhere: a word of 53 random bits lies in exactly one of the intervals of a
+row of the kernel, which are as long as its weights.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+from .. import __version__
+from ..errors import InputError, KernelError, UnknownNameError, listed, quote
+from ..exact import DENOMINATOR_BITS
+from ..labels import Label, listing
+from ..mechanism import Mechanism
+from ..release.codes import cell_text
+from ..release.receipts import make_receipt, receipts_to_text
+
+DIALECTS = ("postgresql",)
+# Engines that people ask for, whose random functions are not secure, and why.
+_INSECURE = {
+    "duckdb": "DuckDB, whose random() and uuid() are known to whoever knows a seed (setseed)",
+    "sqlite": "SQLite, whose random() is no secure source",
+    "mysql": "MySQL, whose rand() and uuid() can be guessed",
+}
+# PostgreSQL cuts longer names without an error.
+_LONGEST_NAME = 63
+_SPECIAL = re.compile(r"[\x00-\x1f\x7f\\]")
+_NAME = re.compile(r'"(?:[^"]|"")+"|[^".]+')
+# 53 of the 122 random bits of a UUID of version 4: the first 48, and 5 of those behind its version.
+# PostgreSQL has them from its secure source and fails where there is none.
+_DIGITS = "pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', '')"
+_WORD = "('x' || pg_catalog.substr(hex, 1, 12) || pg_catalog.substr(hex, 14, 2))::bit(56)::bigint"
+_SPARE = 56 - DENOMINATOR_BITS
+
+
+class _Engine:
+    """The words of PostgreSQL, as a receipt names them."""
+
+    source = "PostgreSQL (gen_random_uuid)"
+    for_production = True
+
+
+def sql_script(
+    mechanism: Mechanism,
+    dialect: Any,
+    *,
+    table: Any,
+    column: Any,
+    keep: Any = None,
+    into: Any = None,
+) -> str:
+    """Statements that draw reports for a column of a table, in one transaction.
+
+    Parameters
+    ----------
+    dialect : {"postgresql"}
+    table : the table with the secrets; a dot ends the name of its schema, unless it is in ``"``
+    column : its column that holds them, and that of the reports
+    keep : other columns to copy beside the reports
+    into : new table for the reports; ``…_reports`` beside the other when left out
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown dialect.
+    InputError
+        For engines without secure randomness, and for names that the engine cannot have.
+    KernelError
+        For weights that are no multiples of 2⁻⁵³, and labels without a type of the engine.
+    """
+    _check_dialect(dialect)
+    parts = _parts(table, "table")
+    made = [*parts[:-1], parts[-1] + "_reports"] if into is None else _parts(into, "into")
+    source, target = _joined(parts), _joined(made)
+    kernel = _joined([*made[:-1], made[-1] + "_kernel"])
+    others = [keep] if isinstance(keep, str) else keep
+    if others is None:
+        others = []
+    others = listed(others, "keep", "names of columns", InputError, "pass a list such as ['id']")
+    names = [_identifier(name, "column") for name in (column, *others)]
+    for what, found, expected in (
+        ("keep", names, "columns, that of the secret not among them"),
+        ("into", [source, target, kernel], "tables than that of the secrets"),
+    ):
+        if len(set(found)) < len(found):
+            raise InputError(
+                what,
+                expected=f"different {expected}",
+                got="a name that is there twice",
+                remedy="choose other names",
+            )
+    if mechanism.schema is not None and any(mechanism.schema.bins):
+        raise KernelError(
+            "kernel",
+            expected="inputs that the column holds",
+            got="bins of numbers",
+            remedy="read from a view that names the bins, with the kernel alone "
+            "(found.mechanism.with_schema(None)), or draw with mechdesign apply",
+        )
+    known = [label for label in mechanism.inputs if label is not None]
+    input_kind, output_kind = _kind(known, "inputs"), _kind(mechanism.outputs, "outputs")
+    matches = "t.c0 = k.input" + (' COLLATE "C"' if input_kind == "text" else "")
+    if len(known) < len(mechanism.inputs):
+        matches = f"({matches} OR t.c0 IS NULL AND k.input IS NULL)"
+    rows = ",\n".join(
+        f"  ({_literal(x, input_kind)}, {_literal(y, output_kind)}, {low}, {high})"
+        for x, y, low, high in intervals(mechanism)
+    )
+    receipt = make_receipt(mechanism, column, _Engine)
+    taken = ", ".join(f"t.{name} AS c{i}" for i, name in enumerate(names))
+    told = ", ".join(
+        ["k.output AS " + names[0], *(f"t.c{i} AS {n}" for i, n in enumerate(names) if i)]
+    )
+    check = f"""DECLARE
+  total bigint;
+  others bigint;
+BEGIN
+  SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM {kernel} AS k WHERE {matches}))
+    INTO total, others FROM (SELECT t.{names[0]} AS c0 FROM {source} AS t) AS t;
+  IF total = 0 THEN
+    RAISE EXCEPTION 'table: expected at least one row, got none; check how it was filled.';
+  ELSIF others > 0 THEN
+    RAISE EXCEPTION 'column: expected inputs of the kernel, got other values in % of % rows; \
+correct them, or design for them.', others, total;
+  END IF;
+END"""
+    count = f"""BEGIN
+  IF (SELECT count(*) FROM {target}) <> (SELECT count(*) FROM {source}) THEN
+    RAISE EXCEPTION 'reports: expected one for each row, got another number; draw from a table \
+whose rows stay as they are.';
+  END IF;
+END"""
+    return f"""-- Made by mechdesign {__version__}: reports of kernel {receipt.kernel}.
+-- Run it as a whole, as by psql -v ON_ERROR_STOP=1 -f FILE: all of it happens, or nothing.
+-- Whoever runs it has the secrets. A second run would give second reports of the same people; it
+-- fails where the tables of the first are there.
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+
+-- Words from low to high - 1, of 2^{DENOMINATOR_BITS}, give this output for this input.
+CREATE TABLE {kernel} (
+  input {input_kind}, output {output_kind} NOT NULL,
+  low bigint NOT NULL, high bigint NOT NULL, CHECK (low < high)
+);
+INSERT INTO {kernel} VALUES
+{rows};
+
+{_block(check)}
+
+-- Each row has one word: it is drawn, kept, and then looked up.
+CREATE TABLE {target} AS
+WITH drawn AS MATERIALIZED (
+  SELECT {taken}, {_DIGITS} AS hex FROM {source} AS t
+), words AS MATERIALIZED (
+  SELECT *, {_WORD} >> {_SPARE} AS word FROM drawn
+)
+SELECT {told} FROM words AS t JOIN {kernel} AS k
+  ON {matches} AND t.word >= k.low AND t.word < k.high;
+COMMENT ON TABLE {target} IS {_text(f'{{"receipts": {receipts_to_text({column: receipt})}}}')};
+
+{_block(count)}
+
+COMMIT;
+"""
+
+
+def intervals(mechanism: Mechanism) -> Iterator[tuple[Label, Label, int, int]]:
+    """Input, output and the words that give it, from low to high - 1, where there are some.
+
+    >>> flip = Mechanism.from_weights([[1, 0], [1, 0]], 0, ["no", "yes"])
+    >>> list(intervals(flip))[0] == ("no", 0, 0, 2**53)
+    True
+
+    Raises :class:`KernelError` for weights that are no multiples of 2⁻⁵³.
+    """
+    spare = DENOMINATOR_BITS - mechanism.bits
+    if spare < 0 or not mechanism.is_exact:
+        raise KernelError(
+            "kernel",
+            expected=f"entries that are multiples of 2^-{DENOMINATOR_BITS} and sum to one exactly",
+            got="finer ones" if mechanism.is_exact else "rows that are rounded",
+            remedy="take a design, or make the kernel exact with md.certify",
+        )
+    for x, row in zip(mechanism.inputs, mechanism.weights, strict=True):
+        ends = accumulate((int(weight) << spare for weight in row), initial=0)
+        for y, (low, high) in zip(mechanism.outputs, pairwise(ends), strict=True):
+            if low < high:
+                yield x, y, low, high
+
+
+# What is written into statements
+
+
+def _check_dialect(dialect: Any) -> None:
+    why = _INSECURE.get(dialect) if isinstance(dialect, str) else None
+    if why is not None:
+        raise InputError(
+            "dialect",
+            expected="an engine with a secure source of random numbers (postgresql)",
+            got=why,
+            remedy="draw outside it: md.privatize(relation, …), or mechdesign apply on a file",
+        )
+    if not isinstance(dialect, str) or dialect not in DIALECTS:
+        raise UnknownNameError("dialect", dialect, DIALECTS)
+
+
+def _parts(name: Any, what: str) -> list[str]:
+    """The parts of a name that may have a schema before it."""
+    found = _NAME.findall(name) if isinstance(name, str) else []
+    if not found or ".".join(found) != name:
+        raise InputError(
+            what,
+            expected="the name of a table, such as people or survey.people",
+            got=quote(name),
+            remedy='put names with dots or quotes into double quotes, as in survey."my.people"',
+        )
+    return [part[1:-1].replace('""', '"') if part[0] == '"' else part for part in found]
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return ".".join(_identifier(part, "table") for part in parts)
+
+
+def _identifier(name: Any, what: str) -> str:
+    """A name in double quotes."""
+    is_name = isinstance(name, str) and name and name.isprintable()
+    if not is_name or len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
+        raise InputError(
+            what,
+            expected=f"a name of 1 to {_LONGEST_NAME} printable bytes",
+            got=f"{len(name.encode('utf-8', 'replace'))}" if is_name else quote(name),
+            remedy="rename it, or read from a view with shorter names",
+        )
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    """A text in quotes, whatever standard_conforming_strings says; line breaks as their codes."""
+    quoted = text.replace("'", "''")
+    if not _SPECIAL.search(text):
+        return f"'{quoted}'"
+    return "E'" + _SPECIAL.sub(lambda found: f"\\x{ord(found[0]):02x}", quoted) + "'"
+
+
+def _block(body: str) -> str:
+    """Statements between dollars, in a tag that does not occur in them."""
+    tag = "$mechdesign$"
+    while tag in body:
+        tag = tag[:-1] + "_$"
+    return f"DO {tag}{body}{tag};"
+
+
+def _kind(labels: Sequence[Label], what: str) -> str:
+    """The type of PostgreSQL for labels, tuples as JSON."""
+    types = {type(label) for label in labels}
+    if types == {str} and not any("\0" in label for label in labels):
+        return "text"
+    if types == {tuple} and what == "outputs":
+        return "text"
+    if types == {bool}:
+        return "boolean"
+    if types == {int}:
+        return "numeric" if max(map(abs, labels)) >> 63 else "bigint"
+    if types <= {int, float} and all(map(_is_double, labels)):
+        return "double precision"
+    raise KernelError(
+        f"{what} of the kernel",
+        expected="labels of one type that a column has: text without NUL, numbers or truth values",
+        got=listing(labels),
+        remedy="relabel them",
+    )
+
+
+def _is_double(number: int | float) -> bool:
+    """Whether a double has exactly this value."""
+    return isinstance(number, float) or abs(number) <= 1 << DENOMINATOR_BITS
+
+
+def _literal(label: Label, kind: str) -> str:
+    if label is None:
+        return "NULL"
+    if kind == "text":
+        return _text(cell_text(label))
+    if kind == "double precision":
+        return f"'{float(label)!r}'"
+    return str(label).upper() if kind == "boolean" else str(label)

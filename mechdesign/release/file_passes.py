@@ -1,0 +1,260 @@
+"""The two passes over a file that is privatised: what it holds, then its reports.
+
+Between them the intent to release is written into the ledger. Several files are read as one table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import CountsWarning, DataError, StorageError, warn
+from ..input_tables import is_missing
+from ..progress import counter
+from .adapters import column_reader, privatize_batch, reported_schema
+from .codes import distinct_values
+from .column import ColumnRelease
+from .ledger import Ledger, Part, releases_beside
+from .receipts import (
+    Fingerprint,
+    Fingerprinter,
+    PairFingerprinter,
+    Receipt,
+    receipts_to_text,
+    with_receipt,
+)
+from .table_files import (
+    codes_are_written,
+    file_digest,
+    file_ending,
+    file_receipts,
+    new_table,
+    open_batches,
+)
+
+# Shares this close are those of the same counts, at any number of rows that a file has.
+_ROUNDING = Fraction(1, 10**10)
+
+
+def check_source(source: Path, column: str) -> None:
+    """Raise :class:`DataError` for a file of another kind, or whose column holds reports."""
+    file_ending(source)
+    if column in file_receipts(source):
+        raise DataError(
+            f"column {column!r} of {source.name}",
+            expected="the secret itself",
+            got="reports, by the receipt of the file",
+            remedy="privatise the original column once, and keep these reports",
+        )
+
+
+# Before anything is drawn
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a file, or several of them, hold that is about to be released.
+
+    Attributes
+    ----------
+    secrets : fingerprint of the column, under the key of the ledger
+    pairs : fingerprint of identities with their symbols, in any order, where reports are drawn by
+        identities; under one key, column and kernel these decide every report
+    counts : how often each input of the mechanism occurs
+    most_of_one : most rows of one person whose reports are drawn independently, 0 without any
+    rows : number of rows of each file
+    parts : fingerprint of each column, where there are several
+    """
+
+    secrets: Fingerprint
+    pairs: str | None
+    counts: tuple[int, ...]
+    most_of_one: int
+    rows: tuple[int, ...]
+    parts: tuple[Fingerprint, ...] = ()
+
+
+def survey(
+    sources: Sequence[Path], release: ColumnRelease, person: str | None, key: bytes
+) -> Survey:
+    """Read what is about to be released, and check its identities."""
+    secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
+    several = release.secret_columns if len(release.secret_columns) > 1 else []
+    parts = [Fingerprinter(key) for _ in several]
+    counts = np.zeros(release.symbols + 1, dtype=np.int64)
+    repeats: dict[Any, int] = {}
+    identity = release.identity
+    alone = person is not None and not (identity and identity.by_person)
+    columns = dict.fromkeys([*release.columns, *([person] if alone else [])])
+    rows_of = []
+    for path in sources:
+        release.rows = 0
+        with (
+            told_apart(path, sources),
+            open_batches(path, list(columns), release.coded) as (_, batches, _),
+        ):
+            for batch in batches:
+                read = column_reader(batch)
+                values, places = release.secrets(read)
+                secrets.add_codes(values, places)
+                for one, column in zip(parts, several, strict=True):
+                    own, at = distinct_values(read(column), column)
+                    one.add_codes([*own, None], at)
+                positions = release.positions(read, values, places)
+                counts += np.bincount(positions + 1, minlength=len(counts))
+                if identity is not None or len(sources) > 1:
+                    # Where there are several, nothing is refused after the first is there.
+                    codes = release.codes(read)
+                    # As the draws read them: 7 and "7" mean the same, and draw differently.
+                    if (found := release.identify(read, codes)) is not None:
+                        pairs.add(found, codes)
+                release.rows += batch.num_rows
+                if alone:
+                    who, rows = distinct_values(read(person), person)
+                    for name, count in zip(
+                        who, np.bincount(rows, minlength=len(who)), strict=False
+                    ):
+                        repeats[name] = repeats.get(name, 0) + int(count)
+        rows_of.append(release.rows)
+    if not any(rows_of):
+        raise DataError(
+            f"table {sources[0].name}" + (" and others" if len(sources) > 1 else ""),
+            expected="at least one row",
+            got="none",
+            remedy="check the file",
+        )
+    most = max((n for who, n in repeats.items() if who != "" and not is_missing(who)), default=0)
+    drawn_by = None if identity is None else pairs.result()
+    return Survey(
+        secrets.result(),
+        drawn_by,
+        tuple(counts[1:].tolist()),
+        most,
+        tuple(rows_of),
+        tuple(one.result() for one in parts),
+    )
+
+
+@contextmanager
+def told_apart(path: Path, paths: Sequence[Path]) -> Iterator[None]:
+    """Name the file in what is refused, where there are several."""
+    try:
+        yield
+    except DataError as problem:
+        if len(paths) == 1 or path.name in problem.subject or not problem.subject:
+            raise
+        raise DataError(
+            f"{problem.subject} of file {path}",
+            expected=problem.expected,
+            got=problem.got,
+            remedy=problem.remedy,
+        ) from None
+
+
+def warn_of_counts(survey: Survey, column: str, designed: Any) -> None:
+    """Warn of a design that holds the counts of this very column."""
+    prior, total = getattr(designed, "prior", None), sum(survey.counts)
+    if prior is None or not total or len(set(prior.weights)) == 1:
+        return
+    # Shares that were written as decimals are off by their rounding.
+    most = _ROUNDING * prior.total * total
+    pairs = zip(survey.counts, prior.weights, strict=True)
+    if all(abs(count * prior.total - weight * total) <= most for count, weight in pairs):
+        fitted = any(notion.uses_prior for notion in designed.notions)
+        warn(
+            f"the design was made from the counts of this very column {column!r}, and "
+            "its file holds them exactly, which no notion covers; keep it to yourself, and "
+            "give others its public form (md.save(..., public=True), mechdesign show --public)"
+            + (", after you read what that warns of" if fitted else ""),
+            CountsWarning,
+        )
+
+
+def intend(
+    book: Ledger,
+    survey: Survey,
+    release: ColumnRelease,
+    source: Path,
+    target: Path,
+    about: str | None,
+) -> int:
+    """Write the intent to release into the ledger; returns its number there."""
+    who = f"file {os.path.realpath(source)}" if about is None else f"name {about}"
+    folders = (target.parent, source.parent, Path())
+    return book.open(
+        survey.secrets,
+        survey.pairs,
+        who,
+        about or source.name,
+        release.receipt(rows=False),
+        release.recorded,
+        target.name,
+        releases_beside(folders, book, who, str(release.column)),
+        [
+            Part(str(column), secrets, designed)
+            for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
+        ],
+    )
+
+
+# Drawing and writing
+
+
+def write_reports(
+    source: Path,
+    part: Path,
+    release: ColumnRelease,
+    stop_if_asked: Callable[[], None],
+    progress: bool,
+    excel_safe: bool,
+) -> None:
+    """Write the file with the column replaced to a hidden one."""
+    coded = release.coded if codes_are_written() else None
+    with open_batches(source, coded=coded) as (schema, batches, total):
+        after = reported_schema(schema, release)
+        if total is not None:
+            told = [replace(one, rows=total) for one in release.receipts(rows=False)]
+            after = with_receipt(after, *told)
+        with (
+            new_table(part, after, source, excel_safe=excel_safe) as write,
+            counter(total, "privatising", show=progress) as advance,
+        ):
+            for batch in batches:
+                made = privatize_batch(batch, release)
+                try:
+                    write(made)
+                except OSError as problem:
+                    raise StorageError(
+                        f"output: cannot be written ({problem.strerror or 'no reason given'})."
+                    ) from None
+                advance(batch.num_rows)
+                stop_if_asked()
+
+
+def write_receipt_beside(
+    beside: Path, part: Path, source: Path, target: Path, receipts: Sequence[Receipt]
+) -> None:
+    """Write the receipts that will stand beside a CSV file, whose hidden file is ``part``."""
+    carried = {**file_receipts(source), **{one.column: one for one in receipts}}
+    note = {"file": target.name, "sha256": file_digest(part)}
+    note["receipts"] = json.loads(receipts_to_text(carried))
+    beside.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
+
+
+def finish(book: Ledger, number: int, target: Path, reports: Fingerprint) -> None:
+    """Write into the ledger that the reports are there."""
+    try:
+        book.close(number, reports)
+    except StorageError as problem:
+        raise StorageError(
+            f"the reports are in {target} and count as released, but the ledger could "
+            f"not be told that they were finished ({problem})"
+        ) from None

@@ -1,0 +1,590 @@
+"""Many files as one release: those of a folder or of a pattern, gone on with after a stop.
+
+All files are checked as one table before anything is drawn. Then each gets its copy, whole, under
+the same name in another folder. What is finished is written down before it can be seen, in a hidden
+folder that goes when all is done, so that a run that was stopped goes on where it was: a file whose
+reports may have been seen is never drawn again, unless a key or a seed gives the same reports.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+from ..errors import DataError, InputError, LeftoverWarning, StorageError, quote, warn
+from ..files import check_folder, publish, read_json, write_text
+from ..mechanism import ImplicitKernel
+from ..progress import counter
+from .codes import ABSENT, Codebook, distinct_values
+from .column import ColumnRelease
+from .counts import warn_of_rows
+from .file_passes import (
+    Survey,
+    check_source,
+    finish,
+    intend,
+    survey,
+    told_apart,
+    warn_of_counts,
+    write_receipt_beside,
+    write_reports,
+)
+from .ledger import Ledger
+from .receipts import Fingerprinter, Receipt
+from .table_files import file_digest, file_ending, is_csv, open_batches, receipt_path
+
+#: The hidden folder, in that of the reports, of a run under way or stopped.
+RUN = ".mechdesign-run"
+_FORMAT = "mechdesign-run"
+_SCHEMA = 1
+_RECEIPT = ".receipt.json"
+_CHUNK = 1 << 20
+
+
+# What is read
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Files that are read as one table.
+
+    Attributes
+    ----------
+    base : the folder that all names are in
+    names : of the files, relative to it, sorted
+    is_deep : whether files of any depth in the folder are meant
+    """
+
+    base: Path
+    names: tuple[str, ...]
+    is_deep: bool
+
+    @property
+    def paths(self) -> list[Path]:
+        """Where the files are."""
+        return [self.base / name for name in self.names]
+
+
+def find_inputs(source: Any) -> Inputs | None:
+    """The files of a folder or a pattern; ``None`` for what names one file.
+
+    Raises :class:`DataError` for none, for one file under two names, for several kinds of files
+    and for linked folders, which may lead out of the folder, or around in it.
+    """
+    if not isinstance(source, (str, os.PathLike)) or "\0" in str(source):
+        return None  # what is no path is refused when it is opened
+    path = Path(source)
+    if os.path.isdir(path):
+        found = Inputs(path, tuple(sorted(_walk(path))), True)
+    elif not os.path.exists(path) and glob.has_magic(str(path)):
+        found = _matching(path)
+    else:
+        return None
+    if not found.names:
+        raise DataError(
+            "table",
+            expected="a folder or a pattern with files",
+            got=f"none in {source}",
+            remedy="check the path; names that begin with a dot or an underscore are left out",
+        )
+    endings = {file_ending(path) for path in found.paths}
+    if len(endings) > 1:
+        raise DataError(
+            "table",
+            expected="files of one kind",
+            got=", ".join(sorted(endings)),
+            remedy="name a pattern of one kind, such as '*.parquet'",
+        )
+    known: dict[tuple[int, int], str] = {}
+    for name, path in zip(found.names, found.paths, strict=True):
+        if not path.is_file():
+            raise DataError(
+                "table",
+                expected="files that can be read",
+                got=f"{path}, a link to no file, a device or a pipe",
+                remedy="take it away",
+            )
+        there = path.stat()
+        other = known.setdefault((there.st_dev, there.st_ino), name)
+        if other != name:
+            raise DataError(
+                "table",
+                expected="each file once, as its people would get two reports each",
+                got=f"{name} and {other}, which are one file",
+                remedy="take the link away",
+            )
+    return found
+
+
+def _is_meant(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    return not any(part[0] in "._" for part in parts) and not name.endswith(_RECEIPT)
+
+
+def _walk(base: Path) -> Iterator[str]:
+    for folder, inner, files in os.walk(base):
+        inner[:] = [name for name in inner if name[0] not in "._"]
+        linked = [name for name in inner if Path(folder, name).is_symlink()]
+        if linked:
+            raise DataError(
+                "table",
+                expected="a folder without linked folders",
+                got=f"{Path(folder, linked[0])}, a link",
+                remedy="put the files there, or name the folder it links to",
+            )
+        for file in files:
+            name = Path(folder, file).relative_to(base).as_posix()
+            if _is_meant(name):
+                yield name
+
+
+def _matching(pattern: Path) -> Inputs:
+    parts = pattern.parts
+    first = next(i for i, part in enumerate(parts) if glob.has_magic(part))
+    base = Path(*parts[:first]) if first else Path()
+    inner = os.path.join(*parts[first:])
+    files = glob.glob(inner, root_dir=base, recursive=True)
+    names = {Path(name).as_posix() for name in files if not (base / name).is_dir()}
+    return Inputs(base, tuple(sorted(filter(_is_meant, names))), "**" in parts[first:])
+
+
+def check_apart(inputs: Inputs, target: Path) -> None:
+    """Raise an error where reports would lie among what is read, or the other way round."""
+    base, out = inputs.base.resolve(), target.resolve()
+    inside = out.is_relative_to(base) and inputs.is_deep
+    around = any(path.resolve().is_relative_to(out) for path in inputs.paths)
+    if out == base or inside or around:
+        raise InputError(
+            "output",
+            expected="a folder apart from that of the input",
+            got=str(target),
+            remedy="name another, so that reports are never read as secrets",
+        )
+    if target.exists() and not target.is_dir():
+        raise StorageError(
+            f"output {target}: expected a folder for several files, got a file; choose another "
+            "name."
+        )
+    if not target.absolute().parent.is_dir():
+        raise StorageError(
+            f"output {target}: expected an existing folder around it, got {target.parent}; create "
+            "it first."
+        )
+
+
+def _check_tables(inputs: Inputs, release: ColumnRelease, person: str | None) -> None:
+    """Raise an error for files that are no parts of one table, or whose names tell a secret."""
+    told = {str(name) for name in [*release.columns, person] if name is not None}
+    for name in inputs.names:
+        for part in PurePosixPath(name).parts[:-1]:
+            column = unquote(part.partition("=")[0])
+            if "=" in part and column in told:
+                raise DataError(
+                    f"column {column!r}",
+                    expected="its values inside the files",
+                    got="names of folders that tell them, and would be those of the reports",
+                    remedy="write the files again without that partition",
+                )
+    first = None
+    for path in inputs.paths:
+        with told_apart(path, inputs.paths):
+            check_source(path, str(release.column))
+            with open_batches(path) as (schema, _, _):
+                release.check_names(schema.names)
+                first = first or schema
+                if not schema.equals(first):
+                    raise DataError(
+                        "table",
+                        expected=f"the columns and types of {inputs.names[0]}",
+                        got="others",
+                        remedy="privatise files of other columns apart",
+                    )
+
+
+# What is written
+
+
+class _Run:
+    """A release of several files, under way: which are finished, and what was asked for.
+
+    Parameters
+    ----------
+    target : folder of the reports
+    key : under which files are known again, that of the ledger; without one the run has its own
+    """
+
+    def __init__(self, target: Path, key: bytes) -> None:
+        self.folder, self._key = target / RUN, key
+        self.target = target
+        self.state: dict[str, Any] | None = None
+        self.made: dict[str, dict[str, str]] = {}
+        if self._file.exists():
+            self._load()
+
+    @property
+    def _file(self) -> Path:
+        return self.folder / "run.json"
+
+    @property
+    def _journal(self) -> Path:
+        return self.folder / "made.jsonl"
+
+    def _load(self) -> None:
+        damaged = StorageError(
+            f"output {self.target}: expected the run that was stopped there as it was written, got "
+            "something else; name another folder (what is in this one counts as released)."
+        )
+        state = read_json(self._file)
+        if not isinstance(state, dict) or state.get("format") != _FORMAT:
+            raise damaged
+        if state.get("schema") != _SCHEMA:
+            raise StorageError(
+                f"output {self.target}: expected a stopped run of schema version {_SCHEMA}, got "
+                f"{quote(state.get('schema'))}; go on with the version that began it."
+            )
+        try:
+            self._key = self._key or bytes.fromhex(state["key"])
+            lines = self._journal.read_text(encoding="utf-8").split("\n")
+            # What a process that was killed did not end was not published either.
+            for line in lines[:-1]:
+                entry = json.loads(line)
+                self.made[entry["name"]] = {"part": entry["part"], "sha256": entry["sha256"]}
+            self.state = {name: state[name] for name in ("asked", "files", "ledger", "number")}
+        except (KeyError, TypeError, ValueError, OSError):
+            raise damaged from None
+
+    def mark(self, text: str) -> str:
+        """What stands for a text that is compared and not told."""
+        return blake2b(text.encode(), key=self._key, digest_size=16).hexdigest()
+
+    def digest(self, path: Path) -> str:
+        """What tells the contents of a file; only who has the key can try contents out."""
+        found = blake2b(key=self._key, digest_size=16)
+        with open(path, "rb") as file:
+            while part := file.read(_CHUNK):
+                found.update(part)
+        return found.hexdigest()
+
+    def prepare(self) -> None:
+        """A key where the ledger has none."""
+        self._key = self._key or secrets.token_bytes(32)
+
+    def begin(
+        self, asked: dict[str, Any], files: dict[str, str], book: Ledger | None, number: int
+    ) -> None:
+        """Write down what is about to be released; nothing is there yet."""
+        own = "" if book is not None else self._key.hex()
+        self.state = {
+            "asked": asked,
+            "files": files,
+            "ledger": _path_of(book),
+            "number": number,
+        }
+        self.end()
+        self.folder.mkdir(mode=0o700)
+        self._journal.write_bytes(b"")
+        content = {"format": _FORMAT, "schema": _SCHEMA, "key": own, **self.state}
+        write_text(json.dumps(content) + "\n", self._file, overwrite=True, private=True)
+
+    def check(self, asked: dict[str, Any], files: dict[str, str], book: Ledger | None) -> None:
+        """Raise :class:`StorageError` where another release was stopped here."""
+        assert self.state is not None
+        before = self.state["asked"]
+        names = {*asked, *before}
+        changed = [name for name in names if before.get(name) != asked.get(name)]
+        changed += ["ledger"] if self.state["ledger"] != _path_of(book) else []
+        if changed:
+            raise StorageError(
+                f"output {self.target}: expected the release that was stopped there, got another "
+                f"({', '.join(sorted(changed))}); go on with that one, or name another folder, "
+                "which makes a second release."
+            )
+        known_files = self.state["files"]
+        both = {*files, *known_files}
+        others = [name for name in both if files.get(name) != known_files.get(name)]
+        if others:
+            raise StorageError(
+                f"output {self.target}: expected the input as it was when the release was stopped, "
+                f"got {len(others)} file{'s' * (len(others) > 1)} that changed, came or went; take "
+                "the input as it was, or name another folder, which makes a second release."
+            )
+        known = book is None or any(
+            entry["number"] == self.state["number"] and entry["column"] == asked["column"]
+            for entry in book.releases()
+        )
+        if not known:
+            raise StorageError(
+                f"output {self.target}: expected the ledger of the release that was stopped there, "
+                "got one that does not hold it; take that ledger back from a copy."
+            )
+
+    def part(self, index: int, ending: str) -> Path:
+        """A new empty file that only its owner can read."""
+        name = self.folder / f"{index}{ending}"
+        name.unlink(missing_ok=True)
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        return name
+
+    def note(self, name: str, part: Path) -> None:
+        """Write down that a file is finished and about to be seen."""
+        with open(part, "rb") as file:
+            os.fsync(file.fileno())
+        self.made[name] = {"part": part.name, "sha256": file_digest(part)}
+        with open(self._journal, "rb+") as journal:
+            # Behind the last whole line.
+            whole = journal.read().rpartition(b"\n")
+            journal.seek(len(whole[0] + whole[1]))
+            journal.truncate()
+            journal.write(json.dumps({"name": name, **self.made[name]}).encode() + b"\n")
+            journal.flush()
+            os.fsync(journal.fileno())
+
+    def publish(self, name: str, *, overwrite: bool) -> None:
+        """Give a finished file, and before it its receipt, their names."""
+        part, output = self.folder / self.made[name]["part"], self.target / name
+        beside = receipt_path(part)
+        if beside.exists():
+            # That of a file that is not there yet is nobody's.
+            publish(beside, receipt_path(output), overwrite=True, private=False)
+        publish(part, output, overwrite=overwrite, private=False)
+
+    def status(self, name: str) -> str:
+        """Whether a file is "there", waits to be "published", is "gone" or was "edited"."""
+        entry, output = self.made[name], self.target / name
+        if output.is_file() and file_digest(output) == entry["sha256"]:
+            return "there"
+        part = self.folder / entry["part"]
+        if part.is_file() and file_digest(part) == entry["sha256"]:
+            return "published"
+        return "edited" if output.exists() else "gone"
+
+    def end(self) -> None:
+        """Remove what is only needed while files are missing."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _path_of(book: Ledger | None) -> str | None:
+    return None if book is None else os.path.realpath(book.path)
+
+
+@contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """The right to write into a folder, which is made, and removed where nothing comes into it."""
+    from filelock import FileLock, Timeout
+
+    is_new = not target.exists()
+    try:
+        target.mkdir(exist_ok=True)
+        name = target / f"{RUN}.lock"
+        lock = FileLock(name, mode=0o600)
+        check_folder(name)
+        try:
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                raise StorageError(
+                    f"output {target}: expected a folder that nobody else writes, got one that "
+                    "another process is writing; wait for it, or choose another name."
+                ) from None
+            yield
+        finally:
+            if lock.is_locked:
+                name.unlink(missing_ok=True)
+                lock.release()
+    except OSError as problem:
+        raise StorageError(f"output {target}: cannot be written ({problem.strerror}).") from None
+    finally:
+        if is_new and target.is_dir() and not any(target.iterdir()):
+            target.rmdir()
+
+
+def _check_empty(inputs: Inputs, target: Path, *, overwrite: bool) -> None:
+    """Raise :class:`StorageError` for a folder with files that would be replaced or mixed in."""
+    own = {target / name for name in inputs.names}
+    own |= {receipt_path(path) for path in own if is_csv(path)}
+    files = (path for path in target.rglob("*") if not path.is_dir())
+    # What begins with a dot is of a run that was stopped before anything was there, or no table.
+    found = [p for p in files if not any(n[0] == "." for n in p.relative_to(target).parts)]
+    others = [path for path in found if path not in own]
+    if (found and not overwrite) or others:
+        raise StorageError(
+            f"output {target}: expected a new or empty folder, got one with "
+            f"{len(others if overwrite else found)} other files; choose another name"
+            + ("." if overwrite else ", or replace reports with overwrite=True (--force).")
+        )
+
+
+def privatize_folder(
+    inputs: Inputs,
+    target: Path,
+    release: ColumnRelease,
+    book: Ledger | None,
+    stop_if_asked: Callable[[], None],
+    *,
+    person: str | None,
+    is_repeatable: bool,
+    overwrite: bool,
+    progress: bool,
+    excel_safe: bool,
+    about: str | None,
+) -> Receipt:
+    """Privatise a column of several files into a folder, or go on with that.
+
+    Parameters
+    ----------
+    is_repeatable : whether a key or a seed gives the same reports in another run
+    """
+    check_apart(inputs, target)
+    _check_tables(inputs, release, person)
+    with _alone(target):
+        secret = b"" if book is None else book.key
+        run = _Run(target, secret)
+        if run.state is None:
+            _check_empty(inputs, target, overwrite=overwrite)
+        run.prepare()
+        files = {name: run.digest(inputs.base / name) for name in inputs.names}
+        asked = {
+            **release.settings(is_repeatable, run.mark),
+            "excel_safe": excel_safe,
+        }
+        if run.state is not None:
+            run.check(asked, files, book)
+        found = survey(inputs.paths, release, person, secret)
+        if person is not None:
+            warn_of_rows(found.most_of_one, person, release.designed)
+        warn_of_counts(found, str(release.column), release.designed)
+        if run.state is None:
+            number = -1
+            if book is not None:
+                number = intend(book, found, release, inputs.base, target, about)
+            run.begin(asked, files, book, number)
+        assert run.state is not None
+        number = run.state["number"]
+        _check_made(run, inputs, overwrite=overwrite, is_repeatable=is_repeatable)
+        reports = Fingerprinter(secret)
+        release = release.with_parts(admission=None, reports=reports)
+        try:
+            _make_all(
+                run,
+                inputs,
+                found,
+                release,
+                stop_if_asked,
+                overwrite=overwrite,
+                progress=progress,
+                excel_safe=excel_safe,
+            )
+        except BaseException:
+            if not run.made:
+                if book is not None:
+                    book.close(number, None)
+                run.end()
+            else:
+                warn(
+                    f"output {target}: {len(run.made)} of {len(inputs.names)} files are finished "
+                    "and count as released; the same call again goes on with the others",
+                    LeftoverWarning,
+                )
+            raise
+        if book is not None:
+            finish(book, number, target, reports.result())
+        run.end()
+    return replace(release.receipt(rows=False), rows=sum(found.rows), reports=None)
+
+
+def _check_made(run: _Run, inputs: Inputs, *, overwrite: bool, is_repeatable: bool) -> None:
+    """Raise :class:`StorageError` for finished files that are gone and cannot come back."""
+    states = {name: run.status(name) for name in run.made}
+    lost = [name for name, state in states.items() if state == "gone" and not is_repeatable]
+    edited = [name for name, state in states.items() if state == "edited"]
+    for names, what, remedy in (
+        (lost, "removed", "put them back, as drawing them again would be a second report"),
+        (edited, "changed", "put them back as they were"),
+    ):
+        if names:
+            raise StorageError(
+                f"output {run.target}: expected the files that were finished before the release "
+                f"was stopped, got {len(names)} that "
+                f"{'was' if len(names) == 1 else 'were'} {what} since ({names[0]}); {remedy}."
+            )
+    if overwrite:
+        return
+    foreign = [n for n in inputs.names if n not in run.made and (run.target / n).exists()]
+    if foreign:
+        raise StorageError(
+            f"output {run.target}: expected no other files, got {len(foreign)} that this release "
+            f"did not make ({foreign[0]}); take them away."
+        )
+
+
+def _make_all(
+    run: _Run,
+    inputs: Inputs,
+    found: Survey,
+    release: ColumnRelease,
+    stop_if_asked: Callable[[], None],
+    *,
+    overwrite: bool,
+    progress: bool,
+    excel_safe: bool,
+) -> None:
+    """Draw, note and publish each file that is not there."""
+    start = 0
+    with counter(sum(found.rows), "privatising", show=progress) as advance:
+        for index, (name, rows) in enumerate(zip(inputs.names, found.rows, strict=True)):
+            path, output = inputs.base / name, run.target / name
+            state = run.status(name) if name in run.made else "gone"
+            if state == "gone":
+                part = run.part(index, file_ending(path))
+                mine = release.from_row(start)
+                with told_apart(path, inputs.paths):
+                    write_reports(path, part, mine, stop_if_asked, False, excel_safe)
+                if is_csv(path):
+                    told = [replace(one, reports=None) for one in mine.receipts()]
+                    write_receipt_beside(receipt_path(part), part, path, output, told)
+                if mine.rows != rows:
+                    raise DataError(
+                        f"table {name}",
+                        expected=f"the {rows} rows that it had when it was checked",
+                        got=str(mine.rows),
+                        remedy="privatise files that nobody is writing",
+                    )
+                stop_if_asked()
+                run.note(name, part)
+            else:
+                _take_in(
+                    release, output if state == "there" else run.folder / run.made[name]["part"]
+                )
+            if state != "there":
+                output.parent.mkdir(parents=True, exist_ok=True)
+                run.publish(name, overwrite=overwrite)
+            start += rows
+            advance(rows)
+
+
+def _take_in(release: ColumnRelease, path: Path) -> None:
+    """Add the reports of a finished file to the fingerprint of all."""
+    reports = release.reports
+    assert reports is not None
+    column, mechanism = str(release.column), release.mechanism
+    with open_batches(path, [column], column) as (_, batches, _):
+        if isinstance(mechanism, ImplicitKernel):
+            for batch in batches:
+                reports.add(batch.column(0))
+            return
+        book = Codebook(mechanism.outputs, "outputs of the mechanism", texts=release.texts)
+        for batch in batches:
+            values, places = distinct_values(batch.column(0), column)
+            at = [book.place(value) for value in values]
+            labels = [None if place == ABSENT else book.labels[place] for place in at]
+            reports.add_codes([*labels, None], places)

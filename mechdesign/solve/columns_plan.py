@@ -1,0 +1,222 @@
+"""A plan: a kernel for each of several columns, with what all reports of a person leak together.
+
+Reports of the columns are drawn independently, so that together they are the product kernel. Its
+leakage is decided exactly, under the joint prior where the notion is about one: levels of columns
+that depend on each other add up under no notion of a prior.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError, quote
+from ..exact import Verdict, compare_with_exp, log_upper
+from ..labels import Label
+from ..mechanism import Mechanism
+from ..prior import Prior
+from ..privacy import LDP, PrivacyNotion
+from ..privacy.notion import Check, Worst
+from ..schema import Schema
+from ._design import Design
+
+#: Entries of the largest product kernel that is checked.
+MOST_ENTRIES = 400_000
+
+
+@dataclass(frozen=True)
+class Split:
+    """A way to split the total level that a plan is compared with.
+
+    Attributes
+    ----------
+    name : such as ``equal split``
+    levels : of each column, in nats; empty for a joint design
+    risk : weighted sum of the risks of the columns
+    leaks : levels that all reports have together, in nats
+    """
+
+    name: str
+    levels: tuple[tuple[float, ...], ...]
+    risk: float
+    leaks: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ColumnsPlan:
+    """A kernel for each column, and what all of them leak together.
+
+    Attributes
+    ----------
+    names : of the columns
+    designs : for each column the kernel that estimates its frequencies best at its level
+    weights : what the risk of each column weighs
+    total : the notion that all reports of a person have together
+    prior : of the columns together; ``None`` where only those of each column were given
+    check : exact verdict on ``total`` for all reports together
+    others : other ways to split the total level
+    """
+
+    names: tuple[str, ...]
+    designs: tuple[Design, ...]
+    weights: tuple[float, ...]
+    total: PrivacyNotion
+    prior: Prior | None
+    check: Check
+    others: tuple[Split, ...] = ()
+
+    def __getitem__(self, name: str) -> Design:
+        """The design of a column."""
+        return self.designs[Schema(self.names).position(name)]
+
+    @property
+    def kernels(self) -> dict[str, Mechanism]:
+        """The kernel of each column."""
+        return {name: found.mechanism for name, found in zip(self.names, self.designs, strict=True)}
+
+    @property
+    def levels(self) -> dict[str, tuple[float, ...]]:
+        """The levels of each column alone, in nats."""
+        return {
+            name: found.notions[0].levels
+            for name, found in zip(self.names, self.designs, strict=True)
+        }
+
+    @property
+    def risks(self) -> dict[str, float]:
+        """Mean squared error of the frequencies of each column, times the number of reports."""
+        return {name: found.risk for name, found in zip(self.names, self.designs, strict=True)}
+
+    @property
+    def risk(self) -> float:
+        """The weighted sum of the risks."""
+        return math.fsum(w * r for w, r in zip(self.weights, self.risks.values(), strict=True))
+
+    @property
+    def leaks(self) -> tuple[float, ...]:
+        """The levels that all reports of a person have together, in nats, rounded up."""
+        return self.check.achieved
+
+    @property
+    def schema(self) -> Schema:
+        """Names of the columns."""
+        return Schema(self.names)
+
+    @property
+    def combinations(self) -> frozenset[Label] | None:
+        """The combinations of values that the guarantee covers; ``None`` where it covers all."""
+        if self.prior is None or not self.total.uses_prior:
+            return None
+        pairs = zip(self.prior.labels, self.prior.weights, strict=True)
+        return frozenset(label for label, weight in pairs if weight)
+
+    def product(self) -> Mechanism:
+        """All reports together as one kernel, exact; inputs and outputs are tuples.
+
+        Raises :class:`DataError` for a kernel too large to be made.
+        """
+        labels = list(product(*(found.mechanism.inputs for found in self.designs)))
+        kernels = [found.mechanism for found in self.designs]
+        return product_kernel(kernels, labels).with_schema(self.names)
+
+    def __repr__(self) -> str:
+        verdict = self.check.verdict
+        leaks = ", ".join(f"{level:.9g}" for level in self.leaks)
+        named = ", ".join(self.names)
+        lines = [f"Plan for {self.total} of {named} together: {verdict}, achieved {leaks}"]
+        for name, found, weight in zip(self.names, self.designs, self.weights, strict=True):
+            level = ", ".join(f"{level:.6g}" for level in found.notions[0].levels)
+            lines.append(
+                f"{quote(name)}: level {level}, risk {found.risk:.6g}, weight {weight:g}, "
+                f"{found.mechanism.shape[1]} outputs"
+            )
+        lines.append(f"risk together {self.risk:.6g} (squared error times the number of reports)")
+        lines += [self.compared(other) for other in self.others]
+        return "\n".join(lines)
+
+    def compared(self, other: Split) -> str:
+        """How another split does, in a line."""
+        leaks = ", ".join(f"{level:.6g}" for level in other.leaks)
+        pairs = zip(other.leaks, self.total.levels, strict=True)
+        kept = all(leak <= level * (1 + 1e-9) for leak, level in pairs)
+        if not kept:
+            return f"{other.name}: leaks {leaks}, MORE THAN ASKED; risk {other.risk:.6g}"
+        more = 100 * (other.risk / self.risk - 1)
+        needs = f"{abs(more):.3g} % {'more' if more > 0 else 'fewer'} reports than the plan"
+        if abs(more) < 0.05:
+            needs = "as many reports as the plan"
+        return f"{other.name}: risk {other.risk:.6g}, {needs}; leaks {leaks}"
+
+
+def product_kernel(kernels: Sequence[Mechanism], labels: Iterable[Label]) -> Mechanism:
+    """Independent reports of several columns as one kernel, over tuples of their values; exact.
+
+    Raises :class:`DataError` for a kernel of more than :data:`MOST_ENTRIES` entries.
+    """
+    labels = list(labels)
+    outputs = math.prod(kernel.shape[1] for kernel in kernels)
+    if len(labels) * outputs > MOST_ENTRIES:
+        raise DataError(
+            "reports of all columns together",
+            expected=f"at most {MOST_ENTRIES:,} combinations of values and reports",
+            got=f"{len(labels):,} × {outputs:,}",
+            remedy="plan fewer columns, merge values, or ask for LDP, whose levels add up",
+        )
+    made: Any = np.ones((len(labels), 1), dtype=object)
+    for place, kernel in enumerate(kernels):
+        row = {label: i for i, label in enumerate(kernel.inputs)}
+        own = kernel.weights.astype(object)[[row[label[place]] for label in labels]]
+        made = (made[:, :, None] * own[:, None, :]).reshape(len(labels), -1)
+    names = list(product(*(kernel.outputs for kernel in kernels)))
+    bits = sum(kernel.bits for kernel in kernels)
+    return Mechanism.from_weights(made, bits, labels, names, check=False)
+
+
+def check_together(
+    total: PrivacyNotion, kernels: Sequence[Mechanism], prior: Prior | None
+) -> Check:
+    """Whether all reports together have a notion, decided in integers and rationals.
+
+    Under a notion of a prior, over the combinations of positive mass; else over all combinations.
+    Levels of LDP add up exactly over columns, so that its product kernel need not be made.
+    """
+    if isinstance(total, LDP):
+        return _check_sum(total, kernels)
+    if total.uses_prior:
+        assert prior is not None
+        known = prior.restricted()
+    else:
+        known = Prior.uniform(list(product(*(kernel.inputs for kernel in kernels))))
+    found: Check = total.check(product_kernel(kernels, known.labels), known)
+    return found
+
+
+def _check_sum(total: LDP, kernels: Sequence[Mechanism]) -> Check:
+    """LDP of a product over all combinations: the largest ratio is the product of those."""
+    checks = [total.check(kernel, Prior.uniform(kernel.inputs)) for kernel in kernels]
+    ratio: Fraction | None = Fraction(1)
+    for check in checks:
+        ratio = None if ratio is None or check.ratio is None else ratio * check.ratio
+    level = math.inf if ratio is None else max(0.0, log_upper(ratio))
+    worst = [check.worst[0] for check in checks]
+    output = tuple(w.output for w in worst)
+    over, under = (
+        f"({', '.join(side)})" for side in ([w.over for w in worst], [w.under for w in worst])
+    )
+    verdict = Verdict.NO if ratio is None else compare_with_exp(ratio, Fraction(total.epsilon))
+    shown = "infinite" if ratio is None else f"{float(ratio):.12g}"
+    return Check(
+        total,
+        verdict,
+        (Worst(level, output, over, under),),
+        output,
+        ratio,
+        f"outcome {quote(output)}: likelihood ratio of {over} to {under} is {shown}, level "
+        f"{level:.12g} against {total.epsilon:.12g}; levels of columns add up",
+    )

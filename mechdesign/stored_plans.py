@@ -1,0 +1,107 @@
+"""Plans for several columns as plain values: what a file says of all of their designs together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .errors import StorageError, quote, visible
+from .exact import Verdict
+from .prior import Prior
+from .privacy import PrivacyNotion
+from .schema import Schema
+from .solve._design import Design
+from .solve.columns_plan import ColumnsPlan, Split, check_together
+from .utility import Estimation
+
+_LONGEST_NAME = 200
+
+
+def plan_to_json(plan: ColumnsPlan, designs: Sequence[Any]) -> dict[str, Any]:
+    """Names and weights of the columns with their designs, which are plain values already; levels
+    of all together, and of the splits that were compared.
+    """
+    return {
+        "columns": [
+            {"name": name, "weight": weight, "design": found}
+            for name, weight, found in zip(plan.names, plan.weights, designs, strict=True)
+        ],
+        "achieved": list(map(_out, plan.check.achieved)),
+        "others": [
+            {
+                "name": other.name,
+                "levels": [list(map(_out, levels)) for levels in other.levels],
+                "risk": _out(other.risk),
+                "leaks": list(map(_out, other.leaks)),
+            }
+            for other in plan.others
+        ],
+    }
+
+
+def plan_from_parts(
+    content: dict[str, Any],
+    designs: Sequence[Any],
+    total: PrivacyNotion,
+    prior: Prior | None,
+    name: str,
+) -> ColumnsPlan:
+    """The plan that was written, with its exact check made again.
+
+    Raises :class:`StorageError` where reports of all columns together do not have what the file
+    says, and errors of Python for parts that do not fit each other. The other splits are records.
+    """
+    names = Schema(tuple(part["name"] for part in content["columns"])).names
+    if prior is not None and (prior.schema is None or prior.schema.names != names):
+        raise ValueError("the prior of a plan is one of other columns")
+    if prior is None and total.uses_prior:
+        raise ValueError("a plan for a notion of a prior holds none")
+    for column, found in zip(names, designs, strict=True):
+        if not (isinstance(found, Design) and isinstance(found.utility, Estimation)):
+            raise TypeError("a column of a plan without a design for its estimates")
+        if found.prior.schema is None or found.prior.schema.names != (column,):
+            raise ValueError("a column of a plan with the design of another")
+        if prior is not None and prior.marginal(column) != found.prior:
+            raise ValueError("a column of a plan with a design for another prior")
+    check = check_together(total, [found.mechanism for found in designs], prior)
+    if check.verdict is not Verdict.YES:
+        raise StorageError(
+            f"{name}: reports of all columns together do not keep {total} ({check.evidence}), so "
+            "the file was altered; plan again."
+        )
+    if content["achieved"] != list(map(_out, check.achieved)):
+        raise StorageError(
+            f"{name}: the file claims levels {quote(content['achieved'])} of all columns together, "
+            f"its numbers give {quote(list(check.achieved))}; plan again."
+        )
+    weights = tuple(_number(part["weight"]) for part in content["columns"])
+    others = tuple(
+        Split(
+            _name(part["name"]),
+            tuple(tuple(map(_number, levels)) for levels in part["levels"]),
+            _number(part["risk"]),
+            tuple(map(_number, part["leaks"])),
+        )
+        for part in content["others"]
+    )
+    return ColumnsPlan(names, tuple(designs), weights, total, prior, check, others)
+
+
+def _out(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)
+
+
+def _number(value: Any) -> float:
+    """A number that is not negative, or infinity in quotes."""
+    if value == "inf":
+        return math.inf
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+        raise ValueError(f"expected a number that is not negative, got {quote(value)}")
+    return float(value)
+
+
+def _name(text: Any) -> str:
+    if not isinstance(text, str) or len(text) > _LONGEST_NAME or visible(text) != text:
+        raise ValueError(f"expected a short name, got {quote(text)}")
+    return text

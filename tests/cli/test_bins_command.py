@@ -1,0 +1,178 @@
+"""Columns of numbers on the command line: bins are chosen, kept, applied and estimated from."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.bin_arguments import read_bins, read_ends
+from mechdesign.cli import main
+from mechdesign.errors import InputError
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MECHDESIGN_LEDGER", str(tmp_path / "ledger"))
+    rng = np.random.default_rng(1)
+    with open(tmp_path / "people.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "age", "pay", "sex"])
+        pays = np.round(rng.lognormal(8, 1, 2000), 2)
+        for i, (age, pay) in enumerate(zip(rng.integers(0, 100, 2000), pays, strict=True)):
+            writer.writerow([i, age, pay, "fm"[i % 2]])
+    with open(tmp_path / "others.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["pay"])
+        writer.writerows([pay] for pay in np.round(rng.lognormal(8, 1, 500), 2))
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    code = main(list(arguments))
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+def test_from_numbers_to_a_mean(place, capsys):
+    code, _, err = run(
+        capsys, "design", "people.csv", "--column", "age", "--bins", "0,20,40,60,inf", "-u",
+        "estimation", "-p", "ldp:2", "-o", "m.json",
+    )  # fmt: skip
+    assert code == 0, err
+    bins = md.load("m.json").prior.schema.bins_of("age")
+    assert bins == md.bins(edges=[0, 20, 40, 60, float("inf")], whole=True)
+    code, _, err = run(
+        capsys, "apply", "m.json", "people.csv", "--column", "age", "-o", "told.csv", "--seed", "1"
+    )
+    assert code == 0, err
+    with open("told.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    outputs = set(md.load("m.json").mechanism.outputs)
+    assert {row["age"] for row in rows} <= outputs
+    ask = ["estimate", "m.json", "told.csv", "--column", "age", "--mean", "--quantile", "0.5"]
+    code, out, err = run(capsys, *ask, "--ends", "0..120", "--json")
+    assert code == 0, err
+    mean, median = json.loads(out)["numbers"]
+    assert mean["least"] < mean["lower"] < mean["value"] < mean["upper"] < mean["most"] <= 120
+    assert median["what"] == "quantile 0.5"
+    code, out, _ = run(capsys, *ask)
+    assert "mean " in out
+    assert "wherever in their bins" in out
+    # Beyond an open end there may be anything.
+    code, out, _ = run(capsys, *ask, "--json")
+    assert json.loads(out)["numbers"][0]["most"] == "inf"
+
+
+def test_the_default_utility_of_bins_is_a_distance(place, capsys):
+    for more, expected in ([[], "hamming"], [["--bins", "0,50,100"], "Distance(absolute)"]):
+        code, out, err = run(
+            capsys, "design", "people.csv", "--column", "age", *more, "-p", "ldp:2", "-o", "m.json",
+            "--force",
+        )  # fmt: skip
+        assert code == 0, err
+        assert run(capsys, "verify", "m.json")[0] == 0
+        assert expected.lower() in out.lower()
+
+
+def test_edges_are_chosen_from_others_or_with_a_warning(place, capsys):
+    ask = ["design", "people.csv", "--column", "pay", "--bins", "quantiles:4", "-p", "ldp:1"]
+    code, _, err = run(capsys, *ask, "-o", "a.json")
+    assert code == 0
+    assert "no notion covers" in err
+    code, _, err = run(capsys, *ask, "--bins-from", "others.csv", "-o", "b.json")
+    assert code == 0
+    assert "no notion covers" not in err
+    origins = [md.load(f"{name}.json").prior.schema.bins_of("pay").origin for name in "ab"]
+    assert origins == ["the secrets", "a separate sample"]
+
+
+def test_bins_of_one_of_two_columns(place, capsys):
+    code, _, err = run(
+        capsys, "design", "people.csv", "--column", "sex", "--column", "age", "--bins",
+        "age=0,50,100", "-p", "ldp:2", "-o", "m.json",
+    )  # fmt: skip
+    assert code == 0, err
+    found = md.load("m.json").prior
+    assert found.labels[0] == ("f", "0 to 49")
+    assert found.schema.bins[0] is None
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--bins", "0,10,5"],
+        ["--bins", "0,50"],
+        ["--bins", "a,b"],
+        ["--bins", ""],
+        ["--bins", "quantiles:x"],
+        ["--bins", "quantiles:2.5"],
+        ["--bins", "quartiles:4"],
+        ["--bins", "k:4,5"],
+        ["--bins", "0,nan,100"],
+        ["--bins", "0,1e999999999,2"],
+        ["--bins", "pay=0,50"],
+        ["--bins", "0,50,100", "--bins", "0,20,100"],
+        ["--bins-from", "others.csv"],
+        ["--bins", "quantiles:4", "--bins-from", "nowhere.csv"],
+        ["--bins", "quantiles:4", "--bins-from", "others.csv"],
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_read_is_one_line_and_nothing_is_written(place, capsys, more):
+    before = sorted(path.name for path in place.iterdir())
+    code, out, err = run(
+        capsys, "design", "people.csv", "--column", "age", *more, "-p", "ldp:1", "-o", "m.json"
+    )
+    assert code == 2
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    assert "Traceback" not in err
+    assert sorted(path.name for path in place.iterdir()) == before
+
+
+def test_a_number_in_no_bin_writes_nothing_and_is_not_quoted(place, capsys):
+    code, *_ = run(
+        capsys, "design", "people.csv", "--column", "age", "--bins", "0,50,120", "-p", "ldp:1",
+        "-o", "m.json",
+    )  # fmt: skip
+    assert code == 0
+    (place / "wrong.csv").write_text("age\n30\n77731\n12.5\nzzsecret\n")
+    code, _, err = run(capsys, "apply", "m.json", "wrong.csv", "--column", "age", "-o", "out.csv")
+    assert code == 2
+    assert "whole numbers from 0 to 120" in err
+    assert "3 other values" in err
+    assert "7773" not in err
+    assert "zzsecret" not in err
+    assert not (place / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [["--ends", "0..1"], ["--mean", "--ends", "0"], ["--quantile", "2"], ["--mean"]],
+    ids=" ".join,
+)
+def test_answers_that_cannot_be_given_are_refused(place, capsys, more):
+    md.save(md.design(md.Prior([0.5, 0.5], ["f", "m"]), None, md.LDP(2)), "m.json")
+    code, out, err = run(capsys, "estimate", "m.json", "people.csv", "--column", "sex", *more)
+    assert code == 2
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1 or "warning" in err
+
+
+def test_texts_of_bins():
+    numbers = [1.0, 2.5, 30.0]
+    assert read_bins("0,10,right,30", numbers).labels == ("[0, 10]", "(10, 30]")
+    assert read_bins("-inf,1/3,inf", numbers).edges[1] * 3 == 1
+    assert read_bins("0,10,30,whole", numbers).labels == ("0 to 9", "10 to 30")
+    assert read_bins("0,10,30,fractions", [1, 2]).labels == ("[0, 10)", "[10, 30]")
+    assert read_bins("k:2,0..40", numbers, numbers).labels == ("[0, 20)", "[20, 40]")
+    assert read_ends("0..1e2") == (0, 100)
+    assert read_ends("-1..-0.5") == (-1, -0.5)
+    for wrong in ("0", "", "..", "a..b", "1..x"):
+        with pytest.raises(InputError, match="--ends"):
+            read_ends(wrong)

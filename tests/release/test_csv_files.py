@@ -1,0 +1,125 @@
+"""CSV files: compressed ones, rows longer than a block, and memory that does not grow."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from checks import refused
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.errors import DataError
+from mechdesign.release.table_files import count_file, file_receipts
+
+pa = pytest.importorskip("pyarrow")
+
+LABELS = ["a", "b", "c"]
+FOUND = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1.5))
+
+
+def text(rows=5000, note="n"):
+    drawn = np.random.default_rng(1).choice(LABELS, rows)
+    return "id,x,note\n" + "".join(f"{i},{x},{note}{i}\n" for i, x in enumerate(drawn))
+
+
+def pack(path, content):
+    with pa.output_stream(str(path), compression="detect") as file:
+        file.write(content.encode())
+
+
+def unpack(path):
+    with pa.input_stream(str(path), compression="detect") as file:
+        return file.read().decode()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".csv.zst", ".CSV.GZ"])
+def test_compressed_files_get_the_reports_of_plain_ones(tmp_path, ending):
+    (tmp_path / "plain.csv").write_text(text())
+    source, target = tmp_path / f"in{ending}", tmp_path / f"out{ending.lower()}"
+    with pa.output_stream(str(source), compression="gzip" if "GZ" in ending else "detect") as file:
+        file.write(text().encode())
+    options = {"row": "id", "key": b"k" * 32, "ledger": False}
+    md.privatize_file(tmp_path / "plain.csv", tmp_path / "made.csv", "x", FOUND, **options)
+    receipt = md.privatize_file(source, target, "x", FOUND, **options)
+    assert unpack(target) == (tmp_path / "made.csv").read_text()
+    assert file_receipts(target, check=True)["x"] == receipt
+    assert count_file(target, ["x"], [FOUND]) == count_file(tmp_path / "made.csv", ["x"], [FOUND])
+    assert md.Prior.from_csv(source, "x").labels == tuple(LABELS)
+    if ending.endswith("gz"):
+        assert gzip.decompress(target.read_bytes()).startswith(b"id,x,note\n")
+
+
+@pytest.mark.parametrize("ending", [".csv.gz", ".csv.zst"])
+def test_a_compressed_file_that_is_cut_off_is_refused_whole(tmp_path, ending, monkeypatch):
+    """Its first rows are there: they must not be taken for all of them."""
+    monkeypatch.chdir(tmp_path)
+    source, target = tmp_path / f"in{ending}", tmp_path / f"out{ending}"
+    pack(source, text(60_000))
+    whole = source.read_bytes()
+    for size in (len(whole) // 2, len(whole) - 3, 20):
+        source.write_bytes(whole[:size])
+        call = lambda: md.privatize_file(source, target, "x", FOUND, ledger=False)  # noqa: E731
+        refused(call, "in.csv", error=DataError)
+        assert not target.exists()
+    source.write_bytes(text().encode())
+    refused(call, error=DataError)
+    assert [p.name for p in tmp_path.iterdir()] == [source.name]
+
+
+def test_other_kinds_are_refused_as_one(tmp_path, capsys):
+    (tmp_path / "in.csv").write_text(text())
+    md.save(FOUND, tmp_path / "m.json")
+    arguments = ["apply", tmp_path / "m.json", tmp_path / "in.csv", "--column", "x"]
+    assert main([*map(str, arguments), "-o", str(tmp_path / "out.csv.gz")]) == 2
+    assert "ends in .csv, as the input" in capsys.readouterr().err
+    assert not (tmp_path / "out.csv.gz").exists()
+
+
+@pytest.mark.parametrize("place", [0, 1, 30_000, 59_999])
+def test_a_row_longer_than_a_block_is_kept_and_nothing_is_drawn_twice(tmp_path, place):
+    lines = text(60_000).splitlines(keepends=True)
+    head, cells = lines[place + 1].rstrip("\n").rsplit(",", 1)
+    lines[place + 1] = f'{head},"{cells}\n{"y" * 1_500_000}"\n'
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("".join(lines))
+    receipt = md.privatize_file(source, target, "x", FOUND, row="id", ledger=False)
+    assert receipt.rows == 60_000
+    made = target.read_text().splitlines(keepends=True)
+    assert len(made) == len(lines) + 1
+    plain = [line for i, line in enumerate(made) if i not in (place + 1, place + 2)]
+    kept = [line for i, line in enumerate(lines) if i != place + 1]
+    assert [(a.split(",")[0], a.split(",")[2]) for a in plain] == [
+        (a.split(",")[0], a.split(",")[2]) for a in kept
+    ]
+
+
+CHILD = """
+import sys, warnings
+from pathlib import Path
+import mechdesign as md
+warnings.simplefilter("ignore")
+found = md.design(md.Prior.uniform(["a", "b", "c"]), md.utility.Hamming(), md.LDP(1.5))
+md.privatize_file(sys.argv[1], sys.argv[2], "x", found, ledger=False)
+# Not ru_maxrss, which a process begins with as its parent had it.
+print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_memory_does_not_grow_with_a_file(tmp_path):
+    peaks = {}
+    for name, rows in (("small", 500_000), ("large", 4_000_000)):
+        source = tmp_path / f"{name}.csv"
+        drawn = np.random.default_rng(1).choice(LABELS, 100_000)
+        block = "".join(f"{x},a note of some length {i}\n" for i, x in enumerate(drawn))
+        source.write_text("x,note\n" + block * (rows // 100_000))
+        arguments = [sys.executable, "-c", CHILD, str(source), str(tmp_path / f"{name}-out.csv")]
+        found = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=300)
+        peaks[name] = int(found.stdout) / 1024
+    # The large file is 120 MB larger, and Arrow would read all of that ahead in large blocks.
+    assert peaks["large"] < peaks["small"] + 25
