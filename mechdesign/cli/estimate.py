@@ -196,6 +196,13 @@ def estimate(
             got="two columns" if joint else "two rounds",
             remedy="estimate one at a time",
         )
+    if by not in ("symbols", "blocks"):
+        raise InputError(
+            "--by",
+            expected="symbols or blocks",
+            got=quote(by, 40),
+            remedy="a column of groups is named with --by-group",
+        )
     if plot is not None and drawn.by_group is not None:
         raise InputError(
             "--plot",

@@ -88,6 +88,8 @@ def test_tables_for_people(files, capsys):
         (["--population", "1=5,2=6", "--strata", "stratum"], "in every stratum"),
         (["--weights", "sex"], "400 rows without one"),
         (["--weights", "no"], "column"),
+        (["--by", "sex"], "--by-group"),
+        (["--by-group", "answer"], "noise"),
         (["--by-group", "sex", "--plot", "x.svg"], "leave out --by-group"),
         (["--weights", "weight", "--method", "likelihood"], "'inversion'"),
         (["--weights", "weight", "--with", "x", "--with-column", "y"], "--weights"),

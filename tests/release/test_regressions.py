@@ -252,6 +252,19 @@ def test_logistic_regression_of_open_answers():
     assert found.labels == ("(intercept)", "age")
 
 
+def test_sandwich_of_a_logistic_regression_in_clusters():
+    import statsmodels.api as sm
+
+    columns = [np.ones(1500), OPENLY["y"] == "b", OPENLY["y"] == "c", OPENLY["age"]]
+    model = sm.Logit(OPENLY["event"], np.column_stack(columns).astype(float))
+    expected = model.fit(disp=0, cov_type="cluster", cov_kwds={"groups": OPENLY["c"]})
+    found = md.regress(OPENLY, OPEN, "y", clusters="c", **EVENT)
+    assert found.errors_by == "sandwich"
+    assert found.freedom == OPENLY["c"].nunique() - 1
+    # But for the coefficients of the secret, which the correction for few people counts too.
+    np.testing.assert_allclose(found.covariance, expected.cov_params(), rtol=0.01, atol=1e-6)
+
+
 # Independent formulations
 
 
