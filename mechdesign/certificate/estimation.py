@@ -30,8 +30,10 @@ from ..solve.column_generation.exact_columns import (
     extreme_rays,
     listed_columns,
 )
+from ..solve.column_generation.families import LARGEST_RATIO
 from ..solve.column_generation.method import SEARCHING
 from ..solve.estimation.method import are_listed
+from ..solve.estimation.orbit import best_column, treats_alike
 from ..solve.estimation.pricing import QuadraticPricing
 from ..solve.method import Duals
 from ..solve.program import EstimationProgram
@@ -61,8 +63,33 @@ def estimation_bound(program: EstimationProgram, duals: Duals, value: float) -> 
     ``value`` is what a kernel has; a search for the bound ends near it.
     """
     found = [(-program.survey.open_risk, "every symbol revealed")]
+    even = symmetric_bound(program)
+    if even is not None:
+        found.append((even, "symmetry"))
+        if float(even) - value <= _NONE * abs(value):
+            return min(found)
     priced = _priced(program, duals, value)
     return min([*found, *([] if priced is None else [priced])])
+
+
+def symmetric_bound(program: EstimationProgram) -> Fraction | None:
+    """Minus the least risk where prior, truth and loss treat all symbols alike; ``None`` elsewhere.
+
+    Averaging over all permutations of the symbols costs no kernel anything, and leaves a single
+    eigenvalue of its information on contrasts: at most Σ (r_x − 1)² / (N − 1) for the column with
+    the largest sum, here at or outside the bounds.
+    """
+    survey, n = program.survey, len(program.prior)
+    if n < 2 or not treats_alike(program):
+        return None
+    sides = sides_outside(program.cone)
+    if sides is None or LARGEST_RATIO < sides.ratio < math.inf:
+        return None
+    lifts = best_column(program.prior, sides)
+    if lifts is None:
+        return None
+    spread = sum(((r - 1) ** 2 for r in lifts), Fraction(0)) / (n - 1)
+    return -sum((row[x] for x, row in enumerate(survey.loss)), Fraction(0)) / spread
 
 
 def _priced(program: EstimationProgram, duals: Duals, value: float) -> Found | None:

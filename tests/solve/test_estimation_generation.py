@@ -11,6 +11,7 @@ import pytest
 from estimation_cases import designed, harmonic
 
 import mechdesign as md
+from mechdesign.certificate.estimation import symmetric_bound
 from mechdesign.errors import GapWarning, NoMethodError
 from mechdesign.solve.column_generation.exact_columns import extreme_rays
 from mechdesign.solve.estimation.master import optimal_masses
@@ -53,6 +54,20 @@ def test_permutations_of_one_column_are_optimal_where_symbols_count_alike(notion
         # A basic solution may weigh the permutations unequally; each output is still one of them.
         shapes = np.sort(kernel / kernel.sum(axis=0), axis=0)
         assert np.allclose(shapes, shapes[:, :1], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("notion", [md.LIP(3), md.PML(1), md.PMC(1), md.LIP(0.5)], ids=str)
+def test_fifty_symbols_that_count_alike_are_proved_by_symmetry(notion):
+    found = designed(md.Prior.uniform(50), notion)
+    assert found.certificate.is_optimal
+    assert found.certificate.bound_source == "symmetry"
+    for n in (3, 5):
+        prior = md.Prior.uniform(n)
+        program = state_problem(prior, Estimation(), notion).program
+        best = md.design(prior, Estimation(), notion, solver="optimal-experiment")
+        assert float(symmetric_bound(program)) == pytest.approx(best.value, rel=1e-9)
+    told = state_problem(harmonic(5), Estimation(), notion).program
+    assert symmetric_bound(told) is None
 
 
 def test_permutations_are_not_taken_where_anything_tells_symbols_apart():

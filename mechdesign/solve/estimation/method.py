@@ -64,7 +64,10 @@ class OptimalExperiment(Method):
         n = len(program.prior)
         if n <= MOST_SYMBOLS:
             return None
-        return f"{n} symbols are above the {MOST_SYMBOLS} up to which their columns are mixed"
+        return (
+            f"{n} symbols are above the {MOST_SYMBOLS} up to which their columns are mixed "
+            "(md.subset_selection is for equally likely symbols, however many)"
+        )
 
     def solve(self, program: EstimationProgram) -> Candidate:
         """One interior point over all extreme columns, or several over more and more of them."""

@@ -52,7 +52,7 @@ class Orbit(Method):
             return "nothing is asked"
         if not program.prior.is_uniform or len(set(survey.truth)) > 1:
             return "prior and truth are not both uniform"
-        if not is_symmetric(survey.loss):
+        if not treats_alike(program):
             return "errors of some answers count more than others"
         sides = near_sides(program.cone)
         lifts = None if sides is None else best_column(program.prior, sides)
@@ -80,6 +80,12 @@ class Orbit(Method):
 
 
 _SOLVER = "closed form (symmetry)"
+
+
+def treats_alike(program: EstimationProgram) -> bool:
+    """Whether prior, truth and loss stay the same under every permutation of the symbols."""
+    survey = program.survey
+    return program.prior.is_uniform and len(set(survey.truth)) == 1 and is_symmetric(survey.loss)
 
 
 def best_column(prior: Prior, sides: TwoSided) -> tuple[Fraction, ...] | None:
