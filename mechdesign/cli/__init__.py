@@ -40,6 +40,7 @@ from .design import design
 from .estimate import estimate
 from .explore import explore
 from .export import export
+from .ledger import ledger
 from .options import BAD_INPUT, FAILED, INFEASIBLE, OK, spelled_out
 from .plan import plan
 from .plot import plot
@@ -112,6 +113,7 @@ for command in (
     regress,
     plan,
     compose,
+    ledger,
     subset_selection,
 ):
     app.command()(spelled_out(command))

@@ -23,6 +23,7 @@ from .adapters import column_reader, privatize_batch, reported_schema
 from .codes import distinct_values
 from .column import ColumnRelease
 from .ledger import Ledger, Part, releases_beside
+from .persons import PersonDraws
 from .receipts import (
     Fingerprint,
     Fingerprinter,
@@ -72,6 +73,7 @@ class Survey:
     most_of_one : most rows of one person whose reports are drawn independently, 0 without any
     rows : number of rows of each file
     parts : fingerprint of each column, where there are several
+    draws : what is drawn of whom, where persons have one report for each value
     """
 
     secrets: Fingerprint
@@ -80,6 +82,7 @@ class Survey:
     most_of_one: int
     rows: tuple[int, ...]
     parts: tuple[Fingerprint, ...] = ()
+    draws: PersonDraws | None = None
 
 
 def survey(
@@ -92,6 +95,10 @@ def survey(
     counts = np.zeros(release.symbols + 1, dtype=np.int64)
     repeats: dict[Any, int] = {}
     identity = release.identity
+    draws = None
+    if key and identity is not None and identity.by_person:
+        kernel = release.receipt(rows=False).kernel
+        draws = PersonDraws(key, identity, str(release.column), kernel)
     alone = person is not None and not (identity and identity.by_person)
     columns = dict.fromkeys([*release.columns, *([person] if alone else [])])
     rows_of = []
@@ -116,6 +123,8 @@ def survey(
                     # As the draws read them: 7 and "7" mean the same, and draw differently.
                     if (found := release.identify(read, codes)) is not None:
                         pairs.add(found, codes)
+                        if draws is not None:
+                            draws.add(found, codes)
                 release.rows += batch.num_rows
                 if alone:
                     who, rows = distinct_values(read(person), person)
@@ -140,6 +149,7 @@ def survey(
         most,
         tuple(rows_of),
         tuple(one.result() for one in parts),
+        draws,
     )
 
 
@@ -185,6 +195,7 @@ def intend(
     source: Path,
     target: Path,
     about: str | None,
+    budget: int | None = None,
 ) -> int:
     """Write the intent to release into the ledger; returns its number there."""
     who = f"file {os.path.realpath(source)}" if about is None else f"name {about}"
@@ -202,6 +213,9 @@ def intend(
             Part(str(column), secrets, designed)
             for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
         ],
+        draws=survey.draws,
+        people=about,
+        budget=budget,
     )
 
 
