@@ -40,7 +40,7 @@ def ledger(
             print_json(account.to_json())
             return
         say(str(account))
-        for draw in account.draws:
+        for draw in account.entries:
             kernel, level = draw["kernel"][:12], draw["level"]
             say(f"{draw['time']}  column {draw['column']}  kernel {kernel}  LDP({level})")
         return

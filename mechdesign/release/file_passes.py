@@ -73,7 +73,7 @@ class Survey:
     most_of_one : most rows of one person whose reports are drawn independently, 0 without any
     rows : number of rows of each file
     parts : fingerprint of each column, where there are several
-    draws : what is drawn of whom, where persons have one report for each value
+    person_draws : what is drawn of whom, where persons have one report for each value
     """
 
     secrets: Fingerprint
@@ -82,7 +82,7 @@ class Survey:
     most_of_one: int
     rows: tuple[int, ...]
     parts: tuple[Fingerprint, ...] = ()
-    draws: PersonDraws | None = None
+    person_draws: PersonDraws | None = None
 
 
 def survey(
@@ -95,10 +95,10 @@ def survey(
     counts = np.zeros(release.symbols + 1, dtype=np.int64)
     repeats: dict[Any, int] = {}
     identity = release.identity
-    draws = None
+    person_draws = None
     if key and identity is not None and identity.by_person:
         kernel = release.receipt(rows=False).kernel
-        draws = PersonDraws(key, identity, str(release.column), kernel)
+        person_draws = PersonDraws(key, identity, str(release.column), kernel)
     alone = person is not None and not (identity and identity.by_person)
     columns = dict.fromkeys([*release.columns, *([person] if alone else [])])
     rows_of = []
@@ -123,8 +123,8 @@ def survey(
                     # As the draws read them: 7 and "7" mean the same, and draw differently.
                     if (found := release.identify(read, codes)) is not None:
                         pairs.add(found, codes)
-                        if draws is not None:
-                            draws.add(found, codes)
+                        if person_draws is not None:
+                            person_draws.add(found, codes)
                 release.rows += batch.num_rows
                 if alone:
                     who, rows = distinct_values(read(person), person)
@@ -149,7 +149,7 @@ def survey(
         most,
         tuple(rows_of),
         tuple(one.result() for one in parts),
-        draws,
+        person_draws,
     )
 
 
@@ -213,7 +213,7 @@ def intend(
             Part(str(column), secrets, designed)
             for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
         ],
-        draws=survey.draws,
+        person_draws=survey.person_draws,
         people=about,
         budget=budget,
     )

@@ -148,7 +148,7 @@ class Ledger:
         older: Sequence[dict[str, Any]] = (),
         parts: Sequence[Part] = (),
         *,
-        draws: PersonDraws | None = None,
+        person_draws: PersonDraws | None = None,
         people: str | None = None,
         budget: int | None = None,
     ) -> int:
@@ -164,7 +164,7 @@ class Ledger:
         output : name of the file of reports
         older : releases of a ledger of the first kind, which count as well
         parts : each column of a release of several
-        draws : what is drawn of whom, where persons have one report for each value
+        person_draws : what is drawn of whom, where persons have one report for each value
         people : name of these people; persons of one identity and name are one person
         budget : what all draws of one person may add up to, as of ``read_budget``
         """
@@ -186,9 +186,9 @@ class Ledger:
                     others = [release for release in found if release["number"] not in known_to]
                     _warn_of(_distinct(others), (), self, part.column, name, part.designed)
             told: dict[str, Any] = {}
-            if draws is not None:
+            if person_draws is not None:
                 told["persons"] = self._persons_of(lines).record(
-                    draws,
+                    person_draws,
                     self._hidden(f"people {people or ''}"),
                     {"time": _now(), "column": receipt.column, "kernel": receipt.kernel},
                     level_of([part.designed for part in parts] if kernel is None else [designed]),

@@ -132,18 +132,18 @@ class PersonAccount:
     Attributes
     ----------
     level : of LDP, in nats, rounded up: of their values, given when these changed
-    draws : for each draw the time, column, fingerprint of the kernel and level of its release
+    entries : for each draw the time, column, fingerprint of the kernel and level of its release
     """
 
     level: float
-    draws: tuple[dict[str, Any], ...]
+    entries: tuple[dict[str, Any], ...]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; an infinite level is ``"inf"``."""
-        return {"level": _told(self.level), "draws": list(self.draws)}
+        return {"level": _told(self.level), "draws": list(self.entries)}
 
     def __str__(self) -> str:
-        number = len(self.draws)
+        number = len(self.entries)
         return f"{number} draw{'s' * (number != 1)}: LDP({self.level:.6g}) at most"
 
 
@@ -230,11 +230,11 @@ class Persons:
                 "WHERE draws.people = ? AND person = ? ORDER BY number",
                 [people, person],
             ).fetchall()
-        draws = tuple(
+        entries = tuple(
             {"time": time, "column": column, "kernel": kernel, "level": _told(nats(level))}
             for time, column, kernel, level in rows
         )
-        return PersonAccount(nats(sum(row[3] for row in rows)), draws)
+        return PersonAccount(nats(sum(row[3] for row in rows)), entries)
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:

@@ -107,7 +107,7 @@ def test_a_value_that_comes_again_costs_nothing_and_a_new_one_its_level(place):
     assert release("three.csv", "r3.csv") == first
     assert second[1] == first[1]
     assert second[3] == first[3]
-    counts = [len(Ledger().person(i).draws) for i in (1, 2, 3, 4, 5)]
+    counts = [len(Ledger().person(i).entries) for i in (1, 2, 3, 4, 5)]
     assert counts == [2, 1, 2, 1, 0]
     for i, n in enumerate(counts, 1):
         assert Ledger().person(i).level == pytest.approx(n * level, abs=1e-11)
@@ -117,16 +117,16 @@ def test_a_value_that_comes_again_costs_nothing_and_a_new_one_its_level(place):
 def test_another_key_kernel_or_column_is_a_new_draw(place):
     release("one.csv", "r1.csv")
     release("one.csv", "r2.csv", key=md.release_key())
-    assert len(Ledger().person(1).draws) == 2
+    assert len(Ledger().person(1).entries) == 2
     other = md.design(FOUND.prior, md.utility.Hamming(), md.LDP(0.5))
     md.privatize_file("one.csv", "r3.csv", "x", other, person="id", key=KEY)
     frame = pd.read_csv("one.csv").rename(columns={"x": "y"})
     frame.to_csv("y.csv", index=False)
     md.privatize_file("y.csv", "r4.csv", "y", FOUND, person="id", key=KEY)
     found = Ledger().person(1)
-    assert len(found.draws) == 4
+    assert len(found.entries) == 4
     assert found.level == pytest.approx(3.5, abs=0.01)
-    assert {draw["column"] for draw in found.draws} == {"x", "y"}
+    assert {draw["column"] for draw in found.entries} == {"x", "y"}
 
 
 def test_integers_and_their_texts_are_one_person(place):
@@ -135,7 +135,7 @@ def test_integers_and_their_texts_are_one_person(place):
     release("one.csv", "r1.csv")
     md.privatize_file("one.parquet", "r.parquet", "x", FOUND, person="id", key=KEY)
     # The draws are different ones, so both count.
-    assert len(Ledger().person(1).draws) == len(Ledger().person("1").draws) == 2
+    assert len(Ledger().person(1).entries) == len(Ledger().person("1").entries) == 2
     with pytest.raises(DataError, match="floating-point"):
         Ledger().person(1.0)
 
@@ -151,7 +151,7 @@ def test_a_budget_keeps_people_from_more(place):
         release("two.csv", "r3.csv", budget="ldp:1")
     assert not Path("r3.csv").exists()
     assert "'a'" not in str(problem.value)
-    assert len(Ledger().person(1).draws) == 1
+    assert len(Ledger().person(1).entries) == 1
     assert len(Ledger().releases()) == 2
     release("two.csv", "r3.csv", budget=2)
     # A fresh draw by another key, where all have had their share.
@@ -206,15 +206,15 @@ def test_a_person_with_two_values_in_one_table_is_refused_and_not_charged(place)
     pd.DataFrame({"id": [1, 1], "x": ["a", "b"]}).to_csv("twice.csv", index=False)
     with pytest.raises(DataError, match="one value of the secret for each person"):
         release("twice.csv", "r.csv", budget=5)
-    assert Ledger().person(1).draws == ()
+    assert Ledger().person(1).entries == ()
 
 
 def test_people_of_another_name_have_accounts_of_their_own(place):
     release("one.csv", "r1.csv", about="patients", budget=1)
     write("two.csv", ["b", "c", "a", "b"])
     release("two.csv", "r2.csv", about="nurses", budget=1)
-    assert len(Ledger().person(1, "patients").draws) == 1
-    assert Ledger().person(1).draws == ()
+    assert len(Ledger().person(1, "patients").entries) == 1
+    assert Ledger().person(1).entries == ()
 
 
 # Files
@@ -250,7 +250,7 @@ def test_neither_identities_nor_values_are_kept(place):
     assert b"Byron" not in content
     assert KEY.fingerprint.encode() not in content
     assert persons_file().stat().st_mode & 0o077 == 0
-    assert len(Ledger().person("Ada Byron").draws) == 1
+    assert len(Ledger().person("Ada Byron").entries) == 1
 
 
 def start(script):
@@ -277,7 +277,7 @@ def test_of_two_processes_at_once_one_finds_the_budget_spent(place):
     ends = [work.communicate()[1] for work in works]
     assert sorted(work.returncode for work in works) == [0, 1], ends
     assert sum("50 of 50 persons" in end for end in ends) == 1
-    assert len(Ledger().person(1).draws) == 1
+    assert len(Ledger().person(1).entries) == 1
 
 
 STOPPED = """
@@ -298,9 +298,9 @@ def test_a_kill_between_both_files_counts_and_goes_on(place):
     work = start(STOPPED)
     work.communicate()
     assert work.returncode == -signal.SIGKILL
-    assert len(Ledger().person(2).draws) == 1
+    assert len(Ledger().person(2).entries) == 1
     release("one.csv", "r.csv", budget=1)
-    assert [len(Ledger().person(i).draws) for i in (1, 2, 3, 4)] == [1, 1, 1, 1]
+    assert [len(Ledger().person(i).entries) for i in (1, 2, 3, 4)] == [1, 1, 1, 1]
 
 
 @pytest.mark.slow
