@@ -186,9 +186,10 @@ def processor_seconds(process: int) -> float:
     return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def stamp() -> dict[str, str]:
-    """Date and machine."""
-    return {"date": datetime.date.today().isoformat(), "machine": machine()}
+def stamp() -> dict[str, Any]:
+    """Date and machine, and how many processes wanted a core of it in the last minute."""
+    busy = round(os.getloadavg()[0], 1)
+    return {"date": datetime.date.today().isoformat(), "machine": machine(), "load": busy}
 
 
 @app.command()

@@ -101,10 +101,8 @@ class Bins:
                     got=f"{_text(left)} before {_text(right)}",
                     remedy="sort them, and name each once",
                 )
-        if closed not in _SIDES:
-            raise UnknownNameError("closed side of bins", closed, _SIDES)
-        if origin not in ORIGINS:
-            raise UnknownNameError("origin of edges", origin, ORIGINS)
+        _check_choice("closed side of bins", closed, _SIDES)
+        _check_choice("origin of edges", origin, ORIGINS)
         if not isinstance(whole, (bool, np.bool_)):
             raise InputError(
                 "whole", expected="True or False", got=quote(whole), remedy="leave it out"
@@ -593,11 +591,12 @@ def bins(
         )
     numbers = None if sample is None else _sample(sample)
     if whole is None:
-        whole = numbers is not None and bool((numbers == np.floor(numbers)).all())
+        whole = False
+        if numbers is not None and len(numbers):
+            whole = bool((numbers == np.floor(numbers)).all())
     if origin is None:
         origin = "public" if edges is not None or numbers is None else "the secrets"
-    if origin not in ORIGINS:
-        raise UnknownNameError("origin of edges", origin, ORIGINS)
+    _check_choice("origin of edges", origin, ORIGINS)
     if edges is None:
         count = _checked_count(given[0], asked[given[0]])
         limits = _limits(ends)
@@ -617,6 +616,11 @@ def bins(
             EdgesWarning,
         )
     return found
+
+
+def _check_choice(what: str, value: Any, known: Sequence[str]) -> None:
+    if not isinstance(value, str) or value not in known:
+        raise UnknownNameError(what, value, known)
 
 
 def _checked_count(name: str, value: Any) -> int:
@@ -663,21 +667,20 @@ def _sample(sample: Any) -> NDArray[np.float64]:
             remedy="convert the column to numbers (dates to years, say), or clean it",
         )
     kept = vector[codes >= 0]
-    numbers = np.array([float(v) for v in kept] if kept.dtype == object else kept, dtype=float)
-    if len(numbers) == 0 or numbers.min() == numbers.max():
-        raise DataError(
-            "sample for bins",
-            expected="at least two different numbers",
-            got="none" if len(numbers) == 0 else "one",
-            remedy="take another sample, or pass edges=",
-        )
-    return numbers
+    return np.array([float(v) for v in kept] if kept.dtype == object else kept, dtype=float)
 
 
 def _need_sample(numbers: NDArray[np.float64] | None, what: str) -> NDArray[np.float64]:
     if numbers is None:
         raise InputError(
             "bins", expected=f"a sample for {what}", got="none", remedy="pass a series, or edges="
+        )
+    if len(numbers) == 0 or numbers.min() == numbers.max():
+        raise DataError(
+            "sample for bins",
+            expected="at least two different numbers",
+            got="none" if len(numbers) == 0 else "one",
+            remedy="take another sample, or pass edges=",
         )
     return numbers
 

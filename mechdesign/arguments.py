@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import warnings
@@ -210,12 +211,6 @@ def _columns_in(text: str, prior: Prior, whole: str) -> list[str] | None:
     return names
 
 
-def _read_truth(text: str) -> Prior:
-    if text.strip().lower().endswith(".json"):
-        return _prior_from_json(text.strip())
-    return Prior.from_counts(*_parse_masses(text, "--truth"))
-
-
 def read_estimation(
     prior: Prior, of: str | None, weights: str | None, truth: str | None
 ) -> Estimation:
@@ -285,7 +280,10 @@ def read_truth(text: str) -> Prior:
                 got=f"another shrunk distribution ({type(problem).__name__})",
                 remedy="estimate again, or name the distribution",
             ) from None
-    return Prior.from_counts(*_parse_masses(text, "--truth"))
+    with warnings.catch_warnings():
+        # What it means to have no mass is said of the symbols of the design.
+        warnings.simplefilter("ignore", ZeroMassWarning)
+        return Prior.from_counts(*_parse_masses(text, "--truth"))
 
 
 def read_sizes(text: str) -> Any:
@@ -400,12 +398,35 @@ def read_symbol(text: str | None, mechanism: Mechanism | ImplicitKernel) -> Labe
     return text if place == ABSENT else book.labels[place]
 
 
-def read_feature(
-    path: str | None, mechanism: Mechanism | ImplicitKernel
-) -> dict[Label, Label] | None:
-    """A feature from a JSON object, its keys matched with the inputs by their text."""
-    if path is None:
+def read_symbols(
+    text: str | None, mechanisms: Sequence[Mechanism | ImplicitKernel]
+) -> tuple[Label, ...] | None:
+    """An input of each of several mechanisms, from a JSON list."""
+    if text is None:
         return None
+    remedy = 'write a JSON list with a value for each column, such as ["a", 1]'
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or len(found) != len(mechanisms):
+        raise InputError(
+            "--replacement",
+            expected=f"{len(mechanisms)} values in a JSON list",
+            got=quote(text),
+            remedy=remedy,
+        )
+    pairs = zip(found, mechanisms, strict=True)
+    return tuple(read_symbol(str(value), mechanism) for value, mechanism in pairs)
+
+
+def read_feature(path: str | None, mechanism: Mechanism | ImplicitKernel) -> Any:
+    """A feature from a JSON object, its keys matched with the inputs by their text; or the name of
+    a column that the inputs are made of.
+    """
+    schema = getattr(mechanism, "schema", None)
+    if path is None or (schema is not None and path in schema.names):
+        return path
     remedy = 'write for example {"a": 1, "b": 0}'
     content = read_json(path, remedy)
     if not isinstance(content, dict):

@@ -308,7 +308,15 @@ class SolverError(MechdesignError):
 
 
 class UntoldError(SolverError):
-    """No private kernel's reports answer what is to be estimated, however many they are."""
+    """No private kernel's reports answer what is to be estimated, however many they are.
+
+    ``is_proved`` says that rationals decided it; in floats columns that differ very little are
+    taken for equal.
+    """
+
+    def __init__(self, message: str, *, is_proved: bool = False) -> None:
+        self.is_proved = is_proved
+        super().__init__(message)
 
 
 class CertificateError(MechdesignError):

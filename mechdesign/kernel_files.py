@@ -11,7 +11,8 @@ from .input_tables import read_matrix
 from .labels import excel_safe_cell
 from .mechanism import Mechanism
 from .solve._design import Design
-from .storage import FORMAT, from_json
+from .solve.columns_plan import ColumnsPlan
+from .storage import FORMAT, from_json, load
 from .subsets import SubsetSelection
 
 
@@ -38,6 +39,26 @@ def load_kernel(
         return from_json(content, str(path))
     matrix, inputs, outputs = read_matrix(path)
     return Mechanism(matrix, inputs, outputs, normalise=normalise)
+
+
+def is_plan_file(path: str | Path) -> bool:
+    """Whether a file says that it is a plan for several columns."""
+    if str(path).lower().endswith(".csv"):
+        return False
+    text = read_text(path)
+    if text.lstrip("\ufeff \t\r\n")[:1] != "{":
+        return False
+    content = parse_json(text, f"file {path}")
+    return content.get("format") == FORMAT and content.get("kind") == "plan"
+
+
+def load_release(path: str | Path) -> Design | Mechanism | SubsetSelection | ColumnsPlan:
+    """What reports are drawn from: a kernel as :func:`load_kernel` reads it, or a saved plan."""
+    if not is_plan_file(path):
+        return load_kernel(path)
+    found = load(path)
+    assert isinstance(found, ColumnsPlan)
+    return found
 
 
 def write_csv(

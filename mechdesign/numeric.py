@@ -66,7 +66,7 @@ def finite_matrix(
     expected : what is called for where there is no such array
     remedy : what to do about an entry that is not finite
     """
-    got, matrix = quote(values), _floats(values)
+    got, matrix = quote(values), float_array(values, truth_values=True)
     if matrix is None:
         rows = "give rows of equal length that hold numbers only"
         raise error(subject, expected=expected, got=got, remedy=rows)
@@ -84,16 +84,24 @@ def finite_matrix(
     return matrix
 
 
-def _floats(values: Any) -> NDArray[np.float64] | None:
-    """An array of floats, or ``None`` for what holds other things than numbers."""
+def float_array(values: Any, *, truth_values: bool = False) -> NDArray[np.float64] | None:
+    """A copy as an array of floats; ``None`` for what holds texts, truth values or other things
+    than real numbers, or masked entries. With ``truth_values`` these are zeros and ones.
+
+    >>> float_array([1, 2]), float_array(["1", "2"])
+    (array([1., 2.]), None)
+    """
     try:
         if np.ma.is_masked(values):
             return None
         array = np.array(values)
-        if array.dtype.kind not in "biufO":
+        if array.dtype.kind not in ("biufO" if truth_values else "iufO"):
             return None
-        if array.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in array.flat):
-            return None
+        refused = (str, bytes) if truth_values else (str, bytes, bool, np.bool_)
+        if not isinstance(values, np.ndarray) or array.dtype.kind == "O":
+            whole = np.array(values, dtype=object)
+            if any(isinstance(v, refused) for v in whole.flat):
+                return None
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         return None

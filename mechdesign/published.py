@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import CertificateError
+from .errors import CertificateError, CountsWarning, warn
 from .exact import Verdict, write_integer
 from .mechanism import ImplicitKernel, Mechanism
 from .prior import Prior
@@ -37,7 +37,10 @@ def kernel_fingerprint(mechanism: Mechanism | ImplicitKernel) -> str:
     parts = [[repr(v) for v in mechanism.inputs], [repr(v) for v in mechanism.outputs]]
     digest.update(json.dumps([*parts, bits - spare]).encode())
     for row in weights:
-        digest.update((",".join(write_integer(int(w) >> spare) for w in row) + ";").encode())
+        # Integers of 64 bits are written by Python's own loop, all others one by one.
+        plain = (row >> spare).tolist()
+        write = write_integer if weights.dtype == object else str
+        digest.update((",".join(map(write, plain)) + ";").encode())
     return digest.hexdigest()
 
 
@@ -92,6 +95,9 @@ class PublicDesign(Mechanism):
     What cannot be left out is the kernel. It was fitted to the prior: under LDP and the like it
     shows little more than how masses compare, but under notions of a prior, such as PML, masses can
     often be computed from its entries.
+
+    With the prior go the weights that a design for estimates is optimal for: reports are weighed as
+    is best for equal masses, unless ``truth=`` of :func:`mechdesign.estimate` names a distribution.
 
     Attributes
     ----------
@@ -151,6 +157,23 @@ class PublicDesign(Mechanism):
         return "\n".join([*lines, f"fingerprint {self.fingerprint}", super().__repr__()])
 
     __hash__ = Mechanism.__hash__
+
+
+def public_form(design: Any) -> PublicDesign:
+    """What others may have of a design: kernel, labels and guarantee, without the prior.
+
+    Warns (:class:`CountsWarning`) when the kernel is a function of the masses of its prior.
+    """
+    fitted = [str(notion) for notion in design.notions if notion.uses_prior]
+    if fitted and len(set(design.prior.weights)) > 1:
+        warn(
+            f"the public form holds no prior, but {fitted[0]} is about one, and its masses can "
+            "often be computed from the entries of a kernel that was fitted to it; where they were "
+            "counted in the data, design under LDP or for a rounded prior before others get the "
+            "kernel",
+            CountsWarning,
+        )
+    return PublicDesign.of(design.mechanism, design.notions)
 
 
 def _rebuilt(

@@ -72,7 +72,7 @@ class Schema:
 
     def position(self, name: Any) -> int:
         """Position of an attribute; raises :class:`UnknownNameError` for another name."""
-        if name not in self.names:
+        if not isinstance(name, str) or name not in self.names:
             raise UnknownNameError("attribute", name, self.names)
         return self.names.index(name)
 

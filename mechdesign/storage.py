@@ -37,7 +37,6 @@ from .certificate.infeasible import Infeasibility, stated_proof
 from .certificate.repair import Repair
 from .errors import (
     CertificateError,
-    CountsWarning,
     GapWarning,
     InputError,
     StorageError,
@@ -53,11 +52,11 @@ from .exact import (
     write_integer,
 )
 from .files import read_json, write_text
-from .labels import Label, tidy
+from .labels import Label
 from .mechanism import Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
-from .published import PublicDesign
+from .published import PublicDesign, public_form
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .schema import Schema
@@ -66,6 +65,7 @@ from .solve.columns_plan import ColumnsPlan
 from .solve.problem import Problem, state_problem
 from .stored_duals import duals_from_json, duals_to_json
 from .stored_plans import plan_from_parts, plan_to_json
+from .stored_values import label_from_json, label_to_json, number_from_json, number_to_json
 from .subsets import SubsetSelection
 from .subsets.stored import from_numbers, to_numbers
 from .utility import (
@@ -88,8 +88,6 @@ SCHEMA, REQUIRED_SCHEMA = 1, 2
 # What rounding may change of a value, a bound (or one of a search), as a share of what is gained.
 _AGREEMENT, _SEARCHED = 1e-12, 1e-8
 _LONGEST_NAME = 200
-# Longer integers have no number in JSON that everybody reads.
-_LONGEST_LABEL = 10_000
 
 
 def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool = False) -> None:
@@ -117,23 +115,6 @@ def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool
     text = json.dumps(to_json(item), indent=1) + "\n"
     private = isinstance(item, (Design, Infeasibility, ColumnsPlan))
     write_text(text, path, overwrite=overwrite, private=private)
-
-
-def public_form(design: Design) -> PublicDesign:
-    """What others may have of a design: kernel, labels and guarantee, without the prior.
-
-    Warns (:class:`CountsWarning`) when the kernel is a function of the masses of its prior.
-    """
-    fitted = [str(notion) for notion in design.notions if notion.uses_prior]
-    if fitted and len(set(design.prior.weights)) > 1:
-        warn(
-            f"the public form holds no prior, but {fitted[0]} is about one, and its masses can "
-            "often be computed from the entries of a kernel that was fitted to it; where they were "
-            "counted in the data, design under LDP or for a rounded prior before others get the "
-            "kernel",
-            CountsWarning,
-        )
-    return PublicDesign.of(design.mechanism, design.notions)
 
 
 def load(path: str | Path) -> Saved:
@@ -196,10 +177,10 @@ def _design_out(design: Design) -> dict[str, Any]:
         "agreement": [_agreement_out(row) for row in design.agreement],
         "certificate": {
             "verdicts": [str(check.verdict) for check in c.checks],
-            "achieved": [list(map(_number_out, check.achieved)) for check in c.checks],
-            "value": _number_out(c.value),
+            "achieved": [list(map(number_to_json, check.achieved)) for check in c.checks],
+            "value": number_to_json(c.value),
             "value_exact": _exact_out(c.value_exact),
-            "bound": _number_out(c.bound),
+            "bound": number_to_json(c.bound),
             "bound_exact": _exact_out(c.bound_exact),
             "bound_source": c.bound_source,
             "gap": _gap_out(c.gap),
@@ -230,7 +211,7 @@ def _proof_out(proof: Infeasibility) -> dict[str, Any]:
         "notions": [_notion_out(notion) for notion in problem.notions],
         "requirements": [requirement_to_json(r) for r in problem.requirements],
         "outputs": [label_to_json(label) for label in problem.outputs],
-        "below_zero": _number_out(-nearest_float(proof.bound)),
+        "below_zero": number_to_json(-nearest_float(proof.bound)),
         "duals": duals_to_json(proof.duals),
     }
 
@@ -253,7 +234,7 @@ def _plan_out(plan: ColumnsPlan) -> dict[str, Any]:
 def _agreement_out(row: Agreement) -> dict[str, Any]:
     return {
         **vars(row),
-        "bound": _number_out(row.bound),
+        "bound": number_to_json(row.bound),
         "gap": None if row.gap is None else _gap_out(row.gap),
     }
 
@@ -368,7 +349,7 @@ def _named_out(utility: Utility) -> dict[str, Any]:
     """Name of a utility; for a registered dataclass its class and parameters as well."""
     if not (is_dataclass(utility) and is_registered(utility, UTILITIES)):
         return {"name": utility.spec}
-    values = {f.name: _number_out(getattr(utility, f.name)) for f in fields(utility) if f.init}
+    values = {f.name: number_to_json(getattr(utility, f.name)) for f in fields(utility) if f.init}
     return {"name": utility.spec, "class": type(utility).__name__, "parameters": values}
 
 
@@ -381,7 +362,7 @@ def _utility_of(part: dict[str, Any]) -> Utility | None:
         return Distance(which, of.split("+") if of else None)
     if kind == "hamming" and rest:
         return Hamming(rest.split("+"))
-    values = {key: _number_in(value) for key, value in part.get("parameters", {}).items()}
+    values = {key: number_from_json(value) for key, value in part.get("parameters", {}).items()}
     cls = UTILITIES.get(str(part.get("class", name)).lower())
     try:
         utility = None if cls is None else cls(**values)
@@ -412,7 +393,7 @@ def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
             f"save: expected a notion whose class is registered, got {quote(notion)}; leave "
             "register=False out of its class, or save the mechanism alone, found.mechanism."
         )
-    values = {name: _number_out(value) for name, value in notion_fields(notion).items()}
+    values = {name: number_to_json(value) for name, value in notion_fields(notion).items()}
     return {"name": type(notion).__name__, "parameters": values}
 
 
@@ -436,7 +417,7 @@ def _field_out(value: Any) -> Any:
     """A parameter of a requirement: numbers and tuples of them as they are, labels as labels."""
     if isinstance(value, tuple):
         return [_field_out(part) for part in value]
-    return _number_out(value)
+    return number_to_json(value)
 
 
 def requirement_from_json(part: dict[str, Any], name: str = "file") -> Requirement:
@@ -444,45 +425,7 @@ def requirement_from_json(part: dict[str, Any], name: str = "file") -> Requireme
     cls = REQUIREMENTS.get(str(part["name"]).lower())
     if cls is None:
         raise _unknown(name, "requirement", part["name"])
-    return cls(**{key: _number_in(value) for key, value in part["parameters"].items()})
-
-
-def _number_out(value: Any) -> Any:
-    """A parameter of a notion or utility as a plain value; :class:`StorageError` for others."""
-    value = tidy(value)
-    if isinstance(value, float) and math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    if isinstance(value, str) and value in ("inf", "-inf"):
-        return {"text": value}
-    if value is None or isinstance(value, (int, float, str)):
-        return value
-    if isinstance(value, tuple):
-        return [_number_out(v) for v in value]
-    if isinstance(value, Fraction):
-        return {"fraction": write_fraction(value)}
-    raise StorageError(
-        f"parameter of a notion or utility: expected numbers, text or tuples of these, got "
-        f"{type(value).__name__}; save the mechanism alone, found.mechanism."
-    )
-
-
-def label_to_json(label: Label) -> Any:
-    """A label as plain values; raises :class:`StorageError` for one that has no such form."""
-    if isinstance(label, int) and label.bit_length() > _LONGEST_LABEL:
-        raise StorageError(
-            f"label {quote(label)}: expected an integer of at most {_LONGEST_LABEL} bits, got "
-            "more; relabel before saving."
-        )
-    if isinstance(label, float) and math.isinf(label):
-        return {"float": repr(label)}
-    if label is None or (isinstance(label, (str, int, float, bool)) and label == label):
-        return label
-    if isinstance(label, tuple):
-        return {"tuple": [label_to_json(part) for part in label]}
-    raise StorageError(
-        f"label {quote(label)}: expected text, a number or a tuple of these, got "
-        f"{type(label).__name__}; relabel before saving."
-    )
+    return cls(**{key: number_from_json(value) for key, value in part["parameters"].items()})
 
 
 # From JSON: whole files
@@ -577,14 +520,14 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
     prior = prior_from_json(content["prior"])
     notions = tuple(_notion_in(part, name) for part in content["notions"])
     asked = tuple(requirement_from_json(part, name) for part in content["requirements"])
-    outputs = tuple(_label_in(label) for label in content["outputs"])
+    outputs = tuple(label_from_json(label) for label in content["outputs"])
     proof = stated_proof(prior, notions, asked, outputs, partial(duals_from_json, content["duals"]))
     if proof is None:
         raise StorageError(
             f"{name}: the dual variables do not prove that no kernel satisfies what is asked, so "
             "the file was altered; design again."
         )
-    claimed, found = float(_number_in(content["below_zero"])), -nearest_float(proof.bound)
+    claimed, found = float(number_from_json(content["below_zero"])), -nearest_float(proof.bound)
     if not _near(claimed, found, _AGREEMENT * max(1.0, found)):
         raise StorageError(
             f"{name}: the file claims a bound of {quote(-claimed)}, its numbers give "
@@ -594,7 +537,9 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
 
 
 def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
-    labels = [_label_in(label) for label in content["labels"]] if "labels" in content else None
+    labels = (
+        [label_from_json(label) for label in content["labels"]] if "labels" in content else None
+    )
     notions = [_notion_in(part, name) for part in content["notions"]]
     try:
         return from_numbers(content, labels, notions)
@@ -622,14 +567,14 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         raise ValueError("requirements and schema version do not fit")
     asked = tuple(requirement_from_json(part, name) for part in content.get("requirements", ()))
     problem = state_problem(prior, utility, notions, outputs, None, asked)
-    repair = _repair_in(saved["repair"], mechanism)
+    repair, loss = _repair_in(saved["repair"], mechanism), saved["repair"]["loss"]
     try:
         certificate = examine(
             problem,
             mechanism,
             duals_from_json(saved["duals"], problem),
             repair,
-            _loss_in(saved["repair"]["loss"]),
+            UNKNOWN if loss == "unknown" else _share(loss, math.inf),
             confirmed_solver(_name_in(saved["solver"])),
         )
     except CertificateError as failure:
@@ -664,10 +609,6 @@ def _repair_in(part: dict[str, Any], mechanism: Mechanism) -> Repair:
     return Repair(tuple(merged), mixed, rounds, constant, moved, inside)
 
 
-def _loss_in(value: Any) -> float:
-    return UNKNOWN if value == "unknown" else _share(value, math.inf)
-
-
 def _share(value: Any, most: float) -> float:
     """A number from 0 to ``most``, finite."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -695,7 +636,7 @@ def _settled(
     for one that the kernel itself refutes.
     """
     saved, value = content["certificate"], certificate.value
-    bound, gap = float(_number_in(saved["bound"])), _gap_in(saved["gap"])
+    bound, gap = float(number_from_json(saved["bound"])), _gap_in(saved["gap"])
     margin = _SEARCHED * max(v for v in (1.0, width, abs(value)) if v < math.inf)
     exact = saved.get("bound_exact")
     least = bound if exact is None else min(bound, nearest_float(read_fraction(exact)))
@@ -713,7 +654,7 @@ def _settled(
             GapWarning,
         )
     proved = {
-        "bound": _number_out(certificate.bound),
+        "bound": number_to_json(certificate.bound),
         "gap": _gap_out(certificate.gap),
         "optimal": certificate.is_optimal,
     }
@@ -737,7 +678,7 @@ def _compare_claims(
     margin = agreement * max(v for v in (1.0, width, abs(certificate.value)) if v < math.inf)
     gap_margin = margin / width if width > 0 else margin
     achieved = [level for check in certificate.checks for level in check.achieved]
-    value, bound = (_number_in(saved[name]) for name in ("value", "bound"))
+    value, bound = (number_from_json(saved[name]) for name in ("value", "bound"))
     gap, optimal = _gap_in(saved["gap"]), certificate.is_optimal
     claims: list[tuple[str, Any, Any, bool]] = [
         ("value", value, certificate.value, _near(value, certificate.value, margin)),
@@ -762,7 +703,7 @@ def _compare_claims(
             claims.append((claim, said, found, near))
     exact: list[tuple[str, Any, Any]] = [
         ("verdicts", saved["verdicts"], [str(c.verdict) for c in certificate.checks]),
-        ("achieved", [_number_in(v) for row in saved["achieved"] for v in row], achieved),
+        ("achieved", [number_from_json(v) for row in saved["achieved"] for v in row], achieved),
         ("probabilities", content["prior"]["probabilities"], prior.probabilities.tolist()),
     ]
     claims += [(claim, said, found, said == found) for claim, said, found in exact]
@@ -792,7 +733,7 @@ def prior_from_json(part: dict[str, Any]) -> Prior:
         warnings.simplefilter("ignore")
         found = Prior.from_counts(
             [read_fraction(w) for w in part["weights"]],
-            [_label_in(label) for label in part["labels"]],
+            [label_from_json(label) for label in part["labels"]],
         )
         return found.with_schema(_schema_in(part))
 
@@ -806,8 +747,8 @@ def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
     found = Mechanism.from_weights(
         weights,
         read_integer(part["denominator_bits"]),
-        [_label_in(label) for label in part["inputs"]],
-        [_label_in(label) for label in part["outputs"]],
+        [label_from_json(label) for label in part["inputs"]],
+        [label_from_json(label) for label in part["outputs"]],
     )
     return found.with_schema(_schema_in(part))
 
@@ -830,7 +771,7 @@ def _notion_in(part: dict[str, Any], name: str) -> PrivacyNotion:
     cls = NOTIONS.get(part["name"].lower())
     if cls is None:
         raise _unknown(name, "notion", part["name"])
-    return cls(**{key: _number_in(value) for key, value in part["parameters"].items()})
+    return cls(**{key: number_from_json(value) for key, value in part["parameters"].items()})
 
 
 def _utility_in(
@@ -845,7 +786,7 @@ def _utility_in(
             part["questions"],
             part["weights"],
             _truth_in(truth),
-            names=None if answers is None else [_label_in(label) for label in answers],
+            names=None if answers is None else [label_from_json(label) for label in answers],
         )
     if "gains" not in part:
         utility = _utility_of(part)
@@ -884,20 +825,3 @@ def _unknown(file: str, kind: str, name: Any) -> StorageError:
         f"{file}: the {kind} {quote(name)} is not known here; import the module that defines it, "
         "then load again."
     )
-
-
-def _number_in(value: Any) -> Any:
-    """The inverse of :func:`_number_out`; tuples for lists."""
-    if value in ("inf", "-inf"):
-        return float(value)
-    if isinstance(value, dict):
-        return value["text"] if "text" in value else read_fraction(value["fraction"])
-    return tuple(_number_in(v) for v in value) if isinstance(value, list) else value
-
-
-def _label_in(label: Any) -> Label:
-    if not isinstance(label, dict):
-        return label
-    if "float" in label:
-        return float(label["float"])
-    return tuple(_label_in(part) for part in label["tuple"])

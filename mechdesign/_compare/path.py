@@ -35,12 +35,12 @@ from ..solve.problem import Problem, state_problem
 from ..solve.program import LinearProgram
 from ..storage import (
     asked_to_json,
-    label_to_json,
     load,
     problem_to_json,
     requirement_to_json,
     save,
 )
+from ..stored_values import label_to_json
 from ..theory.conversions import implications
 from ..theory.rules import PUBLISHED_QUANTITIES
 from ..theory.tight import tight_conversion

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 LARGEST_FILE, DEEPEST, LONGEST_NUMBER, MOST_DIGITS = 1 << 28, 64, 3600, 400_000
 MOST_BITS, LARGEST_GAIN, LARGEST_LEVEL, EXP_DIGITS, TOLERANCE = 1 << 20, 1e150, 2000, 100, 1e-12
+RISK_BITS, MOST_TOLD = 256, 60  # of entries of J, and symbols up to which it is inverted
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
 CODES = {REFUTED: 1, UNREADABLE: 2, OPEN: 3, PROVED: 0}  # the worst first
@@ -1090,11 +1091,11 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     is_proved: bool | None = None
     if content["utility"].keys() & {"gains", "parts"}:
         is_proved = _check_claims(content, gap, prior, kernel, report)
+    elif "questions" in content["utility"]:
+        _check_risk(content, gap, prior, kernel, report)
     else:
         for claim in ("value", "bound", "gap"):
-            report.add(
-                claim, None, "of a utility that is not linear: not rational, or searched for"
-            )
+            report.add(claim, None, "of a sub-convex utility: not rational, or searched for")
     report.add("optimal", _every([_flag(saved["optimal"]) is (gap <= GAP_TOLERANCE), is_proved]))
 
 
@@ -1160,6 +1161,88 @@ def _check_claims(
     return is_known
 
 
+def _check_risk(
+    content: dict[str, Any], gap: float, prior: _Prior, kernel: _Kernel, report: Report
+) -> None:
+    """Minus the risk of estimates, the worst of a list of truths; a search has found its bound."""
+    saved, utility, n = content["certificate"], content["utility"], len(prior.n)
+    asked, weights = utility["questions"] or _unit([1] * n), utility["weights"]
+    is_matrix = bool(weights) and isinstance(weights[0], list)
+    rows, f = list(zip(*_grid(asked, len(asked), n), strict=True)), len(asked)
+    table = _grid(weights if is_matrix else _unit(weights or [1] * f), f, f)
+    loss = [[_dot(r, [_dot(w, c) for w in table]) for c in rows] for r in rows]
+    given, found = utility["truth"], list[tuple[Fraction, Fraction] | None]()
+    for part in [] if given == "any" else given if isinstance(given, list) else [given]:
+        truth = prior if part is None else _read_prior(part, report)
+        named = prior.n if set(truth.labels) != set(prior.labels) else prior.labels
+        masses = [truth.masses[truth.labels.index(label)] for label in named]
+        fits = all(bool(v) is bool(w) for v, w in zip(masses, prior.weights, strict=True))
+        _need(fits, "a truth over other symbols")
+        found.append(_risk(kernel, masses, loss) if n <= MOST_TOLD else None)
+    said, bound = Fraction(_real(saved["value"])), Fraction(_real(saved["bound"]))
+    ends = [max(pair[k] for pair in found if pair) for k in (0, 1)] if found and all(found) else []
+    # Weights in a matrix hold to working precision.
+    room = [end / (10**9 if is_matrix else 1 << 51) for end in ends[1:]]
+    holds = ends[0] - room[0] <= -said <= ends[1] + room[0] if ends else None
+    worst = "all truths, many symbols, or rows that are hardly told apart"
+    report.add("value", holds, f"{-_nearest(ends[0])!r}" if ends else worst)
+    report.add("bound", None if bound >= said else False, "by a search, which is not repeated here")
+    share = math.inf if bound > said == 0 else _float_up((bound - said) / (abs(said) or 1))
+    fits = gap == share or abs(gap - share) <= 1e-9 * share + 1e-14
+    report.add("gap", None if fits else False, "as its bound")
+
+
+def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    return sum(map(operator.mul, a, b))
+
+
+def _unit(scales: Sequence[Any]) -> list[list[Any]]:
+    return [[v if k == i else 0 for k in range(len(scales))] for i, v in enumerate(scales)]
+
+
+def _risk(
+    kernel: _Kernel, truth: Sequence[Fraction], loss: _Rows
+) -> tuple[Fraction, Fraction] | None:
+    """tr(A J⁻¹) − πᵀAπ between two rationals; ``None`` where J is all but singular.
+
+    J is rounded, which moves it by at most e in the Frobenius norm, and inverted exactly: X. Then
+    ‖J⁻¹‖ ≤ ‖X‖/(1 − e‖X‖) ≤ 2‖X‖, and tr(A J⁻¹) is within 2e‖A‖‖X‖² of tr(A X).
+    """
+    live = [x for x, mass in enumerate(truth) if mass]
+    rows, masses = [kernel.rows[x] for x in live], [truth[x] for x in live]
+    common, part = (
+        math.lcm(*(v.denominator for v in masses)),
+        [[loss[x][z] for z in live] for x in live],
+    )
+    whole, one = [int(v * common) for v in masses], 1 << RISK_BITS
+    shares = [_dot(whole, column) or 1 for column in zip(*rows, strict=True)]
+    scaled = [[w * common * one // q for w, q in zip(row, shares, strict=True)] for row in rows]
+    inverse = _inverse([[_dot(a, b) >> kernel.bits for b in rows] for a in scaled])
+    inverse = [[v * one for v in row] for row in inverse]
+    heavy, size = (1 + sum(sum(map(abs, row)) for row in table) for table in (part, inverse))
+    off = Fraction(len(live) * (len(shares) + 1), one)
+    risk = sum(map(_dot, part, inverse)) - _dot(masses, [_dot(row, masses) for row in part])
+    room = 2 * off * heavy * size**2
+    return (risk - room, risk + room) if inverse and 2 * off * size < 1 else None
+
+
+def _inverse(matrix: list[list[int]]) -> list[list[Fraction]]:
+    """Of integers, by elimination without fractions; empty for a singular matrix."""
+    n, last = len(matrix), 1
+    table = [[*row, *unit] for row, unit in zip(matrix, _unit([1] * n), strict=True)]
+    for k in range(n):
+        table[k:] = sorted(table[k:], key=lambda row: not row[k])
+        top = table[k]
+        if not top[k]:
+            return []
+        for i in range(n):
+            if i != k:
+                lead, row = table[i][k], table[i]
+                table[i] = [(top[k] * v - lead * w) // last for v, w in zip(row, top, strict=True)]
+        last = top[k]
+    return [[Fraction(v, row[k]) for v in row[n:]] for k, row in enumerate(table)]
+
+
 def _check_infeasible(content: dict[str, Any], report: Report) -> None:
     """That no kernel does what is asked: a utility of zero is bounded below zero."""
     prior, outputs = _read_prior(content["prior"], report), _labels(content["outputs"])
@@ -1196,6 +1279,34 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
     report.add("fingerprint", content["fingerprint"] == own)
 
 
+def _check_subsets(content: dict[str, Any], report: Report) -> None:
+    """A subset selection: at each report its residues stand for the symbols that have them."""
+    base, power, columns = content["base"], content["dimension"], list[tuple[_Prior, _Kernel]]()
+    whole = type(base) is int is type(power) and base > 1 and len(content["profiles"]) == power
+    _need(whole, "no profile for each class")
+    for part in content["profiles"]:
+        count, high, middle = part["count"], _integer(part["high"]), _integer(part["middle"])
+        _need(type(count) is int and 0 < count < base, "count out of range")
+        low, rest = (1 << 53) - high - middle, base - count - 1
+        report.add("weights", min(high, middle, low) >= 0 and bool(rest or not low), "of residues")
+        weights = [high * (rest or 1), middle * count * (rest or 1), *[low * count] * bool(rest)]
+        types = {"inputs": list(range(len(weights))), "outputs": [0], "denominator_bits": 0}
+        kernel = _Kernel({**types, "weights": [[str(max(w, 0))] for w in weights]}, Report())
+        columns.append((_Prior(kernel.inputs, [count, 1, rest][: len(weights)]), kernel))
+    is_full = base ** min(power, 64) == content["symbols"]  # every residue occurs, equally often
+    for part in content["notions"]:
+        name, given = part["name"], part["parameters"]
+        known = name == "LDP" or (is_full and name in ("PML", "PMC", "LIP", "ALIP"))
+        known = known and all(key.startswith("epsilon") for key in given)
+        asked = [(p, k) for prior, k in columns for p in prior.asks(part)] if known else []
+        holds = _every(m.holds(p.level) for p, k in asked for m in _measure(p, k))
+        is_open = not known or (holds is False and not is_full)
+        text = f"privacy: {name}({', '.join(map(str, given.values()))})"
+        report.add(text, None if is_open else holds, "in integers, at every class of reports")
+    for claim in ("achieved", "risk", "bound", "fingerprint"):
+        report.add(claim, None, "of a kernel without a matrix: mechdesign show computes it")
+
+
 def _fingerprint(content: dict[str, Any], prior: _Prior, kernel: _Kernel) -> str:
     """SHA-256 of prior, labels, notions and weights of a design."""
     parts: list[Any] = [[str(Decimal(w)) for w in prior.weights], list(map(repr, prior.labels))]
@@ -1229,6 +1340,7 @@ def check(data: bytes) -> Report:
     text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
     report.add("digest", content.get("digest") == hashlib.sha256(text.encode()).hexdigest())
     checks = {"design": _check_design, "public": _check_public, "infeasible": _check_infeasible}
+    checks["subset selection"] = _check_subsets
     try:
         if content["kind"] == "mechanism":
             _Kernel(content["mechanism"], report, ROW_TOLERANCE)

@@ -43,6 +43,7 @@ from .export import export
 from .ledger import ledger
 from .options import BAD_INPUT, FAILED, INFEASIBLE, OK, spelled_out
 from .plan import plan
+from .plan_columns import plan_columns
 from .plot import plot
 from .pram import pram
 from .regress import regress
@@ -112,6 +113,7 @@ for command in (
     estimate,
     regress,
     plan,
+    plan_columns,
     compose,
     ledger,
     subset_selection,
@@ -142,7 +144,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except InfeasibleError as problem:
             return _fail(str(problem), INFEASIBLE)
         except MechdesignError as problem:
-            return _fail(str(problem), FAILED)
+            untold = getattr(problem, "is_proved", False)
+            return _fail(str(problem), INFEASIBLE if untold else FAILED)
         except (BrokenPipeError, SystemExit):
             # Whoever read our output has seen enough (typer leaves by SystemExit then).
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

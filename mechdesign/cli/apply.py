@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,7 +19,6 @@ def apply(
             "files; or a pattern of names in quotes."
         ),
     ],
-    column: Annotated[str, typer.Option(help="Column that holds the secret.")],
     output: Annotated[
         Path,
         typer.Option(
@@ -30,6 +29,17 @@ def apply(
         ),
     ],
     release: ReleaseOptions,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that holds the secret. Repeat it for several, in the order of the design; "
+            "those that the design or plan knows when left out."
+        ),
+    ] = None,
+    into: Annotated[
+        list[str] | None,
+        typer.Option(help="Name of a column of reports of several columns. Repeat it for each."),
+    ] = None,
     missing: Annotated[
         str, typer.Option(help="Missing values: error, keep (stay missing), or replace.")
     ] = "error",
@@ -37,7 +47,10 @@ def apply(
         str, typer.Option(help="Values that are no inputs: error, null, or replace.")
     ] = "error",
     replacement: Annotated[
-        str | None, typer.Option(help="Input that stands in for what is replaced.")
+        str | None,
+        typer.Option(
+            help="Input that stands in for what is replaced; of several columns a JSON list."
+        ),
     ] = None,
     strata: Annotated[
         str | None,
@@ -51,14 +64,16 @@ def apply(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Privatise one column of a file with a saved design, exactly and at any size."""
-    from ..arguments import read_symbol
-    from ..kernel_files import load_kernel
+    """Privatise columns of a file with a saved design or plan, exactly and at any size."""
+    from ..arguments import read_symbol, read_symbols
+    from ..kernel_files import load_release
     from ..mechanism import ImplicitKernel, kernel_of
     from ..release._identifiability import identifiability
+    from ..solve.columns_plan import ColumnsPlan
 
-    designed = load_kernel(kernel)
-    if not isinstance(designed, ImplicitKernel):
+    designed: Any = load_release(kernel)
+    is_plan = isinstance(designed, ColumnsPlan)
+    if not is_plan and not isinstance(designed, ImplicitKernel):
         identified = identifiability(designed)
         if identified.advice and not identified.tells_nothing and strata is None:
             note(identified.advice)
@@ -66,12 +81,15 @@ def apply(
     made = release.write(
         table,
         output,
-        column,
+        column or None,
         designed,
         force=force,
         missing=missing,
         unseen=unseen,
-        replacement=read_symbol(replacement, kernel_of(designed)),
+        replacement=read_symbols(replacement, list(designed.kernels.values()))
+        if is_plan
+        else read_symbol(replacement, kernel_of(designed)),
+        into=into,
         excel_safe=excel_safe,
         strata=strata,
         receipt=receipt,

@@ -16,9 +16,13 @@ from .options import (
     AsJson,
     ExcelSafe,
     Force,
+    Of,
+    OfWeights,
     Outputs,
     PriorSource,
     Require,
+    TruthText,
+    asked_of,
     check_distinct,
     draw_nowhere,
     name_notions,
@@ -66,6 +70,9 @@ def compare(
             "--utility", "-u", help="As for 'mechdesign design'. Repeat it. Default: hamming."
         ),
     ] = None,
+    of: Of = None,
+    of_weights: OfWeights = None,
+    truth: TruthText = None,
     require: Require = None,
     outputs: Outputs = None,
     output: Annotated[
@@ -95,7 +102,10 @@ def compare(
     for path in output or []:
         check_distinct({"--output": path}, {"the table": source.table})
     known = source.read_prior()
-    goals = {text: read_goal(text, known) for text in utility or ["hamming"]}
+    goals = {
+        text: asked_of(read_goal(text, known), known, of, of_weights, truth)
+        for text in utility or ["hamming"]
+    }
     labels = read_outputs(outputs)
     required = read_required(require, known, goals.values(), labels)
     writers = {path: _writer(path, force, excel_safe=excel_safe) for path in output or []}

@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..arguments import read_estimation, read_outputs
+from ..arguments import read_outputs
 from ..errors import InfeasibleError, InputError, UntoldWarning, warn
 from .options import (
     AsJson,
     ExcelSafe,
     Force,
+    Of,
+    OfWeights,
     Outputs,
     PriorSource,
     Privacy,
     Public,
     Require,
+    TruthText,
+    asked_of,
     check_distinct,
     note,
     plain,
@@ -52,25 +56,9 @@ def design(
             "such as worst:hamming+0.1*absolute.",
         ),
     ] = None,
-    of: Annotated[
-        str | None,
-        typer.Option(
-            help="With -u estimation: what is estimated, such as young=1,old=0, the name of a "
-            "column, or a JSON file "
-            "with such an object, a list of them, or rows of numbers; else every frequency."
-        ),
-    ] = None,
-    of_weights: Annotated[
-        str | None,
-        typer.Option(help="With -u estimation: what the error of each answer weighs, as 1,1,2."),
-    ] = None,
-    truth: Annotated[
-        str | None,
-        typer.Option(
-            help="With -u estimation: the distribution at which errors count, written as --prior; "
-            "several with ; between them for the worst of them, any for the worst of all."
-        ),
-    ] = None,
+    of: Of = None,
+    of_weights: OfWeights = None,
+    truth: TruthText = None,
     require: Require = None,
     outputs: Outputs = None,
     solver: Annotated[
@@ -104,7 +92,6 @@ def design(
     from ..solve._design import design as run_design
     from ..solve._design import explain as run_explain
     from ..storage import save
-    from ..utility import Estimation
     from ..utility.linear import default_utility
     from ..views.plain import choice_json, design_json
     from ..views.text import print_design
@@ -116,15 +103,7 @@ def design(
     )
     known = source.read_prior()
     goal: Utility = default_utility(known) if utility is None else read_goal(utility, known)
-    if any(text is not None for text in (of, of_weights, truth)):
-        if not isinstance(goal, Estimation):
-            raise InputError(
-                "--of, --of-weights and --truth",
-                expected="-u estimation, which they belong to",
-                got=f"-u {utility}" if utility else "none",
-                remedy="add -u estimation, or leave them out",
-            )
-        goal = read_estimation(known, of, of_weights, truth)
+    goal = asked_of(goal, known, of, of_weights, truth)
     method = read_solver(solver)
     labels = read_outputs(outputs)
     required = read_required(require, known, [goal], labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..release.estimates import Estimate
     from ..release.number_estimates import NumberEstimate
     from ..release.report_counts import ReportCounts
+    from ..release.several_estimates import Reports
     from ..release.survey import Survey
 
 
@@ -84,7 +85,14 @@ def estimate(
     reports: Annotated[
         str, typer.Argument(help="CSV or Parquet file with the reports, or counts (.json).")
     ],
-    column: Annotated[str, typer.Option(help="Column that holds the reports.")] = "report",
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            help="Column that holds the reports. Repeat it for the reports of several columns; "
+            "where it is left out, the columns that the design or plan knows, or 'report'.",
+        ),
+    ] = None,
     method: Annotated[
         str, typer.Option(help="inversion (unbiased) or likelihood (stays in the simplex).")
     ] = "inversion",
@@ -235,6 +243,27 @@ def estimate(
         "rng": seed,
         "misfit": misfit,
     }
+    names = list(columns or [])
+    if not joint and second_round is None:
+        several = _read_several(kernel, reports, names)
+        if several is not None:
+            if mean or quantile or top is not None or drawn.asked:
+                raise InputError(
+                    "options of one column",
+                    expected="the reports of one column and one design",
+                    got="several",
+                    remedy="leave out --mean, --quantile, --top and the options of a survey",
+                )
+            _of_several(several, feature, truth, receipt, plot, missing, options, as_json, force)
+            return
+    if len(names) != 1:
+        raise InputError(
+            "--column",
+            expected="the column that holds the reports",
+            got=str(len(names)) if names else "none",
+            remedy="name one column",
+        )
+    (column,) = names
     if joint:
         first, other = (
             _Side(kernel, column, feature),
@@ -365,6 +394,68 @@ def estimate(
         print_groups(result)
         if result.note:
             note(result.note)
+
+
+def _read_several(kernel: str, reports: str, names: list[str]) -> Reports | None:
+    """Reports of a plan or of a kernel on tuples; ``None`` for those in one column of a design."""
+    from ..kernel_files import is_plan_file, load_release
+    from ..release.several_estimates import count_several, report_columns
+    from ..release.table_files import open_batches
+    from ..solve.columns_plan import ColumnsPlan
+
+    if reports.lower().endswith(".json"):
+        names[:] = names or ["report"]
+    if len(names) == 1 and not is_plan_file(kernel):
+        return None
+    designed = load_release(kernel)
+    if not names and not isinstance(designed, ColumnsPlan):
+        known = report_columns(designed)
+        with open_batches(reports) as (schema, _, _):
+            names += known if known and set(known) <= set(schema.names) else ["report"]
+        if len(names) == 1:
+            return None
+    return count_several(reports, designed, names, progress=sys.stderr.isatty())
+
+
+def _of_several(
+    found: Reports,
+    feature: str | None,
+    truth: str | None,
+    receipt: Path | None,
+    plot: Path | None,
+    missing: str,
+    options: dict[str, Any],
+    as_json: bool,
+    force: bool,
+) -> None:
+    """Estimates of joint frequencies, or of a feature such as one of the columns."""
+    from ..mechanism import mechanism_of
+    from ..published import kernel_fingerprint
+    from ..release._estimate import estimate as run_estimate
+    from ..release.receipts import load_receipt
+    from ..views.plain import estimate_json
+
+    if receipt is not None and found.note is not None:
+        raise InputError(
+            "--receipt",
+            expected="the receipts that are with the reports of a plan",
+            got="another file",
+            remedy="leave it out",
+        )
+    mechanism = mechanism_of(found.mechanism)
+    made = run_estimate(
+        found.reports,
+        found.mechanism,
+        missing=missing,
+        feature=read_feature(feature, mechanism),
+        receipt=found.receipt if receipt is None else load_receipt(receipt),
+        truth=None if truth is None else read_truth(truth),
+        **options,
+    )
+    if found.note is not None:
+        made = replace(made, note=found.note)
+    shown = estimate_json(made, kernel_fingerprint(mechanism))
+    _show(made, shown, plot, as_json=as_json, force=force)
 
 
 def _numbers(

@@ -21,10 +21,10 @@ def export(
         ),
     ],
     column: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="Name of what is asked, for receipts and keys (report when left out); with --to "
-            "sql the column that holds the secret."
+            help="Name of what is asked, for receipts and keys, and with --to sql the column that "
+            "holds the secret; that of the design when left out. Repeat it for tuples."
         ),
     ] = None,
     dialect: Annotated[
@@ -54,7 +54,7 @@ def export(
         load_kernel(kernel),
         output,
         to=to,
-        column=column,
+        column=column or None,
         dialect=dialect,
         table=table,
         keep=keep or None,

@@ -21,11 +21,12 @@ from ..arguments import (
     WORST,
     align_prior,
     is_file,
+    read_estimation,
     read_prior,
     read_utility,
     read_worst_case,
 )
-from ..errors import InputError, LevelError, visible, visible_lines
+from ..errors import InputError, LevelError, quote, visible, visible_lines
 from ..extensions import check_name_or_module, find, is_import_path, make, naming_own_code
 
 if TYPE_CHECKING:
@@ -103,6 +104,26 @@ PriorText = Annotated[
     typer.Option(
         "--prior",
         help="Prior in place of a table: 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2 or a JSON file.",
+    ),
+]
+Of = Annotated[
+    str | None,
+    typer.Option(
+        help="With -u estimation: what is estimated, such as young=1,old=0, the name of a "
+        "column, or a JSON file "
+        "with such an object, a list of them, or rows of numbers; else every frequency."
+    ),
+]
+OfWeights = Annotated[
+    str | None,
+    typer.Option(help="With -u estimation: what the error of each answer weighs, as 1,1,2."),
+]
+TruthText = Annotated[
+    str | None,
+    typer.Option(
+        "--truth",
+        help="With -u estimation: the distribution at which errors count, written as --prior; "
+        "several with ; between them for the worst of them, any for the worst of all.",
     ),
 ]
 BinsText = Annotated[
@@ -244,6 +265,24 @@ def read_goal(text: str, prior: Prior) -> Utility:
     return read_utility(text, prior)
 
 
+def asked_of(
+    goal: Utility, prior: Prior, of: str | None, weights: str | None, truth: str | None
+) -> Utility:
+    """An estimation with what --of, --of-weights and --truth say; others where nothing is said."""
+    from ..utility import Estimation
+
+    if of is None and weights is None and truth is None:
+        return goal
+    if not isinstance(goal, Estimation):
+        raise InputError(
+            "--of, --of-weights and --truth",
+            expected="-u estimation, which they belong to",
+            got=f"-u {goal.spec}",
+            remedy="add -u estimation, or leave them out",
+        )
+    return read_estimation(prior, of, weights, truth)
+
+
 def read_required(
     texts: list[str] | None, prior: Prior, goals: Iterable[Utility], outputs: Any = None
 ) -> list[Requirement]:
@@ -342,6 +381,10 @@ def _split_notion(text: str) -> tuple[str, str]:
 # Options that several commands take together
 
 
+def _are_numbers(text: str) -> bool:
+    return all(re.fullmatch(r"[-+.\deE]+", part.strip()) for part in text.split(","))
+
+
 @dataclass(frozen=True, kw_only=True)
 class PriorSource:
     """Where a prior comes from: a column of a table, or a text."""
@@ -357,6 +400,13 @@ class PriorSource:
 
     def read_prior(self) -> Prior:
         """The prior; :class:`InputError` where neither or both are given."""
+        if self.weights is not None and "," in self.weights and _are_numbers(self.weights):
+            raise InputError(
+                "--weights",
+                expected="the column of TABLE that says for how many people a row stands",
+                got=quote(self.weights),
+                remedy="write --of-weights for what the errors of answers weigh",
+            )
         if self.bins_from is not None and not self.bins:
             raise InputError(
                 "--bins-from",
@@ -448,7 +498,8 @@ class ReleaseOptions:
     ) -> None:
         """Raise :class:`InputError` for files of one name, among those read and written too."""
         from ..files import check_writable
-        from ..release.folder_release import check_apart, find_inputs
+        from ..release.folder_release import check_apart
+        from ..release.input_files import find_inputs
         from ..release.table_files import receipt_path
 
         inputs = find_inputs(table)
@@ -492,16 +543,25 @@ class ReleaseOptions:
             )
 
     def write(
-        self, table: str, output: Path, column: str, designed: Any, *, force: bool, **more: Any
+        self,
+        table: str,
+        output: Path,
+        column: str | list[str] | None,
+        designed: Any,
+        *,
+        force: bool,
+        **more: Any,
     ) -> Receipt:
-        """Privatise a column of a file, and record it."""
+        """Privatise columns of a file, and record it."""
         from ..release._privatize_file import privatize_file
 
+        if isinstance(column, list) and len(column) == 1:
+            column = column[0]
         return privatize_file(
             table,
             output,
-            column,
-            designed,
+            designed if column is None else column,
+            None if column is None else designed,
             row=self.row,
             person=self.person,
             key=self.key,

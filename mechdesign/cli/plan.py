@@ -27,8 +27,8 @@ def plan(
         bool,
         typer.Option(
             "--best",
-            help="Also plan with the kernel designed for estimates under the same notions, which "
-            "needs the fewest reports.",
+            help="Also plan with the kernel whose widest interval is the narrowest under the same "
+            "notions, and say how many reports every kernel takes at least.",
         ),
     ] = False,
     as_json: AsJson = False,

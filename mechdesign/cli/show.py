@@ -22,9 +22,10 @@ def show(
     from ..certificate.infeasible import Infeasibility
     from ..release._identifiability import identifiability
     from ..solve._design import Design
+    from ..solve.columns_plan import ColumnsPlan
     from ..storage import load, save, to_json
     from ..subsets import SubsetSelection
-    from ..views.plain import design_json
+    from ..views.plain import columns_plan_json, design_json
     from ..views.text import print_design, print_subset_selection
 
     loaded = load(file)
@@ -36,6 +37,18 @@ def show(
             )
         if as_json:
             print_json(to_json(loaded))
+        else:
+            say(repr(loaded))
+        return
+    if isinstance(loaded, ColumnsPlan):
+        if public is not None:
+            raise StorageError(
+                f"file {file}: expected a design for --public, got a plan for several columns; "
+                "give others the public form of each of its designs (md.save(plan['name'], …, "
+                "public=True))."
+            )
+        if as_json:
+            print_json(columns_plan_json(loaded))
         else:
             say(repr(loaded))
         return

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -20,11 +20,11 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from .. import __version__
-from ..errors import InputError, StorageError
+from ..errors import InputError, StorageError, visible
 from .estimates import Estimator
 from .exporting import write_reports
 from .gate import Limits, Rates, check_origin, check_token
@@ -84,11 +84,11 @@ class Committer:
                     rows = [row for some, _ in parts for row in some]
                     try:
                         found = await loop.run_in_executor(thread, self._store.add, rows)
-                    except StorageError as problem:
-                        print(f"error: {problem}", file=sys.stderr, flush=True)
-                        _settle(parts, _busy("the database does not take them now"))
+                    except Exception as problem:  # whatever it is, those who wait must know
+                        print(f"error: {visible(str(problem))}", file=sys.stderr, flush=True)
+                        _answer(parts, _busy("the database does not take them now"))
                     else:
-                        _settle(parts, found)
+                        _answer(parts, found)
                     self._waiting -= len(rows)
                 if self._ending:
                     return
@@ -102,7 +102,7 @@ class Committer:
         return parts
 
 
-def _settle(
+def _answer(
     parts: Sequence[tuple[list[Row], asyncio.Future[list[Outcome]]]],
     found: list[Outcome] | RefusedError,
 ) -> None:
@@ -162,6 +162,7 @@ class Collector:
         self.token, self.reader_token = token, reader_token or token
         self.origins, self.is_local = frozenset(origins), is_local
         self.rates = Rates(self.limits.rate, *([clock] if clock else []))
+        self.exporting = asyncio.Lock()
         self.committer: Committer | None = None
 
     # Requests
@@ -250,18 +251,20 @@ class Collector:
     async def get_parquet(self, request: Request) -> Response:
         """All reports of one kernel as Parquet."""
         one = self._one(request)
-        handle, path = tempfile.mkstemp(suffix=".parquet", prefix="mechdesign-")
-        os.close(handle)
-        try:
-            await run_in_threadpool(write_reports, one, self.store, path)
-        except BaseException:
-            os.unlink(path)
-            raise
-        return FileResponse(
-            path,
+        # Without a name, so that nothing stays behind whatever happens.
+        file = tempfile.TemporaryFile()
+        async with self.exporting:
+            await run_in_threadpool(write_reports, one, self.store, file)
+        size = file.tell()
+        file.seek(0)
+        return StreamingResponse(
+            iter(partial(file.read, 1 << 20), b""),
             media_type="application/vnd.apache.parquet",
-            filename="reports.parquet",
-            background=BackgroundTask(os.unlink, path),
+            headers={
+                "Content-Disposition": 'attachment; filename="reports.parquet"',
+                "Content-Length": str(size),
+            },
+            background=BackgroundTask(file.close),
         )
 
     async def get_health(self, request: Request) -> Response:
@@ -348,6 +351,7 @@ class Collector:
     def _read(self, answer: Callable[..., Any]) -> Callable[..., Any]:
         async def read(request: Request) -> Response:
             check_token(request.headers, self.reader_token, browser=True)
+            self.rates.spend(request.client.host if request.client else "", 1)
             made: Response = await answer(request)
             return made
 

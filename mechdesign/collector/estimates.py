@@ -84,7 +84,7 @@ class Estimator:
 
     @cached_property
     def _by(self) -> str:
-        """Blocks where reports cannot tell all symbols apart."""
+        """Blocks where some symbols have the same reports."""
         public = self.collected.public
         if isinstance(public, SubsetSelection):
             return "symbols"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -15,8 +13,8 @@ from .estimates import Estimator
 from .store import Store
 
 
-def write_reports(estimator: Estimator, store: Store, path: str | Path) -> int:
-    """Write all reports of a kernel to a Parquet file; returns how many.
+def write_reports(estimator: Estimator, store: Store, file: IO[bytes]) -> int:
+    """Write all reports of a kernel as Parquet to an open file; returns how many.
 
     The columns are ``report``, in the type of the labels, and ``nonce``, by which the reports of
     several collectors can be told apart; the receipt in the metadata names the kernel.
@@ -30,9 +28,9 @@ def write_reports(estimator: Estimator, store: Store, path: str | Path) -> int:
         labels = label_array(collected.public.outputs, pa.string())
     kind = pa.int64() if labels is None else labels.type
     fields = [("report", kind), ("nonce", pa.binary(16))]
-    schema = with_receipt(pa.schema(fields), replace(collected.receipt))
+    schema = with_receipt(pa.schema(fields), collected.receipt)
     rows = 0
-    with parquet.ParquetWriter(path, schema) as writer:
+    with parquet.ParquetWriter(file, schema) as writer:
         for page in store.pages(estimator.number):
             codes = pa.array(np.array([code for _, code in page], dtype=np.int64))
             reports: Any = codes if labels is None else labels.take(codes)

@@ -17,8 +17,8 @@ from .gate import Limits
 from .kernels import Collected
 
 HOST, PORT = "127.0.0.1", 8780
-# Connections at once, and seconds that an idle one is kept.
-_CONNECTIONS, _IDLE = 2000, 30
+# Connections at once, files beside them, and seconds that an idle connection is kept.
+_CONNECTIONS, _FILES, _IDLE = 5000, 100, 30
 
 
 def check_framework() -> None:
@@ -80,6 +80,20 @@ def listen(host: str, port: int) -> socket.socket:
             remedy="choose another --port, or 0 for any",
         ) from None
     return found
+
+
+def allow_connections() -> int:
+    """Raise the number of files that the process may open; how many connections that allows."""
+    try:
+        import resource
+    except ImportError:  # only POSIX limits them
+        return _CONNECTIONS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _CONNECTIONS + _FILES
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return max(most - _FILES, 1)
 
 
 def serve(
@@ -145,7 +159,7 @@ def _run(uvicorn: Any, app: Any, bound: socket.socket, address: str, database: s
         proxy_headers=False,
         timeout_keep_alive=_IDLE,
         timeout_graceful_shutdown=10,
-        limit_concurrency=_CONNECTIONS,
+        limit_concurrency=allow_connections(),
         ws="none",
         lifespan="on",
     )

@@ -9,10 +9,11 @@ from typing import Any
 from ..errors import InputError, KernelError, UnknownNameError, quote
 from ..files import write_text
 from ..mechanism import Mechanism, kernel_of
-from ..published import PublicDesign
+from ..published import PublicDesign, public_form
 from ..release._identifiability import warn_of_untold
+from ..release.several import joined
 from ..solve._design import Design
-from ..storage import public_form
+from ..solve.columns_plan import ColumnsPlan
 from .javascript import client_module
 from .sql import sql_script
 
@@ -26,7 +27,7 @@ def export(
     path: str | Path,
     *,
     to: str,
-    column: str | None = None,
+    column: str | Sequence[str] | None = None,
     dialect: str | None = None,
     table: str | None = None,
     keep: Sequence[str] | None = None,
@@ -51,9 +52,11 @@ def export(
         table of secrets, with one random word for each row from the engine's own secure source.
         Values that are no inputs stop it, and nothing is written then. The receipt is the comment
         of the table of reports.
-    column : str
-        JavaScript: the name of what is asked, ``"report"`` when left out; it belongs to receipts,
-        and to the reports of a key. SQL: the column that holds the secret, in the reports too.
+    column : str, or list of str, optional
+        What is asked, as in :func:`privatize`; the columns that the kernel knows when left out, and
+        ``"report"`` in JavaScript where it knows none. The name belongs to receipts and to the
+        reports of a key. SQL reads the secret from this column, or these, and a report of several
+        stands in columns of the same names where outputs are tuples, else in one of all names.
     dialect : {"postgresql"}, for SQL
         Engines without secure randomness, such as DuckDB, are refused.
     table, into : for SQL
@@ -95,23 +98,30 @@ def export(
     if not isinstance(to, str) or to not in TARGETS:
         raise UnknownNameError("target of an export", to, TARGETS)
     options = {"dialect": dialect, "table": table, "keep": keep, "into": into}
+    mechanism = _published(designed)
+    columns = _columns(column, mechanism)
     if to == "javascript":
         _check_options(to, options, ())
-        asked = _COLUMN if column is None else column
-        if not isinstance(asked, str) or not asked:
-            raise InputError(
-                "column",
-                expected="the name of what is asked",
-                got=quote(column),
-                remedy="pass text such as 'answer'",
-            )
-        text = client_module(_published(designed), asked)
+        text = client_module(mechanism, joined(columns) or _COLUMN)
     else:
-        _check_options(to, {"column": column, **options}, ("column", "dialect", "table"))
-        text = sql_script(
-            _published(designed), dialect, table=table, column=column, keep=keep, into=into
-        )
+        _check_options(to, {"column": columns or None, **options}, ("column", "dialect", "table"))
+        text = sql_script(mechanism, dialect, table=table, columns=columns, keep=keep, into=into)
     write_text(text, path, overwrite=overwrite)
+
+
+def _columns(column: Any, mechanism: Mechanism) -> tuple[str, ...]:
+    """The columns that are named, else those that the kernel knows, or none."""
+    if column is None:
+        return () if mechanism.schema is None else mechanism.schema.names
+    found = column if isinstance(column, (list, tuple)) else (column,)
+    if not found or not all(isinstance(name, str) and name for name in found):
+        raise InputError(
+            "column",
+            expected="the name of what is asked, or of each part of it",
+            got=quote(column),
+            remedy="pass text such as 'answer'",
+        )
+    return tuple(found)
 
 
 def _check_options(to: str, given: dict[str, Any], needed: Sequence[str]) -> None:
@@ -135,6 +145,13 @@ def _check_options(to: str, given: dict[str, Any], needed: Sequence[str]) -> Non
 
 def _published(designed: Any) -> Mechanism | PublicDesign:
     """What others may have of a design, or a kernel as it is."""
+    if isinstance(designed, ColumnsPlan):
+        raise KernelError(
+            "kernel",
+            expected="one for all columns",
+            got=f"a plan of {len(designed.designs)}",
+            remedy="export each of its designs (plan.designs) with the name of its column",
+        )
     found = kernel_of(designed)
     if not isinstance(found, Mechanism):
         raise KernelError(

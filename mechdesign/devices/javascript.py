@@ -15,7 +15,7 @@ from ..labels import Label
 from ..mechanism import Mechanism
 from ..release.receipts import make_receipt
 from ..release.words import SeededWords
-from ..storage import label_to_json
+from ..stored_values import label_to_json
 
 _TEMPLATE = Path(__file__).with_name("client.mjs")
 _BLANK = "const DATA = null;\n"

@@ -18,6 +18,7 @@ from ..labels import Label, listing
 from ..mechanism import Mechanism
 from ..release.codes import cell_text
 from ..release.receipts import make_receipt, receipts_to_text
+from ..release.several import joined
 
 DIALECTS = ("postgresql",)
 # Engines that people ask for, whose random functions are not secure, and why.
@@ -49,17 +50,18 @@ def sql_script(
     dialect: Any,
     *,
     table: Any,
-    column: Any,
+    columns: Sequence[Any],
     keep: Any = None,
     into: Any = None,
 ) -> str:
-    """Statements that draw reports for a column of a table, in one transaction.
+    """Statements that draw reports for columns of a table, in one transaction.
 
     Parameters
     ----------
     dialect : {"postgresql"}
     table : the table with the secrets; a dot ends the name of its schema, unless it is in ``"``
-    column : its column that holds them, and that of the reports
+    columns : that which holds them, or several for inputs that are tuples of their values; outputs
+        that are such tuples, too, stand in columns of the same names, others in one of all names
     keep : other columns to copy beside the reports
     into : new table for the reports; ``…_reports`` beside the other when left out
 
@@ -73,6 +75,14 @@ def sql_script(
         For weights that are no multiples of 2⁻⁵³, and labels without a type of the engine.
     """
     _check_dialect(dialect)
+    if mechanism.schema is not None and any(mechanism.schema.bins):
+        raise KernelError(
+            "kernel",
+            expected="inputs that the column holds",
+            got="bins of numbers",
+            remedy="read from a view that names the bins, with the kernel alone "
+            "(found.mechanism.with_schema(None)), or draw with mechdesign apply",
+        )
     parts = _parts(table, "table")
     made = [*parts[:-1], parts[-1] + "_reports"] if into is None else _parts(into, "into")
     source, target = _joined(parts), _joined(made)
@@ -81,9 +91,13 @@ def sql_script(
     if others is None:
         others = []
     others = listed(others, "keep", "names of columns", InputError, "pass a list such as ['id']")
-    names = [_identifier(name, "column") for name in (column, *others)]
+    secrets, kept = ([_identifier(name, "column") for name in some] for some in (columns, others))
+    inputs = _Labels(mechanism.inputs, len(secrets), "input")
+    outputs = _Labels(mechanism.outputs, len(secrets), "output")
+    reported = secrets if len(outputs.names) > 1 else [_identifier("_".join(columns), "column")]
     for what, found, expected in (
-        ("keep", names, "columns, that of the secret not among them"),
+        ("keep", [*secrets, *kept], "columns, those of the secret not among them"),
+        ("keep", [*reported, *kept], "columns, those of the reports not among them"),
         ("into", [source, target, kernel], "tables than that of the secrets"),
     ):
         if len(set(found)) < len(found):
@@ -93,34 +107,25 @@ def sql_script(
                 got="a name that is there twice",
                 remedy="choose other names",
             )
-    if mechanism.schema is not None and any(mechanism.schema.bins):
-        raise KernelError(
-            "kernel",
-            expected="inputs that the column holds",
-            got="bins of numbers",
-            remedy="read from a view that names the bins, with the kernel alone "
-            "(found.mechanism.with_schema(None)), or draw with mechdesign apply",
-        )
-    known = [label for label in mechanism.inputs if label is not None]
-    input_kind, output_kind = _kind(known, "inputs"), _kind(mechanism.outputs, "outputs")
-    matches = "t.c0 = k.input" + (' COLLATE "C"' if input_kind == "text" else "")
-    if len(known) < len(mechanism.inputs):
-        matches = f"({matches} OR t.c0 IS NULL AND k.input IS NULL)"
+    matches = " AND ".join(inputs.matches(i) for i in range(len(secrets)))
     rows = ",\n".join(
-        f"  ({_literal(x, input_kind)}, {_literal(y, output_kind)}, {low}, {high})"
+        f"  ({inputs.literals(x)}, {outputs.literals(y)}, {low}, {high})"
         for x, y, low, high in intervals(mechanism)
     )
-    receipt = make_receipt(mechanism, column, _Engine)
-    taken = ", ".join(f"t.{name} AS c{i}" for i, name in enumerate(names))
+    receipt = make_receipt(mechanism, joined(columns), _Engine)
+    note = f'{{"receipts": {receipts_to_text({receipt.column: receipt})}}}'
+    taken = ", ".join(f"t.{name} AS c{i}" for i, name in enumerate([*secrets, *kept]))
     told = ", ".join(
-        ["k.output AS " + names[0], *(f"t.c{i} AS {n}" for i, n in enumerate(names) if i)]
+        [f"k.{out} AS {name}" for out, name in zip(outputs.names, reported, strict=True)]
+        + [f"t.c{i} AS {name}" for i, name in enumerate(kept, len(secrets))]
     )
+    asked = ", ".join(f"t.{name} AS c{i}" for i, name in enumerate(secrets))
     check = f"""DECLARE
   total bigint;
   others bigint;
 BEGIN
   SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM {kernel} AS k WHERE {matches}))
-    INTO total, others FROM (SELECT t.{names[0]} AS c0 FROM {source} AS t) AS t;
+    INTO total, others FROM (SELECT {asked} FROM {source} AS t) AS t;
   IF total = 0 THEN
     RAISE EXCEPTION 'table: expected at least one row, got none; check how it was filled.';
   ELSIF others > 0 THEN
@@ -142,7 +147,7 @@ BEGIN ISOLATION LEVEL REPEATABLE READ;
 
 -- Words from low to high - 1, of 2^{DENOMINATOR_BITS}, give this output for this input.
 CREATE TABLE {kernel} (
-  input {input_kind}, output {output_kind} NOT NULL,
+  {inputs.columns}, {outputs.columns},
   low bigint NOT NULL, high bigint NOT NULL, CHECK (low < high)
 );
 INSERT INTO {kernel} VALUES
@@ -159,7 +164,7 @@ WITH drawn AS MATERIALIZED (
 )
 SELECT {told} FROM words AS t JOIN {kernel} AS k
   ON {matches} AND t.word >= k.low AND t.word < k.high;
-COMMENT ON TABLE {target} IS {_text(f'{{"receipts": {receipts_to_text({column: receipt})}}}')};
+COMMENT ON TABLE {target} IS {_text(note)};
 
 {_block(count)}
 
@@ -192,6 +197,60 @@ def intervals(mechanism: Mechanism) -> Iterator[tuple[Label, Label, int, int]]:
 
 
 # What is written into statements
+
+
+class _Labels:
+    """Labels of a kernel as columns of its table: one, or one for each part of tuples.
+
+    Attributes
+    ----------
+    names : of the columns
+    """
+
+    def __init__(self, labels: Sequence[Label], parts: int, what: str) -> None:
+        tuples = [isinstance(label, tuple) and len(label) == parts for label in labels]
+        self._is_split = parts > 1 and all(tuples)
+        self._what = what
+        if parts > 1 and what == "input" and not self._is_split:
+            raise KernelError(
+                "inputs of the kernel",
+                expected=f"tuples of {parts} values, one for each column",
+                got=listing(labels),
+                remedy="name as many columns as the inputs are made of",
+            )
+        count = parts if self._is_split else 1
+        self.names = [f"{what}_{i + 1}" for i in range(count)] if self._is_split else [what]
+        found = [
+            list(dict.fromkeys(self._part(label, i) for label in labels)) for i in range(count)
+        ]
+        self._has_null = [None in values and what == "input" for values in found]
+        self._kinds = [
+            _kind([v for v in values if v is not None or what == "output"], f"{what}s")
+            for values in found
+        ]
+
+    def _part(self, label: Label, place: int) -> Label:
+        return label[place] if self._is_split else label
+
+    @property
+    def columns(self) -> str:
+        """Their definitions."""
+        rule = " NOT NULL" if self._what == "output" else ""
+        pairs = zip(self.names, self._kinds, strict=True)
+        return ", ".join(f"{name} {kind}{rule}" for name, kind in pairs)
+
+    def literals(self, label: Label) -> str:
+        """The values of a label."""
+        kinds = enumerate(self._kinds)
+        return ", ".join(_literal(self._part(label, i), kind) for i, kind in kinds)
+
+    def matches(self, place: int) -> str:
+        """The condition that column c0, c1, … of the secrets t holds the value of the kernel k."""
+        name = self.names[place]
+        same = f"t.c{place} = k.{name}" + (' COLLATE "C"' if self._kinds[place] == "text" else "")
+        if not self._has_null[place]:
+            return same
+        return f"({same} OR t.c{place} IS NULL AND k.{name} IS NULL)"
 
 
 def _check_dialect(dialect: Any) -> None:

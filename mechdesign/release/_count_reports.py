@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import DataError, quote
 from ..mechanism import kernel_of, mechanism_of
 from ..subsets import SubsetSelection
 from . import counts
@@ -48,6 +49,13 @@ def count_reports(
     >>> md.count_reports(["no", "no", "yes"], flip)["no"]
     2
     """
+    if column is not None and not isinstance(column, str):
+        raise DataError(
+            "column",
+            expected="the name of the column of reports",
+            got=quote(column),
+            remedy="pass its name, or leave it out for a list of reports",
+        )
     if isinstance(mechanism, SubsetSelection):
         found, times = count_subset_reports(reports, mechanism, column, missing).result()
         met = dict(zip(found.tolist(), times.tolist(), strict=True))

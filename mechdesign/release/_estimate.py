@@ -34,6 +34,7 @@ from .references import (
     refuse_other_than,
 )
 from .samples import Sample, read_sample
+from .several_estimates import one_kernel
 from .subset_estimates import ManyEstimates, estimate_many
 from .survey import GroupEstimates, Noise, Survey, check_plain, estimate_groups
 
@@ -191,6 +192,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         )
         judge_fit(many.fit, misfit)
         return many
+    read = one_kernel(reports, mechanism, column, receipt, missing)
+    reports, mechanism, column, receipt = read.reports, read.mechanism, read.column, read.receipt
     found = mechanism_of(mechanism)
     resamples, generator = bootstrap_options(resamples, rng)
     sample = None
@@ -204,6 +207,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     n = int(counts.sum())
     carried = None if isinstance(reports, Sample) else column
     known, note = trace(reports, carried, found, receipt, n)
+    note = note if read.note is None else read.note
     f = counts / n
     likely, gap, steps = maximise(found.kernel, f[None, :])
     p = likely[0]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, listing, shorten
 from ..mechanism import mechanism_of
+from ..solve.columns_plan import ColumnsPlan
 from ..utility.questions import Question
 from ._estimate import (
     bootstrap_options,
@@ -101,6 +102,27 @@ class JointEstimate(TableEstimate):
     def __repr__(self) -> str:
         shown = super().__repr__()
         return f"{shown}\n{self.note}" if self.note else shown
+
+    def marginal(self, name: str) -> TableEstimate:
+        """Frequencies of one of the two secrets, from its own reports, in one column.
+
+        Raises :class:`UnknownNameError` for another name.
+        """
+        if name not in self.names:
+            raise UnknownNameError("column", name, self.names)
+        values, rows, parts = self.values, self.rows, self._parts
+        if name != self.names[0]:
+            values, rows, parts = values.T, self.columns, parts.turned()
+        total = values.sum(axis=1)
+        variance = parts.marginal()
+        if self.target == "sample":
+            (v, w), secrets = parts.v, parts.secrets
+            told = v.T @ secrets @ w.sum(axis=1)
+            variance = variance + told**2 - (v**2).T @ secrets @ w.sum(axis=1) ** 2
+        errors = np.sqrt(np.maximum(variance, 0) / self.reports)
+        low, high = normal_limits(total, errors, self.confidence)
+        found = (total, errors, np.clip(low, 0, 1), np.clip(high, 0, 1))
+        return TableEstimate(rows, (name,), *(part[:, None] for part in found))
 
     def conditional(self, given: str) -> TableEstimate:
         """Frequencies of the other secret given each value of one, with delta-method intervals.
@@ -207,7 +229,7 @@ def _squares(
 
 def estimate_joint(
     reports: Any,
-    mechanisms: Sequence[Any],
+    mechanisms: Any,
     columns: Sequence[str] = ("first", "second"),
     *,
     method: str = "inversion",
@@ -227,8 +249,8 @@ def estimate_joint(
     Parameters
     ----------
     reports : table with both columns, or mapping from pairs of outputs to counts
-    mechanisms : the two that made the reports, in the order of the columns
-    columns : their names
+    mechanisms : the two that made the reports, in the order of the columns; or the plan that did
+    columns : their names; of a plan two of its columns, its own when left out
     features : for each column a function or mapping that groups its symbols, or ``None``
     method, by, intervals, confidence, target, missing, resamples, rng, misfit : as in
         :func:`estimate`; each column must fit its mechanism
@@ -237,7 +259,8 @@ def estimate_joint(
     Returns
     -------
     JointEstimate
-        With :meth:`JointEstimate.conditional` for one secret given the other.
+        With :meth:`JointEstimate.conditional` for one secret given the other, and
+        :meth:`JointEstimate.marginal` for one alone.
 
     Raises
     ------
@@ -256,6 +279,9 @@ def estimate_joint(
     >>> found.conditional("first").values[1].round(4)
     array([0.25, 0.75])
     """
+    if isinstance(mechanisms, ColumnsPlan):
+        columns = mechanisms.names if tuple(columns) == ("first", "second") else columns
+        mechanisms = [mechanisms[str(name)] for name in columns]
     for what, two in (
         ("mechanisms", mechanisms),
         ("columns", columns),

@@ -47,6 +47,7 @@ from ._identifiability import identifiability
 from .codes import ABSENT, Encoder, Policy
 from .column import check_distinct
 from .customary import Customary, customary_matrices
+from .input_files import file_ending, is_csv
 from .risk import (
     CategoryRisk,
     RecordRisk,
@@ -55,7 +56,7 @@ from .risk import (
     record_risks,
     share_unchanged,
 )
-from .table_files import file_ending, is_csv, open_batches
+from .table_files import open_batches
 
 
 @dataclass(frozen=True, eq=False)

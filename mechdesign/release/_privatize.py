@@ -23,7 +23,7 @@ from .codes import Policy
 from .column import ColumnRelease
 from .counts import warn_of_repeats
 from .engines import privatize_dask, privatize_spark
-from .receipts import known_reports, save_receipt
+from .receipts import known_reports, names_reports, receipts_of, save_receipt
 from .several import release_of, resolved
 
 Adapter = Callable[[Any, ColumnRelease], Any]
@@ -194,7 +194,7 @@ def privatize(
             remedy="collect it first, or write a Parquet file and use md.privatize_file",
         )
     for name in dict.fromkeys([*names, release.column]):
-        if known_reports(frame, name) is not None:
+        if known_reports(frame, name) is not None or names_reports(receipts_of(frame), name):
             raise DataError(
                 f"column {name!r}",
                 expected="the secret itself",

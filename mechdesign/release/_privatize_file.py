@@ -33,12 +33,13 @@ from .file_passes import (
     write_receipt_beside,
     write_reports,
 )
-from .folder_release import find_inputs, privatize_folder
+from .folder_release import privatize_folder
+from .input_files import file_ending, find_inputs, is_csv
 from .ledger import Ledger
 from .persons import read_budget
 from .receipts import Fingerprinter, Receipt, save_receipt
 from .several import release_of, resolved
-from .table_files import file_ending, is_csv, open_batches, receipt_path
+from .table_files import open_batches, receipt_path
 
 
 def privatize_file(
@@ -203,7 +204,7 @@ def privatize_file(
                 budget=most,
             )
         if receipt is not None:
-            told = release.receipts(rows=False) if len(release.targets) > 1 else [made]
+            told = release.receipts(rows=False) if len(release.secret_columns) > 1 else [made]
             save_receipt(
                 [replace(one, rows=made.rows) for one in told], receipt, overwrite=overwrite
             )

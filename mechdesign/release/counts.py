@@ -296,7 +296,7 @@ def _count_batches(batches: Iterable[Any], columns: list[str]) -> dict[Any, int]
                 "reports",
                 expected="a table, a column, or counts by output",
                 got=f"an iterable of {type(batch).__name__}",
-                remedy="leave out column= for a list of reports",
+                remedy="pass one table with a column for each, or leave out column= for a list",
             )
         parts.append(count_rows(table, columns))
     return _sum(parts)

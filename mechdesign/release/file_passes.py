@@ -22,6 +22,7 @@ from ..progress import counter
 from .adapters import column_reader, privatize_batch, reported_schema
 from .codes import distinct_values
 from .column import ColumnRelease
+from .input_files import file_ending
 from .ledger import Ledger, Part, releases_beside
 from .persons import PersonDraws
 from .receipts import (
@@ -29,13 +30,13 @@ from .receipts import (
     Fingerprinter,
     PairFingerprinter,
     Receipt,
+    names_reports,
     receipts_to_text,
     with_receipt,
 )
 from .table_files import (
     codes_are_written,
     file_digest,
-    file_ending,
     file_receipts,
     new_table,
     open_batches,
@@ -48,7 +49,7 @@ _ROUNDING = Fraction(1, 10**10)
 def check_source(source: Path, column: str) -> None:
     """Raise :class:`DataError` for a file of another kind, or whose column holds reports."""
     file_ending(source)
-    if column in file_receipts(source):
+    if names_reports(file_receipts(source), column):
         raise DataError(
             f"column {column!r} of {source.name}",
             expected="the secret itself",

@@ -178,8 +178,8 @@ class Ledger:
             drawn_by = _drawn_by(pairs, receipt)
             # The very reports of an earlier release add nothing to what was said of it then.
             if not any(_is_again(release, receipt, drawn_by) for release in before):
-                same = _distinct(_same(known, fingerprint, who, receipt.column))
-                _warn_of(same, list(older), self, receipt.column, name, designed)
+                same = _same(known, fingerprint, who, receipt.column)
+                _warn_of(_distinct(same), list(older), self, receipt.column, name, designed)
                 known_to = {release["number"] for release in same}
                 for part in parts:
                     found = _same(known, part.secrets, who, part.column)
@@ -491,7 +491,7 @@ def _by_column(releases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     found = []
     for release in releases:
         found.append(release)
-        found += [{**release, **part, "drawn by": None} for part in release.get("parts", ())]
+        found += [{**release, **part} for part in release.get("parts", ())]
     return found
 
 

@@ -289,6 +289,11 @@ def check_receipt(receipt: Receipt, mechanism: Any) -> None:
         )
 
 
+def names_reports(receipts: Mapping[str, Receipt], column: Any) -> bool:
+    """Whether a column is one of those that receipts are of, alone or with others."""
+    return any(str(column) in (name, *name.split(", ")) for name in receipts)
+
+
 def known_reports(table: Any, column: str) -> Receipt | None:
     """The receipt that a table carries for the reports in a column, by its name or its values.
 

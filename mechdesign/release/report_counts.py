@@ -15,12 +15,12 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataError, StorageError, quote
+from ..errors import DataError, StorageError, listed, quote
 from ..files import new_file, parse_json, read_text, regular_file, write_text
 from ..labels import Label, tidy
 from ..mechanism import kernel_of
 from ..published import kernel_fingerprint
-from ..storage import label_to_json
+from ..stored_values import label_to_json
 
 FORMAT, SCHEMA = "mechdesign-counts", 1
 _MOST = 1 << 53
@@ -98,6 +98,16 @@ class ReportCounts:
         sources: Iterable[str] = (),
     ) -> None:
         made = kernel_of(mechanism)
+        if counts is not None and not isinstance(counts, Mapping):
+            raise DataError(
+                "counts of reports",
+                expected="a mapping from output to count",
+                got=quote(counts, 40),
+                remedy="count a column or a table with md.count_reports",
+            )
+        names = listed(sources, "sources", "names of collectors", DataError)
+        if not all(isinstance(name, str) for name in names):
+            raise _no_counts("sources that are no names")
         known = _places(made)
         found: dict[str, int] = {}
         wrong = 0
@@ -114,7 +124,7 @@ class ReportCounts:
                 got=f"{wrong} other value{'s' if wrong > 1 else ''}",
                 remedy="pass the mechanism that made the reports",
             )
-        self._set(kernel_fingerprint(made), found, sources)
+        self._set(kernel_fingerprint(made), found, names)
 
     def _set(self, kernel: str, counts: Mapping[str, int], sources: Iterable[str]) -> None:
         self.kernel = kernel
@@ -223,6 +233,8 @@ class ReportCounts:
     @classmethod
     def from_json(cls, content: Any) -> ReportCounts:
         """Counts from plain values; raises :class:`DataError` for anything else."""
+        if not isinstance(content, dict):
+            raise _no_counts("something else")
         try:
             if content["format"] != FORMAT or content["schema"] != SCHEMA:
                 raise _no_counts("another format or schema version")

@@ -189,6 +189,11 @@ class JointRelease(ColumnRelease):
         super().check_names(names)
         _check_new(names, self._targets, self._columns)
 
+    def receipts(self, *, rows: bool = True) -> list[Receipt]:
+        """What made the reports so far, by the name of their column where there is one."""
+        made = self.receipt(rows=rows)
+        return [replace(made, column=joined([target.column for target in self._targets]))]
+
     def codes(self, read: Reader) -> NDArray[np.int64]:
         """Input positions for the rows of a part, by the policy; -1 for null reports."""
         columns = [read(column) for column in self._columns]

@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataError, StorageError
+from ..errors import DataError, LeftoverWarning, StorageError, warn
 from ..mechanism import mechanism_of
 from ..progress import counter
 from ..subsets import SubsetSelection
@@ -20,32 +21,13 @@ from .codes import ABSENT, Codebook
 from .column import find_column
 from .counts import count_rows
 from .csv_files import CSV_ENDINGS, csv_batches, new_csv
+from .input_files import RUN, file_ending, find_inputs, is_csv
 from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
 from .samples import Sample, named_columns, sample_of
 from .subset_estimates import SubsetCounts
 
-_ENDINGS = (*CSV_ENDINGS, ".parquet")
 _ROWS = 1 << 16
 _CHUNK = 1 << 20
-
-
-def file_ending(path: str | Path) -> str:
-    """The ending of a file of a kind that is read here; raises :class:`DataError` for others."""
-    name = Path(path).name.lower()
-    ending = next((ending for ending in _ENDINGS if name.endswith(ending)), None)
-    if ending is None:
-        raise DataError(
-            "file",
-            expected=f"a name that ends in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}",
-            got=str(path),
-            remedy="convert it, or privatise a data frame in Python with md.privatize",
-        )
-    return ending
-
-
-def is_csv(path: str | Path) -> bool:
-    """Whether a file is one of comma-separated values, compressed or not."""
-    return file_ending(path) in CSV_ENDINGS
 
 
 # Reading
@@ -104,6 +86,25 @@ def open_batches(
             got=" ".join(str(problem).split())[:200].rstrip("."),
             remedy="check the path and its permissions",
         ) from None
+
+
+@contextmanager
+def _open_reports(
+    path: str | Path, columns: list[str]
+) -> Iterator[tuple[Iterator[Any], int | None]]:
+    """Batches and number of rows (where it is known) of a file, a folder or a pattern of files."""
+    inputs = find_inputs(path)
+    if inputs is None:
+        with open_batches(path, columns) as (_, batches, total):
+            yield batches, total
+        return
+
+    def chained() -> Iterator[Any]:
+        for one in inputs.paths:
+            with open_batches(one, columns) as (_, batches, _):
+                yield from batches
+
+    yield chained(), None
 
 
 def _is_text(schema: Any, column: str) -> bool:
@@ -207,7 +208,20 @@ def receipt_path(path: str | Path) -> Path:
 
 
 def file_receipts(path: str | Path, *, check: bool = False) -> dict[str, Receipt]:
-    """The receipts that belong to a file, by column; empty where there are none."""
+    """The receipts that belong to a file, by column; empty where there are none.
+
+    Those of a folder or a pattern are of columns that have one in each file, by one kernel. Raises
+    :class:`DataError` where there are several.
+    """
+    inputs = find_inputs(path)
+    if inputs is not None:
+        if (inputs.base / RUN).exists():
+            warn(
+                f"the release into {inputs.base} was stopped, and only some of its reports are "
+                "there; the call that began it goes on with it",
+                LeftoverWarning,
+            )
+        return _receipts_of_all([file_receipts(one, check=check) for one in inputs.paths])
     if file_ending(path) == ".parquet":
         with open_batches(path, []) as (schema, _, _):
             return schema_receipts(schema)
@@ -225,6 +239,27 @@ def file_receipts(path: str | Path, *, check: bool = False) -> dict[str, Receipt
     return found
 
 
+def _receipts_of_all(each: list[dict[str, Receipt]]) -> dict[str, Receipt]:
+    """Receipts of the columns of several files as of one."""
+    found = {}
+    for column, first in each[0].items():
+        all_of_it = [receipts[column] for receipts in each if column in receipts]
+        if len(all_of_it) < len(each):
+            continue  # where some reports came from cannot be told
+        kernels = {receipt.kernel for receipt in all_of_it}
+        if len(kernels) > 1:
+            raise DataError(
+                f"reports in column {column!r}",
+                expected="reports of one mechanism in all files",
+                got=f"those of {len(kernels)}",
+                remedy="estimate from the files of each by themselves",
+            )
+        rows = [receipt.rows for receipt in all_of_it]
+        total = None if None in rows else sum(row for row in rows if row is not None)
+        found[column] = replace(first, rows=total, reports=None)
+    return found
+
+
 def file_digest(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal digits."""
     digest = hashlib.sha256()
@@ -238,11 +273,17 @@ def file_digest(path: Path) -> str:
 
 
 def count_file(
-    path: str | Path, columns: list[str], mechanisms: list[Any], *, progress: bool = False
+    path: str | Path,
+    columns: list[str],
+    mechanisms: list[Any],
+    *,
+    progress: bool = False,
+    traced: bool = True,
 ) -> dict[Any, int]:
     """How often each output (or tuple of outputs) was reported in columns of a file.
 
-    Cells are matched with the outputs by their text; what is missing counts as ``None``.
+    Cells are matched with the outputs by their text; what is missing counts as ``None``. Unless
+    ``traced`` is false, receipts of the columns must name the mechanisms.
 
     Raises
     ------
@@ -250,7 +291,8 @@ def count_file(
         For reports that are no outputs, or that another mechanism made by the receipts of the file,
         and for a CSV file that is not the one that its receipt was written for.
     """
-    _check_receipts(path, columns, mechanisms)
+    if traced:
+        _check_receipts(path, columns, mechanisms)
     books = [
         Codebook(mechanism_of(designed).outputs, "outputs of the mechanism", texts=True)
         for designed in mechanisms
@@ -299,7 +341,7 @@ def _check_receipts(path: str | Path, columns: list[str], mechanisms: list[Any])
 def _count_cells(path: str | Path, columns: list[str], *, progress: bool) -> dict[Any, int]:
     """How often each cell (or tuple of cells) occurs in columns of a file."""
     with (
-        open_batches(path, columns) as (_, batches, total),
+        _open_reports(path, columns) as (batches, total),
         counter(total, "counting", show=progress) as advance,
     ):
 
@@ -328,7 +370,7 @@ def count_subset_file(
         check_receipt(receipts[column], mechanism)
     found = SubsetCounts(mechanism, missing)
     with (
-        open_batches(path, [column]) as (_, batches, total),
+        _open_reports(path, [column]) as (batches, total),
         counter(total, "counting", show=progress) as advance,
     ):
         for batch in batches:

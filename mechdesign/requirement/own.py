@@ -187,7 +187,7 @@ class FewOutputs(Requirement):
                 "number of outputs",
                 expected="a positive whole number",
                 got=quote(self.most),
-                remedy="pass for example at_most=3",
+                remedy="pass for example md.require.outputs(3)",
             )
         keep(self, most=int(self.most))
 

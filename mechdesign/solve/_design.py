@@ -496,9 +496,15 @@ def warn_of_gap(found: Design) -> None:
             if found.certificate.gap_is_known
             else "is unknown"
         )
+        advice = "another solver may do better"
+        if found.method == "few-outputs-experiment":
+            advice = (
+                "the bound is that of any number of outputs: the gap is the most that so few of "
+                "them lose"
+            )
         warn(
             f"{asked}: the kernel is certified private, but its optimality {proved} "
-            f"(bound {found.bound:.9g}, value {found.value:.9g}); another solver may do better",
+            f"(bound {found.bound:.9g}, value {found.value:.9g}); {advice}",
             GapWarning,
         )
 

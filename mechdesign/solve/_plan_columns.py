@@ -48,6 +48,7 @@ def plan_columns(
     *,
     missing: str = "error",
     max_symbols: int | None = None,
+    bins: Any = None,
     joint: bool | None = None,
 ) -> ColumnsPlan:
     """Split a privacy level over several columns so that their frequencies take the fewest reports.
@@ -68,7 +69,7 @@ def plan_columns(
         What all reports together have: LDP, PML, PMC, LIP, ALIP or another bound on likelihood
         ratios that levels alone define. Under LDP and other notions without a prior it holds for
         all combinations of values; under others for those of the joint prior.
-    missing, max_symbols : as in :meth:`mechdesign.Prior.from_data`
+    missing, max_symbols, bins : as in :meth:`mechdesign.Prior.from_data`
     joint : bool, optional
         Whether a design for all columns at once is compared; for up to 16 combinations when left
         out.
@@ -96,9 +97,9 @@ def plan_columns(
     >>> both = md.Prior.from_csv("titanic", ["class", "sex"])
     >>> plan = md.plan_columns(both, {"class": 1, "sex": 1}, total=md.LDP(2))
     >>> plan.check.verdict, [round(level, 2) for (level,) in plan.levels.values()]
-    (<Verdict.YES: 'yes'>, [1.26, 0.74])
+    (<Verdict.YES: 'yes'>, [1.25, 0.75])
     """
-    known, priors, weights = _asked(data, columns, total, missing, max_symbols)
+    known, priors, weights = _asked(data, columns, total, missing, max_symbols, bins)
     search = _Search(priors, weights, total, known)
     shares = search.best(search.together)
     plan = _checked(search, shares)
@@ -116,7 +117,7 @@ def plan_columns(
 
 
 def _asked(
-    data: Any, columns: Any, total: Any, missing: str, max_symbols: int | None
+    data: Any, columns: Any, total: Any, missing: str, max_symbols: int | None, bins: Any
 ) -> tuple[Prior | None, dict[str, Prior], dict[str, float]]:
     """The joint prior, the prior of each column, and what its errors weigh."""
     _check_total(total)
@@ -141,7 +142,9 @@ def _asked(
     if isinstance(data, Prior):
         known = data.marginal(list(weights))
     else:
-        known = Prior.from_data(data, list(weights), missing=missing, max_symbols=max_symbols)
+        known = Prior.from_data(
+            data, list(weights), missing=missing, max_symbols=max_symbols, bins=bins
+        )
     return known, {name: known.marginal(name) for name in weights}, weights
 
 

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certificate.enclosures import Enclosure
-from ..errors import InputError, PriorError, RequirementError, UtilityError, quote
+from ..errors import (
+    InputError,
+    PriorError,
+    RequirementError,
+    UtilityError,
+    is_iterable,
+    quote,
+)
 from ..exact import DENOMINATOR_BITS
 from ..labels import Label, name_outputs, name_subsets
 from ..mechanism import Mechanism
@@ -192,14 +199,18 @@ def state_problem(
             "function of a column)",
         )
     limit = _checked_limit(time_limit)
-    if isinstance(utility, Estimation) and isinstance(outputs, (int, np.integer)):
-        requirements, outputs = (*requirements, FewOutputs(int(outputs))), None
+    if isinstance(utility, Estimation) and not is_iterable(outputs) and outputs is not None:
+        requirements, outputs = (*requirements, FewOutputs(outputs)), None
     if finds_outputs and outputs is not None:
         raise UtilityError(
             f"outputs for {quote(utility)}",
-            expected="none, as the outputs are found by the design",
+            expected="none, as the outputs are found by the design"
+            + (", or how many there may be" if isinstance(utility, Estimation) else ""),
             got=quote(outputs),
-            remedy="leave them out; merge or rename outputs of the mechanism afterwards",
+            remedy="leave them out, or limit their number (outputs=4, --require outputs:4); rename "
+            "outputs of the mechanism afterwards"
+            if isinstance(utility, Estimation)
+            else "leave them out; merge or rename outputs of the mechanism afterwards",
         )
     gains: NDArray[np.float64] | None = None
     alternatives: tuple[Alternative, ...] = ()

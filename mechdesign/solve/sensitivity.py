@@ -37,6 +37,7 @@ from ..privacy.notion import PrivacyNotion
 from ..privacy.rows import Multipliers, Ratios
 from ..privacy.sums import SumConstraint, SumDuals
 from ..requirement.base import Requirement
+from ..utility.estimation import Estimation
 from ..utility.linear import LinearUtility
 from ..utility.worst_case import WorstCase
 from ._design import Design
@@ -52,6 +53,11 @@ TIGHT = 1e-6
 # Prices below this share of the range of gains are a solver's noise.
 _NOISE = 1e-9
 _LINES = 20
+# Designs whose optimum has no price per constraint.
+_OTHERS = {
+    WorstCase: "the least of several utilities, which has a price for each of them",
+    Estimation: "the error of estimates, whose bound comes from a search over columns",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,9 +441,10 @@ def _problem_of(design: Any) -> tuple[Problem, LinearProgram]:
         raise InputError(
             f"binding constraints for {quote(design.utility)}",
             expected="a design for a linear utility, whose optimum has a price per constraint",
-            got="the least of several utilities, which has a price for each of them"
-            if isinstance(design.utility, WorstCase)
-            else "a sub-convex utility, whose optimum is a maximum of many linear programs",
+            got=_OTHERS.get(
+                type(design.utility),
+                "a sub-convex utility, whose optimum is a maximum of many linear programs",
+            ),
             remedy="use a linear utility such as md.utility.Hamming() or md.utility.Matrix(u)",
         )
     few = next((r for r in design.requirements if r.most_outputs is not None), None)

@@ -23,6 +23,7 @@ from ..errors import UtilityError, ZeroMassWarning, is_iterable, listed, quote
 from ..exact import ball_ends, common_integers, nearest_float
 from ..labels import Label, check_labels, listing
 from ..mechanism import Mechanism
+from ..numeric import float_array
 from ..prior import Prior
 from ..schema import Schema
 from .base import Utility
@@ -463,18 +464,16 @@ def _checked_question(of: Any) -> Any:
         if parts and all(map(_is_feature, parts)):
             return tuple(parts)
         of = parts
-    try:
-        if np.iscomplexobj(of) or isinstance(of, (str, bytes)):
-            raise TypeError
-        matrix = np.atleast_2d(np.array(of, dtype=float))
-    except (TypeError, ValueError, OverflowError):
+    found = float_array(of)
+    if found is None:
         raise UtilityError(
             "questions of an estimation",
             expected="a feature (mapping or function of a symbol, or name of a column), a list of "
             "features, or rows of numbers",
             got=quote(of),
             remedy="pass for example {'a': 1, 'b': 0}, or [[1, 0, 0], [0, 1, -1]]",
-        ) from None
+        )
+    matrix = np.atleast_2d(found)
     if matrix.ndim != 2 or 0 in matrix.shape or not np.isfinite(matrix).all():
         raise UtilityError(
             "questions of an estimation",
@@ -492,12 +491,8 @@ def _is_feature(one: Any) -> bool:
 
 
 def _checked_weights(weights: Any) -> Vector:
-    try:
-        if np.iscomplexobj(weights):
-            raise TypeError
-        found = np.array(weights, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        found = np.zeros(0)
+    held = float_array(weights)
+    found = np.zeros(0) if held is None else held
     square = found.ndim == 2 and found.shape[0] == found.shape[1]
     good = found.size > 0 and (found.ndim == 1 or square) and bool(np.isfinite(found).all())
     if good and square:

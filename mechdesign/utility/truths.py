@@ -62,6 +62,9 @@ class Asked(Protocol):
     def open_risk(self) -> Fraction:
         """The risk without privacy."""
 
+    def moved(self, truth: tuple[Fraction, ...]) -> Asked:
+        """The same asked of people of another distribution."""
+
     def risk(self, weights: NDArray[Any]) -> Ends | None:
         """The risk of a kernel between two rationals; ``None`` where it is infinite."""
 
@@ -137,8 +140,11 @@ class Truths:
         basis = self.reference.telling(rows)
         if basis is None:
             return None
-        deviations, masses = _columns(rows, self.reference.truth)
-        risks = ColumnRisks.of(deviations, self.reference.masses, self.reference.losses)
+        # Lifts against equal masses: against a rare symbol they would leave the floats.
+        even = (Fraction(1, len(rows)),) * len(rows)
+        deviations, masses = _columns(rows, even)
+        moved = self.reference.moved(even)
+        risks = ColumnRisks.of(deviations, moved.masses, moved.losses)
         truth = rational_masses(worst_masses(risks, masses))
         return Worst(truth, None, self._tangent(rows, basis, truth))
 

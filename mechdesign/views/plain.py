@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..prior import Prior
+from ..published import kernel_fingerprint
 from ..solve.sensitivity import requirement_prices
-from ..storage import SCHEMA, label_to_json, mechanism_to_json, prior_to_json, seal, to_json
+from ..storage import SCHEMA, mechanism_to_json, prior_to_json, seal, to_json
+from ..stored_values import label_to_json
 from .tables import (
     customary_table,
     intervals_table,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from ..solve._design import Design
     from ..solve._smallest import SmallestLevel
     from ..solve.choice import Choice
+    from ..solve.columns_plan import ColumnsPlan
     from ..subsets import LevelCheck, SubsetSelection
     from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
     from ..theory._composition import Composition
@@ -295,8 +298,9 @@ def joint_json(
 def plan_json(found: Plan) -> dict[str, Any]:
     """How many reports an error takes, and the half-width of each interval.
 
-    With the kernel designed for estimates beside it: the same for that, what every kernel takes at
-    least, and that design's risk and its bound.
+    With the kernel of the narrowest widest interval beside it: the same for that, what every kernel
+    takes at least, the weights of the answers that it is designed for, its risk with them, and the
+    bound of that.
     """
     shown: dict[str, Any] = {
         "reports": found.reports,
@@ -307,9 +311,11 @@ def plan_json(found: Plan) -> dict[str, Any]:
     }
     if found.best is not None and found.best.design is not None:
         least = found.best.design
+        weights = getattr(least.utility, "weights", None)
         shown["best"] = {
             **plan_json(found.best),
             "privacy": [notion.spec for notion in least.notions],
+            "weights": None if weights is None else weights.tolist(),
             "risk": least.risk,
             "risk_at_least": -least.bound,
         }
@@ -455,4 +461,34 @@ def _distribution(prior: Prior) -> dict[str, Any]:
     return {
         "labels": [label_to_json(label) for label in prior.labels],
         "probabilities": prior.probabilities.tolist(),
+    }
+
+
+def columns_plan_json(plan: ColumnsPlan) -> dict[str, Any]:
+    """A plan for several columns: levels, risks and kernels, what all leak, and other splits."""
+    return {
+        "total": str(plan.total),
+        "verdict": str(plan.check.verdict),
+        "achieved": list(plan.leaks),
+        "risk": plan.risk,
+        "columns": [
+            {
+                "name": name,
+                "levels": list(found.notions[0].levels),
+                "risk": found.risk,
+                "weight": weight,
+                "outputs": found.mechanism.shape[1],
+                "kernel": kernel_fingerprint(found.mechanism),
+            }
+            for name, found, weight in zip(plan.names, plan.designs, plan.weights, strict=True)
+        ],
+        "others": [
+            {
+                "name": other.name,
+                "levels": [list(levels) for levels in other.levels],
+                "risk": other.risk,
+                "leaks": list(other.leaks),
+            }
+            for other in plan.others
+        ],
     }

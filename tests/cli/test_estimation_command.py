@@ -66,3 +66,35 @@ def test_the_risk_is_shown(capsys):
     assert "Estimation()" in capsys.readouterr().out
     assert main([*ASKED, "-u", "estimation", "--explain"]) == 0
     assert "optimal-experiment" in capsys.readouterr().out
+
+
+def test_comparisons_take_what_is_asked(capsys):
+    asked = ["compare", "--prior", "a=0.5,b=0.3,c=0.2", "-n", "ldp", "--levels", "1", "--json"]
+    assert main([*asked, "-u", "estimation", "--of", "a=1,b=0,c=2", "--truth", "any"]) == 0
+    risk = md.design(ABC, Estimation([[1, 0, 2]], truth="any"), md.LDP(1)).risk
+    assert f"{risk:.6g}"[:6] in capsys.readouterr().out
+    assert main([*asked, "-u", "hamming", "--truth", "any"]) == 2
+    assert "add -u estimation" in capsys.readouterr().err
+
+
+def test_messages_name_the_option_that_is_meant(capsys, tmp_path):
+    table = tmp_path / "s.csv"
+    table.write_text("job\na\nb\nb\nc\n", encoding="utf-8")
+    known = ["design", str(table), "--column", "job", "-p", "pml:0.6", "-u", "estimation"]
+    assert main([*known, "--weights", "1,1,1"]) == 2
+    assert "--of-weights" in capsys.readouterr().err
+    assert main([*ASKED, "-u", "estimation", "--outputs", "4"]) == 2
+    assert "--require outputs:4" in capsys.readouterr().err
+
+
+def test_a_truth_without_mass_is_not_called_a_prior(capsys):
+    assert main([*ASKED, "-u", "estimation", "--truth", "0.2,0.8,0"]) == 2
+    said = capsys.readouterr().err
+    assert "truth of an estimation" in said
+    assert "a design is made on the others" not in said
+
+
+def test_nothing_that_tells_symbols_apart_is_no_failure_of_a_solver(capsys):
+    asked = ["design", "--prior", "a=0.5,b=0.3,c=0.2", "-u", "estimation"]
+    assert main([*asked, "-p", "ldp:0"]) == 4
+    assert "expected" in capsys.readouterr().err

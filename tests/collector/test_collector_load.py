@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import urllib.request
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -70,30 +71,32 @@ async def send_until_killed(server, bodies, connections, answers):
 
 def test_none_of_thousands_of_reports_in_flight_is_lost_when_the_collector_is_killed(place):
     """Killed three times; whoever has no answer sends again. All count once in the end."""
-    drawn = reports(DIGEST, KERNEL.outputs, 2000, seed=7)
-    waiting, acknowledged = list(drawn), []
-    for enough in (1, 100, 200):
+    drawn = reports(DIGEST, KERNEL.outputs, 16_000, seed=7)
+    # Lists of ten over 200 connections: 2,000 are in flight at any time.
+    lists = [drawn[i : i + 10] for i in range(0, len(drawn), 10)]
+    waiting, acknowledged = lists, []
+    for enough in (1, 50, 100):
         with served(place) as server:
             assert collected(server.url).counts.keys() <= expected(drawn).counts.keys()
-            bodies = [request(one) for one in waiting]
+            bodies = [request(some) for some in waiting]
             found = asyncio.run(send_until_killed(server, bodies, 200, enough))
             server.kill()
         assert all(one is None or one[0] == 200 for one in found)
-        acknowledged += [one for one, told in zip(waiting, found, strict=True) if told]
+        acknowledged += [some for some, told in zip(waiting, found, strict=True) if told]
         # What was acknowledged is there, as it was.
         with sqlite3.connect(place / "c.sqlite") as kept:
             rows = dict(kept.execute("SELECT nonce, output FROM mechdesign_reports"))
         kept.close()
-        for one in acknowledged:
+        for one in chain.from_iterable(acknowledged):
             assert rows[bytes.fromhex(one["nonce"])] == KERNEL.outputs.index(one["report"])
-        waiting = [one for one, told in zip(waiting, found, strict=True) if not told]
+        waiting = [some for some, told in zip(waiting, found, strict=True) if not told]
         assert waiting
     with served(place) as server:
-        found, _ = asyncio.run(send(server.port, [request(one) for one in waiting], 64))
+        found, _ = asyncio.run(send(server.port, [request(some) for some in waiting], 64))
         assert all(one[0] == 200 for one in found)
         assert collected(server.url) == expected(drawn)
-        again, _ = asyncio.run(send(server.port, [request(drawn[:1000]), request(drawn[1000:])], 2))
-        assert [json.loads(one[1])["already counted"] for one in again] == [1000, 1000]
+        again, _ = asyncio.run(send(server.port, [request(some) for some in lists], 64))
+        assert sum(json.loads(one[1])["already counted"] for one in again) == 16_000
         assert collected(server.url) == expected(drawn)
     assert server.code == 0
 

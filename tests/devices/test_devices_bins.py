@@ -66,7 +66,7 @@ def test_a_number_that_lies_in_no_bin_is_not_quoted(tmp_path):
 KEYED = """
 const found = [];
 for (const [i, value] of given.values.entries()) {
-  const client = new Client({ key: keyFromText(given.key), identity: i, column: "x" });
+  const client = new Client({ key: keyFromText(given.key), identity: i, column: given.column });
   found.push((await client.report(value)).report);
 }
 tell(found);
@@ -82,7 +82,7 @@ def test_equal_keys_give_the_reports_of_python(tmp_path):
     key = md.release_key(tmp_path / "release.key")
     table = pd.DataFrame({"id": range(300), "x": values})
     made = md.privatize(table, "x", mechanism, person="id", key=key)
-    given = {"key": (tmp_path / "release.key").read_text(), "values": values}
+    given = {"key": (tmp_path / "release.key").read_text(), "values": values, "column": "x"}
     told = run_node(tmp_path, mechanism, KEYED, given)
     assert told == made["x"].tolist()
 
@@ -95,9 +95,31 @@ def test_several_columns_are_an_array(tmp_path):
     const client = new Client({ storage: memory() });
     tell(await Promise.all(given.map((v) => said(() => client.output(v)))));
     """
+    name = "tell(new Client({ storage: memory() }).receipt.column)"
+    assert run_node(tmp_path, pairs, name) == "sex, age"
     told = run_node(tmp_path, pairs, body, [["f", 17], ["m", 18], ["m", ages.labels[0]], ["m", 90]])
     assert [found for _, found in told[:3]] == [0, 3, 2]
     assert told[3][0] == "ClientError"
+
+
+def test_equal_keys_give_the_reports_of_python_for_several_columns(tmp_path):
+    pd = pytest.importorskip("pandas")
+    ages = md.bins(edges=[0, 18, 65], whole=True)
+    labels = [(sex, age) for sex in ("f", "m") for age in ages.labels]
+    weights = 1 + 4 * np.eye(4, dtype=int)
+    pairs = md.Mechanism.from_weights(weights, 3, labels, labels)
+    mechanism = pairs.with_schema({"sex": None, "age": ages})
+    rng = np.random.default_rng(4)
+    values = [[str(rng.choice(["f", "m"])), int(rng.integers(0, 66))] for _ in range(300)]
+    key = md.release_key(tmp_path / "release.key")
+    table = pd.DataFrame(
+        {"id": range(300), **dict(zip(("sex", "age"), zip(*values, strict=True), strict=True))}
+    )
+    made = md.privatize(table, mechanism, person="id", key=key)
+    given = {"key": (tmp_path / "release.key").read_text(), "values": values, "column": "sex, age"}
+    told = run_node(tmp_path, mechanism, KEYED, given)
+    expected = made[["sex", "age"]].itertuples(index=False, name=None)
+    assert [tuple(report["tuple"]) for report in told] == list(expected)
 
 
 def test_edges_that_doubles_do_not_hold_are_refused(tmp_path):

@@ -558,6 +558,9 @@ def test_bad_input_is_refused_and_nothing_is_written(tmp_path):
     refused(lambda: md.export("m.json", path, to="javascript"), error=KernelError)
     many = md.subset_selection(1000, md.LDP(1))
     refused(lambda: md.export(many, path, to="javascript"), "matrix", error=KernelError)
+    pairs = md.Prior.uniform([(a, b) for a in "xy" for b in "zw"]).with_schema(["first", "second"])
+    plan = md.plan_columns(pairs, total=md.LDP(2))
+    refused(lambda: md.export(plan, path, to="javascript"), "plan.designs", error=KernelError)
     assert not list(tmp_path.iterdir())
     path.write_text("mine")
     with pytest.raises(StorageError, match="--force"):

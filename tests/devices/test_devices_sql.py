@@ -258,6 +258,33 @@ def test_outputs_keep_their_type(cluster, tmp_path):
         assert found == [[kind]]
 
 
+PAIRS = [(town, sick) for town in ("a", "b", None) for sick in (True, False)]
+
+
+@needs_postgresql
+@pytest.mark.parametrize("has_tuples", [True, False])
+def test_several_columns_are_the_parts_of_tuples(cluster, tmp_path, has_tuples):
+    told = [(f"{town}", int(sick)) for town, sick in PAIRS]
+    outputs = told if has_tuples else [f"{town} {sick}" for town, sick in told]
+    kernel = md.Mechanism(np.eye(len(PAIRS)), PAIRS, outputs).with_schema(["town", "sick"])
+    rows = [(i, *pair) for i, pair in enumerate(PAIRS)]
+    fill(cluster, "people", rows, "id bigint, town text, sick boolean")
+    for column in (None, ["town", "sick"]):
+        cluster.do(script(tmp_path, kernel, column=column, keep=["id"]))
+        names = "town, sick" if has_tuples else "town_sick"
+        found = cluster.rows(f"SELECT {names} FROM people_reports ORDER BY id")
+        assert found == [
+            [f"{part}" for part in (label if has_tuples else (label,))] for label in outputs
+        ]
+        note = json.loads(cluster.rows("SELECT obj_description('people_reports'::regclass)")[0][0])
+        assert list(note["receipts"]) == ["town, sick"]
+        cluster.do("DROP TABLE people_reports, people_reports_kernel;")
+    fill(cluster, "people", [(1, "a", None)], "id bigint, town text, sick boolean")
+    code, message = cluster.run(script(tmp_path, kernel, column=None))
+    assert code != 0
+    assert "got other values in 1 of 1 rows" in message
+
+
 @needs_postgresql
 def test_a_schema_is_named_before_the_dot(cluster, tmp_path):
     fill(cluster, "people", [])
@@ -382,6 +409,12 @@ def test_bad_input_is_refused_and_nothing_is_written(tmp_path):
     tried(keep=[""])
     tried(keep=3)
     tried(into="people")
+    tried(column=[])
+    tried(column=["x", "y"], error=KernelError)  # the inputs are no pairs
+    pairs = md.Mechanism(np.eye(2), [("a", 1), ("b", 1)], ["a", "b"])
+    tried(pairs, column=["x", "y"], keep=["x_y"])
+    tried(pairs, column=["x", "x"])
+    tried(pairs, column=["x", "y", "z"], error=KernelError)
     tried(column="")
     refused(lambda: md.export(ZERO, path, to="javascript", table="people"), "--to sql")
     third = md.Mechanism([[1 / 3, 2 / 3], [0.5, 0.5]], ["a", "b"], ["a", "b"])

@@ -212,7 +212,7 @@ def test_a_search_that_is_cut_short_has_an_honest_gap():
     ("settings", "fragment"),
     [
         (ABC.with_utility("absolute"), "numeric labels"),
-        (ABC.with_utility("estimation").with_level("pml", 0.0), "told apart by none"),
+        (ABC.with_utility("estimation").with_level("pml", 0.0), "told apart by no kernel"),
         (ABC.with_required("pml", False), "at least one notion"),
         (
             replace(

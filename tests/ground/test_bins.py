@@ -325,3 +325,8 @@ def test_a_million_rows_take_a_moment():
     made = md.bins(edges=[-INF, *range(0, 100, 10), INF])
     expected = np.clip(np.floor(values / 10).astype(int) + 1, 0, 10)
     assert (made.codes(values) == expected).all()
+
+
+def test_a_sample_beside_edges_may_hold_one_number():
+    assert md.bins([3, 3], edges=[0, 10]).labels == ("0 to 10",)
+    assert md.bins([2.5], edges=[0, 10]).labels == ("[0, 10]",)

@@ -100,6 +100,11 @@ PRIOR = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
 HAMMING = md.utility.Hamming()
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
 DESIGN = md.design(PRIOR, HAMMING, md.LDP(1))
+BINS = md.bins(edges=[0, 5, 10])
+NUMBERS = md.estimate(
+    dict.fromkeys(BINS.labels, 50),
+    md.Mechanism(np.eye(2), BINS.labels, BINS.labels).with_schema({"x": BINS}),
+)
 SURVEY = pa.table(
     {
         "answer": ["no", "no", "yes", "no", "yes"] * 40,
@@ -123,7 +128,30 @@ CALLS = {
         md.Prior.from_csv,
         {"path": "titanic", "column": "class", "weights": "n", "missing": "drop", "max_symbols": 9},
     ),
+    "Prior.from_data of numbers": (
+        md.Prior.from_data,
+        {"column": [1, 5.5], "missing": "error", "bins": BINS},
+    ),
     "Prior.uniform": (md.Prior.uniform, {"symbols": 3}),
+    "bins": (
+        md.bins,
+        {
+            "sample": None,
+            "edges": [0, 5, 10],
+            "closed": "left",
+            "whole": True,
+            "labels": ["a", "b"],
+        },
+    ),
+    "bins of a sample": (
+        md.bins,
+        {"sample": [1, 2, 3, 4], "quantiles": 2, "ends": (0, 9), "origin": "a separate sample"},
+    ),
+    "bins of equal width": (md.bins, {"sample": [1, 2, 3, 4], "k": 2, "origin": "public"}),
+    "Bins.codes": (BINS.codes, {"values": [1, 2.5]}),
+    "Estimate.mean": (NUMBERS.mean, {"column": "x", "representatives": [1, 6], "ends": (0, 9)}),
+    "Estimate.quantile": (NUMBERS.quantile, {"q": 0.5, "column": "x", "ends": None}),
+    "Estimate.histogram": (NUMBERS.histogram, {"column": "x"}),
     "Prior.index": (PRIOR.index, {"label": "a"}),
     "Prior.reordered": (PRIOR.reordered, {"labels": ["c", "a", "b"]}),
     "Mechanism": (
@@ -215,6 +243,19 @@ CALLS = {
             "rng": 1,
         },
     ),
+    "count_reports": (
+        md.count_reports,
+        {"reports": ["no", "yes"], "mechanism": FLIP, "column": None, "missing": "error"},
+    ),
+    "ReportCounts": (
+        md.ReportCounts,
+        {"mechanism": FLIP, "counts": {"no": 3}, "sources": ["a"]},
+    ),
+    "ReportCounts.from_json": (
+        md.ReportCounts.from_json,
+        {"content": md.ReportCounts(FLIP, {"no": 3}).to_json()},
+    ),
+    "ReportCounts.by_label": (md.ReportCounts(FLIP, {"no": 3}).by_label, {"mechanism": FLIP}),
     "estimate of a survey": (
         md.estimate,
         {

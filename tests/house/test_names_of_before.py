@@ -34,6 +34,8 @@ def kept(before, now):
         return before is now
     # Nobody can pass *arguments by name.
     before, now = ([p.split("*")[0] for p in parameters] for parameters in (before, now))
+    # Who passed what had to be passed may go on when it can be left out.
+    now = [p.partition("=")[0] if p.partition("=")[0] in before else p for p in now]
     added = [parameter for parameter in now if parameter not in before]
     return [p for p in now if p in before] == before and all("=" in p for p in added)
 

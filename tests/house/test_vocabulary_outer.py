@@ -19,11 +19,21 @@ import mechdesign
 PACKAGE = Path(mechdesign.__file__).parent
 TESTS = Path(__file__).parents[1]
 ROOMS = (
-    ("release", "_compare", "views", "plotting", "explorer", "cli", "data"),
+    ("release", "_compare", "views", "plotting", "explorer", "collector", "cli", "data"),
     ("storage", "arguments", "extensions", "registry", "progress", "notebook"),
     ("files", "input_tables", "_audit"),
 )
-TEST_ROOMS = ("release", "storage", "audit", "compare", "views", "plotting", "explorer", "cli")
+TEST_ROOMS = (
+    "release",
+    "storage",
+    "audit",
+    "compare",
+    "views",
+    "plotting",
+    "explorer",
+    "collector",
+    "cli",
+)
 
 # Parts of names, between underscores or capitals, and what to say instead.
 PARTS = {
@@ -56,7 +66,7 @@ PUBLIC = "the parameter of a public function, and of functions of a user's own b
 ALLOWED = [
     *((f"release/{name}.py", "words", RANDOM) for name in ("column", "identities")),
     *((f"release/{name}.py", "words", RANDOM) for name in ("receipts", "engines")),
-    *((f"release/_{name}.py", "words", RANDOM) for name in ("privatize", "privatize_file")),
+    ("release/several.py", "words", RANDOM),
     *(("release/sampler.py", term, RANDOM) for term in ("word", "words")),
     ("release/words.py", "words", RANDOM),
     ("release/subset_reports.py", "words", RANDOM),

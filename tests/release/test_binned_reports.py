@@ -96,6 +96,8 @@ def test_dask(people, expected):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_spark(people, expected):
     session = spark_session()
     try:

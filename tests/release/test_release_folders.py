@@ -17,7 +17,7 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, LeftoverWarning, StorageError
 from mechdesign.release.ledger import Ledger
-from mechdesign.release.table_files import file_receipts
+from mechdesign.release.table_files import count_file, file_receipts
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -508,3 +508,36 @@ def test_apply_takes_folders_and_patterns(data, capsys):
     assert "Traceback" not in found
     assert main(["apply", "m.json", "none/*.csv", "--column", "x", "-o", "out2"]) == 2
     assert not Path("out2").exists()
+
+
+def test_estimates_take_the_folder_that_apply_wrote(data, capsys):
+    md.save(FOUND, "m.json")
+    md.save(OTHER, "other.json")
+    assert main(["apply", "m.json", "in", "--column", "x", "-o", "out"]) == 0
+    capsys.readouterr()
+    assert main(["estimate", "m.json", "out", "--column", "x", "--json"]) == 0
+    out, err = capsys.readouterr()
+    whole = pd.concat([read(f"out/{name}.parquet") for name in NAMES])
+    whole[["x"]].to_parquet("whole.parquet")
+    assert main(["estimate", "m.json", "whole.parquet", "--column", "x", "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    found = json.loads(out)
+    assert [v for k, v in found.items() if k not in ("receipt", "note")] == [
+        v for k, v in alone.items() if k not in ("receipt", "note")
+    ]
+    assert "no receipt" in alone.get("note", "")
+    assert "no receipt" not in found.get("note", "")
+    assert "no receipt" not in err
+    assert main(["estimate", "other.json", "out/*/*.parquet", "--column", "x"]) == 2
+    assert "of another" in capsys.readouterr().err
+    # Files of two mechanisms are no one column of reports.
+    release("in/day=1/part-0.parquet", "out/day=1/part-9.parquet", OTHER, ledger=False)
+    assert main(["estimate", "m.json", "out", "--column", "x"]) == 2
+    assert "one mechanism in all files" in capsys.readouterr().err
+
+
+def test_counts_of_a_stopped_folder_say_so(data):
+    stopped()
+    with pytest.warns(LeftoverWarning, match="only some"):
+        found = count_file("out", ["x"], [FOUND])
+    assert sum(found.values()) == 800

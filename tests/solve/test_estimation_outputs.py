@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import warnings
@@ -13,7 +14,13 @@ import pytest
 from naive_estimates import exact_risk
 
 import mechdesign as md
-from mechdesign.errors import GapWarning, RequirementError, SolverError, UtilityError
+from mechdesign.errors import (
+    GapWarning,
+    MechdesignError,
+    RequirementError,
+    SolverError,
+    UtilityError,
+)
 from mechdesign.labels import name_subsets
 from mechdesign.solve.estimation.block_designs import is_symmetric_design, symmetric_design
 from mechdesign.solve.estimation.cyclic_designs import cyclic_design, most_outputs
@@ -226,3 +233,10 @@ def test_thirty_equal_symbols_are_solved_in_closed_form(notion):
     assert found.method == "orbit"
     assert found.gap < 1e-9
     assert len(found.mechanism.outputs) <= 450
+
+
+@pytest.mark.parametrize("most", [4, 5, 6])
+def test_a_question_with_few_outputs_ends_in_no_raw_error(most):
+    prior = md.Prior([0.5, 0.3, 0.15, 0.05])
+    with contextlib.suppress(MechdesignError):
+        assert limited(prior, md.LIP(0.5), most, [[1, 0, 3, 2]]).risk >= 14.897

@@ -317,6 +317,8 @@ def test_what_has_no_prices_is_refused():
     prior = md.Prior([0.5, 0.3, 0.2])
     informative = md.design(prior, md.utility.MutualInformation(), md.PML(0.4))
     refused(lambda: md.binding(informative), "linear utility", "sub-convex")
+    estimating = md.design(prior, md.utility.Estimation(), md.PML(0.4))
+    refused(lambda: md.binding(estimating), "linear utility", "error of estimates")
     refused(lambda: md.binding(informative.mechanism), "a Design", "Mechanism")
     found = md.design(prior, md.utility.Hamming(), md.PML(0.4))
     problem = state_problem(prior, found.utility, found.notions)

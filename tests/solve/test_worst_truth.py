@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -307,3 +308,31 @@ def test_columns_are_priced_for_several_truths_as_one_by_one(kind):
     best = pricing.search(squares, prices, 0.999 * float(values.max()))
     assert np.abs(best[:, [0]] - columns[:, [values.argmax()]]).max() < 1e-9
     assert best.shape[1] == (values > 0.999 * values.max()).sum()
+
+
+@pytest.mark.parametrize(
+    ("rare", "truth"),
+    [
+        *product([1e-5, 1e-6, 1e-7, 1e-9, 1e-12, 1e-15], [None, "any"]),
+        # For a list of truths matrices of the bound keep fewer digits the rarer it is.
+        *product([1e-5, 1e-7, 1e-9], ["list"]),
+    ],
+)
+def test_rare_symbols_are_told_and_the_bound_is_sharp(rare, truth):
+    prior = md.Prior([0.5, 0.5 - rare, rare])
+    if truth == "list":
+        truth = [prior, md.Prior([0.5 - rare, 0.5, rare])]
+    for notion in (md.PMC(1), md.ALIP(1, 1000), md.LDP(20)):
+        found = md.design(prior, Estimation(truth=truth), notion)
+        assert 0 <= found.gap <= 1e-7
+        if truth == "any" and notion == md.PMC(1):
+            # What a symbol of tiny mass may have is the same for any such mass.
+            assert found.risk == pytest.approx(1.66843353405, rel=1e-9 + 2 * rare)
+
+
+@pytest.mark.parametrize("rare", [1e-12, 1e-14, 1e-15, 1e-20])
+def test_two_rare_symbols_leave_no_gap(rare):
+    prior = md.Prior([0.9, Fraction(1, 10) - 2 * Fraction(rare), rare, rare])
+    found = md.design(prior, Estimation(), md.PMC(1))
+    assert 0 <= found.gap <= 1e-9
+    assert found.risk == pytest.approx(0.450477054194, rel=1e-10)

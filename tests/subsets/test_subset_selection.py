@@ -374,6 +374,12 @@ def test_masses_that_differ_are_refused():
     )
 
 
+def test_counts_that_differ_are_refused():
+    with pytest.raises(InputError, match="equal mass"):
+        md.subset_selection({"a": 1, "b": 99}, md.PML(0.2))
+    assert md.subset_selection({"a": 7, "b": 7}, md.PML(0.2)).inputs == ("a", "b")
+
+
 def test_what_needs_a_matrix_says_so():
     selection = md.subset_selection(20, md.LDP(1))
     for use in (md.audit, md.identifiability):

@@ -12,7 +12,7 @@ import pytest
 from naive_estimates import exact_risk, float_risk
 
 import mechdesign as md
-from mechdesign.errors import DataError, InputError, UtilityError
+from mechdesign.errors import DataError, InputError, RequirementError, UntoldError, UtilityError
 from mechdesign.utility import Estimation
 
 ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
@@ -203,3 +203,35 @@ def test_what_is_no_question_is_refused(make):
 def test_what_does_not_fit_the_prior_is_refused(asked):
     with pytest.raises((UtilityError, DataError)):
         asked.survey(ABC)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"weights": ["1", "1", "1"]},
+        {"weights": [True, True, True]},
+        {"weights": [1, True, 2]},
+        {"weights": np.ma.array([1, 1, 1], mask=[1, 0, 0])},
+        {"of": [["1", "0", "0"]]},
+        {"of": [[True, False, False]]},
+        {"of": np.ma.array([[1, 0, 0]], mask=[[1, 0, 0]])},
+    ],
+    ids=["text", "truth", "mixed", "masked", "text of", "truth of", "masked of"],
+)
+def test_what_is_no_number_is_not_taken_for_one(asked):
+    with pytest.raises(UtilityError):
+        Estimation(**asked)
+
+
+@pytest.mark.parametrize(("outputs", "error"), [(True, RequirementError), (4.5, RequirementError)])
+def test_numbers_of_outputs_that_are_none_are_refused(outputs, error):
+    with pytest.raises(error, match="positive whole number"):
+        md.design(md.Prior([0.5, 0.3, 0.2]), Estimation(), md.LDP(1), outputs=outputs)
+    with pytest.raises(UtilityError, match="how many there may be"):
+        md.design(md.Prior([0.5, 0.3, 0.2]), Estimation(), md.LDP(1), outputs="4")
+
+
+def test_what_no_kernel_answers_is_said_with_proof():
+    with pytest.raises(UntoldError, match="no kernel") as caught:
+        md.design(md.Prior([0.5, 0.3, 0.2]), Estimation(), md.LDP(0))
+    assert caught.value.is_proved

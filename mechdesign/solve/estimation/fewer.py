@@ -31,7 +31,8 @@ def fewer_columns(
     program: EstimationProgram, columns: Columns, masses: Vector
 ) -> tuple[Columns, Vector]:
     """Columns that answer as well with fewer outputs, where some are found, and their masses."""
-    used = masses > _USED * masses.max()
+    even = columns.even_masses(masses)
+    used = even > _USED * even.max()
     columns, masses = columns[used], masses[used]
     if (block := block_columns(program, columns.deviations, masses)) is not None:
         return block, np.full(len(block.shares), 1 / len(block.shares))
@@ -98,7 +99,9 @@ def basic_masses(program: EstimationProgram, columns: Columns, masses: Vector) -
     from scipy.optimize import linprog
 
     answers = _answer_rows(program, columns, masses)
-    table = np.column_stack([np.ones(len(masses)), columns.deviations, answers])
+    even = columns.even_masses(np.ones(len(masses)))
+    table = np.column_stack([np.ones(len(masses)), columns.deviations, answers]) / even[:, None]
+    masses = masses * even
     if table.size > _LARGEST:
         return None
     size = np.sqrt((table**2).mean(axis=0))
@@ -114,7 +117,7 @@ def basic_masses(program: EstimationProgram, columns: Columns, masses: Vector) -
         cost = -masses if not number else rng.random(len(masses))
         found = linprog(cost, A_eq=rows, b_eq=target, method="highs-ds")
         if found.status:
-            return best
+            break
         places = np.flatnonzero(found.x > 1e-9 * found.x.max())
         exact, *_ = np.linalg.lstsq(rows[:, places], target, rcond=None)
         left_over = np.abs(rows[:, places] @ exact - target).max()
@@ -122,7 +125,7 @@ def basic_masses(program: EstimationProgram, columns: Columns, masses: Vector) -
         if good and (best is None or len(places) < np.count_nonzero(best)):
             best = np.zeros(len(masses))
             best[places] = exact
-    return best
+    return None if best is None else best / even
 
 
 def _answer_rows(program: EstimationProgram, columns: Columns, masses: Vector) -> Vector:

@@ -58,6 +58,13 @@ class Columns:
         """From r, ``(n, m)``."""
         return cls((lifts - 1).T, lifts.T @ truth)
 
+    def even_masses(self, masses: Vector) -> Vector:
+        """Masses that columns would have were all symbols equally likely.
+
+        They say how much a column is used, also where it is that of a rare symbol.
+        """
+        return np.asarray(masses * (1 + self.deviations.mean(axis=1)))
+
     def __getitem__(self, places: NDArray[np.bool_]) -> Columns:
         return Columns(self.deviations[places], self.shares[places])
 

@@ -24,6 +24,7 @@ from ...errors import SolverError, UntoldError
 
 Vector = NDArray[np.float64]
 _Step = Callable[[Vector, Vector, Vector, Vector], tuple[Vector, Vector, Vector]]
+_Solve = Callable[[Vector, Vector], tuple[Vector, Vector]]
 
 _STEPS = 120
 #: Relative complementarity at which the method ends, and the one that it must reach.
@@ -86,9 +87,13 @@ def optimal_masses(
     SolverError
         When no mixture of the columns answers what is asked, or the method breaks down.
     """
-    frame = _Frame.of(deviations, shares, prior, truth, loss)
+    # A column of a rare symbol has a tiny mass and large lifts under the prior: columns of mass one
+    # under equal masses differ less.
+    size = 1 + deviations.mean(axis=1)
+    even = (deviations - deviations.mean(axis=1, keepdims=True)) / size[:, None]
+    frame = _Frame.of(even, shares / size, prior, truth, loss)
     method = _InteriorPoint(frame.points, frame.rows, frame.root)
-    return frame.unfold(method.solve(tolerance), method.unit)
+    return frame.unfold(method.solve(tolerance), method.unit, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,21 +151,23 @@ class _Frame:
             points @ basis, rows, basis.T @ root, kept, told, basis, scale, np.linalg.pinv(root)
         )
 
-    def unfold(self, found: _Point, unit: float) -> Weighted:
-        """The optimum in the coordinates of the symbols."""
+    def unfold(self, found: _Point, unit: float, size: Vector) -> Weighted:
+        """The optimum in the coordinates of the symbols, for columns so many times as large."""
         n = len(self.kept) + 1
         inverse, prices = np.zeros((n, n)), np.zeros(n)
         solution = np.sqrt(unit) * found.solution
         inverse[np.ix_(self.kept, self.kept)] = self.basis @ solution @ self.of_root
         prices[self.told] = unit * found.multipliers[1:] / self.scale
         level = unit * float(found.multipliers[0])
+        prices += (level - float(prices.sum())) / n
         matrix = (self.points.T * found.masses) @ self.points
         try:
             upper = float(np.vdot(self.root, np.linalg.solve(matrix, self.root)))
         except np.linalg.LinAlgError:  # told without some directions, which have no mass
             upper = unit * found.value
+        masses = found.masses / size
         return Weighted(
-            found.masses, unit * found.value, level, upper, inverse, prices, found.gap, found.steps
+            masses, unit * found.value, level, upper, inverse, prices, found.gap, found.steps
         )
 
 
@@ -169,10 +176,16 @@ def _sizes(table: Vector) -> Vector:
     return np.where(found > 0, found, 1.0)
 
 
-#: Said where no mixture of the columns can answer.
+_REMEDY = "raise the level, or ask about groups of symbols"
+#: Said where no mixture of the columns can answer, as far as floats tell.
 UNTOLD = (
-    "the bounds leave no kernel whose reports answer what is asked: some symbols are told apart "
-    "by none; raise the level, or ask about groups of symbols"
+    "expected a kernel within the bounds whose reports answer what is asked, got some symbols that "
+    f"double precision cannot tell apart; {_REMEDY}"
+)
+#: Said where that is proved.
+UNTOLD_BY_ALL = (
+    "expected a kernel within the bounds whose reports answer what is asked, got none: under these "
+    f"bounds some symbols are told apart by no kernel; {_REMEDY}"
 )
 
 
@@ -282,17 +295,9 @@ class _InteriorPoint:
         shares, vectors = np.linalg.eigh((half := lower.T @ solution) @ half.T)
         shares = np.maximum(shares, 0.0)
         turned = vectors.T @ _forward(lower, points.T)
-        left, right = np.triu_indices(len(shares))
-        sizes = shares[left] + shares[right]
-        some = sizes > 1e-15 * float(sizes.max())
-        left, right, sizes = left[some], right[some], sizes[some]
-        factors = np.sqrt(np.where(left == right, 1.0, 2.0) * sizes)
         root = np.sqrt(w / z)
-        table = np.vstack([turned[left] * turned[right] * (factors[:, None] * root), rows.T * root])
-        k = len(left)
-        inner = table @ table.T
-        inner[np.arange(k), np.arange(k)] += 1.0
-        factor = _cholesky(inner)
+        few = len(points) < len(shares) * (len(shares) + 1) // 2
+        solve = (_by_columns if few else _by_pairs)(turned, shares, rows.T * root, root)
         images = points @ solution
 
         def newton(
@@ -300,15 +305,52 @@ class _InteriorPoint:
         ) -> tuple[Vector, Vector, Vector]:
             alone = _backward(lower, _forward(lower, missing))
             dual = dual - 2 * (images * (points @ alone)).sum(axis=1)
-            scaled = root * (target / w - dual)
-            wanted = table @ scaled
-            wanted[k:] -= primal
-            found = _backward(factor, _forward(factor, wanted))
-            dw = root * (scaled - table.T @ found)
+            scaled, found = solve(root * (target / w - dual), primal)
+            dw = root * scaled
             moved = (points.T * dw) @ images
-            return dw, found[k:], alone - _backward(lower, _forward(lower, moved))
+            return dw, found, alone - _backward(lower, _forward(lower, moved))
 
         return newton
+
+
+def _by_pairs(turned: Vector, shares: Vector, rows: Vector, root: Vector) -> _Solve:
+    """Solutions x, ν of x + QᵀQx + Eᵀν = b, Ex = c: a system of one row for each pair."""
+    left, right = np.triu_indices(len(shares))
+    sizes = shares[left] + shares[right]
+    some = sizes > 1e-15 * float(sizes.max())
+    left, right, sizes = left[some], right[some], sizes[some]
+    factors = np.sqrt(np.where(left == right, 1.0, 2.0) * sizes)
+    table = np.vstack([turned[left] * turned[right] * (factors[:, None] * root), rows])
+    k = len(left)
+    inner = table @ table.T
+    inner[np.arange(k), np.arange(k)] += 1.0
+    factor = _cholesky(inner)
+
+    def solve(scaled: Vector, primal: Vector) -> tuple[Vector, Vector]:
+        wanted = table @ scaled
+        wanted[k:] -= primal
+        found = _backward(factor, _forward(factor, wanted))
+        return scaled - table.T @ found, found[k:]
+
+    return solve
+
+
+def _by_columns(turned: Vector, shares: Vector, rows: Vector, root: Vector) -> _Solve:
+    """The same by one row for each column, where these are fewer."""
+    scaled_columns = turned * root
+    inner = 2 * (turned.T @ (shares[:, None] * scaled_columns)) * root[:, None]
+    inner *= turned.T @ turned
+    inner[np.arange(len(root)), np.arange(len(root))] += 1.0
+    factor = _cholesky(inner)
+    half = _forward(factor, rows.T)
+    outer = _cholesky(half.T @ half)
+
+    def solve(scaled: Vector, primal: Vector) -> tuple[Vector, Vector]:
+        short = half.T @ _forward(factor, scaled) - primal
+        found = _backward(outer, _forward(outer, short))
+        return _backward(factor, _forward(factor, scaled - rows.T @ found)), found
+
+    return solve
 
 
 def _cholesky(matrix: Vector) -> Vector:

@@ -7,16 +7,22 @@ homogeneous in the column k, extreme columns of the privacy cone suffice ([YeBar
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...certificate.repair import repair_kernel
 from ...errors import SolverError, UntoldError
-from ...exact import DENOMINATOR_BITS, nearest_float
+from ...exact import DENOMINATOR_BITS, common_integers, nearest_float
 from ...privacy.constraint import Rounding
 from .. import clock
-from ..column_generation.exact_columns import columns_of_rays, extreme_rays, listed_columns
+from ..column_generation.exact_columns import (
+    Deviations,
+    columns_of_rays,
+    extreme_rays,
+    listed_columns,
+)
 from ..column_generation.master import mixed_kernel
 from ..column_generation.method import SEARCHING
 from ..column_generation.vertices import near_sides, too_large
@@ -24,7 +30,7 @@ from ..method import Candidate, Duals, Method, handles_estimation
 from ..program import EstimationProgram, TwoSided
 from .fewer import fewer_columns, is_partial
 from .generation import Columns, generate
-from .master import UNTOLD, optimal_masses
+from .master import UNTOLD_BY_ALL, optimal_masses
 
 Vector = NDArray[np.float64]
 
@@ -69,13 +75,18 @@ class OptimalExperiment(Method):
         if n > MOST_LISTED or not are_listed(program, program.sides):
             return self._generated(program)
         columns = listed(program)
-        found = optimal_masses(
-            columns.deviations,
-            columns.shares,
-            program.prior.probabilities,
-            survey.masses,
-            survey.losses,
-        )
+        try:
+            found = optimal_masses(
+                columns.deviations,
+                columns.shares,
+                program.prior.probabilities,
+                survey.masses,
+                survey.losses,
+            )
+        except UntoldError:
+            if survey.telling(_integers(_listed_exactly(program))) is None:
+                raise UntoldError(UNTOLD_BY_ALL, is_proved=True) from None
+            raise
         details = {"columns": str(len(columns.shares)), "steps": str(found.steps)}
         return Candidate(
             kernel_of(program, columns, found.masses, found.risk),
@@ -104,17 +115,27 @@ def are_listed(program: EstimationProgram, sides: TwoSided | None) -> bool:
 
 def listed(program: EstimationProgram) -> Columns:
     """Every extreme column, inside the bounds."""
+    exact = _listed_exactly(program)
+    if not exact:
+        raise UntoldError(UNTOLD_BY_ALL, is_proved=True)
+    lifts = np.array([[float(1 + d) for d in column] for column in exact])
+    return Columns(np.array(exact, dtype=float), lifts @ program.survey.masses)
+
+
+def _listed_exactly(program: EstimationProgram) -> list[Deviations]:
     prior, n = program.prior, len(program.prior)
     sides = near_sides(program.cone)
     found = None if sides is None else listed_columns(prior, sides)
     if found is None:
         rays = extreme_rays(program.cone.inequalities(Rounding.INSIDE), n)
         found = columns_of_rays(prior, rays)
-    exact = list(dict.fromkeys(found))
-    if not exact:
-        raise UntoldError(UNTOLD)
-    lifts = np.array([[float(1 + d) for d in column] for column in exact])
-    return Columns(np.array(exact, dtype=float), lifts @ program.survey.masses)
+    return list(dict.fromkeys(found))
+
+
+def _integers(columns: list[Deviations]) -> NDArray[Any]:
+    """Multiples of columns, ``(n, M)``, in integers: which rows are combinations is the same."""
+    found = [common_integers(tuple(1 + d for d in column))[0] for column in columns]
+    return np.array(found, dtype=object).T
 
 
 def kernel_of(program: EstimationProgram, columns: Columns, masses: Vector, risk: float) -> Vector:
@@ -161,8 +182,9 @@ def _mixed(
     # What the columns of mass one leave to the most likely symbol follows.
     told = np.delete(np.arange(len(program.prior)), int(np.argmax(program.prior.probabilities)))
     found = []
+    even = columns.even_masses(masses)
     for least in (*_NEGLIGIBLE, _LITTLE / 1e4):
-        used = masses > least * float(masses.max())
+        used = even > least * float(even.max())
         deviations = columns[used].deviations
         kernel = mixed_kernel(deviations, balanced(deviations[:, told], masses[used]))
         off = float(np.abs(kernel.sum(axis=1) - 1).max())
@@ -190,9 +212,9 @@ def _value(program: EstimationProgram, kernel: Vector) -> float:
 def balanced(deviations: Vector, masses: Vector) -> Vector:
     """Masses corrected so that Σ q = 1 and Σ q d = 0 hold to the last digits."""
     rows = np.vstack([np.ones(len(masses)), deviations.T])
-    rows /= np.abs(rows).max(axis=1, initial=1e-300)[:, None]
+    rows /= (np.abs(rows) * masses).max(axis=1, initial=1e-300)[:, None]
     target = np.zeros(len(rows))
-    target[0] = 1.0
+    target[0] = 1 / masses.max(initial=1e-300)
     for _ in range(3):
         missing = target - rows @ masses
         step, *_ = np.linalg.lstsq(rows * masses, missing, rcond=None)

@@ -89,11 +89,17 @@ class LeastFavourable(Method):
         details = {"columns": str(len(used))}
         mixture, prices, inverse = found.mixture, saddle.prices(found), saddle.inverses(found)
         return Candidate(
-            _kernel(program, deviations, found),
+            _kernel(program, saddle.deviations, found),
             Duals(prices, mixture=mixture, inverse=inverse),
             "interior point over some columns",
             details,
         )
+
+
+def _even(deviations: Vector) -> Vector:
+    """Deviations of columns that are scaled to mass one under equal masses."""
+    mean = deviations.mean(axis=1, keepdims=True)
+    return np.asarray((deviations - mean) / (1 + mean))
 
 
 def mixed_at_worst(program: WorstTruthProgram, deviations: Vector, kernel: Vector) -> Vector:
@@ -101,10 +107,11 @@ def mixed_at_worst(program: WorstTruthProgram, deviations: Vector, kernel: Vecto
     found.
     """
     try:
-        found = _Saddle(program, deviations).solve(None)
+        saddle = _Saddle(program, deviations)
+        found = saddle.solve(None)
     except SolverError:
         return kernel
-    better = _kernel(program, deviations, found)
+    better = _kernel(program, saddle.deviations, found)
     return max(kernel, better, key=program.value)
 
 
@@ -201,15 +208,18 @@ class _Saddle:
     """
 
     def __init__(self, program: WorstTruthProgram, deviations: Vector) -> None:
-        self.program, self.deviations = program, deviations
-        prior = program.prior.probabilities
-        self.every = program.truths.every
-        self.risks = ColumnRisks.of(deviations, prior, program.survey.losses)
+        # Columns have mass one under equal masses: those of a rare symbol have a tiny mass and
+        # large lifts under the prior.
+        self.program, self.deviations = program, _even(deviations)
+        n, self.every = len(program.prior), program.truths.every
+        self.even = np.full(n, 1 / n)
+        survey = program.survey.moved((Fraction(1, n),) * n)
+        self.risks = ColumnRisks.of(self.deviations, self.even, survey.losses)
         self.listed = [one.masses for one in program.truths.listed]
-        self.told = np.delete(np.arange(len(prior)), int(np.argmax(prior)))
-        scale = np.sqrt((deviations[:, self.told] ** 2).mean(axis=0))
+        self.told = np.arange(1, n)
+        scale = np.sqrt((self.deviations[:, self.told] ** 2).mean(axis=0))
         self.scale = np.where(scale > 0, scale, 1.0)
-        self.rows = self._rows(deviations)
+        self.rows = self._rows(self.deviations)
 
     def _rows(self, deviations: Vector) -> Vector:
         return np.column_stack([np.ones(len(deviations)), deviations[:, self.told] / self.scale])
@@ -281,6 +291,8 @@ class _Saddle:
             if left <= _FINE or (since >= _PATIENCE and best.gap <= _ENOUGH):
                 break
             second = tuple(part / unit for part in self._second(points, w))
+            if not all(np.isfinite(part).all() for part in (*second, z / q, v / w)):
+                break
             step = self._newton((q, z, w, v), second, (dual, primal, rising, short))
             centre = gap / (m + count)
             if left > _OFF * gap:
@@ -350,8 +362,8 @@ class _Saddle:
         return np.asarray(scaled / size[:, None])
 
     def reduced(self, found: _Point, deviations: Vector) -> Vector:
-        """What columns pay beyond their prices."""
-        points = self._points(found.masses, found.mixture)
+        """What columns pay beyond their prices, by their mass under equal masses."""
+        points, deviations = self._points(found.masses, found.mixture), _even(deviations)
         image, lifts = self.risks.coordinates(deviations), 1 + deviations
         paid = -self._rows(deviations) @ found.multipliers
         for w, point in zip(self._shares(found.mixture), points, strict=True):
@@ -360,26 +372,28 @@ class _Saddle:
 
     def _answers(self, point: RiskPoint) -> Vector:
         """J⁻¹R, ``(n, f)``, for a root R of the loss."""
-        # Coordinates are linear in r: those of a symbol are those of its deviation from pᵀr.
-        prior = self.program.prior.probabilities
-        each = np.eye(len(prior)) - np.outer(prior, np.ones(len(prior)))
-        return np.asarray(self.risks.coordinates(each, prior) @ self._gram(point))
+        # Coordinates are linear in r: those of a symbol are those of its deviation from the mean.
+        n = len(self.even)
+        each = np.eye(n) - 1 / n
+        return np.asarray(self.risks.coordinates(each, self.even) @ self._gram(point))
 
     def quadratics(self, found: _Point) -> tuple[list[Vector], Vector]:
         """w_i G_i and λ for which a column r pays Σ w_i rᵀG_ir/(π_iᵀr) − λᵀr."""
         points = self._points(found.masses, found.mixture)
-        prior, squares = self.program.prior.probabilities, []
+        squares = []
         for w, point in zip(self._shares(found.mixture), points, strict=True):
             half = self._answers(point)
             squares.append(float(w) * (half @ half.T))
-        prices = np.zeros(len(prior))
+        return squares, self._prices(found)
+
+    def _prices(self, found: _Point) -> Vector:
+        prices = np.zeros(len(self.even))
         prices[self.told] = found.multipliers[1:] / self.scale
-        return squares, prices + (found.multipliers[0] - prices.sum()) * prior
+        return np.asarray(prices + (found.multipliers[0] - prices.sum()) * self.even)
 
     def prices(self, found: _Point) -> Vector:
         """λ of the bound, in which losses are centred at the truth: Aπ = 0."""
-        prices = np.zeros(len(self.told) + 1)
-        prices[self.told] = found.multipliers[1:] / self.scale
+        prices = self._prices(found)
         points = self._points(found.masses, found.mixture)
         for w, point in zip(self._shares(found.mixture), points, strict=True):
             # With h = J⁻¹Aπ the quadratic of r loses 2hᵀr and gains πᵀAπ times πᵀr.

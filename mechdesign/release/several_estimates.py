@@ -1,0 +1,176 @@
+"""Reports of several columns as reports of one kernel on tuples, for estimates of joint tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError, InputError, quote
+from ..input_tables import is_missing
+from ..mechanism import ImplicitKernel, Mechanism, kernel_of
+from ..schema import Schema
+from ..solve.columns_plan import ColumnsPlan, product_kernel
+from .counts import count_rows
+from .receipts import check_receipt, receipts_of
+from .several import joined
+from .table_files import count_file, file_receipts
+
+
+@dataclass(frozen=True)
+class Reports:
+    """What an estimate is made of.
+
+    Attributes
+    ----------
+    reports, mechanism, column, receipt : as of :func:`mechdesign.estimate`, of one kernel
+    note : what could not be told of where reports of several columns came from; ``None`` where
+        that is still to be asked
+    """
+
+    reports: Any
+    mechanism: Any
+    column: Any
+    receipt: Any
+    note: str | None = None
+
+
+def one_kernel(reports: Any, mechanism: Any, column: Any, receipt: Any, missing: str) -> Reports:
+    """Reports of a plan, or of a kernel on tuples, as counts of those of one kernel.
+
+    Raises :class:`InputError` for columns that are none of a plan's, :class:`DataError` for null
+    reports (unless dropped) and for reports that another kernel made.
+    """
+    several = None
+    if isinstance(column, (list, tuple)):
+        several = list(Schema(tuple(column)).names)
+    if isinstance(mechanism, ColumnsPlan):
+        if isinstance(column, str):
+            return Reports(reports, mechanism[column], column, receipt)
+        return _of_plan(reports, mechanism, several or list(mechanism.names), receipt, missing)
+    if several is None and (column is not None or not _is_table(reports)):
+        return Reports(reports, mechanism, column, receipt)
+    kernel = kernel_of(mechanism)
+    schema = None if isinstance(kernel, ImplicitKernel) else kernel.schema
+    if several is None:
+        if schema is None:
+            return Reports(reports, mechanism, None, receipt)
+        several = report_columns(mechanism)
+    if len(several) == 1:
+        return Reports(reports, mechanism, several[0], receipt)
+    counts = _count(reports, several, missing)
+    known = receipts_of(reports).get(joined(several)) if _is_table(reports) else None
+    return Reports(counts, mechanism, None, receipt or known)
+
+
+def count_several(
+    path: Any, designed: Any, columns: list[str], *, progress: bool = False
+) -> Reports | None:
+    """Reports in columns of a file, of a plan or of a kernel on tuples; ``None`` for one column.
+
+    Raises :class:`DataError` as :func:`count_file`, :class:`InputError` for other columns.
+    """
+    if isinstance(designed, ColumnsPlan):
+        names = columns or list(designed.names)
+        made = [designed[name] for name in names]
+        counts = count_file(path, names, made, progress=progress)
+        if len(names) == 1:
+            known = file_receipts(path).get(names[0])
+            return Reports(counts, made[0], None, known)
+        told = [name for name in names if name not in file_receipts(path)]
+        found = _of_plan(counts, designed, names, None, "drop")
+        return replace(found, note=_unknown(told[0]) if told else "")
+    kernel = kernel_of(designed)
+    if isinstance(kernel, ImplicitKernel) or len(columns) < 2:
+        return None
+    if not all(isinstance(y, tuple) and len(y) == len(columns) for y in kernel.outputs):
+        raise InputError(
+            "columns of reports",
+            expected="one, as the reports of this kernel are no tuples",
+            got=str(len(columns)),
+            remedy="name the column that holds them",
+        )
+    parts = [list(dict.fromkeys(y[i] for y in kernel.outputs)) for i in range(len(columns))]
+    books = [Mechanism([[1 / len(part)] * len(part)], None, part, normalise=True) for part in parts]
+    receipts = file_receipts(path, check=True)
+    counts = count_file(path, columns, books, progress=progress, traced=False)
+    return Reports(counts, designed, None, receipts.get(joined(columns)))
+
+
+def report_columns(designed: Any) -> list[str]:
+    """The columns that reports of a design or plan are in, unless they were given other names."""
+    if isinstance(designed, ColumnsPlan):
+        return list(designed.names)
+    kernel = kernel_of(designed)
+    schema = None if isinstance(kernel, ImplicitKernel) else kernel.schema
+    names = [] if schema is None else list(schema.names)
+    if len(names) < 2 or all(isinstance(y, tuple) and len(y) == len(names) for y in kernel.outputs):
+        return names
+    return ["_".join(names)]
+
+
+def _of_plan(
+    reports: Any, plan: ColumnsPlan, names: list[str], receipt: Any, missing: str
+) -> Reports:
+    kernels = [plan[name].mechanism for name in Schema(tuple(names)).names]
+    note = ""
+    if _is_table(reports):
+        carried = receipts_of(reports)
+        if isinstance(receipt, Mapping):
+            carried = {**carried, **receipt}
+        elif receipt is not None:
+            raise InputError(
+                "receipt",
+                expected="a mapping from each column to its receipt",
+                got=type(receipt).__name__,
+                remedy="pass the table with its receipts, or estimate each column by itself",
+            )
+        for name, kernel in zip(names, kernels, strict=True):
+            if name in carried:
+                check_receipt(carried[name], kernel)
+            else:
+                note = _unknown(name)
+        reports = _count(reports, names, missing)
+    else:
+        note = _unknown(joined(names))
+    labels = _combinations(kernels)
+    together = product_kernel(kernels, labels)
+    return Reports(reports, together.with_schema(names), None, None, note)
+
+
+def _unknown(name: str) -> str:
+    return (
+        f"no receipt came with the reports of {quote(name)}: whether this plan made them could not "
+        "be told, and those of a noisier one would fit it as well"
+    )
+
+
+def _combinations(kernels: list[Mechanism]) -> list[Any]:
+    shape = [kernel.shape[0] for kernel in kernels]
+    return [
+        tuple(kernel.inputs[i] for kernel, i in zip(kernels, place, strict=True))
+        for place in np.ndindex(*shape)
+    ]
+
+
+def _is_table(reports: Any) -> bool:
+    return hasattr(reports, "columns") and not isinstance(reports, (np.ndarray, Mapping))
+
+
+def _count(reports: Any, names: list[str], missing: str) -> Any:
+    """How often each tuple of reports occurs; rows without one of them by the policy."""
+    if isinstance(reports, Mapping):
+        return reports
+    counts = count_rows(reports, names)
+    blank = {row: n for row, n in counts.items() if any(map(is_missing, row))}
+    if blank and missing == "error":
+        raise DataError(
+            f"reports in columns {joined(names)}",
+            expected="no missing reports",
+            got=f"{sum(blank.values())} rows without one of them",
+            remedy="leave them out with missing='drop' (--missing drop); estimates are then about "
+            "the others",
+        )
+    return {row: n for row, n in counts.items() if row not in blank}

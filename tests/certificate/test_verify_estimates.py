@@ -1,0 +1,116 @@
+"""What ``verify.py`` proves and refutes of designs for estimates and of subset selections."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+
+import numpy as np
+import pytest
+from verify_cases import changed
+
+import mechdesign as md
+from mechdesign.certificate import verify
+from mechdesign.storage import to_json
+from mechdesign.utility import Estimation
+
+PRIOR = md.Prior.from_counts([60, 30, 20, 15, 12], ["a", "b", "c", "d", "e"])
+ASKED = {
+    "frequencies": {},
+    "a question": {"of": [[1, 2, 3, 4, 5]]},
+    "weights": {"weights": [1, 2, 3, 4, 5]},
+    "a matrix of weights": {"weights": np.eye(5) + 0.3 * np.eye(5)[::-1]},
+    "another truth": {"truth": {"e": 1, "d": 2, "c": 3, "b": 4, "a": 5}},
+    "a list of truths": {"truth": [[1, 1, 1, 1, 2], [4, 1, 1, 1, 1]]},
+}
+
+
+@functools.cache
+def file_of(name, level=1.0):
+    found = md.design(PRIOR, Estimation(**ASKED[name]), md.PML(level))
+    return json.dumps(to_json(found))
+
+
+def states(content):
+    claims = verify.check(json.dumps(content).encode()).claims
+    return {fact["claim"]: fact["state"] for fact in claims}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_values_of_estimates_are_proved(name):
+    found = states(json.loads(file_of(name)))
+    assert found["value"] == "proved"
+    assert {found[claim] for claim in ("bound", "gap", "optimal")} == {"not proved here"}
+    assert set(found.values()) == {"proved", "not proved here"}
+
+
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("share", [-1e-3, -1e-8, 1e-8, 1e-3, 1.0])
+def test_values_that_are_tampered_with_are_refuted(name, share):
+    content = json.loads(file_of(name))
+    value = content["certificate"]["value"] * (1 + share)
+    assert states(changed(content, ("certificate", "value"), value))["value"] == "refuted"
+
+
+def test_values_of_other_truths_questions_and_weights_are_refuted():
+    content = json.loads(file_of("frequencies"))
+    other = json.loads(file_of("another truth"))["utility"]["truth"]
+    for place, what in (
+        ("truth", other),
+        ("questions", [[1, 0, 0, 0, 0]]),
+        ("weights", [1, 1, 1, 1, 2]),
+    ):
+        assert states(changed(content, ("utility", place), what))["value"] == "refuted", place
+
+
+def test_bounds_and_gaps_that_cannot_be_are_refuted():
+    content = json.loads(file_of("frequencies"))
+    value = content["certificate"]["value"]
+    below = changed(content, ("certificate", "bound"), value * (1 + 1e-6))
+    assert states(below)["bound"] == "refuted"
+    apart = changed(content, ("certificate", "bound"), value * (1 - 1e-3))
+    assert states(apart)["bound"] == "not proved here"
+    assert states(apart)["gap"] == "refuted"
+    assert states(changed(apart, ("certificate", "gap"), 1e-3))["gap"] == "not proved here"
+
+
+def test_what_is_not_proved_is_named():
+    anything = md.design(PRIOR, Estimation(truth="any"), md.LDP(1))
+    assert states(to_json(anything))["value"] == "not proved here"
+    content = json.loads(file_of("frequencies"))
+    alike = json.loads(json.dumps(content))
+    alike["mechanism"]["weights"][1] = alike["mechanism"]["weights"][0]
+    assert states(changed(alike, ("kind",), "design"))["value"] == "not proved here"
+
+
+@pytest.mark.slow
+def test_twenty_symbols_take_seconds():
+    prior = md.Prior.from_counts([600 // x for x in range(1, 21)])
+    assert states(to_json(md.design(prior, Estimation(), md.LDP(1))))["value"] == "proved"
+
+
+@pytest.mark.parametrize(
+    ("n", "notion"),
+    [(31, md.LDP(1)), (1000, md.LDP(1)), (49, md.LIP(0.5)), (49, md.PML(1))],
+    ids=lambda item: str(item),
+)
+def test_the_privacy_of_subset_selections_is_proved(n, notion):
+    content = json.loads(json.dumps(to_json(md.subset_selection(n, notion))))
+    is_full = content["base"] ** content["dimension"] == n
+    state = states(content)[f"privacy: {type(notion).__name__}({notion.levels[0]:.1f})"]
+    assert state == ("proved" if is_full or isinstance(notion, md.LDP) else "not proved here")
+    less = changed(content, ("notions", 0, "parameters", "epsilon"), 0.3)
+    state = next(s for claim, s in states(less).items() if claim.startswith("privacy"))
+    assert state == ("refuted" if is_full else "not proved here")
+
+
+def test_weights_of_subset_selections_that_are_none_are_refuted():
+    content = json.loads(json.dumps(to_json(md.subset_selection(31, md.LDP(1)))))
+    part = content["profiles"][0]
+    high = changed(content, ("profiles", 0, "high"), str(1 << 53))
+    assert part["middle"] != "0"
+    assert "refuted" in states(high).values()
+    with pytest.raises(verify.UnreadableError):
+        states(changed(content, ("profiles", 0, "count"), 31))
+    assert math.isclose(content["achieved"][0][0], 1.0, rel_tol=1e-9)

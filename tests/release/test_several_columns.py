@@ -1,0 +1,406 @@
+"""Several columns at once: equal reports in every library, one ledger entry, joint tables."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from itertools import product
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.errors import DataError, InputError, RepeatWarning, UnknownNameError
+from mechdesign.release.ledger import Ledger
+from mechdesign.release.receipts import receipts_of
+
+KEY = bytes(range(32))
+BOTH = ["class", "sex"]
+PRIOR = md.Prior.from_csv("titanic", BOTH)
+TWINS = md.Prior([0.5, 0.3, 0.2], [("a", 1), ("b", 2), ("c", 3)]).with_schema(["x", "y"])
+PLAN = md.plan_columns(PRIOR, None, md.LDP(3), joint=False)
+
+
+def table(n=400, seed=1):
+    rng = np.random.default_rng(seed)
+    rows = [PRIOR.labels[i] for i in rng.choice(len(PRIOR), size=n, p=PRIOR.probabilities)]
+    first, second = zip(*rows, strict=True)
+    return pd.DataFrame({"id": range(n), "class": first, "sex": second, "other": 1.5})
+
+
+FRAME = table()
+ESTIMATION = md.design(PRIOR, md.utility.Estimation(), md.LDP(3))
+RELEASES = {
+    "plan": PLAN,
+    "tuples": md.design(PRIOR, md.utility.Hamming(), md.LDP(3)),
+    "subsets": ESTIMATION,
+    "one of them": md.design(PRIOR, md.utility.Hamming(of="class"), md.FeaturePML(1, "sex")),
+}
+
+
+def rows(made):
+    if isinstance(made, pl.LazyFrame):
+        made = made.collect()
+    if isinstance(made, pl.DataFrame):
+        made = made.to_pandas()
+    elif isinstance(made, duckdb.DuckDBPyRelation):
+        made = made.df()
+    elif hasattr(made, "compute"):
+        made = made.compute()
+    elif hasattr(made, "read_all"):
+        made = made.read_all().to_pandas()
+    elif isinstance(made, pa.Table):
+        made = made.to_pandas()
+    made = made.sort_values("id").reset_index(drop=True)
+    return {name: made[name].astype(str).tolist() for name in made.columns}
+
+
+def dask(frame):
+    return pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3)
+
+
+ENGINES = {
+    "polars": pl.from_pandas,
+    "lazy": lambda f: pl.from_pandas(f).lazy(),
+    "arrow": pa.Table.from_pandas,
+    "reader": lambda f: pa.Table.from_pandas(f).to_reader(max_chunksize=70),
+    "duckdb": lambda f: duckdb.from_arrow(pa.Table.from_pandas(f)),
+    "dask": dask,
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", RELEASES)
+def test_equal_reports_for_equal_keys_in_every_library(engine, kind):
+    made = md.privatize(FRAME, RELEASES[kind], row="id", key=KEY)
+    other = md.privatize(ENGINES[engine](FRAME), RELEASES[kind], row="id", key=KEY)
+    assert rows(other) == rows(made)
+    turned = md.privatize(FRAME.iloc[::-1], RELEASES[kind], row="id", key=KEY)
+    assert rows(turned) == rows(made)
+
+
+@pytest.mark.parametrize("engine", ["polars", "arrow", "reader", "duckdb"])
+@pytest.mark.parametrize("kind", RELEASES)
+def test_equal_reports_for_equal_seeds(engine, kind):
+    made = md.privatize(FRAME, RELEASES[kind], rng=5)
+    assert rows(md.privatize(ENGINES[engine](FRAME), RELEASES[kind], rng=5)) == rows(made)
+
+
+def test_columns_of_a_plan_are_drawn_as_they_are_alone():
+    """So that the same key gives the same reports, whichever way they are asked for."""
+    made = md.privatize(FRAME, PLAN, row="id", key=KEY)
+    for name in BOTH:
+        alone = md.privatize(FRAME, name, PLAN[name], row="id", key=KEY)
+        assert made[name].tolist() == alone[name].tolist()
+    assert (made["class"] != FRAME["class"]).any()
+    assert made["other"].tolist() == FRAME["other"].tolist()
+
+
+def test_columns_of_one_seed_are_drawn_independently():
+    """Two columns of equal secrets and kernels agree by chance only; the same ones do (control)."""
+    flip = md.design(md.Prior.uniform(["a", "b"]), md.utility.Estimation(), md.LDP(0.1))
+    alone = {name: flip.prior.with_schema(name) for name in ("x", "y")}
+    plan = md.plan_columns(alone, None, md.LDP(0.2))
+    frame = pd.DataFrame({"x": ["a"] * 4000, "y": ["a"] * 4000})
+    made = md.privatize(frame, plan, rng=1)
+    assert abs((made["x"] == made["y"]).mean() - 0.5) < 0.05
+    again = md.privatize(frame, plan, rng=1)
+    assert (made["x"] == again["x"]).all()
+
+
+def test_tuples_are_written_into_their_columns():
+    made = md.privatize(FRAME, RELEASES["tuples"], row="id", key=KEY)
+    assert list(made.columns) == list(FRAME.columns)
+    assert set(zip(made["class"], made["sex"], strict=True)) <= set(PRIOR.labels)
+    named = md.privatize(FRAME, RELEASES["tuples"], into=["a", "b"], row="id", key=KEY)
+    assert list(named.columns) == ["id", "a", "b", "other"]
+    assert named["a"].tolist() == made["class"].tolist()
+
+
+def test_other_reports_take_the_place_of_all_secrets():
+    for kind in ("subsets", "one of them"):
+        made = md.privatize(FRAME, RELEASES[kind], row="id", key=KEY)
+        assert list(made.columns) == ["id", "class_sex", "other"]
+        named = md.privatize(FRAME, RELEASES[kind], into="told", row="id", key=KEY)
+        assert named["told"].tolist() == made["class_sex"].tolist()
+
+
+@pytest.mark.parametrize("engine", ["polars", "lazy", "arrow", "duckdb"])
+def test_names_that_the_table_has_are_refused(engine):
+    frame = FRAME.assign(class_sex=1)
+    with pytest.raises(DataError, match=r"names that the table does not have.*'class_sex'"):
+        md.privatize(ENGINES[engine](frame), ESTIMATION, row="id", key=KEY)
+    with pytest.raises(DataError, match="'other'"):
+        md.privatize(ENGINES[engine](FRAME), ESTIMATION, into="other", row="id", key=KEY)
+    with pytest.raises(DataError, match="in the place of"):
+        md.privatize(ENGINES[engine](FRAME), RELEASES["tuples"], into=["sex", "class"])
+
+
+@pytest.mark.parametrize("engine", [None, *ENGINES])
+def test_a_combination_that_was_not_planned_for_is_refused(engine):
+    """What a plan guarantees under a prior is about the combinations that the prior has."""
+    make = ENGINES.get(engine, lambda frame: frame)
+    plan = md.plan_columns(TWINS, None, md.PML(1), joint=False)
+    good = pd.DataFrame({"id": range(3), "x": ["a", "b", "c"], "y": [1, 2, 3]})
+    assert len(rows(md.privatize(make(good), plan, row="id", key=KEY))["x"]) == 3
+    bad = good.assign(y=[1, 3, 3])
+    with pytest.raises(Exception, match="in 1 row, first in row"):
+        rows(md.privatize(make(bad), plan, row="id", key=KEY))
+    found = rows(md.privatize(make(bad), plan, row="id", key=KEY, unseen="null"))
+    assert str(found["x"][1]) in ("None", "nan", "<NA>")
+    joint = md.design(TWINS, md.utility.Estimation(), md.PML(1))
+    with pytest.raises(Exception, match="in 1 row, first in row"):
+        rows(md.privatize(make(bad), joint, row="id", key=KEY))
+
+
+def test_a_replacement_stands_in_for_whole_rows():
+    joint = md.design(TWINS, md.utility.Hamming(), md.PML(9))
+    plan = md.plan_columns(TWINS, None, md.PML(1), joint=False)
+    bad = pd.DataFrame({"x": ["a", "b", None, "z"], "y": [3, 2, 3, 1]})
+    policy = {"unseen": "replace", "missing": "replace", "replacement": ("c", 3)}
+    made = md.privatize(bad, joint, rng=1, **policy)
+    assert list(zip(made["x"], made["y"], strict=True)) == [("c", 3), ("b", 2), ("c", 3), ("c", 3)]
+    assert len(md.privatize(bad, plan, rng=1, **policy)) == 4
+    with pytest.raises(InputError, match="value for each of the columns"):
+        md.privatize(bad, plan, rng=1, unseen="replace", replacement="c")
+    with pytest.raises(InputError):
+        md.privatize(bad, joint, rng=1, unseen="replace", replacement=("c", 1))
+
+
+def test_rows_of_missing_values():
+    frame = pd.DataFrame({"class": ["crew", None, None], "sex": ["male", "male", None]})
+    for kind in RELEASES:
+        with pytest.raises(DataError, match="no missing values"):
+            md.privatize(frame, RELEASES[kind], rng=1)
+    plan = md.privatize(frame, PLAN, rng=1, missing="keep")
+    assert plan["class"].isna().tolist() == [False, True, True]
+    assert plan["sex"].isna().tolist() == [False, False, True]
+    joint = md.privatize(frame, RELEASES["tuples"], rng=1, missing="keep")
+    assert joint["class"].isna().tolist() == joint["sex"].isna().tolist() == [False, True, True]
+
+
+def test_no_secret_is_quoted():
+    frame = FRAME.assign(sex="s3cret")
+    for kind in RELEASES:
+        with pytest.raises(DataError) as problem:
+            md.privatize(frame, RELEASES[kind], rng=1)
+        assert "s3cret" not in str(problem.value)
+
+
+def test_a_text_is_no_tuple():
+    frame = pd.DataFrame({"pair": ["('crew', 'male')"] * 12})
+    with pytest.raises(DataError):
+        md.privatize(frame, "pair", RELEASES["tuples"], rng=1)
+
+
+def test_columns_must_be_those_of_the_kernel():
+    with pytest.raises(UnknownNameError, match="'sex'"):
+        md.privatize(FRAME.drop(columns="sex"), PLAN, rng=1)
+    with pytest.raises(InputError, match="more than once"):
+        md.privatize(FRAME, ["class", "class"], PLAN, rng=1)
+    with pytest.raises(InputError, match="expected 2"):
+        md.privatize(FRAME, ["class", "sex", "other"], PLAN, rng=1)
+    with pytest.raises(InputError, match="knows none"):
+        md.privatize(FRAME, md.Mechanism([[1.0]], ["crew"]), rng=1)
+    with pytest.raises(InputError, match="both"):
+        md.privatize(FRAME, "class", PLAN["class"], columns=["class"], rng=1)
+    with pytest.raises(InputError, match="for both"):
+        md.privatize(FRAME, PLAN, row="sex", key=KEY)
+    with pytest.raises(InputError, match="into"):
+        md.privatize(FRAME, PLAN, into=["a", "b"], rng=1)
+    renamed = FRAME.rename(columns={"class": "k", "sex": "s"})
+    made = md.privatize(renamed, PLAN, columns=["k", "s"], rng=1)
+    assert list(made.columns) == ["id", "k", "s", "other"]
+
+
+def test_reports_are_not_privatised_again():
+    for kind in RELEASES:
+        made = md.privatize(FRAME, RELEASES[kind], rng=1)
+        for name in [name for name in made.columns if name in (*BOTH, "class_sex")]:
+            with pytest.raises(DataError, match="the secret itself"):
+                md.privatize(made, name, PLAN[name] if name in BOTH else ESTIMATION, rng=1)
+            if kind == "tuples":
+                break
+
+
+def test_a_person_has_one_report():
+    frame = pd.concat([FRAME, FRAME])
+    made = md.privatize(frame, PLAN, person="id", key=KEY)
+    assert made["sex"].tolist()[:400] == made["sex"].tolist()[400:]
+    moved = frame.assign(sex=["male"] * 400 + ["female"] * 400)
+    with pytest.raises(DataError, match="one value of the secret for each person"):
+        md.privatize(moved, PLAN, person="id", key=KEY)
+
+
+# Estimates
+
+
+def test_receipts_name_the_kernels_and_what_they_keep_together():
+    carried = receipts_of(md.privatize(FRAME, PLAN, rng=1))
+    assert sorted(carried) == sorted(BOTH)
+    assert {one.together for one in carried.values()} == {"LDP(3) of class, sex together"}
+    other = md.plan_columns(PRIOR, None, md.LDP(1), joint=False)
+    made = md.privatize(FRAME, PLAN, rng=1)
+    for ask in (lambda: md.estimate(made, other), lambda: md.estimate_joint(made, other)):
+        with pytest.raises(DataError, match="reports of this mechanism"):
+            ask()
+    assert list(receipts_of(md.privatize(FRAME, ESTIMATION, rng=1))) == ["class_sex"]
+
+
+@pytest.mark.parametrize("engine", [None, "polars", "arrow"])
+def test_joint_and_marginal_estimates_of_a_plan(engine):
+    make = ENGINES.get(engine, lambda frame: frame)
+    made = md.privatize(make(table(5000)), PLAN, rng=2)
+    joint = md.estimate(made, PLAN)
+    assert joint.labels == tuple(product(PLAN["class"].prior.labels, PLAN["sex"].prior.labels))
+    by_two = md.estimate_joint(made, PLAN)
+    assert joint.values == pytest.approx(by_two.values.ravel(), abs=1e-9)
+    assert joint.errors == pytest.approx(by_two.errors.ravel(), rel=1e-6)
+    for name in BOTH:
+        alone = md.estimate(made, PLAN, name)
+        told = md.estimate(made, PLAN, feature=name)
+        assert told.values == pytest.approx(alone.values, abs=1e-9)
+        side = by_two.marginal(name)
+        assert side.values[:, 0] == pytest.approx(alone.values, abs=1e-9)
+        assert side.errors[:, 0] == pytest.approx(alone.errors, rel=0.02)
+    assert bool(joint.note) == (engine == "polars")  # which carries no receipts
+
+
+def test_estimates_from_reports_of_a_kernel_on_tuples():
+    many = table(5000)
+    counted = md.estimate(md.privatize(many, ESTIMATION, rng=3), ESTIMATION)
+    assert counted.receipt is not None
+    error = np.abs(counted.values - PRIOR.probabilities)
+    assert (error < 5 * counted.errors + 0.03).all()
+
+
+@pytest.mark.slow
+def test_intervals_of_a_plan_cover_what_they_say():
+    """Over 300 repetitions; and those of another plan's kernels do not (the control)."""
+    plan = md.plan_columns(PRIOR, None, md.PML(1), joint=False)
+    truth = np.array([PRIOR[x] if x in PRIOR.labels else 0.0 for x in plan.product().inputs])
+    rng = np.random.default_rng(7)
+    hits = np.zeros(len(truth))
+    for repetition in range(300):
+        people = rng.choice(len(PRIOR), size=2000, p=PRIOR.probabilities)
+        first, second = zip(*(PRIOR.labels[i] for i in people), strict=True)
+        frame = pd.DataFrame({"class": first, "sex": second})
+        found = md.estimate(md.privatize(frame, plan, rng=repetition), plan)
+        hits += (found.lower <= truth) & (truth <= found.upper)
+    assert (np.abs(hits / 300 - 0.95) < 0.04).all()
+
+
+# Files and the ledger
+
+
+def saved(tmp_path, ending):
+    path = tmp_path / f"people{ending}"
+    (FRAME.to_csv if ending == ".csv" else FRAME.to_parquet)(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("kind", RELEASES)
+def test_files_have_the_reports_of_their_tables(tmp_path, ending, kind):
+    source, target = saved(tmp_path, ending), tmp_path / f"reports{ending}"
+    book = tmp_path / "ledger.jsonl"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", md.errors.CountsWarning)
+        told = md.privatize_file(source, target, RELEASES[kind], row="id", key=KEY, ledger=book)
+    assert (told.column, told.rows) == ("class, sex", 400)
+    read = pd.read_csv if ending == ".csv" else pd.read_parquet
+    frame = FRAME.assign(id=FRAME["id"].astype(str)) if ending == ".csv" else FRAME
+    made = md.privatize(frame, RELEASES[kind], row="id", key=KEY)
+    assert read(target).astype(str).values.tolist() == made.astype(str).values.tolist()
+    entries = Ledger(book).releases()
+    assert len(entries) == 1
+    assert [part["column"] for part in entries[0]["parts"]] == BOTH
+
+
+def test_the_ledger_knows_the_columns_of_a_plan_again(tmp_path):
+    source, book = saved(tmp_path, ".parquet"), tmp_path / "ledger.jsonl"
+    out = [tmp_path / f"r{i}.parquet" for i in range(4)]
+    md.privatize_file(source, out[0], PLAN, row="id", key=KEY, ledger=book)
+    # The very same reports: nothing new is told.
+    md.privatize_file(source, out[1], PLAN, row="id", key=KEY, ledger=book)
+    with pytest.warns(RepeatWarning, match=r"'class'.*LDP"):
+        md.privatize_file(source, out[2], "class", PLAN["class"], ledger=book)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        md.privatize_file(source, out[3], PLAN, ledger=book)
+    said = [str(one.message) for one in told]
+    assert len(said) == 2
+    assert "column 'class, sex' of people.parquet was released 1 time before" in said[0]
+    assert "LDP(6)" in said[0]
+    assert said[1].startswith("column 'class' of people.parquet was released 1 time before")
+
+
+def test_a_plan_after_a_release_of_one_column_is_warned_of(tmp_path):
+    source, book = saved(tmp_path, ".parquet"), tmp_path / "ledger.jsonl"
+    md.privatize_file(source, tmp_path / "a.parquet", "sex", PLAN["sex"], ledger=book)
+    with pytest.warns(RepeatWarning, match="column 'sex'"):
+        md.privatize_file(source, tmp_path / "b.parquet", PLAN, ledger=book)
+
+
+def test_folders_take_one_column_at_a_time(tmp_path):
+    (tmp_path / "in").mkdir()
+    FRAME.to_parquet(tmp_path / "in" / "a.parquet")
+    with pytest.raises(InputError, match="one file"):
+        md.privatize_file(tmp_path / "in", tmp_path / "out", PLAN, ledger=False)
+    assert not (tmp_path / "out").exists()
+
+
+# The command line
+
+
+def test_from_a_plan_to_its_joint_table(tmp_path, capsys):
+    source, plan = saved(tmp_path, ".csv"), tmp_path / "plan.json"
+    target, book = tmp_path / "r.csv", str(tmp_path / "ledger.jsonl")
+    columns = ["--column", "class", "--column", "sex"]
+    asked = ["plan-columns", "titanic", *columns, "--total", "ldp:3", "--no-joint"]
+    assert main([*asked, "-o", str(plan), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [part["name"] for part in told["columns"]] == BOTH
+    assert told["verdict"] == "yes"
+    assert main(["show", str(plan)]) == 0
+    assert "Plan for LDP(3) of class, sex together: yes" in capsys.readouterr().out
+    assert main(["apply", str(plan), str(source), "-o", str(target), "--ledger", book]) == 0
+    capsys.readouterr()
+    for more, count in (([], 8), (["--column", "sex"], 2), (["--feature", "class"], 4)):
+        assert main(["estimate", str(plan), str(target), "--json", *more]) == 0
+        assert len(json.loads(capsys.readouterr().out)["rows"]) == count
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["plan-columns", "titanic", "--column", "class", "--total", "ldp:1"],
+        ["plan-columns", "titanic", "--column", "class", "--column", "sax", "--total", "ldp:1"],
+        ["plan-columns", "--prior", "0.5,0.5", "--total", "ldp:1"],
+        ["plan-columns", "titanic", "--column", "class", "--column", "sex", "--total", "ldp"],
+        ["plan-columns", "titanic", "--column", "class", "--column", "sex", "--total", "ldp:1",
+         "--of-weights", "1"],
+        ["plan-columns", "titanic", "--column", "class", "--column", "sex", "--total", "ldp:1",
+         "--of-weights", "1,0"],
+        ["audit", "PLAN"],
+        ["apply", "PLAN", "CSV", "-o", "OUT", "--column", "class"],
+        ["apply", "PLAN", "CSV", "-o", "OUT", "--into", "a", "--into", "b"],
+        ["apply", "PLAN", "CSV", "-o", "OUT", "--unseen", "replace", "--replacement", "x"],
+        ["estimate", "PLAN", "CSV", "--column", "sax"],
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_writes_nothing(tmp_path, capsys, wrong):
+    source, plan = saved(tmp_path, ".csv"), tmp_path / "plan.json"
+    md.save(PLAN, plan)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    names = {"PLAN": str(plan), "CSV": str(source), "OUT": str(tmp_path / "out.csv")}
+    assert main([names.get(part, part) for part in wrong]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert [line for line in shown.err.splitlines() if line.startswith("error: ")] != []
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
