@@ -40,6 +40,7 @@ from .design import design
 from .estimate import estimate
 from .explore import explore
 from .export import export
+from .ledger import ledger
 from .options import BAD_INPUT, FAILED, INFEASIBLE, OK, spelled_out
 from .plan import plan
 from .plan_columns import plan_columns
@@ -114,6 +115,7 @@ for command in (
     plan,
     plan_columns,
     compose,
+    ledger,
     subset_selection,
 ):
     app.command()(spelled_out(command))

@@ -471,6 +471,13 @@ class ReleaseOptions:
     seed: Annotated[
         int | None, typer.Option(help="Seed, for research only: whoever knows it can undo reports.")
     ] = None
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="What all draws of one person may add up to over time, such as ldp:3; with "
+            "--person and --key. Values as before are no new draws."
+        ),
+    ] = None
     show_values: ShowValues = False
 
     @property
@@ -563,6 +570,7 @@ class ReleaseOptions:
             progress=sys.stderr.isatty(),
             ledger=self.ledger,
             about=self.about,
+            budget=self.budget,
             show_values=self.show_values,
             **more,
         )

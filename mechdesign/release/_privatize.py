@@ -112,7 +112,8 @@ def privatize(
         A column that says whom a row is about. Without a key, or with ``row``, each row gets its
         own report, and a warning tells what the reports of the person with the most rows add up
         to. With a key and without ``row``, each person has one report, the same in all of their
-        rows; a person with several values is then refused. Estimates take reports as
+        rows and in every later table as long as their value is the same, so that rounds cannot be
+        averaged; a person with several values in one table is refused. Estimates take reports as
         independent: count each such person once.
     key : ReleaseKey, at least 32 bytes, or pathlib.Path of a key file, optional
         The secret that goes with the identities, see :func:`release_key`; a fresh one that is kept

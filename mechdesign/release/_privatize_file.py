@@ -36,6 +36,7 @@ from .file_passes import (
 from .folder_release import privatize_folder
 from .input_files import file_ending, find_inputs, is_csv
 from .ledger import Ledger
+from .persons import read_budget
 from .receipts import Fingerprinter, Receipt, save_receipt
 from .several import release_of, resolved
 from .table_files import open_batches, receipt_path
@@ -64,6 +65,7 @@ def privatize_file(
     show_values: bool = False,
     strata: str | None = None,
     receipt: str | Path | None = None,
+    budget: Any = None,
 ) -> Receipt:
     """Write a copy of a CSV or Parquet file with one or several columns replaced by reports.
 
@@ -100,6 +102,12 @@ def privatize_file(
         ``MECHDESIGN_LEDGER`` names or which lies in the user's data folder; ``False`` for none
     about : name of the people in the ledger; the path of ``source`` when left out
     show_values : whether messages may quote values of the data, which are secrets
+    budget : LDP or float, optional
+        What all draws of one person may add up to, in nats, over the releases of the ledger with
+        the same ``about``; goes with ``person`` and ``key``. A value that comes again under the
+        same key, column and kernel is no new draw. A release that would take anybody beyond it is
+        refused as a whole. Without it draws are counted all the same. It covers the values, and not
+        when they changed, which reports under one key show.
     receipt : a new file for the receipt, for engines that read reports without their metadata
 
     Raises
@@ -140,6 +148,7 @@ def privatize_file(
             got="a folder or a pattern",
             remedy="join the files first, or release one column",
         )
+    most = _budget(budget, row, person, key, ledger)
     source, target = Path(source), Path(target)
     book = None if ledger is False else _ledger(ledger, [source, target, receipt_path(target)])
     if receipt is not None:
@@ -177,6 +186,7 @@ def privatize_file(
                 progress,
                 excel_safe,
                 about,
+                most,
             )
         else:
             made = privatize_folder(
@@ -191,6 +201,7 @@ def privatize_file(
                 progress=progress,
                 excel_safe=excel_safe,
                 about=about,
+                budget=most,
             )
         if receipt is not None:
             told = release.receipts(rows=False) if len(release.secret_columns) > 1 else [made]
@@ -211,6 +222,7 @@ def _privatize_one(
     progress: bool,
     excel_safe: bool,
     about: str | None,
+    budget: int | None,
 ) -> Receipt:
     """One file, whole or not at all."""
     column, mechanism, texts = str(release.column), release.designed, release.texts
@@ -226,7 +238,7 @@ def _privatize_one(
             warn_of_rows(found.most_of_one, person, release.recorded)
         if not is_plan:
             warn_of_counts(found, column, mechanism)
-        number = -1 if book is None else intend(book, found, release, source, target, about)
+        number = -1 if book is None else intend(book, found, release, source, target, about, budget)
         try:
             reports = Fingerprinter(secret)
             release = release.with_parts(admission=None, reports=reports)
@@ -252,6 +264,19 @@ def _privatize_one(
         if book is not None:
             finish(book, number, target, reports.result())
     return receipt
+
+
+def _budget(budget: Any, row: Any, person: Any, key: Any, ledger: Any) -> int | None:
+    """What all draws of a person may add up to, where draws of persons are recorded."""
+    if budget is not None and (row is not None or person is None or key is None or ledger is False):
+        raise InputError(
+            "budget",
+            expected="person= and key= with it (--person, --key), no row=, and a ledger",
+            got="others",
+            remedy="name the column of persons and a key, under which values that come again give "
+            "the report again",
+        )
+    return read_budget(budget)
 
 
 def _ledger(path: str | Path | None, own: list[Path]) -> Ledger:

@@ -24,6 +24,7 @@ from .codes import distinct_values
 from .column import ColumnRelease
 from .input_files import file_ending
 from .ledger import Ledger, Part, releases_beside
+from .persons import PersonDraws
 from .receipts import (
     Fingerprint,
     Fingerprinter,
@@ -73,6 +74,7 @@ class Survey:
     most_of_one : most rows of one person whose reports are drawn independently, 0 without any
     rows : number of rows of each file
     parts : fingerprint of each column, where there are several
+    person_draws : what is drawn of whom, where persons have one report for each value
     """
 
     secrets: Fingerprint
@@ -81,6 +83,7 @@ class Survey:
     most_of_one: int
     rows: tuple[int, ...]
     parts: tuple[Fingerprint, ...] = ()
+    person_draws: PersonDraws | None = None
 
 
 def survey(
@@ -93,6 +96,10 @@ def survey(
     counts = np.zeros(release.symbols + 1, dtype=np.int64)
     repeats: dict[Any, int] = {}
     identity = release.identity
+    person_draws = None
+    if key and identity is not None and identity.by_person:
+        kernel = release.receipt(rows=False).kernel
+        person_draws = PersonDraws(key, identity, str(release.column), kernel)
     alone = person is not None and not (identity and identity.by_person)
     columns = dict.fromkeys([*release.columns, *([person] if alone else [])])
     rows_of = []
@@ -117,6 +124,8 @@ def survey(
                     # As the draws read them: 7 and "7" mean the same, and draw differently.
                     if (found := release.identify(read, codes)) is not None:
                         pairs.add(found, codes)
+                        if person_draws is not None:
+                            person_draws.add(found, codes)
                 release.rows += batch.num_rows
                 if alone:
                     who, rows = distinct_values(read(person), person)
@@ -141,6 +150,7 @@ def survey(
         most,
         tuple(rows_of),
         tuple(one.result() for one in parts),
+        person_draws,
     )
 
 
@@ -186,6 +196,7 @@ def intend(
     source: Path,
     target: Path,
     about: str | None,
+    budget: int | None = None,
 ) -> int:
     """Write the intent to release into the ledger; returns its number there."""
     who = f"file {os.path.realpath(source)}" if about is None else f"name {about}"
@@ -203,6 +214,9 @@ def intend(
             Part(str(column), secrets, designed)
             for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
         ],
+        person_draws=survey.person_draws,
+        people=about,
+        budget=budget,
     )
 
 

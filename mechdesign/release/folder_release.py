@@ -330,6 +330,7 @@ def privatize_folder(
     progress: bool,
     excel_safe: bool,
     about: str | None,
+    budget: int | None = None,
 ) -> Receipt:
     """Privatise a column of several files into a folder, or go on with that.
 
@@ -359,7 +360,7 @@ def privatize_folder(
         if run.state is None:
             number = -1
             if book is not None:
-                number = intend(book, found, release, inputs.base, target, about)
+                number = intend(book, found, release, inputs.base, target, about, budget)
             run.begin(asked, files, book, number)
         assert run.state is not None
         number = run.state["number"]

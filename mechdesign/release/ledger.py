@@ -42,6 +42,8 @@ from ..published import kernel_fingerprint
 from ..storage import from_json, mechanism_from_json, mechanism_to_json, to_json
 from ..subsets import SubsetSelection
 from ..theory._composition import compose
+from .identities import encode_identities
+from .persons import PersonAccount, PersonDraws, Persons, level_of, whom
 from .receipts import Fingerprint, Receipt
 
 FORMAT = "mechdesign-ledger"
@@ -145,6 +147,10 @@ class Ledger:
         output: str,
         older: Sequence[dict[str, Any]] = (),
         parts: Sequence[Part] = (),
+        *,
+        person_draws: PersonDraws | None = None,
+        people: str | None = None,
+        budget: int | None = None,
     ) -> int:
         """Write that a release is about to happen, and warn of those before; returns its number.
 
@@ -158,6 +164,9 @@ class Ledger:
         output : name of the file of reports
         older : releases of a ledger of the first kind, which count as well
         parts : each column of a release of several
+        person_draws : what is drawn of whom, where persons have one report for each value
+        people : name of these people; persons of one identity and name are one person
+        budget : what all draws of one person may add up to, as of ``read_budget``
         """
         kernel = None if designed is None else kernel_of(designed)
         with self._locked():
@@ -171,11 +180,20 @@ class Ledger:
             if not any(_is_again(release, receipt, drawn_by) for release in before):
                 same = _same(known, fingerprint, who, receipt.column)
                 _warn_of(_distinct(same), list(older), self, receipt.column, name, designed)
-                told = {release["number"] for release in same}
+                known_to = {release["number"] for release in same}
                 for part in parts:
                     found = _same(known, part.secrets, who, part.column)
-                    others = [release for release in found if release["number"] not in told]
+                    others = [release for release in found if release["number"] not in known_to]
                     _warn_of(_distinct(others), (), self, part.column, name, part.designed)
+            told: dict[str, Any] = {}
+            if person_draws is not None:
+                told["persons"] = self._persons_of(lines).record(
+                    person_draws,
+                    self._hidden(f"people {people or ''}"),
+                    {"time": _now(), "column": receipt.column, "kernel": receipt.kernel},
+                    level_of([part.designed for part in parts] if kernel is None else [designed]),
+                    budget,
+                )
             if kernel is not None:
                 self._keep(kernel, receipt.kernel)
             for part in parts:
@@ -196,6 +214,7 @@ class Ledger:
                     "output": output,
                     **({} if drawn_by is None else {"drawn by": drawn_by}),
                     **({"parts": [part.to_json() for part in parts]} if parts else {}),
+                    **told,
                 },
             )
             return len(lines) - 1
@@ -205,6 +224,19 @@ class Ledger:
         end = {"kind": "withdrawn"} if reports is None else {"kind": "done", **vars(reports)}
         with self._locked():
             self._append(self._lines(), {**end, "time": _now(), "of": number})
+
+    def person(self, identity: Any, people: str | None = None) -> PersonAccount:
+        """What one person has given away in releases by ``person`` and a key.
+
+        Parameters
+        ----------
+        identity : as in the column of persons; 7 and ``"7"`` are one person
+        people : the ``about`` of the releases, none when left out
+        """
+        (found,) = encode_identities([identity], "person")
+        with self._locked():
+            hidden = self._hidden(f"people {people or ''}")
+            return self._persons_of(self._lines()).account(hidden, whom(self._key(), found))
 
     def kernel(self, fingerprint: str) -> Mechanism | SubsetSelection | None:
         """A kernel that was applied, where its file is still there and unchanged."""
@@ -230,6 +262,14 @@ class Ledger:
     @property
     def _key_file(self) -> Path:
         return self.path.with_name(self.path.name + ".key")
+
+    def _persons_of(self, lines: Sequence[str]) -> Persons:
+        """What persons gave away, checked to be as far as the ledger."""
+        found = Persons(self.path.with_name(self.path.name + ".persons"))
+        told = [json.loads(line).get("persons") for line in lines]
+        marks = [one["mark"] for one in told if one]
+        found.check(marks[-1] if marks else None)
+        return found
 
     @property
     def head_file(self) -> Path:

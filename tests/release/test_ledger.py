@@ -397,8 +397,8 @@ def test_two_who_release_the_same_secrets_at_once_know_of_each_other(place, monk
     """The intent is there before the first has drawn anything."""
     write, states = Ledger.open, []
 
-    def slow(book, *release):
-        number = write(book, *release)
+    def slow(book, *release, **more):
+        number = write(book, *release, **more)
         monkeypatch.setattr(Ledger, "open", write)
         with pytest.warns(RepeatWarning, match="1 of them is under way or stopped"):
             md.privatize_file("people.csv", "other.csv", "x", FOUND)

@@ -1,0 +1,56 @@
+"""``mechdesign ledger``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import AsJson, print_json, say
+
+
+def ledger(
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help="Identity, as in the column of --person: what this person gave away over time."
+        ),
+    ] = None,
+    about: Annotated[
+        str | None, typer.Option(help="Name of the people, where their releases have one.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="Ledger, in place of your own (MECHDESIGN_LEDGER).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what was released, or what one person has given away."""
+    from ..errors import StorageError
+    from ..release.ledger import Ledger
+
+    book = Ledger(ledger)
+    if not book.path.exists():
+        raise StorageError(
+            f"ledger {book.path}: expected a ledger, got none; name one with --ledger."
+        )
+    if person is not None:
+        account = book.person(person, about)
+        if as_json:
+            print_json(account.to_json())
+            return
+        say(str(account))
+        for draw in account.entries:
+            kernel, level = draw["kernel"][:12], draw["level"]
+            say(f"{draw['time']}  column {draw['column']}  kernel {kernel}  LDP({level})")
+        return
+    releases = book.releases()
+    if as_json:
+        told = ("time", "name", "column", "kernel", "notions", "output", "finished")
+        print_json([{key: release.get(key) for key in told} for release in releases])
+        return
+    for release in releases:
+        levels = ", ".join(release.get("notions", ())) or "no notion"
+        end = "" if release["finished"] else "  (not finished)"
+        where = f"column {release['column']} of {release['name']}"
+        say(f"{release['time']}  {where}  {levels}  to {release['output']}{end}")

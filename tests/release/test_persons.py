@@ -1,0 +1,353 @@
+"""People who come back: one report for each value, and what each person gave away over time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.errors import DataError, InputError, RepeatWarning, StorageError
+from mechdesign.release.ledger import Ledger
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.filterwarnings("ignore::mechdesign.errors.RepeatWarning")
+
+LABELS = ["a", "b", "c"]
+FOUND = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1))
+KEY = md.ReleaseKey(bytes(range(40)))
+ROUNDS = 40
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    md.save(FOUND, "design.json")
+    write("one.csv", ["a", "b", "c", "a"])
+    return tmp_path
+
+
+@pytest.fixture
+def run(place, capsys):
+    def call(*arguments):
+        capsys.readouterr()
+        code = main([str(a) for a in arguments])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def write(name, values, start=1):
+    frame = pd.DataFrame({"id": range(start, start + len(values)), "x": values})
+    frame.to_csv(name, index=False)
+
+
+def release(source, target, key=KEY, **more):
+    md.privatize_file(source, target, "x", FOUND, person="id", key=key, **more)
+    return pd.read_csv(target)["x"].tolist()
+
+
+# The adversary: an average over rounds
+
+
+def guessed(keys):
+    """The share of persons whose value is found from all their rounds of reports."""
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"id": np.arange(600), "x": rng.choice(LABELS, 600)})
+    logs = np.log(FOUND.mechanism.kernel)
+    scores = np.zeros((len(table), len(LABELS)))
+    for i, key in enumerate(keys):
+        # Another order in each round, and other people beside them.
+        order = np.random.default_rng(i).permutation(len(table))[: 600 - i]
+        made = md.privatize(table.iloc[order], "x", FOUND, person="id", key=key)
+        outputs = [FOUND.mechanism.outputs.index(y) for y in made["x"]]
+        scores[made["id"]] += logs[:, outputs].T
+    truth = [LABELS.index(x) for x in table["x"]]
+    return float((scores.argmax(axis=1) == truth).mean())
+
+
+def test_averaging_over_rounds_fails_with_memory_and_succeeds_without():
+    once = guessed([KEY])
+    remembered = guessed([KEY] * ROUNDS)
+    assert remembered == once < 0.75
+    fresh = [md.ReleaseKey(bytes([i]) * 32) for i in range(ROUNDS)]
+    assert guessed(fresh) > 0.97
+
+
+def test_two_reports_show_a_change_as_documented():
+    """The limit of memory, which the documentation states."""
+    table = pd.DataFrame({"id": range(500), "x": "a"})
+    first = md.privatize(table, "x", FOUND, person="id", key=KEY)["x"]
+    again = md.privatize(table, "x", FOUND, person="id", key=KEY)["x"]
+    other = md.privatize(table.assign(x="b"), "x", FOUND, person="id", key=KEY)["x"]
+    assert (first == again).all()
+    assert 0.2 < (first != other).mean() < 0.9
+
+
+# Levels over time
+
+
+def test_a_value_that_comes_again_costs_nothing_and_a_new_one_its_level(place):
+    (level,) = md.compose(FOUND, notions=[md.LDP(1)]).found[0].levels
+    first = release("one.csv", "r1.csv")
+    write("two.csv", ["b", "b", "a", "a"])
+    second = release("two.csv", "r2.csv")
+    shutil.copy("one.csv", "three.csv")
+    assert release("three.csv", "r3.csv") == first
+    assert second[1] == first[1]
+    assert second[3] == first[3]
+    counts = [len(Ledger().person(i).entries) for i in (1, 2, 3, 4, 5)]
+    assert counts == [2, 1, 2, 1, 0]
+    for i, n in enumerate(counts, 1):
+        assert Ledger().person(i).level == pytest.approx(n * level, abs=1e-11)
+        assert Ledger().person(i).level >= n * level - 1e-15
+
+
+def test_another_key_kernel_or_column_is_a_new_draw(place):
+    release("one.csv", "r1.csv")
+    release("one.csv", "r2.csv", key=md.release_key())
+    assert len(Ledger().person(1).entries) == 2
+    other = md.design(FOUND.prior, md.utility.Hamming(), md.LDP(0.5))
+    md.privatize_file("one.csv", "r3.csv", "x", other, person="id", key=KEY)
+    frame = pd.read_csv("one.csv").rename(columns={"x": "y"})
+    frame.to_csv("y.csv", index=False)
+    md.privatize_file("y.csv", "r4.csv", "y", FOUND, person="id", key=KEY)
+    found = Ledger().person(1)
+    assert len(found.entries) == 4
+    assert found.level == pytest.approx(3.5, abs=0.01)
+    assert {draw["column"] for draw in found.entries} == {"x", "y"}
+
+
+def test_integers_and_their_texts_are_one_person(place):
+    frame = pd.read_csv("one.csv")
+    frame.to_parquet("one.parquet")
+    release("one.csv", "r1.csv")
+    md.privatize_file("one.parquet", "r.parquet", "x", FOUND, person="id", key=KEY)
+    # The draws are different ones, so both count.
+    assert len(Ledger().person(1).entries) == len(Ledger().person("1").entries) == 2
+    with pytest.raises(DataError, match="floating-point"):
+        Ledger().person(1.0)
+
+
+# Budgets
+
+
+def test_a_budget_keeps_people_from_more(place):
+    release("one.csv", "r1.csv", budget=md.LDP(1))
+    release("one.csv", "r2.csv", budget=1)
+    write("two.csv", ["b", "b", "a", "a"])
+    with pytest.raises(DataError, match="2 of 4 persons with more") as problem:
+        release("two.csv", "r3.csv", budget="ldp:1")
+    assert not Path("r3.csv").exists()
+    assert "'a'" not in str(problem.value)
+    assert len(Ledger().person(1).entries) == 1
+    assert len(Ledger().releases()) == 2
+    release("two.csv", "r3.csv", budget=2)
+    # A fresh draw by another key, where all have had their share.
+    with pytest.raises(DataError, match="4 of 4 persons"):
+        release("one.csv", "r4.csv", key=md.release_key(), budget=1.5)
+
+
+def test_nothing_is_released_on_a_budget_of_zero(place):
+    with pytest.raises(DataError, match="4 of 4"):
+        release("one.csv", "r1.csv", budget=0)
+    assert not Path("r1.csv").exists()
+
+
+def test_a_kernel_that_rules_values_out_is_beyond_every_budget(place):
+    exact = md.Mechanism(np.eye(3), LABELS, LABELS)
+    with pytest.raises(DataError, match="up to inf"):
+        md.privatize_file("one.csv", "r.csv", "x", exact, person="id", key=KEY, budget=900)
+    md.privatize_file("one.csv", "r.csv", "x", exact, person="id", key=KEY)
+    assert Ledger().person(1).level == np.inf
+
+
+def test_levels_are_added_up_without_rounding_errors(place):
+    tenth = md.design(FOUND.prior, md.utility.Hamming(), md.LDP(0.1))
+    for i in range(3):
+        key = md.ReleaseKey(bytes([i]) * 32)
+        md.privatize_file("one.csv", f"{i}.csv", "x", tenth, person="id", key=key, budget=0.3)
+    with pytest.raises(DataError, match="4 of 4"):
+        md.privatize_file(
+            "one.csv", "3.csv", "x", tenth, person="id", key=md.release_key(), budget=0.3
+        )
+
+
+@pytest.mark.parametrize("budget", [-1, np.nan, np.inf, True, "much", "pml:1", md.PML(1), [1]])
+def test_what_is_no_budget_is_refused(place, budget):
+    with pytest.raises(InputError):
+        release("one.csv", "r.csv", budget=budget)
+    assert not Path("r.csv").exists()
+
+
+def test_a_budget_needs_persons_a_key_and_a_ledger(place):
+    for options in (
+        {"person": "id"},
+        {"row": "id", "key": KEY},
+        {"person": "id", "row": "id", "key": KEY},
+        {"person": "id", "key": KEY, "ledger": False},
+    ):
+        with pytest.raises(InputError, match="budget"):
+            md.privatize_file("one.csv", "r.csv", "x", FOUND, budget=1, **options)
+
+
+def test_a_person_with_two_values_in_one_table_is_refused_and_not_charged(place):
+    pd.DataFrame({"id": [1, 1], "x": ["a", "b"]}).to_csv("twice.csv", index=False)
+    with pytest.raises(DataError, match="one value of the secret for each person"):
+        release("twice.csv", "r.csv", budget=5)
+    assert Ledger().person(1).entries == ()
+
+
+def test_people_of_another_name_have_accounts_of_their_own(place):
+    release("one.csv", "r1.csv", about="patients", budget=1)
+    write("two.csv", ["b", "c", "a", "b"])
+    release("two.csv", "r2.csv", about="nurses", budget=1)
+    assert len(Ledger().person(1, "patients").entries) == 1
+    assert Ledger().person(1).entries == ()
+
+
+# Files
+
+
+def persons_file():
+    path = Ledger().path
+    return path.with_name(path.name + ".persons")
+
+
+def test_an_older_copy_of_what_persons_gave_away_is_noticed(place):
+    release("one.csv", "r1.csv")
+    shutil.copy(persons_file(), "old")
+    write("two.csv", ["b", "b", "a", "a"])
+    release("two.csv", "r2.csv")
+    shutil.copy(persons_file(), "new")
+    for damage in (lambda: shutil.copy("old", persons_file()), persons_file().unlink):
+        damage()
+        with pytest.raises(StorageError, match="older copy or nothing"):
+            release("one.csv", "r3.csv")
+        assert not Path("r3.csv").exists()
+        shutil.copy("new", persons_file())
+    release("one.csv", "r3.csv")
+    persons_file().write_text("nothing of the kind")
+    with pytest.raises(StorageError, match="take the file from a copy"):
+        release("one.csv", "r4.csv")
+
+
+def test_neither_identities_nor_values_are_kept(place):
+    pd.DataFrame({"id": ["Ada Byron"], "x": ["a"]}).to_csv("named.csv", index=False)
+    release("named.csv", "r.csv")
+    content = persons_file().read_bytes()
+    assert b"Byron" not in content
+    assert KEY.fingerprint.encode() not in content
+    assert persons_file().stat().st_mode & 0o077 == 0
+    assert len(Ledger().person("Ada Byron").entries) == 1
+
+
+def start(script):
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+AT_ONCE = """
+import mechdesign as md
+md.privatize_file("{0}.csv", "r{0}.csv", "x", md.load("design.json"), person="id",
+                  key=md.ReleaseKey(bytes(range(40))), budget=1)
+"""
+
+
+def test_of_two_processes_at_once_one_finds_the_budget_spent(place):
+    write("0.csv", ["a"] * 50)
+    write("1.csv", ["b"] * 50)
+    works = [start(AT_ONCE.format(i)) for i in range(2)]
+    ends = [work.communicate()[1] for work in works]
+    assert sorted(work.returncode for work in works) == [0, 1], ends
+    assert sum("50 of 50 persons" in end for end in ends) == 1
+    assert len(Ledger().person(1).entries) == 1
+
+
+STOPPED = """
+import os, signal
+import mechdesign as md
+from mechdesign.release import ledger
+def stop(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+ledger.Ledger._append = stop
+md.privatize_file("one.csv", "r.csv", "x", md.load("design.json"), person="id",
+                  key=md.ReleaseKey(bytes(range(40))))
+"""
+
+
+def test_a_kill_between_both_files_counts_and_goes_on(place):
+    write("zero.csv", ["a"])
+    release("zero.csv", "r0.csv")
+    work = start(STOPPED)
+    work.communicate()
+    assert work.returncode == -signal.SIGKILL
+    assert len(Ledger().person(2).entries) == 1
+    release("one.csv", "r.csv", budget=1)
+    assert [len(Ledger().person(i).entries) for i in (1, 2, 3, 4)] == [1, 1, 1, 1]
+
+
+@pytest.mark.slow
+def test_a_million_persons(place):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"id": np.arange(10**6), "x": rng.choice(LABELS, 10**6)})
+    frame.to_parquet("many.parquet")
+    for i in range(2):
+        target = f"r{i}.parquet"
+        md.privatize_file("many.parquet", target, "x", FOUND, person="id", key=KEY, budget=1)
+    with sqlite3.connect(persons_file()) as base:
+        assert base.execute("SELECT count(*) FROM draws").fetchone() == (10**6,)
+
+
+# From a terminal
+
+
+def test_persons_from_a_terminal(run, place):
+    def apply(source, target, *more):
+        how = ("--column", "x", "--person", "id", "--key", "release.key")
+        return run("apply", "design.json", source, "-o", target, *how, *more)
+
+    assert apply("one.csv", "r1.csv", "--budget", "ldp:1")[0] == 0
+    write("two.csv", ["b", "b", "a", "a"])
+    code, _, problem = apply("two.csv", "r2.csv", "--budget", "ldp:1")
+    assert code == 2
+    assert "2 of 4 persons with more" in problem
+    assert not Path("r2.csv").exists()
+    code, told, _ = run("ledger", "--person", 1)
+    assert code == 0
+    assert told.startswith("1 draw: LDP(")
+    assert "column x" in told
+    code, told, _ = run("ledger", "--person", 9, "--json")
+    assert json.loads(told) == {"level": 0.0, "draws": []}
+    code, told, _ = run("ledger")
+    assert code == 0
+    assert len(told.splitlines()) == 1
+    assert "r1.csv" in told
+    assert len(json.loads(run("ledger", "--json")[1])) == 1
+    code, _, problem = run("ledger", "--ledger", "none.jsonl")
+    assert code == 2
+    assert "expected a ledger, got none" in problem
+    assert not Path("none.jsonl.key").exists()
+
+
+def test_releases_that_come_again_are_not_warned_of(place):
+    release("one.csv", "r1.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RepeatWarning)
+        release("one.csv", "r2.csv")
