@@ -973,6 +973,134 @@ def broken_cases() -> Iterator[Case]:
             yield of(name, (*given, key), value)
 
 
+FIVE = md.Prior.from_counts([60, 30, 20, 15, 12], ["a", "b", "c", "d", "e"])
+ESTIMATES: dict[str, dict[str, Any]] = {
+    "frequencies": {},
+    "a question": {"of": [[1, 2, 3, 4, 5]]},
+    "two questions": {"of": [[1, 2, 3, 4, 5], [1, 0, 0, 1, 0]], "weights": [1, 3]},
+    "weights": {"weights": [1, 2, 3, 4, 5]},
+    "a matrix of weights": {"weights": np.eye(5) + 0.3 * np.eye(5)[::-1]},
+    "another truth": {"truth": {"e": 1, "d": 2, "c": 3, "b": 4, "a": 5}},
+    "a list of truths": {"truth": [[1, 1, 1, 1, 2], [4, 1, 1, 1, 1]]},
+}
+SEARCHED = dict.fromkeys(("bound", "gap", "optimal"), "not proved here")
+
+
+def estimate_cases() -> Iterator[Case]:
+    """Designs for estimates: their value is proved, and their bound is one of a search."""
+    saved, open_state, refuted = ("certificate",), {"not proved here"}, {"refuted"}
+    estimation = md.utility.Estimation
+    made = {}
+    for name, asked in ESTIMATES.items():
+        found = md.design(FIVE, estimation(**asked), md.PML(1))
+        made[name] = content = json.loads(in_bytes(found))
+        states = {"value": "proved", **SEARCHED}
+        yield Case(name, in_bytes(content), open_state, states)
+        value = content["certificate"]["value"]
+        # Matrices of weights are read to working precision alone.
+        near, far = (1e-10, 1e-8) if "matrix" in name else (1e-16, 2e-15)
+        for share, state in ((near, "proved"), (far, "refuted"), (-far, "refuted")):
+            data = in_bytes(changed(content, (*saved, "value"), value * (1 + share)))
+            told = refuted | open_state if state == "proved" else refuted
+            yield Case(f"{name}, value off by {share}", data, told, {"value": state})
+    content = made["frequencies"]
+    value = content["certificate"]["value"]
+    for place, what in (
+        ("truth", made["another truth"]["utility"]["truth"]),
+        ("questions", [[1, 0, 0, 0, 0]]),
+        ("weights", [1, 1, 1, 1, 2]),
+    ):
+        data = in_bytes(changed(content, ("utility", place), what))
+        yield Case(f"another {place}", data, refuted, {"value": "refuted"})
+    truth = made["another truth"]["utility"]["truth"]
+    nobody = {**truth, "weights": ["0", *truth["weights"][1:]]}
+    shares = [int(w) / sum(map(int, nobody["weights"])) for w in nobody["weights"]]
+    nobody["probabilities"] = shares
+    data = in_bytes(changed(content, ("utility", "truth"), nobody))
+    yield Case("a truth without a symbol", data, {"unreadable"})
+    numbered = {**truth, "labels": [*range(5)], "weights": truth["weights"][::-1]}
+    numbered["probabilities"] = truth["probabilities"][::-1]
+    at_places = changed(made["another truth"], ("utility", "truth"), numbered)
+    yield Case("a truth by places", in_bytes(at_places), open_state, {"value": "proved"})
+    below = changed(content, (*saved, "bound"), value * (1 + 1e-6))
+    yield Case("a bound below the value", in_bytes(below), refuted, {"bound": "refuted"})
+    apart = changed(content, (*saved, "bound"), value * (1 - 1e-3))
+    states = {"bound": "not proved here", "gap": "refuted"}
+    yield Case("a bound with another gap", in_bytes(apart), refuted, states)
+    for gap, state in ((1e-3, "not proved here"), (1.1e-3, "refuted"), (0.9e-3, "refuted")):
+        data = in_bytes(changed(changed(apart, (*saved, "gap"), gap), (*saved, "optimal"), False))
+        yield Case(f"a gap of {gap}", data, {"refuted", "not proved here"}, {"gap": state})
+    nothing = changed(content, ("utility", "questions"), [[1] * 5])
+    for claim in ("value", "bound", "gap"):
+        nothing = changed(nothing, (*saved, claim), 0.0)
+    yield Case("nothing asked", in_bytes(nothing), open_state, {"value": "proved", **SEARCHED})
+    unknown = {"bound": 1.0, "gap": "unknown", "optimal": False}
+    open_gap = changed(nothing, saved, {**nothing["certificate"], **unknown})
+    yield Case(
+        "nothing asked, gap unknown", in_bytes(open_gap), open_state, {"gap": "not proved here"}
+    )
+    closed = changed(nothing, saved, {**nothing["certificate"], **unknown, "gap": 1.0})
+    yield Case("nothing asked, a gap", in_bytes(closed), refuted, {"gap": "refuted"})
+    told = md.design(FIVE, estimation(), md.PML(20))
+    yield Case("everything told", in_bytes(told), open_state | {"proved"}, {"value": "proved"})
+    anything = md.design(FIVE, estimation(truth="any"), md.LDP(1))
+    yield Case("any truth", in_bytes(anything), open_state, {"value": "not proved here"})
+    found = md.design(ABC, estimation(), md.LDP(1))
+    weights, bits = found.mechanism.weights, found.mechanism.bits
+    for name, rows, state in (
+        ("rows alike", weights[[0, 0, 2]], "not proved here"),
+        ("an output that never occurs", np.column_stack([weights, weights[:, 0] * 0]), "proved"),
+    ):
+        mechanism = md.Mechanism.from_weights(rows, bits, ABC.labels)
+        yield Case(name, claiming(found, mechanism=mechanism), open_state, {"value": state})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZeroMassWarning)
+        empty = md.Prior.from_counts([3, 0, 2, 1], ["a", "b", "c", "d"])
+        found = md.design(empty, estimation(), md.PML(0.6))
+    yield Case("a symbol without mass", in_bytes(found), open_state, {"value": "proved"})
+
+
+def subset_cases() -> Iterator[Case]:
+    """Subset selections, whose privacy is proved at the weights of each class of reports."""
+    open_state, refuted = {"not proved here"}, {"refuted"}
+    epsilon = ("notions", 0, "parameters", "epsilon")
+    for n, notion in ((31, md.LDP(1)), (49, md.LIP(0.5)), (49, md.PML(1)), (1000, md.LDP(1))):
+        content = json.loads(in_bytes(md.subset_selection(n, notion)))
+        is_full = content["base"] ** content["dimension"] == n
+        proved = is_full or isinstance(notion, md.LDP)
+        privacy = {"privacy": "proved" if proved else "not proved here"}
+        states = {"weights": "proved", "risk": "not proved here", **privacy}
+        yield Case(f"{n} symbols, {notion}", in_bytes(content), open_state, states)
+        state = "refuted" if is_full else "not proved here"
+        data = in_bytes(changed(content, epsilon, 0.3))
+        yield Case(f"{n} symbols, {notion} as 0.3", data, {state}, {"privacy": state})
+        if len(content["profiles"]) == 1:
+            # All symbols but one are high or in the middle, so that none may be low.
+            for low, state in ((0, "proved"), (1, "refuted")):
+                high = 1 << 52
+                only = {"count": content["base"] - 1, "high": str(high), "middle": str(high - low)}
+                data = in_bytes(changed(content, ("profiles", 0), only))
+                told = {"weights": state}
+                yield Case(f"{n} symbols, {low} low", data, open_state | refuted, told)
+        for name in ("MaximalLeakage", "Mine"):
+            data = in_bytes(changed(content, ("notions", 0, "name"), name))
+            told = {"privacy": "not proved here"}
+            yield Case(f"{n} symbols, {notion} as {name}", data, open_state, told)
+        told = {"privacy": "not proved here"}
+        data = in_bytes(changed(content, ("notions", 0, "parameters"), {"epsilon": 9, "more": 1}))
+        yield Case(f"{n} symbols, {notion} and more", data, open_state, told)
+        for path, value in (
+            (("base",), 1), (("base",), True), (("base",), 7.5), (("dimension",), True),
+            (("profiles",), content["profiles"] * 2), (("profiles", 0, "count"), 0),
+            (("profiles", 0, "count"), content["base"]), (("profiles", 0, "count"), True),
+        ):  # fmt: skip
+            data = in_bytes(changed(content, path, value))
+            yield Case(f"{n} symbols, {notion}, {path} {value}"[:90], data, {"unreadable"})
+        for part, value in (("high", 1 << 53), ("middle", 1 << 53), ("middle", -1), ("high", -1)):
+            data = in_bytes(changed(content, ("profiles", 0, part), str(value)))
+            yield Case(f"{n} symbols, {notion}, {part} {value}", data, refuted)
+
+
 #: Names that a file may leave out.
 OPTIONAL = {
     "value_exact", "bound_exact", "arithmetic", "bound_source", "gains", "method", "agreement",
@@ -991,7 +1119,7 @@ def _places(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 def all_cases() -> list[Case]:
     """All of the above, those that decide most first."""
     makers: tuple[Callable[[], Iterator[Case]], ...] = (
-        honest_cases, broken_cases, false_cases, shaken_cases,
+        honest_cases, broken_cases, false_cases, shaken_cases, estimate_cases, subset_cases,
     )  # fmt: skip
     return [case for make in makers for case in make()]
 

@@ -1188,7 +1188,7 @@ def _check_risk(
     report.add("value", holds, f"{-_nearest(ends[0])!r}" if ends else worst)
     report.add("bound", None if bound >= said else False, "by a search, which is not repeated here")
     share = math.inf if bound > said == 0 else _float_up((bound - said) / (abs(said) or 1))
-    fits = gap == share or abs(gap - share) <= 1e-9 * share + 1e-14
+    fits = gap == share or abs(gap - share) <= 1e-9 * share + 1e-14 < math.inf
     report.add("gap", None if fits else False, "as its bound")
 
 

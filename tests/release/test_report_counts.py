@@ -230,6 +230,9 @@ def test_dask_polars_and_arrow_count_where_the_reports_are(collected):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # Spark warns about itself
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_spark_counts_where_the_reports_are(collected):
     frame, _, expected = collected
     session = spark_session()

@@ -168,7 +168,7 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
         tolerance = min(_LOOSEST, max(loose * gap, 0.1 * _TOLERANCE))
         try:
             found = optimal_masses(
-                columns.deviations, columns.shares, prior, truth, loss, tolerance
+                columns.deviations, columns.shares, prior, truth, loss, tolerance, deadline
             )
         except SolverError:
             if best is None and lifts.shape[1] < _MOST_TRIED * n:

@@ -13,6 +13,7 @@ dual interior point method uses that second derivatives have few dimensions: the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SolverError, UntoldError
+from .. import clock
 
 Vector = NDArray[np.float64]
 _Step = Callable[[Vector, Vector, Vector, Vector], tuple[Vector, Vector, Vector]]
@@ -33,6 +35,8 @@ _FINE, _ENOUGH = 1e-11, 1e-7
 _RANK, _HIDDEN = 1e-11, 1e-7
 # How near to the boundary a step may go.
 _NEAR = 0.995
+# Sums of masses that are this near to what they must be make a kernel.
+_KERNEL = 1e-10
 # Steps without progress after which the method ends.
 _PATIENCE = 8
 
@@ -70,6 +74,7 @@ def optimal_masses(
     truth: Vector,
     loss: Vector,
     tolerance: float = _FINE,
+    deadline: float = math.inf,
 ) -> Weighted:
     """The masses of least risk on given columns.
 
@@ -81,6 +86,7 @@ def optimal_masses(
     loss : ``(n, n)``, A with Aπ = 0, positive semi-definite
     tolerance : gap at which the method may end; the multipliers are then well inside of what the
         columns ask of them, which is of use where columns are still missing
+    deadline : when the clock shows it the method ends at the first masses that make a kernel
 
     Raises
     ------
@@ -93,7 +99,7 @@ def optimal_masses(
     even = (deviations - deviations.mean(axis=1, keepdims=True)) / size[:, None]
     frame = _Frame.of(even, shares / size, prior, truth, loss)
     method = _InteriorPoint(frame.points, frame.rows, frame.root)
-    return frame.unfold(method.solve(tolerance), method.unit, size)
+    return frame.unfold(method.solve(tolerance, deadline), method.unit, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +227,10 @@ class _InteriorPoint:
         self.unit = float((np.linalg.solve(lower, root) ** 2).sum())
         self.root = root / np.sqrt(self.unit)
 
-    def solve(self, tolerance: float) -> _Point:
-        """Predictor and corrector steps until the gap is closed or stays as it is."""
+    def solve(self, tolerance: float, deadline: float = math.inf) -> _Point:
+        """Predictor and corrector steps until the gap is closed or stays as it is, or there is no
+        more time.
+        """
         rows, points, root = self.rows, self.points, self.root
         right = np.zeros(rows.shape[1])
         right[0] = 1.0
@@ -256,6 +264,8 @@ class _InteriorPoint:
                 since += 1
             if left <= tolerance or (since >= _PATIENCE and best[0] <= max(_ENOUGH, tolerance)):
                 break
+            if float(np.abs(primal).max()) <= _KERNEL and clock.now() > deadline:
+                return _Point(w, solution, value, multipliers, left, step)
             try:
                 newton = self._newton(w, z, matrix, solution)
             except np.linalg.LinAlgError:
