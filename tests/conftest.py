@@ -29,7 +29,8 @@ from mechdesign.solve import clock  # noqa: E402
 class CountedClock:
     """A clock that counts its readings, at two milliseconds each: about what lies between them.
 
-    They are exact in floats, so that as many fit into a limit whenever it begins. A search under a time limit does the same work then whatever else the machine has to do.
+    They are exact in floats, so that as many fit into a limit whenever it begins. A search under a
+    time limit does the same work then whatever else the machine has to do.
     """
 
     def __init__(self):
