@@ -1060,6 +1060,40 @@ def estimate_cases() -> Iterator[Case]:
     yield Case("a symbol without mass", in_bytes(found), open_state, {"value": "proved"})
 
 
+def named_cases() -> Iterator[Case]:
+    """Files whose symbols are made of columns with names."""
+    pairs = [("a", "f"), ("a", "m"), ("b", "f"), ("b", "m")]
+    both = md.Prior([0.1, 0.2, 0.3, 0.4], labels=pairs).with_schema(["class", "sex"])
+    one = ABC.with_schema(["job"])
+    twins = md.Prior([0.5, 0.3, 0.2], labels=["aa", "bb", "cc"])
+    made = {}
+    for name, prior, notion in (
+        ("a column of two", both, md.FeaturePML(0.3, "sex")),
+        ("both columns", both, md.FeaturePML(0.5, ["class", "sex"])),
+        ("the only column", one, md.FeaturePML(0.4, "job")),
+        ("no columns", twins, md.LDP(1)),
+    ):
+        made[name] = json.loads(in_bytes(md.design(prior, HAMMING, notion)))
+        yield Case(name, in_bytes(made[name]), {"proved"}, {"privacy": "proved"})
+    for name, names in (
+        ("a column of two", []),
+        ("a column of two", ["sex", "sex"]),
+        ("a column of two", ["sex", 3]),
+        ("a column of two", [None, "sex"]),
+        ("a column of two", ["class", "sex", "age"]),
+        ("no columns", ["first", "second"]),
+        ("no columns", ["first", "second", "third"]),
+        ("the only column", []),
+    ):
+        content = made[name]
+        for part in ("prior", "mechanism"):
+            attributes = [{"name": name} for name in names]
+            content = changed(content, (part, "attributes"), attributes)
+        yield Case(f"{name} as {names}", in_bytes(content), {"unreadable"})
+    content = changed(made["the only column"], ("mechanism", "attributes"), [{"name": "other"}])
+    yield Case("a kernel of another column", in_bytes(content), {"unreadable"})
+
+
 def subset_cases() -> Iterator[Case]:
     """Subset selections, whose privacy is proved at the weights of each class of reports."""
     open_state, refuted = {"not proved here"}, {"refuted"}
@@ -1120,6 +1154,7 @@ def all_cases() -> list[Case]:
     """All of the above, those that decide most first."""
     makers: tuple[Callable[[], Iterator[Case]], ...] = (
         honest_cases, broken_cases, false_cases, shaken_cases, estimate_cases, subset_cases,
+        named_cases,
     )  # fmt: skip
     return [case for make in makers for case in make()]
 

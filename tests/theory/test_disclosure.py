@@ -222,7 +222,7 @@ def test_features_are_made_from_functions_mappings_and_questions():
     assert T.feature_entropy(prior, by_question) == pytest.approx(-math.log(0.8))
     refused(lambda: T.feature(prior, ["d"]), "'d'", error=KernelError)
     refused(lambda: T.feature(prior, {"a": 1}), "'b'", error=KernelError)
-    refused(lambda: T.feature(prior, "a"), "collection", error=KernelError)
+    refused(lambda: T.feature(prior, "a"), "columns are named", error=KernelError)
     refused(lambda: T.feature(3, ["a"]), "list of symbols", error=KernelError)
     refused(lambda: T.feature(prior, lambda s: [s]), "hashable", error=KernelError)
     refused(lambda: T.feature(prior, lambda s: math.nan), "NaN", error=KernelError)

@@ -164,7 +164,7 @@ def test_symbols_without_mass_are_left_out():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Estimation("a"),
+        lambda: Estimation("a").risk(md.Mechanism(np.eye(3), ABC.labels), ABC),  # no such column
         lambda: Estimation([[1, math.nan]]),
         lambda: Estimation([[]]),
         lambda: Estimation([[1, 2], [1]]),
