@@ -114,7 +114,32 @@ class Combinations:
         return parts[::-1]
 
 
-class JointRelease(ColumnRelease):
+class _SeveralColumns(ColumnRelease):
+    """What releases of several columns read: all of them, none as a dictionary."""
+
+    _columns: tuple[Any, ...]
+
+    @property
+    def secret_columns(self) -> list[Any]:
+        """The columns that the inputs are made of."""
+        return list(self._columns)
+
+    @property
+    def columns(self) -> list[Any]:
+        """The columns that a report depends on."""
+        return [*([self.identity.column] if self.identity else []), *self._columns]
+
+    @property
+    def coded(self) -> str | None:
+        """None is best read as a dictionary."""
+        return None
+
+    def secrets(self, read: Reader) -> tuple[list[Any], NDArray[Any]]:
+        """Distinct rows of secrets of a part as tuples, and the place of each row among them."""
+        return distinct_rows([read(column) for column in self._columns], self._columns)
+
+
+class JointRelease(_SeveralColumns):
     """Privatises several columns by a kernel whose inputs are tuples of their values.
 
     Parameters are those of :class:`ColumnRelease`, with the names of the columns in the order of
@@ -165,21 +190,6 @@ class JointRelease(ColumnRelease):
         return list(self._targets)
 
     @property
-    def secret_columns(self) -> list[Any]:
-        """The columns that the inputs are made of."""
-        return list(self._columns)
-
-    @property
-    def columns(self) -> list[Any]:
-        """The columns that a report depends on."""
-        return [*([self.identity.column] if self.identity else []), *self._columns]
-
-    @property
-    def coded(self) -> str | None:
-        """None is best read as a dictionary."""
-        return None
-
-    @property
     def parted(self) -> list[tuple[Any, Any]]:
         """Each column, with the design for all of them."""
         return [(column, self.designed) for column in self._columns]
@@ -207,8 +217,7 @@ class JointRelease(ColumnRelease):
 
     def _placed(self, parts: Sequence[NDArray[Any]], blank: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Positions of the tuples; those that are no inputs by the policy for unseen values."""
-        absent = np.logical_or.reduce([part == ABSENT for part in parts])
-        found = np.where(absent, ABSENT, self._places[np.where(absent, 0, self._radix.join(parts))])
+        found = self._tuples(parts)
         unseen = (found == ABSENT) & ~blank
         if unseen.any() and self.policy.unseen == "error":
             raise unseen_combination(joined(self._columns), unseen, self.rows)
@@ -219,10 +228,6 @@ class JointRelease(ColumnRelease):
             found[unseen] = stand_in
         return found
 
-    def secrets(self, read: Reader) -> tuple[list[Any], NDArray[Any]]:
-        """Distinct rows of secrets of a part as tuples, and the place of each row among them."""
-        return distinct_rows([read(column) for column in self._columns], self._columns)
-
     def positions(
         self, read: Reader, values: Sequence[Any], places: NDArray[Any]
     ) -> NDArray[np.int64]:
@@ -231,8 +236,12 @@ class JointRelease(ColumnRelease):
         for encoder, column in zip(self._encoders, self._columns, strict=True):
             own, rows = distinct_values(read(column), column)
             found.append(encoder.positions(read(column), own, rows))
-        absent = np.logical_or.reduce([part == ABSENT for part in found])
-        return np.where(absent, ABSENT, self._places[np.where(absent, 0, self._radix.join(found))])
+        return self._tuples(found)
+
+    def _tuples(self, parts: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+        """Positions of the tuples of these parts; -1 where they make no input."""
+        absent = np.logical_or.reduce([part == ABSENT for part in parts])
+        return np.where(absent, ABSENT, self._places[np.where(absent, 0, self._radix.join(parts))])
 
     def draw_all(self, read: Reader) -> list[tuple[Any, NDArray[Any]]]:
         """For each column of reports the positions of its labels, -1 where the report is null."""
@@ -241,7 +250,7 @@ class JointRelease(ColumnRelease):
         return [(t, part[drawn]) for t, part in zip(self._targets, self._parts, strict=True)]
 
 
-class PlanRelease(ColumnRelease):
+class PlanRelease(_SeveralColumns):
     """Privatises several columns by a plan: a kernel for each, drawn independently.
 
     Parameters are those of :class:`ColumnRelease`, with the columns in the order of the plan. A
@@ -293,21 +302,6 @@ class PlanRelease(ColumnRelease):
     def targets(self) -> list[Any]:
         """The reports of each column."""
         return list(self.parts)
-
-    @property
-    def secret_columns(self) -> list[Any]:
-        """The columns of the plan."""
-        return list(self._columns)
-
-    @property
-    def columns(self) -> list[Any]:
-        """The columns that reports depend on."""
-        return [*([self.identity.column] if self.identity else []), *self._columns]
-
-    @property
-    def coded(self) -> str | None:
-        """None is best read as a dictionary."""
-        return None
 
     @cached_property
     def recorded(self) -> Any:
@@ -417,10 +411,6 @@ class PlanRelease(ColumnRelease):
                 )
         found[unseen] = stand_in
         return found
-
-    def secrets(self, read: Reader) -> tuple[list[Any], NDArray[Any]]:
-        """Distinct rows of secrets of a part as tuples, and the place of each row among them."""
-        return distinct_rows([read(column) for column in self._columns], self._columns)
 
     def positions(
         self, read: Reader, values: Sequence[Any], places: NDArray[Any]

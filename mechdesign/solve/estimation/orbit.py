@@ -52,7 +52,7 @@ class Orbit(Method):
             return "nothing is asked"
         if not program.prior.is_uniform or len(set(survey.truth)) > 1:
             return "prior and truth are not both uniform"
-        if not treats_alike(program):
+        if not is_symmetric(survey.loss):
             return "errors of some answers count more than others"
         sides = near_sides(program.cone)
         lifts = None if sides is None else best_column(program.prior, sides)
