@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +17,7 @@ from .ablation_interior_point import app as ablation_interior_point
 from .cases import GROUPS
 from .drivers import DRIVERS
 from .estimation import app as estimation
-from .readme import write_table
+from .readme import read_rows, write_table
 from .runner import run as run_all
 
 HERE = Path(__file__).parent
@@ -147,7 +146,7 @@ def table(
     / "README.md",
 ) -> None:
     """Write the table of the README from the rows, with the date and the machine in words."""
-    rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(results)
     write_table(readme, BEGIN, END, markdown(rows))
 
 

@@ -28,6 +28,8 @@ from mechdesign.solve.method import Candidate
 from mechdesign.solve.problem import Problem, state_problem
 from mechdesign.solve.program import LinearProgram
 
+from .readme import read_rows
+
 HERE = Path(__file__).parent
 ROWS, TABLE = HERE / "ablation_interior_point.jsonl", HERE / "ablation_interior_point.md"
 
@@ -225,7 +227,7 @@ def run(
 def _read(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return read_rows(path)
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:

@@ -30,6 +30,7 @@ import mechdesign as md
 from mechdesign.solve import clock
 
 from .frequency_oracles import PROTOCOLS, LeastVariance, at_level
+from .readme import read_rows, write_page
 from .runner import machine
 
 HERE = Path(__file__).parent
@@ -260,9 +261,7 @@ def table(
     output: Annotated[Path, typer.Option(help="File for the table.")] = TABLE,
 ) -> None:
     """Write the table from the rows, the last ones of each case."""
-    rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-    output.write_text(markdown(rows) + "\n", encoding="utf-8")
-    typer.echo(f"wrote {output}")
+    write_page(output, markdown(read_rows(results)))
 
 
 if __name__ == "__main__":

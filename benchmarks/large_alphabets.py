@@ -34,6 +34,7 @@ from .frequency_oracles import (
     RandomisedResponse,
     UnaryEncoding,
 )
+from .readme import read_rows, write_page
 from .runner import machine
 
 HERE = Path(__file__).parent
@@ -181,9 +182,7 @@ def table(
     output: Annotated[Path, typer.Option(help="File for the table.")] = TABLE,
 ) -> None:
     """Write the table from the rows."""
-    rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-    output.write_text(markdown(rows) + "\n", encoding="utf-8")
-    typer.echo(f"wrote {output}")
+    write_page(output, markdown(read_rows(results)))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ import typer
 
 import mechdesign as md
 
-from .readme import write_table
+from .readme import read_rows, write_table
 from .runner import machine
 
 HERE = Path(__file__).parent
@@ -315,8 +315,7 @@ def table(
 ) -> None:
     """Write the tables of the README from the rows."""
     text = "\n\n".join(
-        make([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()])
-        for path, make in ((results, markdown), (of_users, users_markdown))
+        make(read_rows(path)) for path, make in ((results, markdown), (of_users, users_markdown))
     )
     write_table(readme, BEGIN, END, text)
 

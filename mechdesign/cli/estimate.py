@@ -21,6 +21,8 @@ from .options import (
     Feature,
     Force,
     Kernel,
+    Misfit,
+    ReceiptFile,
     ShowValues,
     expect_picture,
     note,
@@ -141,12 +143,8 @@ def estimate(
         typer.Option(help="One of the two columns: frequencies of the other given each value."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    receipt: Annotated[
-        Path | None, typer.Option(help="File with the receipt, where it is not with the reports.")
-    ] = None,
-    misfit: Annotated[
-        str, typer.Option(help="Reports that this design next to never makes: error or warn.")
-    ] = "error",
+    receipt: ReceiptFile = None,
+    misfit: Misfit = "error",
     top: Annotated[
         int | None,
         typer.Option(min=1, help="Of a subset selection, only the largest shares, so many."),

@@ -162,6 +162,12 @@ Feature = Annotated[
     str | None,
     typer.Option(help="JSON file of input and value: numbers ask for the mean, text for shares."),
 ]
+ReceiptFile = Annotated[
+    Path | None, typer.Option(help="File with the receipt, where it is not with the reports.")
+]
+Misfit = Annotated[
+    str, typer.Option(help="Reports that this design next to never makes: error or warn.")
+]
 ShowValues = Annotated[
     bool,
     typer.Option("--show-values", help="Let messages quote values of the data, which are secret."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +15,8 @@ from .options import (
     Confidence,
     Feature,
     Kernel,
+    Misfit,
+    ReceiptFile,
     ShowValues,
     note,
     print_json,
@@ -53,12 +54,8 @@ def regress(
     missing: Annotated[
         str, typer.Option(help="Missing reports: error, drop or category.")
     ] = "error",
-    receipt: Annotated[
-        Path | None, typer.Option(help="File with the receipt, where it is not with the reports.")
-    ] = None,
-    misfit: Annotated[
-        str, typer.Option(help="Reports that this design next to never makes: error or warn.")
-    ] = "error",
+    receipt: ReceiptFile = None,
+    misfit: Misfit = "error",
     truth: Annotated[
         str | None,
         typer.Option(help="Distribution at which a linear regression is most exact, as --prior."),
