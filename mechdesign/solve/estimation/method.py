@@ -89,8 +89,7 @@ class OptimalExperiment(Method):
                 survey.losses,
             )
         except UntoldError:
-            if survey.telling(_integers(_listed_exactly(program))) is None:
-                raise UntoldError(UNTOLD_BY_ALL, is_proved=True) from None
+            check_told(program)
             raise
         details = {"columns": str(len(columns.shares)), "steps": str(found.steps)}
         return Candidate(
@@ -116,6 +115,14 @@ def are_listed(program: EstimationProgram, sides: TwoSided | None) -> bool:
     """Whether every extreme column of a cone is listed."""
     few = len(program.prior) <= MOST_LISTED and program.cone.count <= MOST_ROWS
     return few or too_large(program, sides) is None
+
+
+def check_told(program: EstimationProgram) -> None:
+    """Raise a proved :class:`UntoldError` where no kernel within the bounds answers: none of all
+    extreme columns tells some symbols apart.
+    """
+    if program.survey.telling(_integers(_listed_exactly(program))) is None:
+        raise UntoldError(UNTOLD_BY_ALL, is_proved=True) from None
 
 
 def listed(program: EstimationProgram) -> Columns:
