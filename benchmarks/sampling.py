@@ -270,8 +270,8 @@ def users_markdown(rows: list[dict[str, Any]]) -> str:
         + (
             f" while other programs ran (load {min(loads):.1f} to {max(loads):.1f})."
             if max(loads) > 2
-            else " on an otherwise idle machine. Machines of one kind differ by a factor of two from "
-            "day to day: compare with NumPy's rate in the last row."
+            else " on an otherwise idle machine. Machines of one kind differ by a factor of two "
+            "from day to day: compare with NumPy's rate in the last row."
         ),
         "",
         "| table | " + " | ".join(f"{n} symbols" for n in sizes) + " |",
