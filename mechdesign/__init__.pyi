@@ -14,6 +14,10 @@ from ._bins import bins as bins
 from ._compare._compare import compare as compare
 from ._compare.comparison import Comparison as Comparison
 from ._version import __version__ as __version__
+from .channels._leakage_envelope import LeakageEnvelope as LeakageEnvelope
+from .channels._leakage_envelope import leakage_envelope as leakage_envelope
+from .channels._refines import Refinement as Refinement
+from .channels._refines import refines as refines
 from .devices._export import export as export
 from .errors import MechdesignError as MechdesignError
 from .exact import Verdict as Verdict

@@ -30,6 +30,7 @@ LAYERS = (
     ("subsets",),
     ("solve", "certificate"),
     ("theory", "noise", "_audit"),
+    ("channels",),
     ("stored_duals", "stored_plans", "stored_values"),
     ("storage",),
     ("kernel_files",),
