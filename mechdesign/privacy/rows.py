@@ -596,6 +596,10 @@ class AgainstSet(AllPairs):
         over = sparse.hstack([self._over.matrix, _column(len(self._over), -1.0), others])
         return sparse.vstack([over, sparse.hstack([left, right])]).tocsr()
 
+    def entries_of_matrix(self) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+        """Of the matrix: the set has no hypotheses that could be listed."""
+        return ConeRows.entries_of_matrix(self)
+
     def split(self, duals: Array) -> Multipliers:
         """The second part as a multiple of a prior."""
         return duals[: len(self._over)], self._set.weights(duals[len(self._over) :])
