@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from ..subsets import SubsetSelection
     from ..utility import Utility
 
-OK, NOT_MET, BAD_INPUT, FAILED, INFEASIBLE = 0, 1, 2, 3, 4
-
 Privacy = Annotated[
     list[str] | None,
     typer.Option(
