@@ -16,6 +16,7 @@ from .closed_form import CLOSED_FORMS, SIMPLICES
 from .column_generation.method import ColumnGeneration
 from .column_generation.vertices import Vertices
 from .column_generation.window import Window
+from .differences import Differences
 from .estimation.at_most import FewOutputs
 from .estimation.method import OptimalExperiment
 from .estimation.orbit import Orbit
@@ -29,6 +30,7 @@ from .program import EstimationProgram, LinearProgram, Program
 
 SIMPLEX, INTERIOR, REFINED = HighsSimplex(), HighsInteriorPoint(), HighsRefined()
 STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()
+DIFFERENCES = Differences()
 OUTPUTS = OutputSearch()
 COLUMNS, WINDOW, VERTICES = ColumnGeneration(), Window(), Vertices()
 #: Different masses above which the window mechanism is preferred to a search.
@@ -92,8 +94,17 @@ def ordered_methods(program: Program) -> tuple[Method, ...]:
     if program.is_restricted:
         sums = (*sums, REFINED)
     if n * m <= SIMPLEX_ENTRIES:
-        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, *sums)
-    return (*CLOSED_FORMS, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, SIMPLEX, *sums)
+        return (
+            *CLOSED_FORMS,
+            SIMPLEX,
+            STRUCTURED,
+            DIFFERENCES,
+            BLOCKWISE,
+            CLARABEL,
+            INTERIOR,
+            *sums,
+        )
+    return (*CLOSED_FORMS, STRUCTURED, DIFFERENCES, BLOCKWISE, CLARABEL, INTERIOR, SIMPLEX, *sums)
 
 
 def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
@@ -183,6 +194,16 @@ def named_method(name: str) -> Method | None:
 
 def own_methods() -> dict[str, Method]:
     """Every method that is no solver of cvxpy, by name."""
-    general = (STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *EPIGRAPHS, REFINED, OUTPUTS)
+    general = (
+        STRUCTURED,
+        DIFFERENCES,
+        BLOCKWISE,
+        CLARABEL,
+        SIMPLEX,
+        INTERIOR,
+        *EPIGRAPHS,
+        REFINED,
+        OUTPUTS,
+    )
     linear = (LINEARISED, *CLOSED_FORMS, *general)
     return {m.name: m for m in (*linear, *SUBLINEAR_METHODS, *ESTIMATION_METHODS)}
