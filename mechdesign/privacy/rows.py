@@ -218,6 +218,20 @@ class ConeRows(ABC):
         ``ratios[x][z]`` bounds log K[x,y]/K[z,y] over the outcomes; rounded up.
         """
 
+    def differences(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
+        """Positions u and v and the factor inside e^ε of every pair, ``(P,)``, where each compares
+        two symbols, k_u ≤ factor · k_v; ``None`` for other bounds.
+        """
+        return None
+
+    def from_differences(
+        self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
+    ) -> Multipliers:
+        """Dual variables at ``count`` outputs: prices of some :meth:`differences` at some of them, per
+        unit of k_u ≤ factor · k_v, and zero elsewhere.
+        """
+        raise NotImplementedError(f"{type(self).__name__} compares no two symbols")
+
     @abstractmethod
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
         """Mark, in place, entries ``(n, M)`` that are zero because others are."""
@@ -325,6 +339,25 @@ class AllPairs(ConeRows):
         over[pair.place[0]] += price
         under[pair.place[1]] += pair.factor * price
 
+    def differences(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
+        """Every point with every point."""
+        over, under = self._over.indices, self._under.indices
+        if over is None or under is None:
+            return None
+        factor = self._bound.factors(Rounding.INSIDE)[0]
+        pairs = np.repeat(over, len(under)), np.tile(under, len(over))
+        return *pairs, np.full(len(pairs[0]), factor)
+
+    def from_differences(
+        self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
+    ) -> Multipliers:
+        """The price to each μ, e^ε times it to each ν."""
+        over, under = self.no_duals(count)
+        np.add.at(over, (pairs // len(self._under), outputs), prices)
+        factor = self._bound.factors(Rounding.OUTSIDE)[0]
+        np.add.at(under, (pairs % len(self._under), outputs), factor * prices)
+        return over, under
+
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
         """Every symbol of every μ, at outcomes without one ν."""
         never, held = self._excluded(forbidden)
@@ -414,6 +447,21 @@ class Matched(ConeRows):
     def add(self, multipliers: Multipliers, pair: PairRow, price: Array) -> None:
         """The price to the pair."""
         multipliers[0][pair.place[0]] += price
+
+    def differences(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
+        """The pairs."""
+        over, under = self._over.indices, self._under.indices
+        if over is None or under is None:
+            return None
+        return over, under, self._factors(Rounding.INSIDE)
+
+    def from_differences(
+        self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
+    ) -> Multipliers:
+        """The prices, each to its pair."""
+        (found,) = self.no_duals(count)
+        found[pairs, outputs] = prices
+        return (found,)
 
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
         """The symbols of the μ of a pair, at outcomes without its ν."""
@@ -562,6 +610,10 @@ class AgainstSet(AllPairs):
     """
 
     is_listed = False
+
+    def differences(self) -> None:
+        """None: mixtures of a set are compared."""
+        return
 
     def __init__(self, bound: Bound, priors: PriorSet) -> None:
         super().__init__(bound)
