@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import DataError, InputError, quote
-from ..files import check_writable, claimed, noticed_interrupts
+from ..files import Claim, check_writable, claimed, noticed_interrupts, unstopped
 from ..solve.columns_plan import ColumnsPlan
 from ._identifiability import warn_of_untold
 from .codes import Policy
@@ -276,11 +276,24 @@ def _privatize_one(
             if book is not None:
                 book.close(number, None)
             raise
-        # What is stopped from here on may have been seen, and stays on the books.
-        claim.publish(*made)
-        if book is not None:
-            finish(book, number, target, reports.result())
+        # What is stopped from here on may have been seen, and stays on the books. An interrupt
+        # comes too late: all is there.
+        _publish(claim, made, book, number, reports)
     return receipt
+
+
+@unstopped
+def _publish(
+    claim: Claim,
+    made: Sequence[tuple[Path, Path]],
+    book: Ledger | None,
+    number: int,
+    reports: Fingerprinter,
+) -> None:
+    """Let files be seen, and write down that they are there."""
+    claim.publish(*made)
+    if book is not None:
+        finish(book, number, claim.target, reports.result())
 
 
 def _budget(budget: Any, spent: Any, row: Any, person: Any, key: Any, ledger: Any) -> Budget | None:
