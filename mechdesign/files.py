@@ -177,7 +177,6 @@ def undisturbed(function: Callable[P, T]) -> Callable[P, T]:
     the stack: no moment lies between a mark and what it stands for.
     """
 
-    @functools.wraps(function)
     def whole(*arguments: P.args, **named: P.kwargs) -> T:
         found = function(*arguments, **named)
         if _held:
@@ -186,20 +185,19 @@ def undisturbed(function: Callable[P, T]) -> Callable[P, T]:
         return found
 
     _UNDISTURBED.add(whole.__code__)
-    return whole
+    return functools.wraps(function)(whole)
 
 
 def unstopped(function: Callable[P, T]) -> Callable[P, T]:
     """Let no interrupt stop a function, nor come behind it: when it has ended, all is done."""
 
-    @functools.wraps(function)
     def whole(*arguments: P.args, **named: P.kwargs) -> T:
         found = function(*arguments, **named)
         _held.clear()
         return found
 
     _UNDISTURBED.add(whole.__code__)
-    return whole
+    return functools.wraps(function)(whole)
 
 
 def _is_undisturbed(frame: FrameType | None) -> bool:
