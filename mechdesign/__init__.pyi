@@ -61,6 +61,7 @@ from .privacy.pointwise import pml_regions as pml_regions
 from .published import PublicDesign as PublicDesign
 from .release._count_reports import count_reports as count_reports
 from .release._estimate import estimate as estimate
+from .release._estimate_change import estimate_change as estimate_change
 from .release._estimate_joint import estimate_joint as estimate_joint
 from .release._estimate_rounds import estimate_rounds as estimate_rounds
 from .release._identifiability import identifiability as identifiability

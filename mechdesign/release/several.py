@@ -297,6 +297,7 @@ class PlanRelease(_SeveralColumns):
         self._covered = _covered(plan, self.parts, self._radix)
         self.admission = None if identity is None else Admission(identity)
         self.admitted, self.reports = None, None
+        self.recalled = {}
 
     @property
     def targets(self) -> list[Any]:
@@ -317,6 +318,11 @@ class PlanRelease(_SeveralColumns):
     def symbols(self) -> int:
         """Number of combinations of known values, with and without each of them."""
         return len(self._covered) if self._covered is not None else 0
+
+    @property
+    def inputs(self) -> tuple[Label, ...] | None:
+        """None: positions of combinations are those of this plan."""
+        return None
 
     # Copies for other parts of a table
 
@@ -422,9 +428,10 @@ class PlanRelease(_SeveralColumns):
         """For each column its output positions, -1 where the report is null."""
         codes = self.codes(read)
         identities = self.identify(read, codes)
+        codes, rounds = self.with_recalled(codes, identities)
         drawn = []
         for part, own in zip(self.parts, self._radix.split(codes), strict=True):
-            drawn.append(part.draw_codes(own, identities))
+            drawn.append(part.draw_codes(own, identities, rounds))
         self.rows += len(codes)
         self.reports = self.reports or Fingerprinter()
         outputs = Combinations([part.mechanism.shape[1] for part in self.parts])
@@ -702,6 +709,7 @@ def release_of(
     texts: bool = False,
     strata: Any = None,
     into: Any = None,
+    of_round: Any = None,
 ) -> ColumnRelease:
     """The release of one column, of several by a kernel on tuples, or of those of a plan."""
     is_plan = isinstance(mechanism, ColumnsPlan)
@@ -722,7 +730,7 @@ def release_of(
             remedy="leave into= (--into) out",
         )
     name = columns[0] if len(columns) == 1 else joined(columns)
-    words, identity = words_and_identity(rng, name, row, person, key)
+    words, identity = words_and_identity(rng, name, row, person, key, of_round)
     if len(columns) == 1 and not is_plan:
         return ColumnRelease(
             mechanism, name, words, policy, texts=texts, identity=identity, strata=strata
