@@ -227,8 +227,8 @@ class ConeRows(ABC):
     def from_differences(
         self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
     ) -> Multipliers:
-        """Dual variables at ``count`` outputs: prices of some :meth:`differences` at some of them, per
-        unit of k_u ≤ factor · k_v, and zero elsewhere.
+        """Dual variables at ``count`` outputs: prices of some :meth:`differences` at some of them,
+        per unit of k_u ≤ factor · k_v, and zero elsewhere.
         """
         raise NotImplementedError(f"{type(self).__name__} compares no two symbols")
 
