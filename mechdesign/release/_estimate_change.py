@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, KernelError, listed
+from ..errors import DataError, InputError, KernelError, listed, quote
 from ..labels import Label, tidy
 from ..mechanism import Mechanism, mechanism_of
 from ..utility.estimation import Asked
@@ -222,7 +222,7 @@ def _reports_of(
         raise InputError(
             "columns",
             expected="names of a column of reports and of one of persons",
-            got=f"{column!r} and {person!r}",
+            got=f"{quote(column, 40)} and {quote(person, 40)}",
             remedy="pass column= and person=",
         )
     book = Codebook(kernel.outputs, "outputs of the mechanism")

@@ -364,7 +364,8 @@ def privatize_folder(
             if book is not None:
                 number = intend(book, found, release, inputs.base, target, about, budget)
             run.begin(asked, files, book, number)
-        elif book is not None and found.person_draws is not None and budget is not None:
+        elif book is not None and budget is not None and budget.on_spent == "earlier":
+            assert found.person_draws is not None
             book.recall(found.person_draws, release.receipt(rows=False), about)
         assert run.state is not None
         number = run.state["number"]

@@ -360,12 +360,13 @@ def _round_name(given: Any, key: Any) -> str | None:
     """The name of a round: a whole number is its digits."""
     if given is None:
         return None
-    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+    whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+    if whole and abs(given) < 1 << 63:
         given = str(int(given))
     if not isinstance(given, str) or not given.strip():
         raise InputError(
             "round",
-            expected="a whole number, or text that names the round",
+            expected="a whole number below 2**63, or text that names the round",
             got=quote(given),
             remedy="pass for example round=2 (--round 2), and the same one for the same reports",
         )

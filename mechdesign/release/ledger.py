@@ -213,6 +213,8 @@ class Ledger:
                     if charge.earlier:
                         drawn_by = None
                     warn_of_charge(charge, budget, receipt.column, name)
+                    if charge.draws and not charge.before:
+                        hidden = None  # whoever gave the same secrets before had other names
                 # The very reports of an earlier release add nothing to what was said of it then.
                 if not any(_is_again(release, receipt, drawn_by) for release in before):
                     same = _off_account(_same(known, fingerprint, who, receipt.column), hidden)
