@@ -407,8 +407,8 @@ def fit_of_directions(mechanism: SubsetSelection, codes: Integers, counts: Integ
     """A p-value for the hypothesis that the mechanism made the reports.
 
     Directions have the same chances whatever the symbols are; raw data and other mechanisms'
-    reports mostly lie elsewhere. With t = n·KL(f‖q) over k groups of directions it is e^-t (et/(k−1))^(k−1), a
-    bound for every number of reports [Agrawal2020].
+    reports mostly lie elsewhere. With t = n·KL(f‖q) over k groups of directions it is
+    e^-t (et/(k−1))^(k−1), a bound for every number of reports [Agrawal2020].
     """
     total, lines = int(counts.sum()), mechanism.family.directions
     groups = min(_GROUPS, lines)
