@@ -23,12 +23,14 @@ from ..errors import LevelError, SolverError
 from ..exact import fraction
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .constraint import Bound, Group, Rounding
+from .constraint import Bound, Group, Rounding, largest_logs
 from .prior_sets import PriorSet
 
 _UNIT = 2.0**-52
 # Rounding that a level computed from logarithms in floats is rounded up by.
 _LOG_SLACK = 1e-11
+# Room for the rounding of logarithms of likelihoods in floats.
+_CLEAR = 1e-11
 
 Array = NDArray[np.float64]
 #: Dual variables of the rows of one bound, non-negative up to a solver's accuracy: ``(over,
@@ -202,7 +204,9 @@ class ConeRows(ABC):
 
     @abstractmethod
     def compared(self, mechanism: Mechanism) -> Iterator[Compared]:
-        """What the bound compares, in integers: the worst pair of each outcome, or every pair."""
+        """What the bound compares, in integers: the worst pair of each outcome, or every pair
+        that may break its bound.
+        """
 
     @abstractmethod
     def groups(self) -> Iterator[Group]:
@@ -470,10 +474,13 @@ class Matched(ConeRows):
         forbidden |= (held & finite[:, None]).T.astype(int) @ never.astype(int) > 0
 
     def compared(self, mechanism: Mechanism) -> Iterator[Compared]:
-        """Pair by pair."""
+        """Pair by pair, without those that floats see to be kept, with room for their rounding."""
         over, under = (side.likelihoods(mechanism) for side in (self._over, self._under))
         totals = self._over.total, self._under.total
-        for i in range(len(over)):
+        logs = largest_logs(over, under) + math.log(totals[1]) - math.log(totals[0])
+        with np.errstate(divide="ignore"):
+            levels = np.log(self._factors(Rounding.INSIDE))
+        for i in np.flatnonzero(~(logs + _CLEAR * (1 + abs(logs)) < levels)).tolist():
             yield Compared(over[i], under[i], *totals, self._bound.level(i))
 
     def groups(self) -> Iterator[Group]:

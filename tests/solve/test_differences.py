@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 
 import mechdesign as md
 from mechdesign.solve.differences import Differences
+from mechdesign.solve.problem import state_problem
 
 
 def distances_of(points):
@@ -191,14 +192,52 @@ def test_wrong_multipliers_are_not_believed():
             from dataclasses import replace
 
             found = super().solve(program)
-            (z,) = found.duals.multipliers
-            return replace(found, duals=replace(found.duals, multipliers=(z * 0.9,)))
+            ((z,),) = found.duals.multipliers
+            return replace(found, duals=replace(found.duals, multipliers=((z * 0.9,),)))
 
     rng = np.random.default_rng(5)
-    n, d, notion = shape("grid", rng)
-    prior = md.Prior([1 / n] * n)
+    n, _, notion = shape("grid", rng)
+    prior, gains = md.Prior(rng.dirichlet(np.ones(n)).tolist()), rng.normal(size=(n, n))
     with pytest.warns(md.errors.GapWarning):
-        careless = md.design(prior, md.utility.Matrix(-d), notion(1.0), solver=Careless())
-    honest = md.design(prior, md.utility.Matrix(-d), notion(1.0), solver="differences")
+        careless = md.design(prior, md.utility.Matrix(gains), notion(0.5), solver=Careless())
+    honest = md.design(prior, md.utility.Matrix(gains), notion(0.5), solver="differences")
     assert careless.bound >= honest.value - 1e-9
     assert careless.gap > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "outputs"), [("grid", 4), ("cycle", 1), ("square", 3), ("line", None)]
+)
+def test_symmetry_is_found_used_and_undone(name, outputs):
+    """One output of each orbit is solved for; value and kernel are those of the whole program."""
+    rng = np.random.default_rng(6)
+    if name == "square":
+        d = distances_of(np.array([(a, b) for a in range(3) for b in range(3)], float))
+        n = 9
+    elif name == "cycle":
+        n = 7
+        d = shortest_paths(n, [(i, (i + 1) % n, 1.0) for i in range(n)])
+    else:
+        n, d, _ = shape(name, rng)
+    prior = md.Prior([1 / n] * n)
+    program = state_problem(prior, md.utility.Matrix(-d), md.MetricPrivacy(0.8, d)).program
+    found = Differences().solve(program)
+    expected = n if outputs is None else outputs  # unequal lengths leave no symmetry
+    assert int(found.details["outputs"]) == expected
+    np.testing.assert_allclose(found.kernel.sum(axis=1), 1.0, atol=1e-9)
+    check(prior, -d, md.MetricPrivacy(0.8, d), 0.8 * d)
+
+
+def test_a_single_unequal_mass_or_loss_breaks_the_symmetry():
+    """A control: what only looks symmetric is not taken for it."""
+    d = distances_of(np.array([(a, b) for a in range(3) for b in range(3)], float))
+    notion = md.MetricPrivacy(0.8, d)
+    masses = np.full(9, 1 / 9)
+    masses[1] += 1e-3
+    loss = d.copy()
+    loss[0, 8] += 1e-3
+    for p, u in ((masses / masses.sum(), -d), (np.full(9, 1 / 9), -loss)):
+        prior = md.Prior(p.tolist())
+        program = state_problem(prior, md.utility.Matrix(u), notion).program
+        assert 3 < int(Differences().solve(program).details["outputs"]) < 9
+        check(prior, u, notion, 0.8 * d)

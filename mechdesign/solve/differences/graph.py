@@ -73,6 +73,11 @@ class Arcs:
         found: Array = (1 - 1 / self.factors)[:, None]
         return found
 
+    def shrunk(self, share: float) -> Any:
+        """Rows that are negative where the slack is below a share of a constant column's."""
+        less = self.factors - share * (self.factors - 1)
+        return Arcs(self.symbols, self.over, self.under, less).matrix
+
     def largest(self, columns: Array) -> Array:
         """What slacks are measured against, w k_v, ``(A, m)``."""
         found: Array = columns[self.under] * self.factors[:, None]

@@ -11,8 +11,10 @@ from ..interior_point.predictor_corrector import one_thread
 from ..method import Candidate, Duals, Method, handles_linear
 from ..program import LinearProgram
 from .dense import Dense
-from .graph import Graph, Rows, graph_of
-from .newton import GraphOptions, Newton
+from .graph import Graph, graph_of
+from .newton import Elimination, GraphOptions, Newton
+from .path import Path, line_order
+from .symmetry import generators, symmetry_of
 
 #: Bytes of the factors that are kept, and arcs times outputs.
 MOST_MEMORY, MOST_ARCS = 4 * 2**30, 2 * 10**8
@@ -40,7 +42,8 @@ class Differences(Method):
         if isinstance(found, str):
             return found
         n, m = program.shape
-        if len(found.arcs) * m > MOST_ARCS or n * n * m * 8 > MOST_MEMORY:
+        dense = line_order(found.arcs) is None
+        if len(found.arcs) * m > MOST_ARCS or (dense and n * n * m * 8 > MOST_MEMORY):
             return "there are too many pairs and outputs for its memory"
         return None
 
@@ -48,22 +51,31 @@ class Differences(Method):
         """Solve on one output of each orbit, and copy what was found to the others."""
         graph = graph_of(program)
         assert isinstance(graph, Graph)
-        n, m = program.shape
+        n = program.shape[0]
         width = program.gain_range or 1.0
         shift = program.objective.max(axis=1)
         c = (program.objective - shift[:, None]) / width
-        rows = Rows(np.arange(n))
+        symmetry = symmetry_of(c, generators(c, graph.arcs))
+        rows, chosen = symmetry.rows, symmetry.outputs
         first = graph.first
         options = self.options
-        block = max(1, options.block // max(1, int(first.sum())))
+        order = line_order(graph.arcs)
+        # Recursions along a line go over all outputs of a block at once.
+        block = (
+            len(chosen) if order is not None else max(1, options.block // max(1, int(first.sum())))
+        )
+
+        def eliminate(count: int) -> Elimination:
+            return Dense(n, count, rows) if order is None else Path(order, count, rows)
+
         with one_thread(), ThreadPoolExecutor(options.threads) as pool:
             newton = Newton(
-                c,
-                np.ones(m),
+                c[:, chosen],
+                symmetry.counts,
                 graph.arcs,
                 first,
                 rows,
-                lambda count: Dense(n, count, rows),
+                eliminate,
                 options,
                 block,
                 pool,
@@ -72,10 +84,14 @@ class Differences(Method):
         point = newton.point()
         if not np.isfinite(point.columns).all():
             raise SolverError(f"the method broke down on {program}; try solver='clarabel' instead")
-        multipliers = graph.multipliers(program, point.arcs, point.outputs, point.values * width)
+        spread = symmetry.spread(graph.arcs, point.arcs, point.outputs, point.values * width)
         return Candidate(
-            np.maximum(point.columns, 0.0),
-            Duals(point.prices * width + shift, multipliers),
+            np.maximum(symmetry.columns(point.columns), 0.0),
+            Duals(point.prices * width + shift, graph.multipliers(program, *spread)),
             "interior point over a graph",
-            {"iterations": str(iterations), "converged": str(converged)},
+            {
+                "iterations": str(iterations),
+                "converged": str(converged),
+                "outputs": str(len(chosen)),
+            },
         )

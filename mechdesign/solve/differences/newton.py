@@ -52,8 +52,12 @@ class GraphOptions(Options):
     start : first multipliers, as a multiple of the mean deviation of the objective
     clip : second-order terms are cut off at this multiple of the target, as in [Gondzio1996]
     near : arcs whose slack is below this share of that of a constant column are taken in
+    blocking : the same at the end
+    balance : products fall no more while stationarity is off by more than so many times their sum
+    centring : share of them that is aimed at then
     floor : gap that is aimed at, as a share of the tolerance
     entering : products of arcs that are taken in, as a share of the mean
+    largest : their multipliers at most, as a share of the mean one of their output
     block : entries of slacks that a block of outputs has at first
     threads : that work on blocks side by side
     """
@@ -63,8 +67,12 @@ class GraphOptions(Options):
     start: float = 10.0
     clip: float = 5.0
     near: float = 0.2
+    blocking: float = 0.01
+    balance: float = 1e3
+    centring: float = 0.5
     floor: float = 0.2
-    entering: float = 1.0
+    entering: float = 0.1
+    largest: float = 0.01
     block: int = 20_000
     threads: int = 2
 
@@ -114,35 +122,40 @@ class Block:
         self.arcs, self.far = self.all.on(self.known), self.all.on(self._others)
         self.elimination.set_arcs(self.arcs)
 
-    def refresh(self, mu: float, takes_in: bool) -> tuple[float, int]:
-        """Slacks from columns, new arcs, Gᵀz; the sum of products and how many there are."""
+    def refresh(self, mu: float, near: float) -> tuple[float, int]:
+        """Slacks from columns, new arcs, Gᵀz; the sum of products and how many there are.
+
+        Arcs whose slack is below the share ``near`` of that of a constant column are taken in.
+        """
         fresh, scale = self.arcs.matrix @ self.k, self.arcs.largest(self.k)
         kept = np.maximum(self.slacks, _LEAST * scale)
         self.slacks = np.where(fresh > _CLEAR * scale, fresh, kept)
-        if takes_in and mu > 0 and len(self.all) > len(self.known[self.live.all(axis=1)]):
-            self._take_in(mu, scale)
+        if near > 0:
+            self._take_in(mu, near, scale)
         self.reduced = self.arcs.transposed @ self.z
         self.products = np.einsum("ay,ay->y", self.slacks, self.z)
         return float(self.products @ self.counts), int(self.live.sum(axis=0) @ self.counts)
 
-    def _take_in(self, mu: float, scale: Array) -> None:
-        near, entering = self.options.near, self.options.entering
+    def _take_in(self, mu: float, near: float, scale: Array) -> None:
+        product = self.options.entering * mu
         new = (self.slacks < self.arcs.room * near * scale) & ~self.live
-        self.z[new] = entering * mu / self.slacks[new]
+        # Of an output that vanishes they would be large: no more than a share of those it has.
+        most = self.options.largest * self.z.sum(axis=0) / self.live.sum(axis=0)
+        self.z = np.where(new, np.minimum(product / self.slacks, most), self.z)
         self.live |= new
         if not len(self.far):
             return
-        slacks, scale = self.far.matrix @ self.k, self.far.largest(self.k)
-        new = slacks < self.far.room * near * scale
+        new = self.far.shrunk(near) @ self.k < 0
         rows = new.any(axis=1)
         if not rows.any():
             return
         taken = np.flatnonzero(rows)
+        new, slacks = new[taken], self.far.matrix[taken] @ self.k
         self.known = np.concatenate([self.known, self._others[taken]])
         self._others = self._others[~rows]
-        self.slacks = np.concatenate([self.slacks, slacks[taken]])
-        self.live = np.concatenate([self.live, new[taken]])
-        self.z = np.concatenate([self.z, np.where(new[taken], entering * mu / slacks[taken], 0.0)])
+        self.slacks = np.concatenate([self.slacks, slacks])
+        self.live = np.concatenate([self.live, new])
+        self.z = np.concatenate([self.z, np.where(new, np.minimum(product / slacks, most), 0.0)])
         self._changed()
 
     def highest(self) -> Array:
@@ -267,7 +280,8 @@ class Newton:
         ]
         self.mu = 0.0
         self.best: Point | None = None
-        self._takes_in = True
+        # Nothing is taken in at the start, where all arcs have the room of a constant column.
+        self._near = 0.0
 
     def _each(self, work: Callable[[Block], Any]) -> list[Any]:
         """The results for all blocks, in their order, computed side by side."""
@@ -300,10 +314,10 @@ class Newton:
 
     def error(self) -> float:
         """What the bound of the multipliers leaves open: Σ_x max_y (c + Gᵀz) less the value."""
-        found = self._each(lambda b: b.refresh(self.mu, self._takes_in))
+        near = self._near
+        found = self._each(lambda b: b.refresh(self.mu, near))
         self.gap = math.fsum(gap for gap, _ in found)
         self.mu = self.gap / sum(count for _, count in found)
-        self._takes_in = self.gap > 1e-7
         top = np.maximum.reduce(self._each(lambda b: b.highest()))
         largest = np.full(self.rows.size, -np.inf)
         np.maximum.at(largest, self.rows.orbits, top)
@@ -314,9 +328,17 @@ class Newton:
         open_gap = max(bound - value, 0.0) + missing
         if not math.isfinite(open_gap):
             return math.inf
+        self.open_gap, self._near = open_gap, self._nearness()
         if open_gap < 1e-5 and (self.best is None or open_gap < self.best.gap):
             self.best = self._point(open_gap)
         return open_gap
+
+    def _nearness(self) -> float:
+        """Which arcs to take in next: near ones, and at the end those in the way alone, as an arc
+        that comes in disturbs stationarity by its z.
+        """
+        last = self.gap < 10 * self.options.tolerance
+        return self.options.blocking if last else self.options.near
 
     def _point(self, gap: float) -> Point:
         arcs, outputs, values = [], [], []
@@ -368,6 +390,8 @@ class Newton:
         affine = self.gap + dual * first + primal * second + primal * dual * third
         # Products far below the tolerance would only cost digits.
         enough = min(1.0, options.floor * options.tolerance / self.gap)
+        if self.open_gap > options.balance * self.gap:
+            enough = max(enough, options.centring)
         sigma = max(centring_parameter(affine, self.gap), enough)
         sums = self._sum(self._each(lambda b: b.correct(sigma * self.mu, self.mu)))
         for _ in range(2):
