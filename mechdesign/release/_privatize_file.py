@@ -141,13 +141,6 @@ def privatize_file(
     if not isinstance(mechanism, ColumnsPlan):
         warn_of_untold(mechanism)
     inputs = find_inputs(source)
-    if inputs is not None and (len(names) > 1 or isinstance(mechanism, ColumnsPlan)):
-        raise InputError(
-            "source",
-            expected="one file for a release of several columns",
-            got="a folder or a pattern",
-            remedy="join the files first, or release one column",
-        )
     most = _budget(budget, row, person, key, ledger)
     source, target = Path(source), Path(target)
     book = None if ledger is False else _ledger(ledger, [source, target, receipt_path(target)])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -26,7 +26,7 @@ from ..published import kernel_fingerprint
 from ..solve.columns_plan import MOST_ENTRIES, ColumnsPlan, product_kernel
 from .bin_codes import encoder_of
 from .codes import ABSENT, Encoder, Policy, distinct_values
-from .column import ColumnRelease, Reader
+from .column import ColumnRelease, Reader, plain_settings, told_bins
 from .identities import Admission, Identity, words_and_identity
 from .receipts import Fingerprinter, Receipt
 from .words import SeededWords, Words, words_from
@@ -189,6 +189,12 @@ class JointRelease(_SeveralColumns):
         """A column for each part of the reports, or one for all."""
         return list(self._targets)
 
+    def settings(self, is_repeatable: bool, mark: Callable[[str], str]) -> dict[str, Any]:
+        """What decides the reports, with how numbers are binned and where parts are written."""
+        told = super().settings(is_repeatable, mark)
+        bins = mark(repr([told_bins(encoder.bins) for encoder in self._encoders]))
+        return {**told, "bins": bins, "into": [str(target.column) for target in self._targets]}
+
     @property
     def parted(self) -> list[tuple[Any, Any]]:
         """Each column, with the design for all of them."""
@@ -249,6 +255,19 @@ class JointRelease(_SeveralColumns):
         # The place behind the last is that of a null report.
         return [(t, part[drawn]) for t, part in zip(self._targets, self._parts, strict=True)]
 
+    def recall(self, read: Reader) -> None:
+        """Take in reports that were drawn before, for the fingerprint of all."""
+        reports = self.reports = self.reports or Fingerprinter()
+        found = [self.read_back(read(t.column), t.outputs) for t in self._targets]
+        radix = Combinations([len(t.outputs) for t in self._targets])
+        own = radix.join([part[:-1] for part in self._parts])
+        order = np.argsort(own)
+        codes = radix.join(found)
+        places = np.searchsorted(own[order], codes).clip(max=len(own) - 1)
+        is_known = own[order][places] == codes
+        outputs = [*self.mechanism.outputs, None]
+        reports.add_codes(outputs, np.where(is_known, order[places], len(outputs) - 1))
+
 
 class PlanRelease(_SeveralColumns):
     """Privatises several columns by a plan: a kernel for each, drawn independently.
@@ -302,6 +321,15 @@ class PlanRelease(_SeveralColumns):
     def targets(self) -> list[Any]:
         """The reports of each column."""
         return list(self.parts)
+
+    def settings(self, is_repeatable: bool, mark: Callable[[str], str]) -> dict[str, Any]:
+        """What decides the reports: of all columns together, and of each."""
+        return {
+            **plain_settings(self.receipt(rows=False), is_repeatable),
+            # Whether a combination is released depends on those that the plan covers.
+            "combinations": mark(repr(sorted(map(repr, self.plan.combinations or ())))),
+            "parts": [part.settings(is_repeatable, mark) for part in self.parts],
+        }
 
     @cached_property
     def recorded(self) -> Any:
@@ -426,6 +454,15 @@ class PlanRelease(_SeveralColumns):
         for part, own in zip(self.parts, self._radix.split(codes), strict=True):
             drawn.append(part.draw_codes(own, identities))
         self.rows += len(codes)
+        self._note(drawn)
+        return list(zip(self.parts, drawn, strict=True))
+
+    def recall(self, read: Reader) -> None:
+        """Take in reports that were drawn before, for the fingerprint of all."""
+        self._note([p.read_back(read(p.column), p.mechanism.outputs) for p in self.parts])
+
+    def _note(self, drawn: Sequence[NDArray[Any]]) -> None:
+        """Take in the reports of all columns, by the positions of those of each."""
         self.reports = self.reports or Fingerprinter()
         outputs = Combinations([part.mechanism.shape[1] for part in self.parts])
         met, places = np.unique(outputs.join(drawn), return_inverse=True)
@@ -438,7 +475,6 @@ class PlanRelease(_SeveralColumns):
             for row in shown
         ]
         self.reports.add_codes(labels, places)
-        return list(zip(self.parts, drawn, strict=True))
 
 
 @dataclass(frozen=True)

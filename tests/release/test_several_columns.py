@@ -347,14 +347,6 @@ def test_a_plan_after_a_release_of_one_column_is_warned_of(tmp_path):
         md.privatize_file(source, tmp_path / "b.parquet", PLAN, ledger=book)
 
 
-def test_folders_take_one_column_at_a_time(tmp_path):
-    (tmp_path / "in").mkdir()
-    FRAME.to_parquet(tmp_path / "in" / "a.parquet")
-    with pytest.raises(InputError, match="one file"):
-        md.privatize_file(tmp_path / "in", tmp_path / "out", PLAN, ledger=False)
-    assert not (tmp_path / "out").exists()
-
-
 # The command line
 
 
