@@ -13,7 +13,7 @@ from ..published import PublicDesign, public_form
 from ..release._identifiability import warn_of_untold
 from ..release.several import joined
 from ..solve._design import Design
-from ..solve.columns_plan import ColumnsPlan
+from ..solve.columns_plan import KernelPlan
 from .javascript import client_module
 from .sql import sql_script
 
@@ -145,7 +145,7 @@ def _check_options(to: str, given: dict[str, Any], needed: Sequence[str]) -> Non
 
 def _published(designed: Any) -> Mechanism | PublicDesign:
     """What others may have of a design, or a kernel as it is."""
-    if isinstance(designed, ColumnsPlan):
+    if isinstance(designed, KernelPlan):
         raise KernelError(
             "kernel",
             expected="one for all columns",

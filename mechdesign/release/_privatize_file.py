@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import DataError, InputError, quote
 from ..files import check_writable, claimed, noticed_interrupts
-from ..solve.columns_plan import ColumnsPlan
+from ..solve.columns_plan import KernelPlan
 from ._identifiability import warn_of_untold
 from .codes import Policy
 from .codes import show_values as quote_values
@@ -138,7 +138,7 @@ def privatize_file(
             remedy="leave it out",
         )
     mechanism, names = resolved(column, mechanism, columns)
-    if not isinstance(mechanism, ColumnsPlan):
+    if not isinstance(mechanism, KernelPlan):
         warn_of_untold(mechanism)
     inputs = find_inputs(source)
     most = _budget(budget, row, person, key, ledger)
@@ -219,7 +219,7 @@ def _privatize_one(
 ) -> Receipt:
     """One file, whole or not at all."""
     column, mechanism, texts = str(release.column), release.designed, release.texts
-    is_plan = isinstance(mechanism, ColumnsPlan)
+    is_plan = isinstance(mechanism, KernelPlan)
     with open_batches(source) as (schema, _, _):
         release.check_names(schema.names)
     with claimed(target, overwrite=overwrite) as claim:

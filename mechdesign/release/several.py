@@ -23,7 +23,7 @@ from ..labels import Label, listing
 from ..mechanism import Mechanism, kernel_of
 from ..prior import Prior
 from ..published import kernel_fingerprint
-from ..solve.columns_plan import MOST_ENTRIES, ColumnsPlan, product_kernel
+from ..solve.columns_plan import MOST_ENTRIES, KernelPlan, product_kernel
 from .bin_codes import encoder_of
 from .codes import ABSENT, Encoder, Policy, distinct_values
 from .column import ColumnRelease, Reader, plain_settings, told_bins
@@ -37,7 +37,7 @@ _MOST_COMBINATIONS = 1 << 26
 
 def columns_of(designed: Any) -> tuple[str, ...]:
     """The columns that a kernel or a plan reads, by their names; none where they are not known."""
-    if isinstance(designed, ColumnsPlan):
+    if isinstance(designed, KernelPlan):
         return designed.names
     schema = getattr(kernel_of(designed), "schema", None)
     return () if schema is None else schema.names
@@ -278,7 +278,7 @@ class PlanRelease(_SeveralColumns):
 
     def __init__(
         self,
-        plan: ColumnsPlan,
+        plan: KernelPlan,
         columns: Sequence[Any],
         rng: Any = None,
         policy: Policy | None = None,
@@ -378,7 +378,7 @@ class PlanRelease(_SeveralColumns):
         assert isinstance(other, PlanRelease)
         other.parts = [part.without_identity() for part in self.parts]
         # Its prior may be the counts of people; what it covers is in a table already.
-        other.plan = other.designed = replace(self.plan, prior=None, designs=(), others=())
+        other.plan = other.designed = self.plan.bare()
         return other
 
     # What is released
@@ -492,9 +492,9 @@ class Together:
     notions: tuple[Any, ...]
 
 
-def together_of(plan: ColumnsPlan) -> Together | None:
+def together_of(plan: KernelPlan) -> Together | None:
     """All reports of a plan as one kernel; ``None`` where that is too large."""
-    shapes = [found.mechanism.shape for found in plan.designs]
+    shapes = [kernel.shape for kernel in plan.kernels.values()]
     known = plan.prior.restricted() if plan.prior is not None and plan.total.uses_prior else None
     rows = math.prod(n for n, _ in shapes) if known is None else len(known)
     if rows * math.prod(m for _, m in shapes) > MOST_ENTRIES:
@@ -673,7 +673,7 @@ def _replacements(policy: Policy, names: Sequence[str]) -> list[Any]:
 
 
 def _covered(
-    plan: ColumnsPlan, parts: Sequence[ColumnRelease], radix: Combinations
+    plan: KernelPlan, parts: Sequence[ColumnRelease], radix: Combinations
 ) -> NDArray[np.bool_] | None:
     """Which combinations the guarantee of a plan is about; ``None`` for all of them."""
     known = plan.combinations
@@ -740,7 +740,7 @@ def release_of(
     into: Any = None,
 ) -> ColumnRelease:
     """The release of one column, of several by a kernel on tuples, or of those of a plan."""
-    is_plan = isinstance(mechanism, ColumnsPlan)
+    is_plan = isinstance(mechanism, KernelPlan)
     if len(columns) > 1 or is_plan:
         for name, what in (("row", row), ("person", person)):
             if what is not None and what in columns:
