@@ -97,8 +97,8 @@ def test_the_public_form_under_a_notion_of_a_prior_is_told_and_draws_nothing(twi
     frame = pd.DataFrame({"x": ["a"], "y": [1]})
     with pytest.raises(InputError, match="the plan itself"):
         md.privatize(frame, found)
-    first = found.product().outputs[0]
-    assert md.estimate({first: 50}, found, misfit="warn").reports == 50
+    many = pd.DataFrame(list(TWINS.labels) * 40, columns=["x", "y"])
+    assert md.estimate(md.privatize(many, twins, rng=1), found).reports == 120
     state, report = told(json.loads((tmp_path / "p.json").read_text()))
     assert state == {"privacy": verify.OPEN}
     assert report.state == verify.OPEN
