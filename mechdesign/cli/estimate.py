@@ -406,14 +406,14 @@ def _read_several(kernel: str, reports: str, names: list[str]) -> Reports | None
     from ..kernel_files import is_plan_file, load_release
     from ..release.several_estimates import count_several, report_columns
     from ..release.table_files import open_batches
-    from ..solve.columns_plan import ColumnsPlan
+    from ..solve.columns_plan import KernelPlan
 
     if reports.lower().endswith(".json"):
         names[:] = names or ["report"]
     if len(names) == 1 and not is_plan_file(kernel):
         return None
     designed = load_release(kernel)
-    if not names and not isinstance(designed, ColumnsPlan):
+    if not names and not isinstance(designed, KernelPlan):
         known = report_columns(designed)
         with open_batches(reports) as (schema, _, _):
             names += known if known and set(known) <= set(schema.names) else ["report"]

@@ -13,7 +13,7 @@ from ..published import PublicDesign, public_form
 from ..release._identifiability import warn_of_untold
 from ..release.several import joined
 from ..solve._design import Design
-from ..solve.columns_plan import ColumnsPlan
+from ..solve.columns_plan import KernelPlan
 from .javascript import client_module
 from .sql import sql_script
 
@@ -40,7 +40,7 @@ def export(
 
     Parameters
     ----------
-    designed : Design, Mechanism or (for JavaScript) ColumnsPlan
+    designed : Design, Mechanism or (for JavaScript) KernelPlan
     path : file to write
     to : {"javascript", "sql"}
         JavaScript: one ES module without dependencies, for browsers and Node: it draws from
@@ -104,7 +104,7 @@ def export(
     if not isinstance(to, str) or to not in TARGETS:
         raise UnknownNameError("target of an export", to, TARGETS)
     options = {"dialect": dialect, "table": table, "keep": keep, "into": into}
-    if isinstance(designed, ColumnsPlan) and to == "javascript":
+    if isinstance(designed, KernelPlan) and to == "javascript":
         _check_options(to, options, ())
         write_text(_plan_module(designed, column), path, overwrite=overwrite)
         return
@@ -119,7 +119,7 @@ def export(
     write_text(text, path, overwrite=overwrite)
 
 
-def _plan_module(plan: ColumnsPlan, column: Any) -> str:
+def _plan_module(plan: KernelPlan, column: Any) -> str:
     """One module for all columns of a plan."""
     names = plan.names if column is None else _named(column)
     if len(names) != len(plan.names) or len(set(names)) < len(names):
@@ -183,7 +183,7 @@ def _check_options(to: str, given: dict[str, Any], needed: Sequence[str]) -> Non
 
 def _published(designed: Any) -> Mechanism | PublicDesign:
     """What others may have of a design, or a kernel as it is."""
-    if isinstance(designed, ColumnsPlan):
+    if isinstance(designed, KernelPlan):
         raise KernelError(
             "kernel",
             expected="one for all columns in SQL",

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import DataError
 from ..files import check_writable
-from ..solve.columns_plan import ColumnsPlan
+from ..solve.columns_plan import KernelPlan
 from ._identifiability import warn_of_untold
 from .adapters import (
     privatize_arrow,
@@ -86,7 +86,7 @@ def privatize(
     column : str, optional
         The column that holds the secret; a list of several. Where the mechanism knows its columns,
         ``privatize(frame, mechanism)`` will do.
-    mechanism : Mechanism, Design or ColumnsPlan
+    mechanism : Mechanism, Design or KernelPlan
         Its inputs must be the values of the column, of the same type (1.0 is 1, ``"1"`` is not); of
         several columns tuples of their values. A plan draws a report for each of its columns.
     columns : list of str, optional
@@ -207,7 +207,7 @@ def privatize(
                 got="reports, by the receipt that the table carries",
                 remedy="privatise the original column once, and keep these reports",
             )
-    if not isinstance(mechanism, ColumnsPlan):
+    if not isinstance(mechanism, KernelPlan):
         warn_of_untold(mechanism)
     if receipt is not None:
         check_writable(receipt, overwrite=False)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import DataError, InputError, quote
 from ..files import Claim, check_writable, claimed, noticed_interrupts, unstopped
-from ..solve.columns_plan import ColumnsPlan
+from ..solve.columns_plan import KernelPlan
 from ._identifiability import warn_of_untold
 from .codes import Policy
 from .codes import show_values as quote_values
@@ -152,16 +152,9 @@ def privatize_file(
             remedy="leave it out",
         )
     mechanism, names = resolved(column, mechanism, columns)
-    if not isinstance(mechanism, ColumnsPlan):
+    if not isinstance(mechanism, KernelPlan):
         warn_of_untold(mechanism)
     inputs = find_inputs(source)
-    if inputs is not None and (len(names) > 1 or isinstance(mechanism, ColumnsPlan)):
-        raise InputError(
-            "source",
-            expected="one file for a release of several columns",
-            got="a folder or a pattern",
-            remedy="join the files first, or release one column",
-        )
     most = _budget(budget, spent, row, person, key, ledger)
     source, target = Path(source), Path(target)
     book = None if ledger is False else _ledger(ledger, [source, target, receipt_path(target)])
@@ -241,7 +234,7 @@ def _privatize_one(
 ) -> Receipt:
     """One file, whole or not at all."""
     column, mechanism, texts = str(release.column), release.designed, release.texts
-    is_plan = isinstance(mechanism, ColumnsPlan)
+    is_plan = isinstance(mechanism, KernelPlan)
     with open_batches(source) as (schema, _, _):
         release.check_names(schema.names)
     with claimed(target, overwrite=overwrite) as claim:

@@ -17,7 +17,7 @@ from ..labels import Label
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..published import kernel_fingerprint
 from .bin_codes import bins_of, encoder_of
-from .codes import ABSENT, Policy, StrataEncoder, distinct_values
+from .codes import ABSENT, Codebook, Policy, StrataEncoder, distinct_values
 from .identities import Admission, Identity, IdentityWords, encode_identities
 from .receipts import Fingerprinter, Receipt, make_receipt
 from .sampler import AliasTable, draw_table
@@ -129,18 +129,14 @@ class ColumnRelease:
 
         A key that another run does not have is left out.
         """
-        told = self.receipt(rows=False).to_json()
-        for name in ("version", "schema", *(() if is_repeatable else ("key",))):
-            told.pop(name, None)
         seed = str(self.words.seed) if isinstance(self.words, SeededWords) else ""
-        bins = self.encoder.bins
         return {
-            **told,
+            **plain_settings(self.receipt(rows=False), is_repeatable),
             "replacement": mark(repr(self.policy.replacement)),
             "seed": mark(seed),
             "strata": None if self.strata is None else str(self.strata),
             # Kernels of one fingerprint may have the same names for other numbers.
-            "bins": mark(repr(bins and (bins.edges, bins.closed, bins.whole, bins.labels))),
+            "bins": mark(repr(told_bins(self.encoder.bins))),
         }
 
     # What is released: here one column, elsewhere several
@@ -269,6 +265,26 @@ class ColumnRelease:
                 codes[i], rounds[i] = self.recalled[identity]
         return codes, rounds
 
+    def recall(self, read: Reader) -> None:
+        """Take in reports that were drawn before, for the fingerprint of all; ``read`` gives those
+        of one of the :attr:`targets` by its name.
+        """
+        reports = self.reports = self.reports or Fingerprinter()
+        values = read(self.column)
+        if isinstance(self.mechanism, ImplicitKernel):
+            reports.add(values)
+            return
+        outputs = self.mechanism.outputs
+        reports.add_codes([*outputs, None], _behind(self.read_back(values, outputs), len(outputs)))
+
+    def read_back(self, values: Any, labels: Sequence[Label]) -> NDArray[np.int64]:
+        """Positions of reports that were written by these labels; -1 where they are null."""
+        distinct, places = distinct_values(values)
+        # Tuples are written as text, whatever the file is.
+        texts = self.texts or any(isinstance(label, tuple) for label in labels)
+        book = Codebook(labels, "outputs of the mechanism", texts=texts)
+        return book.places([*distinct, None])[places]
+
     def encode(self, values: Any) -> NDArray[Any]:
         """Input positions for the values of the column, by the policy; -1 for null reports."""
         return self.encoder.encode(values, self.rows)
@@ -375,6 +391,19 @@ def _behind(drawn: NDArray[Any], last: int) -> NDArray[Any]:
     if len(drawn) and drawn.min() == ABSENT:
         return np.where(drawn == ABSENT, drawn.dtype.type(last), drawn)
     return drawn
+
+
+def plain_settings(receipt: Receipt, is_repeatable: bool) -> dict[str, Any]:
+    """What a receipt tells of a release, without a key that another run does not have."""
+    told = receipt.to_json()
+    for name in ("version", "schema", *(() if is_repeatable else ("key",))):
+        told.pop(name, None)
+    return told
+
+
+def told_bins(bins: Any) -> Any:
+    """What tells bins apart from others."""
+    return bins and (bins.edges, bins.closed, bins.whole, bins.labels)
 
 
 def find_column(names: Sequence[Any], column: Any) -> int:

@@ -503,6 +503,9 @@ def plain_text(value: Any) -> str:
     (False, True)
     """
     value = tidy(value)
+    if isinstance(value, tuple):
+        parts = [plain_text(part) for part in value]
+        return "missing" if set(parts) == {"missing"} else f"row {parts!r}"
     if isinstance(value, str):
         text = value.strip()
         value = None if text.lower() in MISSING_TEXT else parse_labels([text])[0]

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import DataError, InputError, quote
 from ..input_tables import is_missing
-from ..mechanism import ImplicitKernel, Mechanism, kernel_of
+from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..schema import Schema
-from ..solve.columns_plan import ColumnsPlan, product_kernel
+from ..solve.columns_plan import KernelPlan, product_kernel
 from .counts import count_rows
 from .receipts import check_receipt, receipts_of
 from .several import joined
@@ -46,7 +46,7 @@ def one_kernel(reports: Any, mechanism: Any, column: Any, receipt: Any, missing:
     several = None
     if isinstance(column, (list, tuple)):
         several = list(Schema(tuple(column)).names)
-    if isinstance(mechanism, ColumnsPlan):
+    if isinstance(mechanism, KernelPlan):
         if isinstance(column, str):
             return Reports(reports, mechanism[column], column, receipt)
         return _of_plan(reports, mechanism, several or list(mechanism.names), receipt, missing)
@@ -72,7 +72,7 @@ def count_several(
 
     Raises :class:`DataError` as :func:`count_file`, :class:`InputError` for other columns.
     """
-    if isinstance(designed, ColumnsPlan):
+    if isinstance(designed, KernelPlan):
         names = columns or list(designed.names)
         made = [designed[name] for name in names]
         counts = count_file(path, names, made, progress=progress)
@@ -101,7 +101,7 @@ def count_several(
 
 def report_columns(designed: Any) -> list[str]:
     """The columns that reports of a design or plan are in, unless they were given other names."""
-    if isinstance(designed, ColumnsPlan):
+    if isinstance(designed, KernelPlan):
         return list(designed.names)
     kernel = kernel_of(designed)
     schema = None if isinstance(kernel, ImplicitKernel) else kernel.schema
@@ -112,9 +112,9 @@ def report_columns(designed: Any) -> list[str]:
 
 
 def _of_plan(
-    reports: Any, plan: ColumnsPlan, names: list[str], receipt: Any, missing: str
+    reports: Any, plan: KernelPlan, names: list[str], receipt: Any, missing: str
 ) -> Reports:
-    kernels = [plan[name].mechanism for name in Schema(tuple(names)).names]
+    kernels = [mechanism_of(plan[name]) for name in Schema(tuple(names)).names]
     note = ""
     if _is_table(reports):
         carried = receipts_of(reports)
