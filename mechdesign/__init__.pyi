@@ -2,6 +2,7 @@
 
 from . import errors as errors
 from . import noise as noise
+from . import places as places
 from . import privacy as privacy
 from . import requirement as requirement
 from . import solve as solve
@@ -43,6 +44,7 @@ from .privacy import FeaturePMC as FeaturePMC
 from .privacy import FeaturePML as FeaturePML
 from .privacy import FreeLunch as FreeLunch
 from .privacy import Hypotheses as Hypotheses
+from .privacy import InferenceCost as InferenceCost
 from .privacy import LikelihoodBound as LikelihoodBound
 from .privacy import MaximalCostLeakage as MaximalCostLeakage
 from .privacy import MaximalLeakage as MaximalLeakage
@@ -52,6 +54,7 @@ from .privacy import MIPufferfish as MIPufferfish
 from .privacy import PrivacyNotion as PrivacyNotion
 from .privacy import Pufferfish as Pufferfish
 from .privacy import RobustPML as RobustPML
+from .privacy import inference_cost as inference_cost
 from .privacy.pointwise import PMLRegions as PMLRegions
 from .privacy.pointwise import pml_regions as pml_regions
 from .published import PublicDesign as PublicDesign

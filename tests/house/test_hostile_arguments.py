@@ -352,6 +352,7 @@ for _name in (
     "DP",
     "FreeLunch",
     "MetricPrivacy",
+    "InferenceCost",
     "ConditionalPMC",
     "ConditionalPML",
     "FeaturePMC",
