@@ -25,6 +25,8 @@ from .plotting._plot_frontiers import plot_frontiers as plot_frontiers
 from .plotting._plot_kernel import plot_kernel as plot_kernel
 from .plotting._plot_leakage import plot_leakage as plot_leakage
 from .plotting._plot_lifts import plot_lifts as plot_lifts
+from .plotting._plot_places import plot_place_losses as plot_place_losses
+from .plotting._plot_places import plot_places as plot_places
 from .plotting._plot_pml_regions import plot_pml_regions as plot_pml_regions
 from .plotting._plot_regions import plot_regions as plot_regions
 from .prior import Prior as Prior

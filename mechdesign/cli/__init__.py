@@ -42,6 +42,7 @@ from .explore import explore
 from .export import export
 from .ledger import ledger
 from .options import BAD_INPUT, FAILED, INFEASIBLE, OK, spelled_out
+from .places import places
 from .plan import plan
 from .plan_columns import plan_columns
 from .plot import plot
@@ -117,6 +118,7 @@ for command in (
     compose,
     ledger,
     subset_selection,
+    places,
 ):
     app.command()(spelled_out(command))
 

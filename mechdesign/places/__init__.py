@@ -15,14 +15,18 @@ kernels; a design in two levels where there are too many places for one.
 """
 
 from ._places import Places, from_csv, from_frame, from_roads, grid, of
+from ._two_levels import TwoLevels, metric_level, two_levels
 from .loss import PlaceLoss
 
 __all__ = [
     "PlaceLoss",
     "Places",
+    "TwoLevels",
     "from_csv",
     "from_frame",
     "from_roads",
     "grid",
+    "metric_level",
     "of",
+    "two_levels",
 ]

@@ -136,13 +136,14 @@ class Places(PlaceSet):
         for code, weight in zip(codes.tolist(), each, strict=True):
             if code >= 0:
                 counts[code] += weight
-        return self._carried(Prior.from_counts(counts, self.labels), named)
+        return self.carried(Prior.from_counts(counts, self.labels), named)
 
     def uniform(self, columns: Sequence[str] = COLUMNS) -> Prior:
         """The same mass for every place."""
-        return self._carried(Prior.uniform(self.labels), checked_columns(columns))
+        return self.carried(Prior.uniform(self.labels), checked_columns(columns))
 
-    def _carried(self, prior: Prior, columns: tuple[str, ...]) -> Prior:
+    def carried(self, prior: Prior, columns: tuple[str, ...] = COLUMNS) -> Prior:
+        """A prior over these places with what a design keeps of them and of its columns."""
         return prior.with_schema(Schema(columns, places=self))
 
     # What a design is asked for
