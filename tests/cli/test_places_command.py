@@ -44,7 +44,7 @@ def test_from_visits_to_reports_and_back(visits, tmp_path, capsys, monkeypatch):
     assert town.shape == (2, 3)
     assert found.gap <= 1e-6
     assert main(["apply", str(saved), str(visits), "-o", str(reports)]) == 0
-    rows = list(csv.DictReader(reports.open(encoding="utf-8")))
+    rows = list(csv.DictReader(reports.read_text(encoding="utf-8").splitlines()))
     assert [row["who"] for row in rows] == [f"p{i}" for i in range(120)]
     assert {(float(r["lat"]), float(r["lon"])) for r in rows} <= set(town.labels)
     assert main(["audit", str(saved)]) == 0

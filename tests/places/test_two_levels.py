@@ -75,19 +75,22 @@ def test_one_entry_that_leaks_is_found():
 
 
 @pytest.mark.parametrize("inside", [0.0, 0.4, 1.0])
-@pytest.mark.parametrize("within", [300.0, 2000.0])
+@pytest.mark.parametrize("within", [300.0, 900.0])
 def test_the_whole_keeps_its_level(inside, within):
     made = md.places.two_levels(TOWN, PRIOR, LEVEL, within, blocks=3, inside=inside)
     assert made.achieved <= LEVEL
     assert made.achieved == md.places.metric_level(made.mechanism, TOWN, within)[0]
-    assert naive_level(made.mechanism, TOWN, within) <= made.achieved
+    assert naive_level(made.mechanism, TOWN, within) <= made.achieved * (1 + 1e-12)
     check = TOWN.privacy(LEVEL, within).check(made.mechanism, PRIOR)
     assert check.verdict is md.Verdict.YES
     assert made.mechanism.is_exact
     assert made.loss == pytest.approx(TOWN.expected_loss(made.mechanism, PRIOR))
+    # Large blocks and little level: one place is the best answer to all that is reported.
+    assert (made.achieved == 0) == (made.mechanism.shape[1] == 1) == ((inside, within) == (0, 900))
     # A control: it would not keep a level that is a little smaller.
     smaller = TOWN.privacy(0.999 * made.achieved, within)
-    assert smaller.check(made.mechanism, PRIOR).verdict is md.Verdict.NO
+    kept = smaller.check(made.mechanism, PRIOR).verdict is md.Verdict.YES
+    assert kept == (made.achieved == 0)
 
 
 def test_the_best_share_is_kept_and_no_optimum_is_beaten():
@@ -117,7 +120,7 @@ def test_listed_places_in_blocks():
     listed = md.places.from_frame(points)
     made = md.places.two_levels(listed, listed.uniform(), 1.0, 1000, blocks=3, inside=0.3)
     assert made.achieved <= 1.0
-    assert naive_level(made.mechanism, listed, 1000) <= made.achieved
+    assert naive_level(made.mechanism, listed, 1000) <= made.achieved * (1 + 1e-12)
 
 
 @pytest.mark.slow
