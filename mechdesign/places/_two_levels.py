@@ -44,6 +44,7 @@ _SHARES = (0.0, 0.3, 1.0)
 # Mass that blocks without visits get, as a share of all.
 _EMPTY = 1e-6
 _MOST_BLOCKS = 400
+_MOST_BITS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +140,8 @@ def two_levels(
     known = places.ordered(prior)
     apart = scaled_distances(places, within)
     coarse = _blocks(places, blocks)
-    if inside is None:
-        shares = _SHARES
-    else:
+    shares: tuple[float, ...] = _SHARES
+    if inside is not None:
         shares = (finite_number(inside, "share of the level inside", 0.0, 1.0),)
     case = _Case(places, known, coarse, nats, float(within), apart, costs, kind)
     found = [made for made in (_scaled(case, share) for share in shares) if made is not None]
@@ -369,6 +369,13 @@ def metric_level(mechanism: Any, places: PlaceSet, within: float) -> tuple[float
             got=f"inputs such as {quote(kernel.inputs[0])}",
             remedy="design with a prior of these places",
         )
+    if kernel.bits > _MOST_BITS:
+        raise KernelError(
+            "kernel",
+            expected=f"weights over at most 2**{_MOST_BITS}, which floats can hold",
+            got=f"2**{kernel.bits}",
+            remedy="audit it against places.privacy(level, within)",
+        )
     return _largest(kernel, scaled_distances(places, within), exactly=True)
 
 
@@ -405,9 +412,9 @@ def _largest(
         return best * (1 + room), (j, i)
     top, pair = Fraction(0), (0, min(1, n - 1))
     for _, i, j in close:
-        level = _exact_level(weights[i], weights[j], Fraction(float(apart[i, j])))
-        if level > top:
-            top, pair = level, (j, i)
+        one = _exact_level(weights[i], weights[j], Fraction(float(apart[i, j])))
+        if one > top:
+            top, pair = one, (j, i)
     slack = (1 + kernel.row_error) / (1 - kernel.row_error)
     if slack != 1:
         top += log_bounds(slack)[1] / Fraction(least)
