@@ -2,6 +2,7 @@
 
 from . import errors as errors
 from . import noise as noise
+from . import places as places
 from . import privacy as privacy
 from . import requirement as requirement
 from . import solve as solve
@@ -28,6 +29,8 @@ from .plotting._plot_frontiers import plot_frontiers as plot_frontiers
 from .plotting._plot_kernel import plot_kernel as plot_kernel
 from .plotting._plot_leakage import plot_leakage as plot_leakage
 from .plotting._plot_lifts import plot_lifts as plot_lifts
+from .plotting._plot_places import plot_place_losses as plot_place_losses
+from .plotting._plot_places import plot_places as plot_places
 from .plotting._plot_pml_regions import plot_pml_regions as plot_pml_regions
 from .plotting._plot_regions import plot_regions as plot_regions
 from .prior import Prior as Prior
@@ -47,6 +50,7 @@ from .privacy import FeaturePMC as FeaturePMC
 from .privacy import FeaturePML as FeaturePML
 from .privacy import FreeLunch as FreeLunch
 from .privacy import Hypotheses as Hypotheses
+from .privacy import InferenceCost as InferenceCost
 from .privacy import LikelihoodBound as LikelihoodBound
 from .privacy import MaximalCostLeakage as MaximalCostLeakage
 from .privacy import MaximalLeakage as MaximalLeakage
@@ -56,6 +60,7 @@ from .privacy import MIPufferfish as MIPufferfish
 from .privacy import PrivacyNotion as PrivacyNotion
 from .privacy import Pufferfish as Pufferfish
 from .privacy import RobustPML as RobustPML
+from .privacy import inference_cost as inference_cost
 from .privacy.pointwise import PMLRegions as PMLRegions
 from .privacy.pointwise import pml_regions as pml_regions
 from .published import PublicDesign as PublicDesign

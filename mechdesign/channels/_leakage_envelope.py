@@ -299,11 +299,7 @@ class _Kernel:
             for share, mass in zip(zip(*shares, strict=True), self.masses, strict=True)
         ) / Fraction(whole * _ONE)
         alone = Fraction(
-            sum(
-                mass
-                for y, mass in enumerate(self.masses)
-                if any(side[y] >= 0 for side in strict)
-            ),
+            sum(mass for y, mass in enumerate(self.masses) if any(side[y] >= 0 for side in strict)),
             whole,
         )
         if alone > reached:

@@ -199,5 +199,13 @@ def _published(designed: Any) -> Mechanism | PublicDesign:
             remedy="draw its reports with mechdesign apply (md.privatize), or design for fewer "
             "symbols",
         )
+    if found.schema is not None and found.schema.places is not None:
+        raise KernelError(
+            "kernel",
+            expected="inputs that a device or a database has",
+            got="places, to which points are snapped first",
+            remedy="draw its reports with mechdesign apply (md.privatize), or export the kernel "
+            "alone (found.mechanism.with_schema(None)) and snap before",
+        )
     warn_of_untold(designed)
     return public_form(designed) if isinstance(designed, Design) else found

@@ -23,8 +23,9 @@ from .codes import Policy
 from .column import ColumnRelease
 from .counts import warn_of_repeats
 from .engines import privatize_dask, privatize_spark
+from .of_columns import release_of
 from .receipts import known_reports, names_reports, receipts_of, save_receipt
-from .several import release_of, resolved
+from .several import resolved
 
 Adapter = Callable[[Any, ColumnRelease], Any]
 

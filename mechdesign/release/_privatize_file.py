@@ -36,9 +36,10 @@ from .file_passes import (
 from .folder_release import privatize_folder
 from .input_files import file_ending, find_inputs, is_csv
 from .ledger import Ledger
+from .of_columns import release_of
 from .persons import Budget, read_budget, recalled
 from .receipts import Fingerprinter, Receipt, save_receipt
-from .several import release_of, resolved
+from .several import resolved
 from .table_files import open_batches, receipt_path
 
 

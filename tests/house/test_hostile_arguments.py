@@ -374,6 +374,7 @@ for _name in (
     "DP",
     "FreeLunch",
     "MetricPrivacy",
+    "InferenceCost",
     "ConditionalPMC",
     "ConditionalPML",
     "FeaturePMC",
