@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from ..errors import DataError, InputError, quote
 from ..input_tables import is_missing
-from ..mechanism import ImplicitKernel, Mechanism, kernel_of
+from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..schema import Schema
 from ..solve.columns_plan import ColumnsPlan, product_kernel
-from .counts import count_rows
+from .counts import check_missing, count_rows
 from .receipts import check_receipt, receipts_of
+from .samples import Sample, named_columns, sample_of
 from .several import joined
 from .table_files import count_file, file_receipts
 
@@ -37,8 +38,18 @@ class Reports:
     note: str | None = None
 
 
-def one_kernel(reports: Any, mechanism: Any, column: Any, receipt: Any, missing: str) -> Reports:
-    """Reports of a plan, or of a kernel on tuples, as counts of those of one kernel.
+def one_kernel(
+    reports: Any,
+    mechanism: Any,
+    column: Any,
+    receipt: Any,
+    missing: str,
+    beside: Sequence[str] | None = None,
+) -> Reports:
+    """Reports of a plan, or of a kernel on tuples, as those of one kernel.
+
+    Those of a table are counted; where columns ``beside`` them are asked for, such as weights, they
+    are a :class:`Sample`.
 
     Raises :class:`InputError` for columns that are none of a plan's, :class:`DataError` for null
     reports (unless dropped) and for reports that another kernel made.
@@ -49,7 +60,10 @@ def one_kernel(reports: Any, mechanism: Any, column: Any, receipt: Any, missing:
     if isinstance(mechanism, ColumnsPlan):
         if isinstance(column, str):
             return Reports(reports, mechanism[column], column, receipt)
-        return _of_plan(reports, mechanism, several or list(mechanism.names), receipt, missing)
+        names = several or list(mechanism.names)
+        if len(names) == 1:
+            return Reports(reports, mechanism[names[0]], names[0], receipt)
+        return _of_plan(reports, mechanism, names, receipt, missing, beside)
     if several is None and (column is not None or not _is_table(reports)):
         return Reports(reports, mechanism, column, receipt)
     kernel = kernel_of(mechanism)
@@ -60,7 +74,7 @@ def one_kernel(reports: Any, mechanism: Any, column: Any, receipt: Any, missing:
         several = report_columns(mechanism)
     if len(several) == 1:
         return Reports(reports, mechanism, several[0], receipt)
-    counts = _count(reports, several, missing)
+    counts = _count(reports, several, mechanism_of(mechanism), missing, beside)
     known = receipts_of(reports).get(joined(several)) if _is_table(reports) else None
     return Reports(counts, mechanism, None, receipt or known)
 
@@ -112,7 +126,12 @@ def report_columns(designed: Any) -> list[str]:
 
 
 def _of_plan(
-    reports: Any, plan: ColumnsPlan, names: list[str], receipt: Any, missing: str
+    reports: Any,
+    plan: ColumnsPlan,
+    names: list[str],
+    receipt: Any,
+    missing: str,
+    beside: Sequence[str] | None = None,
 ) -> Reports:
     kernels = [plan[name].mechanism for name in Schema(tuple(names)).names]
     note = ""
@@ -132,12 +151,13 @@ def _of_plan(
                 check_receipt(carried[name], kernel)
             else:
                 note = _unknown(name)
-        reports = _count(reports, names, missing)
     else:
         note = _unknown(joined(names))
-    labels = _combinations(kernels)
-    together = product_kernel(kernels, labels)
-    return Reports(reports, together.with_schema(names), None, None, note)
+    bins = [None if k.schema is None else k.schema.bins[0] for k in kernels]
+    together = product_kernel(kernels, _combinations(kernels))
+    together = together.with_schema(Schema(tuple(names), tuple(bins)))
+    reports = _count(reports, names, together, missing, beside)
+    return Reports(reports, together, None, None, note)
 
 
 def _unknown(name: str) -> str:
@@ -159,18 +179,44 @@ def _is_table(reports: Any) -> bool:
     return hasattr(reports, "columns") and not isinstance(reports, (np.ndarray, Mapping))
 
 
-def _count(reports: Any, names: list[str], missing: str) -> Any:
-    """How often each tuple of reports occurs; rows without one of them by the policy."""
-    if isinstance(reports, Mapping):
+def _count(
+    reports: Any,
+    names: list[str],
+    kernel: Mechanism,
+    missing: str,
+    beside: Sequence[str] | None,
+) -> Any:
+    """How often each tuple of reports occurs; rows without one of them by the policy.
+
+    A missing part is no missing report where the kernel has outputs with ``None`` in its place.
+    """
+    check_missing(missing, kernel)
+    if isinstance(reports, (Mapping, Sample)):
         return reports
-    counts = count_rows(reports, names)
-    blank = {row: n for row, n in counts.items() if any(map(is_missing, row))}
-    if blank and missing == "error":
+    others = [name for name in dict.fromkeys(beside or ()) if name not in names]
+    if len(others) < len(set(beside or ())):
+        named_columns(next(name for name in names if name in set(beside or ())), beside or ())
+    size = len(names)
+    outputs = set(kernel.outputs)
+    counts: dict[Any, int] = {}
+    blank = 0
+    for row, n in count_rows(reports, [*names, *others]).items():
+        report = tuple(None if is_missing(part) else part for part in row[:size])
+        if None in report and report not in outputs:
+            blank += n
+            continue
+        key = (report, *row[size:])
+        counts[key] = counts.get(key, 0) + n
+    if blank and missing != "drop":
         raise DataError(
             f"reports in columns {joined(names)}",
             expected="no missing reports",
-            got=f"{sum(blank.values())} rows without one of them",
+            got=f"{blank} row{'s' * (blank > 1)} without one of them",
             remedy="leave them out with missing='drop' (--missing drop); estimates are then about "
             "the others",
         )
-    return {row: n for row, n in counts.items() if row not in blank}
+    if beside is None:
+        return {report: n for (report,), n in counts.items()}
+    if not others:
+        counts = {key[0]: n for key, n in counts.items()}
+    return sample_of(counts, [joined(names), *others], kernel, missing)
