@@ -360,7 +360,7 @@ def privatize_folder(
         if run.state is None:
             number = -1
             if book is not None:
-                number = intend(book, found, release, inputs.base, target, about, budget)
+                number = intend(book, found, release, inputs.base.resolve(), target, about, budget)
             run.begin(asked, files, book, number)
         assert run.state is not None
         number = run.state["number"]
