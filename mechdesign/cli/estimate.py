@@ -251,7 +251,7 @@ def estimate(
     }
     names = list(columns or [])
     if not joint and second_round is None:
-        several = _read_several(kernel, reports, names)
+        several = _read_several(kernel, reports, names, receipt)
         if several is not None:
             if top is not None or drawn.asked:
                 raise InputError(
@@ -407,7 +407,9 @@ def estimate(
             note(result.note)
 
 
-def _read_several(kernel: str, reports: str, names: list[str]) -> Reports | None:
+def _read_several(
+    kernel: str, reports: str, names: list[str], receipt: Path | None
+) -> Reports | None:
     """Reports of a plan or of a kernel on tuples; ``None`` for those in one column of a design."""
     from ..kernel_files import load_release
     from ..release.several_estimates import count_several, report_columns
@@ -425,7 +427,8 @@ def _read_several(kernel: str, reports: str, names: list[str]) -> Reports | None
             names += known if known and set(known) <= set(schema.names) else ["report"]
         if len(names) == 1:
             return None
-    return count_several(reports, designed, names, progress=sys.stderr.isatty())
+    progress = sys.stderr.isatty()
+    return count_several(reports, designed, names, receipt=receipt, progress=progress)
 
 
 def _of_several(
@@ -447,20 +450,15 @@ def _of_several(
     from ..release.receipts import load_receipt
     from ..views.plain import estimate_json
 
-    if receipt is not None and found.note is not None:
-        raise InputError(
-            "--receipt",
-            expected="the receipts that are with the reports of a plan",
-            got="another file",
-            remedy="leave it out",
-        )
     mechanism = mechanism_of(found.mechanism)
     made = run_estimate(
         found.reports,
         found.mechanism,
         missing=missing,
         feature=read_feature(feature, mechanism),
-        receipt=found.receipt if receipt is None else load_receipt(receipt),
+        receipt=found.receipt
+        if receipt is None or found.note is not None
+        else load_receipt(receipt),
         truth=None if truth is None else read_truth(truth),
         **options,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..schema import Schema
 from ..solve.columns_plan import ColumnsPlan, product_kernel
 from .counts import check_missing, count_rows
-from .receipts import check_receipt, receipts_of
+from .receipts import Receipt, check_receipt, load_receipt, read_receipts, receipts_of
 from .samples import Sample, named_columns, sample_of
 from .several import joined
 from .table_files import count_file, file_receipts
@@ -80,7 +81,7 @@ def one_kernel(
 
 
 def count_several(
-    path: Any, designed: Any, columns: list[str], *, progress: bool = False
+    path: Any, designed: Any, columns: list[str], *, receipt: Any = None, progress: bool = False
 ) -> Reports | None:
     """Reports in columns of a file, of a plan or of a kernel on tuples; ``None`` for one column.
 
@@ -91,9 +92,12 @@ def count_several(
         made = [designed[name] for name in names]
         counts = count_file(path, names, made, progress=progress)
         if len(names) == 1:
-            known = file_receipts(path).get(names[0])
-            return Reports(counts, made[0], None, known)
-        told = [name for name in names if name not in file_receipts(path)]
+            return Reports(counts, made[0], None, file_receipts(path).get(names[0]))
+        known = _receipts_in(receipt)
+        for name, one in zip(names, made, strict=True):
+            if name in known:
+                check_receipt(known[name], one)
+        told = [name for name in names if name not in {**file_receipts(path), **known}]
         found = _of_plan(counts, designed, names, None, "drop")
         return replace(found, note=_unknown(told[0]) if told else "")
     kernel = kernel_of(designed)
@@ -136,16 +140,7 @@ def _of_plan(
     kernels = [plan[name].mechanism for name in Schema(tuple(names)).names]
     note = ""
     if _is_table(reports):
-        carried = receipts_of(reports)
-        if isinstance(receipt, Mapping):
-            carried = {**carried, **receipt}
-        elif receipt is not None:
-            raise InputError(
-                "receipt",
-                expected="a mapping from each column to its receipt",
-                got=type(receipt).__name__,
-                remedy="pass the table with its receipts, or estimate each column by itself",
-            )
+        carried = {**receipts_of(reports), **_receipts_in(receipt)}
         for name, kernel in zip(names, kernels, strict=True):
             if name in carried:
                 check_receipt(carried[name], kernel)
@@ -158,6 +153,25 @@ def _of_plan(
     together = together.with_schema(Schema(tuple(names), tuple(bins)))
     reports = _count(reports, names, together, missing, beside)
     return Reports(reports, together, None, None, note)
+
+
+def _receipts_in(receipt: Any) -> Mapping[str, Receipt]:
+    """Receipts of columns by name: from a file that holds them, or as they were given."""
+    if receipt is None:
+        return {}
+    if isinstance(receipt, (str, Path)):
+        return read_receipts(receipt)[0]
+    if isinstance(receipt, Mapping):
+        return {
+            str(name): one if isinstance(one, Receipt) else load_receipt(one, str(name))
+            for name, one in receipt.items()
+        }
+    raise InputError(
+        "receipt",
+        expected="a file with the receipts of all columns, or a mapping from each to its own",
+        got=type(receipt).__name__,
+        remedy="pass the file that privatize(..., receipt=) wrote",
+    )
 
 
 def _unknown(name: str) -> str:

@@ -201,3 +201,38 @@ def test_the_mean_of_one_column_of_a_plan_on_the_command_line(numbers, tmp_path,
     assert told["value"] == pytest.approx(weighted.value, abs=1e-9)
     assert main([*command, "--column", "height"]) == 2
     assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_one_file_holds_the_receipts_of_a_plan(tmp_path, capsys):
+    """Tables that carry no receipts, and files that were written from them."""
+    bare = pl.from_pandas(FRAME)
+    reports = md.privatize(bare, PLAN, row="id", key=KEY, receipt=tmp_path / "receipt.json")
+    assert "no receipt came" in md.estimate(reports, PLAN).note
+    told = md.estimate(reports, PLAN, receipt=tmp_path / "receipt.json")
+    assert told.note == ""
+    names = dict.fromkeys(["job", "vote"], tmp_path / "receipt.json")
+    assert md.estimate(reports, PLAN, receipt=names).note == ""
+    assert md.estimate(reports, PLAN, weights="w", receipt=tmp_path / "receipt.json").note == ""
+    other = md.plan_columns(FRAME, ["job", "vote"], md.LDP(3), missing="category", joint=False)
+    refused(
+        lambda: md.estimate(reports, other, receipt=tmp_path / "receipt.json"),
+        "reports of another",
+        error=DataError,
+    )
+    refused(lambda: md.estimate(reports, PLAN, receipt=7), "int")
+    reports.write_parquet(tmp_path / "reports.parquet")
+    for made in (PLAN, other):
+        name = "plan.json" if made is PLAN else "other.json"
+        md.save(made, tmp_path / name)
+        command = ["estimate", str(tmp_path / name), str(tmp_path / "reports.parquet"), "--json"]
+        code = main([*command, "--receipt", str(tmp_path / "receipt.json")])
+        out = capsys.readouterr()
+        if made is PLAN:
+            assert code == 0
+            assert "no receipt came" not in out.out + out.err
+            assert main(command) == 0
+            out = capsys.readouterr()
+            assert "no receipt came" in out.out + out.err
+        else:
+            assert code == 2
+            assert "reports of another" in out.err
