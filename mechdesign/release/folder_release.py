@@ -363,7 +363,7 @@ def privatize_folder(
         if run.state is None:
             number = -1
             if book is not None:
-                number = intend(book, found, release, inputs.base, target, about, budget)
+                number = intend(book, found, release, inputs.base.resolve(), target, about, budget)
             run.begin(asked, files, book, number)
         elif book is not None and budget is not None and budget.on_spent == "earlier":
             assert found.person_draws is not None
