@@ -193,7 +193,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         )
         judge_fit(many.fit, misfit)
         return many
-    read = one_kernel(reports, mechanism, column, receipt, missing)
+    beside = survey.columns if survey.asked else None
+    read = one_kernel(reports, mechanism, column, receipt, missing, beside)
     reports, mechanism, column, receipt = read.reports, read.mechanism, read.column, read.receipt
     found = mechanism_of(mechanism)
     resamples, generator = bootstrap_options(resamples, rng)

@@ -196,19 +196,21 @@ class Cone:
         """Sparse rows over (k, t) inside e^ε: rows @ (k, t) ≤ 0 for some auxiliary t ≥ 0."""
         from scipy import sparse
 
-        if len(self.parts) == 1:
-            return self.parts[0].matrix()
+        values, *places = self.entries_of_matrix()
+        shape = self.count, len(self.prior) + self.auxiliaries
+        return sparse.csr_array((values, tuple(places)), shape=shape)
+
+    def entries_of_matrix(self) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+        """Values, rows and columns of :meth:`matrix`, without repetitions, in any order."""
         n, above, before = len(self.prior), 0, 0
         data, rows, columns = [np.zeros(0)], [np.zeros(0, int)], [np.zeros(0, int)]
         for part in self.parts:
-            found = part.matrix().tocoo()
-            row, column = found.coords
-            data.append(found.data)
+            values, row, column = part.entries_of_matrix()
+            data.append(values)
             rows.append(row + above)
             columns.append(np.where(column < n, column, column + before))
-            above, before = above + found.shape[0], before + part.auxiliaries
-        places = np.concatenate(rows), np.concatenate(columns)
-        return sparse.csr_array((np.concatenate(data), places), shape=(above, n + before))
+            above, before = above + part.count, before + part.auxiliaries
+        return np.concatenate(data), np.concatenate(rows), np.concatenate(columns)
 
     def split(self, duals: Array) -> tuple[Multipliers, ...]:
         """Dual variables of each part from those of the rows inside e^ε, ``(R, M)``."""
