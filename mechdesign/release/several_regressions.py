@@ -161,7 +161,7 @@ def solve_several(
 
 def _product(parts: Sequence[Vector]) -> Vector:
     """Masses of tuples of which the parts are independent."""
-    found = np.ones(1)
+    found: Vector = np.ones(1)
     for part in parts:
         found = np.kron(found, part)
     return found
