@@ -163,7 +163,7 @@ def _product(parts: Sequence[Vector]) -> Vector:
     """Masses of tuples of which the parts are independent."""
     found: Vector = np.ones(1)
     for part in parts:
-        found = np.kron(found, part)
+        found = np.asarray(np.kron(found, part), dtype=np.float64)
     return found
 
 
