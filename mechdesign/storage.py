@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 
 from . import __version__
 from .certificate.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
-from .certificate.enclosures import CUT_SHORT, RELAXED
-from .certificate.estimation import SEARCHED
+from .certificate.enclosures import CUT_SHORT, RELAXED, SEARCHED
 from .certificate.infeasible import Infeasibility, stated_proof
 from .certificate.repair import Repair
 from .errors import (

@@ -1018,7 +1018,7 @@ def _priced(asked: _Asked, rates: _Rows, prices: list[float]) -> list[Fraction]:
     they are, or cut to what a row can contribute, give or take the range.
 
     The cone is l ≤ k ≤ h, max k ≤ r min k, for the parts that amount to that: the others are left
-    out. Where both are asked, the smaller supremum is a bound.
+    out.
     """
     p, low, highs, ratios = asked.prior, _ZERO, list[Fraction](), list[Fraction]()
     for part in [part for part in asked.cone if part.kind == "all" and part.factor() is not None]:
@@ -1049,9 +1049,46 @@ def _priced(asked: _Asked, rates: _Rows, prices: list[float]) -> list[Fraction]:
                     above += (min(ratios) - 1) * d * m
                     weight += (min(ratios) - 1) * m
                     best = max(best, above / weight)
-            tops.append(min(value, best) if ratios else value)
+            if ratios:
+                value = min(value, best)
+            if ratios and (low or highs):
+                value = min(value, _of_both(column, low, highs, min(ratios)))
+            tops.append(value)
         found.append(sum((m * pi for m, pi in zip(p.masses, pis, strict=True)), max(tops)))
     return found
+
+
+def _of_both(
+    column: list[tuple[Fraction, Fraction]], low: Fraction, highs: list[Fraction], ratio: Fraction
+) -> Fraction:
+    """The least θ + max t Σ m min(d − θ, 0) + T Σ m max(d − θ, 0) over θ, for (d, m) of a column.
+
+    Whatever the θ, it is a bound: t is the least entry, T = min(h, r t) the largest, and the
+    maximum over t, of a function that is linear between corners, is at one of these.
+    """
+    most = min([ratio, *highs])
+    least = max(low, 1 / ratio)
+    corners = [(least, min(most, ratio * least)), (_ONE, most)]
+    corners += [(most / ratio, most)] * (least < most / ratio < 1)
+    ranked = sorted(column, reverse=True)
+    mean, held, taken = sum((d * m for d, m in ranked), _ZERO), _ZERO, _ZERO
+    whole, found = sum((m for _, m in ranked), _ZERO), list[Fraction]()
+    for i, (d, m) in enumerate(ranked):
+        held, taken = held + m, taken + d * m
+        # Lines a + bθ of the corners, from the next value up to this one.
+        lines = [
+            (lo * (mean - taken) + hi * taken, 1 - lo * (whole - held) - hi * held)
+            for lo, hi in corners
+        ]
+        end = ranked[i + 1][0] if i + 1 < len(ranked) else None
+        prices = [d]
+        for j, (a, b) in enumerate(lines):
+            even = [(e - a) / (b - f) for e, f in lines[:j] if b != f]
+            prices += [v for v in even if v <= d and (end is None or v >= end)]
+        found.append(min(max(a + b * v for a, b in lines) for v in prices))
+        if len(found) > 1 and found[-1] > found[-2]:
+            break
+    return min(found)
 
 
 def _nearest(value: Fraction) -> float:

@@ -39,6 +39,7 @@ from .file_passes import (
 )
 from .input_files import RUN, Inputs, file_ending, is_csv
 from .ledger import Ledger
+from .persons import Budget, recalled
 from .receipts import Fingerprinter, Receipt
 from .table_files import file_digest, open_batches, receipt_path
 
@@ -331,7 +332,7 @@ def privatize_folder(
     progress: bool,
     excel_safe: bool,
     about: str | None,
-    budget: int | None = None,
+    budget: Budget | None = None,
 ) -> Receipt:
     """Privatise a column of several files into a folder, or go on with that.
 
@@ -351,23 +352,29 @@ def privatize_folder(
         asked = {
             **release.settings(is_repeatable, run.mark),
             "excel_safe": excel_safe,
+            "spent": None if budget is None else budget.on_spent,
         }
         if run.state is not None:
             run.check(asked, files, book)
-        found = survey(inputs.paths, release, person, secret)
+        found = survey(inputs.paths, release, person, secret, budget)
         if person is not None:
             warn_of_rows(found.most_of_one, person, release.recorded)
         warn_of_counts(found, str(release.column), release.designed)
         if run.state is None:
             number = -1
             if book is not None:
-                number = intend(book, found, release, inputs.base, target, about, budget)
+                number = intend(book, found, release, inputs.base.resolve(), target, about, budget)
             run.begin(asked, files, book, number)
+        elif book is not None and budget is not None and budget.on_spent == "earlier":
+            assert found.person_draws is not None
+            book.recall(found.person_draws, release.receipt(rows=False), about)
         assert run.state is not None
         number = run.state["number"]
         _check_made(run, inputs, overwrite=overwrite, is_repeatable=is_repeatable)
         reports = Fingerprinter(secret)
-        release = release.with_parts(admission=None, reports=reports)
+        release = release.with_parts(
+            admission=None, reports=reports, recalled=recalled(found.person_draws)
+        )
         try:
             _make_all(
                 run,

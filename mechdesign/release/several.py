@@ -27,7 +27,7 @@ from ..solve.columns_plan import MOST_ENTRIES, KernelPlan, product_kernel
 from .bin_codes import encoder_of
 from .codes import ABSENT, Encoder, Policy, distinct_values
 from .column import ColumnRelease, Reader, plain_settings, told_bins
-from .identities import Admission, Identity, words_and_identity
+from .identities import Admission, Identity
 from .receipts import Fingerprinter, Receipt
 from .words import SeededWords, Words, words_from
 
@@ -172,17 +172,21 @@ class JointRelease(_SeveralColumns):
             designed, joined(self._columns), words, policy, texts=texts, identity=identity
         )
         self._values = [tuple(dict.fromkeys(x[i] for x in labels)) for i in range(len(columns))]
-        schema = getattr(kernel, "schema", None)
-        bins = schema.bins if schema is not None and len(schema) > 1 else (None,) * len(columns)
+        self._understand(labels, getattr(kernel, "schema", None))
+        self._targets, self._parts = _targets(kernel, self._columns, self._values, into)
+
+    def _understand(self, labels: Sequence[Label], schema: Any) -> None:
+        """Prepare what makes positions of inputs of the values in a row."""
+        count = len(self._columns)
+        bins = schema.bins if schema is not None and len(schema) > 1 else (None,) * count
         # What is done with values that are missing or none of these is decided for whole rows.
         kept = _kept(self.policy)
         self._encoders = [
-            encoder_of(column, values, kept, texts=texts, bins=own)
+            encoder_of(column, values, kept, texts=self.texts, bins=own)
             for column, values, own in zip(self._columns, self._values, bins, strict=True)
         ]
         self._radix = Combinations([len(values) for values in self._values])
         self._places = _place_table(labels, self._values, self._radix)
-        self._targets, self._parts = _targets(kernel, self._columns, self._values, into)
 
     @property
     def targets(self) -> list[Any]:
@@ -223,16 +227,23 @@ class JointRelease(_SeveralColumns):
 
     def _placed(self, parts: Sequence[NDArray[Any]], blank: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Positions of the tuples; those that are no inputs by the policy for unseen values."""
-        found = self._tuples(parts)
+        return self._decided(self._tuples(parts), blank)
+
+    def _decided(self, found: NDArray[np.int64], blank: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Positions of inputs with what the policy says of rows without one."""
         unseen = (found == ABSENT) & ~blank
         if unseen.any() and self.policy.unseen == "error":
-            raise unseen_combination(joined(self._columns), unseen, self.rows)
+            raise self._unseen(unseen)
         stand_in = self.encoder.book.place(self.policy.replacement)
         if self.policy.missing == "replace":
             found[blank] = stand_in
         if self.policy.unseen == "replace":
             found[unseen] = stand_in
         return found
+
+    def _unseen(self, unseen: NDArray[np.bool_]) -> DataError:
+        """The error for rows whose values are no input."""
+        return unseen_combination(joined(self._columns), unseen, self.rows)
 
     def positions(
         self, read: Reader, values: Sequence[Any], places: NDArray[Any]
@@ -316,6 +327,7 @@ class PlanRelease(_SeveralColumns):
         self._covered = _covered(plan, self.parts, self._radix)
         self.admission = None if identity is None else Admission(identity)
         self.admitted, self.reports = None, None
+        self.recalled = {}
 
     @property
     def targets(self) -> list[Any]:
@@ -345,6 +357,11 @@ class PlanRelease(_SeveralColumns):
     def symbols(self) -> int:
         """Number of combinations of known values, with and without each of them."""
         return len(self._covered) if self._covered is not None else 0
+
+    @property
+    def inputs(self) -> tuple[Label, ...] | None:
+        """None: positions of combinations are those of this plan."""
+        return None
 
     # Copies for other parts of a table
 
@@ -450,9 +467,10 @@ class PlanRelease(_SeveralColumns):
         """For each column its output positions, -1 where the report is null."""
         codes = self.codes(read)
         identities = self.identify(read, codes)
+        codes, rounds = self.with_recalled(codes, identities)
         drawn = []
         for part, own in zip(self.parts, self._radix.split(codes), strict=True):
-            drawn.append(part.draw_codes(own, identities))
+            drawn.append(part.draw_codes(own, identities, rounds))
         self.rows += len(codes)
         self._note(drawn)
         return list(zip(self.parts, drawn, strict=True))
@@ -724,62 +742,3 @@ def resolved(column: Any, mechanism: Any, columns: Any) -> tuple[Any, tuple[Any,
             "md.Prior.from_data(table, ['class', 'sex'])",
         )
     return mechanism, found
-
-
-def release_of(
-    mechanism: Any,
-    columns: tuple[Any, ...],
-    policy: Policy,
-    *,
-    row: str | None,
-    person: str | None,
-    key: Any,
-    rng: Any,
-    texts: bool = False,
-    strata: Any = None,
-    into: Any = None,
-) -> ColumnRelease:
-    """The release of one column, of several by a kernel on tuples, or of those of a plan."""
-    is_plan = isinstance(mechanism, KernelPlan)
-    if len(columns) > 1 or is_plan:
-        for name, what in (("row", row), ("person", person)):
-            if what is not None and what in columns:
-                raise InputError(
-                    name,
-                    expected="another column than the secrets",
-                    got=f"{quote(what)} for both",
-                    remedy="name the column that identifies the rows",
-                )
-    elif into is not None:
-        raise InputError(
-            "names of the columns of reports (into)",
-            expected="several columns of secrets with them",
-            got="one column, which keeps its name",
-            remedy="leave into= (--into) out",
-        )
-    name = columns[0] if len(columns) == 1 else joined(columns)
-    words, identity = words_and_identity(rng, name, row, person, key)
-    if len(columns) == 1 and not is_plan:
-        return ColumnRelease(
-            mechanism, name, words, policy, texts=texts, identity=identity, strata=strata
-        )
-    if strata is not None:
-        raise InputError(
-            "strata",
-            expected="one column of secrets with it",
-            got=f"{len(columns)} columns",
-            remedy="make the stratum a column of the prior",
-        )
-    if not is_plan:
-        return JointRelease(
-            mechanism, columns, words, policy, texts=texts, identity=identity, into=into
-        )
-    if into is not None:
-        raise InputError(
-            "names of the columns of reports (into)",
-            expected="a kernel on tuples with them",
-            got="a plan, whose reports keep the names of the columns",
-            remedy="leave into= (--into) out, and rename the columns afterwards",
-        )
-    own = None if identity is not None else rng
-    return PlanRelease(mechanism, columns, own, policy, texts=texts, identity=identity)
