@@ -1383,8 +1383,8 @@ def _check_plan(content: dict[str, Any], report: Report) -> None:
     _need(1 < len(set(names)) == len(names), "columns that are not distinct")
     _need(all(own["kind"] == kind for own in files), "a column of another kind")
     for name, own in zip(names, files, strict=True):
-        facts = _check_content(own).claims
-        report.claims += [{**fact, "claim": f"{name}: {fact['claim']}"} for fact in facts]
+        claims = _check_content(own).claims
+        report.claims += [{**fact, "claim": f"{name}: {fact['claim']}"} for fact in claims]
     kernels = [_Kernel(own["mechanism"], Report()) for own in files]
     sizes, labels, weights = [len(k.inputs) for k in kernels], list[Any](), list[int]()
     if content.get("prior") is not None:
