@@ -31,16 +31,16 @@ _SEED = 3
 def fewer_columns(
     program: EstimationProgram, columns: Columns, masses: Vector
 ) -> tuple[Columns, Vector]:
-    """Columns that answer as well with fewer outputs, where some are found, and their masses."""
+    """Columns that answer as well with fewer outputs, where some are found, and their masses; all
+    with their own masses elsewhere.
+    """
     even = columns.even_masses(masses)
     used = even > _USED * even.max()
-    columns, masses = columns[used], masses[used]
+    every, columns, masses = (columns, masses), columns[used], masses[used]
     if (block := block_columns(program, columns.deviations, masses)) is not None:
         return block, np.full(len(block.shares), 1 / len(block.shares))
-    if (found := basic_masses(program, columns, masses)) is not None:
-        masses = found
-        columns, masses = columns[masses > 0], masses[masses > 0]
-    return columns, masses
+    found = basic_masses(program, columns, masses)
+    return every if found is None else (columns[found > 0], found[found > 0])
 
 
 def is_partial(program: EstimationProgram) -> bool:
