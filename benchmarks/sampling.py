@@ -265,8 +265,14 @@ def users_markdown(rows: list[dict[str, Any]]) -> str:
     lines = [
         "What a user sees, labels in and out with a receipt, words of the operating system: "
         "million reports per second by the clock, and in brackets per second of computing time "
-        "of both cores; measured " + " to ".join(dict.fromkeys((dates[0], dates[-1]))) + " while "
-        f"other programs ran (load {min(loads):.1f} to {max(loads):.1f}).",
+        "of both cores; measured "
+        + " to ".join(dict.fromkeys((dates[0], dates[-1])))
+        + (
+            f" while other programs ran (load {min(loads):.1f} to {max(loads):.1f})."
+            if max(loads) > 2
+            else " on an otherwise idle machine. Machines of one kind differ by a factor of two "
+            "from day to day: compare with NumPy's rate in the last row."
+        ),
         "",
         "| table | " + " | ".join(f"{n} symbols" for n in sizes) + " |",
         "| --- | " + " | ".join("---" for _ in sizes) + " |",
