@@ -157,9 +157,9 @@ def sweeps() -> Iterable[Case]:
 
 @group
 def others() -> Iterable[Case]:
-    """Bounds of other kinds than one two-sided cone, where nothing structured applies: a lift and a
-    ratio bounded together, and neighbours on a line. Ours hands the sparse program to Clarabel, and
-    repair, exact check and bound come on top; simplex may win on neighbours.
+    """Bounds of other kinds than one two-sided cone: a lift and a ratio bounded together, where ours
+    hands the sparse program to Clarabel, with repair, exact check and bound on top; and neighbours
+    on a line, whose blocks are eliminated along it.
     """
     for n in (50, 100, 200):
         for notion in ("LIP+LDP", "line"):
