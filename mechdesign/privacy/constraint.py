@@ -228,6 +228,51 @@ class Hypotheses:
             )
         return csr_array(np.array([[m / self.total for m in row] for row in self.masses]))
 
+    @property
+    def _row(self) -> NDArray[np.float64] | None:
+        """The floats of a single mixture without zeros, such as the prior; else ``None``."""
+        if self.indices is not None or len(self.masses) != 1 or not all(self.masses[0]):
+            return None
+        return np.array([m / self.total for m in self.masses[0]])
+
+    @property
+    def _is_every_symbol(self) -> bool:
+        """Whether these are the point masses of all symbols, in their order."""
+        if self.indices is None or len(self.indices) != self.size:
+            return False
+        return bool((self.indices == np.arange(self.size)).all())
+
+    def entries_of_matrix(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Values, rows and columns of the masses that are not zero, row by row."""
+        if self.indices is not None:
+            count = len(self.indices)
+            return np.ones(count), np.arange(count), self.indices
+        row = self._row
+        if row is not None:
+            return row, np.zeros(self.size, dtype=np.intp), np.arange(self.size)
+        found = self.matrix.tocoo()
+        return found.data, *found.coords
+
+    def of_kernel(self, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Likelihoods ``(H, M)`` of every outcome in floats: the matrix times a kernel."""
+        if self.indices is not None:
+            return kernel if self._is_every_symbol else kernel[self.indices]
+        row = self._row
+        found: NDArray[np.float64] = self.matrix @ kernel if row is None else (row @ kernel)[None]
+        return found
+
+    def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums ``(N, M)`` of the hypotheses with weights ``(H, M)``: the transposed matrix times
+        these.
+        """
+        if self._is_every_symbol:
+            return weights
+        row = self._row
+        if row is not None:
+            return row[:, None] * weights
+        found: NDArray[np.float64] = self.matrix.T @ weights
+        return found
+
     @cached_property
     def distributions(self) -> tuple[Distribution, ...]:
         """The hypotheses one by one, exact."""

@@ -167,6 +167,11 @@ class ConeRows(ABC):
     def matrix(self) -> Any:
         """The rows over (k, t) inside e^ε, a SciPy sparse array, ``(R, n + auxiliaries)``."""
 
+    def entries_of_matrix(self) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+        """Values, rows and columns of :meth:`matrix`."""
+        found = self.matrix().tocoo()
+        return found.data, *found.coords
+
     @abstractmethod
     def split(self, duals: Array) -> Multipliers:
         """Dual variables, from those of the rows of :meth:`matrix`, ``(R, M)``."""
@@ -184,7 +189,7 @@ class ConeRows(ABC):
 
     def weighted(self, a: Array, b: Array) -> tuple[Array, Array]:
         """Σ a μ and Σ b ν for weights from :meth:`feasible`, both ``(n, M)``."""
-        return self._over.matrix.T @ a, self._under.matrix.T @ b
+        return self._over.combined(a), self._under.combined(b)
 
     @abstractmethod
     def pairs(self, rounding: Rounding) -> Iterator[PairRow]:
@@ -244,11 +249,10 @@ class ConeRows(ABC):
     def at(self, mechanism: Mechanism) -> Ratios:
         """The likelihoods of the hypotheses under a kernel on the same symbols."""
         kernel = mechanism.kernel
-        return Ratios(self._bound, self._over.matrix @ kernel, self._likelihoods_under(mechanism))
+        return Ratios(self._bound, self._over.of_kernel(kernel), self._likelihoods_under(mechanism))
 
     def _likelihoods_under(self, mechanism: Mechanism) -> Array:
-        found: Array = self._under.matrix @ mechanism.kernel
-        return found
+        return self._under.of_kernel(mechanism.kernel)
 
     def _implied(self, ratios: Iterable[Array]) -> Array:
         """Log of the largest ratio of every μ to every ν, ``(A, B)``, rounded to nearest."""
@@ -290,15 +294,18 @@ class AllPairs(ConeRows):
         """The μ, then the ν."""
         from scipy import sparse
 
-        over, under = self._over.matrix.tocoo(), self._under.matrix.tocoo()
+        values, *places = self.entries_of_matrix()
+        return sparse.csr_array((values, tuple(places)), shape=(self.count, self.size + 1))
+
+    def entries_of_matrix(self) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+        """The μ, then the ν, then the auxiliary of both."""
+        over, under = self._over.entries_of_matrix(), self._under.entries_of_matrix()
         a, b, n = len(self._over), len(self._under), self.size
-        auxiliary = np.full(a + b, n)
         inverse = 1 / self._bound.factors(Rounding.INSIDE)[0]
-        values = over.data, -under.data, np.full(a, -1.0), np.full(b, inverse)
-        rows = over.coords[0], under.coords[0] + a, np.arange(a + b)
-        columns = over.coords[1], under.coords[1], auxiliary
-        places = np.concatenate(rows), np.concatenate(columns)
-        return sparse.csr_array((np.concatenate(values), places), shape=(a + b, n + 1))
+        values = over[0], -under[0], np.full(a, -1.0), np.full(b, inverse)
+        rows = over[1], under[1] + a, np.arange(a + b)
+        columns = over[2], under[2], np.full(a + b, n)
+        return np.concatenate(values), np.concatenate(rows), np.concatenate(columns)
 
     def split(self, duals: Array) -> Multipliers:
         """As they are."""
@@ -648,6 +655,10 @@ class AgainstSet(AllPairs):
         over = sparse.hstack([self._over.matrix, _column(len(self._over), -1.0), others])
         return sparse.vstack([over, sparse.hstack([left, right])]).tocsr()
 
+    def entries_of_matrix(self) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+        """Of the matrix: the set has no hypotheses that could be listed."""
+        return ConeRows.entries_of_matrix(self)
+
     def split(self, duals: Array) -> Multipliers:
         """The second part as a multiple of a prior."""
         return duals[: len(self._over)], self._set.weights(duals[len(self._over) :])
@@ -664,7 +675,7 @@ class AgainstSet(AllPairs):
 
     def weighted(self, a: Array, b: Array) -> tuple[Array, Array]:
         """Σ b ν is b, a multiple of a prior."""
-        return self._over.matrix.T @ a, b
+        return self._over.combined(a), b
 
     def _likelihoods_under(self, mechanism: Mechanism) -> Array:
         unit = self._set.total << mechanism.bits
