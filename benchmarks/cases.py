@@ -157,9 +157,8 @@ def sweeps() -> Iterable[Case]:
 
 @group
 def others() -> Iterable[Case]:
-    """Bounds of other kinds than one two-sided cone: a lift and a ratio together, where ours
-    hands the sparse program to Clarabel, with repair, exact check and bound on top; neighbours
-    on a line, whose blocks are eliminated along it.
+    """Bounds of other kinds than one two-sided cone: a lift and a ratio bounded together, and
+    neighbours on a line, where blocks are eliminated along the line.
     """
     for n in (50, 100, 200):
         for notion in ("LIP+LDP", "line"):

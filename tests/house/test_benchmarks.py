@@ -90,7 +90,7 @@ def test_bounds_of_other_kinds_get_other_methods():
     for case in GROUPS["others"]():
         prior, utility, privacies = stated(case)
         if case.n == 50:
-            expected = "differences" if case.notion == "line" else "clarabel"
+            expected = {"LIP+LDP": "structured", "line": "differences"}[case.notion]
             assert md.explain(prior, utility, privacies[0]).method.name == expected
 
 
