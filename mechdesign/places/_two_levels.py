@@ -45,6 +45,8 @@ _SHARES = (0.0, 0.3, 1.0)
 _EMPTY = 1e-6
 _MOST_BLOCKS = 400
 _MOST_BITS = 1000
+# Beyond so many places a kernel of both steps takes minutes for each scale.
+_MANY = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +142,7 @@ def two_levels(
     known = places.ordered(prior)
     apart = scaled_distances(places, within)
     coarse = _blocks(places, blocks)
-    shares: tuple[float, ...] = _SHARES
+    shares: tuple[float, ...] = _SHARES if len(places) <= _MANY else (0.0, 1.0)
     if inside is not None:
         shares = (finite_number(inside, "share of the level inside", 0.0, 1.0),)
     case = _Case(places, known, coarse, nats, float(within), apart, costs, kind)
