@@ -15,6 +15,10 @@ from ._bins import bins as bins
 from ._compare._compare import compare as compare
 from ._compare.comparison import Comparison as Comparison
 from ._version import __version__ as __version__
+from .channels._leakage_envelope import LeakageEnvelope as LeakageEnvelope
+from .channels._leakage_envelope import leakage_envelope as leakage_envelope
+from .channels._refines import Refinement as Refinement
+from .channels._refines import refines as refines
 from .devices._export import export as export
 from .errors import MechdesignError as MechdesignError
 from .exact import Verdict as Verdict
@@ -62,6 +66,7 @@ from .privacy.pointwise import pml_regions as pml_regions
 from .published import PublicDesign as PublicDesign
 from .release._count_reports import count_reports as count_reports
 from .release._estimate import estimate as estimate
+from .release._estimate_change import estimate_change as estimate_change
 from .release._estimate_joint import estimate_joint as estimate_joint
 from .release._estimate_rounds import estimate_rounds as estimate_rounds
 from .release._identifiability import identifiability as identifiability
@@ -95,6 +100,7 @@ from .solve._smallest import SmallestLevel as SmallestLevel
 from .solve._smallest import smallest as smallest
 from .solve._sweep import sweep as sweep
 from .solve.columns_plan import ColumnsPlan as ColumnsPlan
+from .solve.public_plan import PublicPlan as PublicPlan
 from .solve.sensitivity import Binding as Binding
 from .solve.sensitivity import binding as binding
 from .storage import load as load

@@ -24,7 +24,7 @@ from ..privacy.sums import Minorants, SumConstraint, SumDuals
 from ..solve.method import Duals
 from ..solve.program import LARGEST_GAIN, LinearProgram, TwoSided
 from .cuts import priced_cuts
-from .rational import column_supremum, difference, mean_of
+from .rational import column_supremum, corners, difference, mean_of
 from .shape import sides_outside
 
 Array = NDArray[np.float64]
@@ -444,10 +444,7 @@ def _largest_supports(
 
 
 def supports(w: Array, p: Array, sides: TwoSided) -> Array:
-    """sup{⟨w_y, k⟩ : k in the cone, pᵀk = 1} for each column of an ``(n, M)`` array, ``(M,)``.
-
-    An upper bound on it where the cone has both lift sides and a ratio: the smaller of the two.
-    """
+    """sup{⟨w_y, k⟩ : k in the cone, pᵀk = 1} for each column of an ``(n, M)`` array, ``(M,)``."""
     n, m = w.shape
     step = max(1, _BLOCK // n)
     parts = [_supports(w[:, y : y + step], p, sides) for y in range(0, m, step)]
@@ -470,7 +467,9 @@ def _supports(w: Array, p: Array, sides: TwoSided) -> Array:
         found.append(_lift_support(rows, ratios, order, p, sides))
     if sides.ratio < math.inf:
         found.append(_ratio_support(rows, order, p, sides.ratio))
-    return found[0] if len(found) == 1 else np.minimum(*found)
+    if len(found) == 1:
+        return found[0]
+    return np.minimum(np.minimum(*found), _joint_support(rows, ratios, order, p, sides))
 
 
 def _pmc_support(rows: Array, ratios: Array, sides: TwoSided) -> Array:
@@ -519,6 +518,47 @@ def _ratio_support(
     mass += low * p.sum()
     gained /= mass
     return np.maximum(gained.max(axis=1), total / p.sum())
+
+
+def _joint_support(
+    rows: Array, ratios: Array, order: NDArray[np.intp], p: Array, sides: TwoSided
+) -> Array:
+    """sup{⟨w, k⟩ : l ≤ k ≤ h, max k ≤ r min k, pᵀk = 1} per row, by weak duality.
+
+    Any price θ of mass gives the bound θ + max_t Σ max{(w − θp) k : t ≤ k ≤ min(h, r t)}. In t that
+    is linear between corners, in θ convex and linear between values of w/p: the best price is one
+    of these, or next to it where two corners give the same.
+    """
+    ends = corners(sides.lower, sides.upper, sides.ratio)
+    pairs = [(float(lo), float(hi)) for lo, hi in ends]
+    ranked, gained = _sorted(ratios, order), np.cumsum(_sorted(rows, order), axis=1)
+    mass, total, whole = np.cumsum(p[order], axis=1), rows.sum(axis=1), p.sum()
+    above = gained - ranked * mass
+    below = (total[:, None] - gained) - ranked * (whole - mass)
+    tops = ranked + np.max([lo * below + hi * above for lo, hi in pairs], axis=0)
+    best, y = tops.argmin(axis=1), np.arange(len(rows))
+    prices = [ranked[y, best]]
+    # With j symbols above it a corner gives A + Bθ.
+    for j in (best - 1, best):
+        first = np.maximum(j, 0)
+        taken = np.where(j < 0, 0.0, gained[y, first])
+        held = np.where(j < 0, 0.0, mass[y, first])
+        values = [lo * (total - taken) + hi * taken for lo, hi in pairs]
+        slopes = [1 - lo * (whole - held) - hi * held for lo, hi in pairs]
+        for a in range(len(pairs)):
+            for b in range(a):
+                rise = slopes[a] - slopes[b]
+                even = np.where(rise == 0, 1.0, rise)
+                found = (values[b] - values[a]) / even
+                prices.append(np.where(rise == 0, prices[0], found))
+    bounds = []
+    for price in prices:
+        # Anew from terms of one sign, which lose nothing where h is large.
+        apart = ratios - price[:, None]
+        over = np.einsum("yx,x->y", np.maximum(apart, 0.0), p)
+        under = np.einsum("yx,x->y", np.minimum(apart, 0.0), p)
+        bounds.append(price + np.max([lo * under + hi * over for lo, hi in pairs], axis=0))
+    return np.asarray(np.min(bounds, axis=0))
 
 
 def _sorted(rows: Array, order: NDArray[np.intp]) -> Array:

@@ -29,9 +29,7 @@ from ..utility.sublinear import ChiSquare
 from .bounds import upper_bound
 from .cuts import fitting_cuts
 from .enclosures import Enclosure
-from .estimation import estimation_bound
 from .feasible import repair_required
-from .information import sublinear_bound
 from .mixture import least_bound
 from .nearest import FAR, repair_given
 from .repair import (
@@ -45,7 +43,6 @@ from .repair import (
     to_weights,
     without_forbidden,
 )
-from .worst_truth import worst_truth_bound
 
 #: Gaps up to this share of the utility range (or of a sub-convex utility) count as optimal.
 GAP_TOLERANCE = 1e-6
@@ -126,6 +123,8 @@ def serves_all(prior: Prior, notions: Any, mechanism: Mechanism) -> bool:
     """
     problem = state_problem(prior, ChiSquare(), notions)
     assert isinstance(problem.program, SublinearProgram)
+    from .information import sublinear_bound
+
     value = problem.enclose(mechanism)
     found = sublinear_bound(problem.program, Duals(), _nearest(problem, mechanism, value))
     if value is None or found is None:
@@ -489,9 +488,15 @@ def _nearest(problem: Problem, mechanism: Mechanism, value: Enclosure | None) ->
 
 def _bound(problem: Problem, duals: Duals, value: float) -> tuple[Fraction | None, str]:
     program = problem.program
+    # Proofs of other utilities know the searches that they repeat: loaded where they are needed.
     if isinstance(program, SublinearProgram):
+        from .information import sublinear_bound
+
         return sublinear_bound(program, duals, value) or (None, "nothing finite")
     if isinstance(program, EstimationProgram):
+        from .estimation import estimation_bound
+        from .worst_truth import worst_truth_bound
+
         if isinstance(program, WorstTruthProgram):
             found = worst_truth_bound(program, duals, value)
         else:

@@ -20,6 +20,8 @@ from ..exact import ball_ends, nearest_float
 from ..prior import Prior
 from ..utility.sublinear import FInformation, SublinearUtility
 
+#: Said of bounds that pricing of all extreme columns proves.
+SEARCHED = "prices, by exhaustive search"
 #: Said of bounds that another search from the same dual variables may not reach: relaxations end as
 #: rounding and time have it.
 RELAXED, CUT_SHORT = "by semidefinite relaxations", "by a search that its time limit ended"

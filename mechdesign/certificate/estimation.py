@@ -39,7 +39,7 @@ from ..solve.method import Duals
 from ..solve.program import EstimationProgram
 from ..utility.estimation import as_fraction, as_rational
 from ..utility.truths import Asked
-from .enclosures import RELAXED, as_ball
+from .enclosures import RELAXED, SEARCHED, as_ball
 from .shape import sides_outside
 
 _PRECISION = 256
@@ -49,9 +49,7 @@ _FINE = Fraction(1, 10**7)
 _ENOUGH = 1e-6
 # Reduced values below this share of the risk are none.
 _NONE = 1e-11
-#: Where a bound comes from that pricing of all extreme columns proves.
-SEARCHED = "prices, by exhaustive search"
-# … and a bound that a relaxed design proves.
+# Where a bound comes from that a relaxed design proves.
 _BY_DESIGN = f"a relaxed design, {RELAXED}"
 #: A bound and where it comes from.
 Found = tuple[Fraction, str]
@@ -140,7 +138,7 @@ def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Fo
     listed = pricing.lists(square, prices)
     found = None if listed else _design_bound(program, pricing, deadline)
     if found is not None:
-        _, values = pricing.search(square, prices, np.zeros((len(survey), 0)))
+        _, values = pricing.search(square, prices, np.zeros((len(survey), 0)), deadline=deadline)
         room = Fraction(_ENOUGH) * abs(found)
         if not Fraction(float(values[0])) - level < found - room:
             return found, _BY_DESIGN  # no proof from the dual variables is a better one

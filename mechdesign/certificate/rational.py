@@ -88,8 +88,7 @@ def column_supremum(
 ) -> Fraction:
     """sup{Σ p_x v_x t_x : Σ p_x t_x = 1, l ≤ t ≤ h, max t ≤ r min t}, in rationals.
 
-    For v the exact sum of two floats. An upper bound on it where both lift sides and a ratio are
-    asked: the smaller of the two.
+    For v the exact sum of two floats.
     """
     # Denominators of floats are powers of two, so that the largest is common to all.
     parts = [v.as_integer_ratio() for v in high.tolist()]
@@ -105,7 +104,20 @@ def column_supremum(
         found.append(_in_a_box(prior, v, order, lower, upper))
     if ratio < math.inf:
         found.append(_of_a_ratio(prior, v, order, Fraction(ratio)))
+    if len(found) > 1:
+        found.append(_of_both(prior, v, order, corners(lower, upper, ratio)))
     return min(found) / scale
+
+
+def corners(lower: float, upper: float, ratio: float) -> list[tuple[Fraction, Fraction]]:
+    """Pairs t and min(h, r t) between which both are linear in the least entry t of a column of
+    mean one with l ≤ k ≤ h and max k ≤ r min k; exact for these floats, r finite.
+    """
+    low, spread = Fraction(lower), Fraction(ratio)
+    high = spread if upper == math.inf else min(Fraction(upper), spread)
+    least, turn = max(low, 1 / spread), high / spread
+    pairs = [(least, min(high, spread * least)), (Fraction(1), high)]
+    return [*pairs, (turn, high)] if least < turn < 1 else pairs
 
 
 def _in_a_box(
@@ -146,3 +158,49 @@ def _of_a_ratio(prior: Prior, v: Integers, order: Sequence[int], ratio: Fraction
         mass += more * w[x]
         total += more * w[x] * v[x]
     return Fraction(total, mass)
+
+
+def _of_both(
+    prior: Prior, v: Integers, order: Sequence[int], corners: Sequence[tuple[Fraction, Fraction]]
+) -> Fraction:
+    """Weak duality with the best price of mass: for any θ, and t' ≤ t ≤ t″ with corners in
+    between, Σ p v t ≤ θ + max over corners of t' Σ p min(v − θ, 0) + t″ Σ p max(v − θ, 0).
+
+    Between values of v every corner is linear in θ, and their maximum is convex.
+    """
+    w, total = prior.weights, prior.total
+    mean = sum(a * b for a, b in zip(w, v, strict=True))
+    lines: list[list[tuple[Fraction, Fraction]]] = []
+    tops: list[Fraction] = []
+    taken = mass = 0
+    for x in [None, *order]:
+        if x is not None:
+            taken, mass = taken + w[x] * v[x], mass + w[x]
+        lines.append(
+            [
+                (
+                    (lo * (mean - taken) + hi * taken) / total,
+                    1 - (lo * (total - mass) + hi * mass) / total,
+                )
+                for lo, hi in corners
+            ]
+        )
+        if x is None:
+            continue
+        tops.append(max(a + b * v[x] for a, b in lines[-1]))
+        if len(tops) > 1 and tops[-1] > tops[-2]:
+            break
+    best = min(range(len(tops)), key=tops.__getitem__)
+    found = [tops[best]]
+    # Next to the best value two corners may cross; beyond the interval lines say nothing.
+    for ends, across in (
+        ((v[order[best]], v[order[best - 1]] if best else None), lines[best]),
+        ((v[order[best + 1]] if best + 1 < len(v) else None, v[order[best]]), lines[best + 1]),
+    ):
+        for i, (a, b) in enumerate(across):
+            for c, d in across[:i]:
+                price = (c - a) / (b - d) if b != d else Fraction(v[order[best]])
+                low, high = ends
+                if (low is None or low <= price) and (high is None or price <= high):
+                    found.append(max(e + f * price for e, f in across))
+    return min(found)

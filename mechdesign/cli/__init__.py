@@ -15,9 +15,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from .. import __version__
 from ..errors import (
@@ -28,104 +26,12 @@ from ..errors import (
     StorageError,
     visible,
 )
-from ..extensions import load_module
-from .apply import apply
-from .audit import audit
-from .certify import certify
-from .compare import compare
-from .compose import compose
-from .convert import convert
-from .data import data
-from .design import design
-from .estimate import estimate
-from .explore import explore
-from .export import export
-from .ledger import ledger
-from .options import BAD_INPUT, FAILED, INFEASIBLE, OK, spelled_out
-from .places import places
-from .plan import plan
-from .plan_columns import plan_columns
-from .plot import plot
-from .pram import pram
-from .regress import regress
-from .report import report
-from .serve import serve
-from .show import show
-from .smallest import smallest
-from .subset_selection import subset_selection
-from .theorems import theorems
-from .verify import verify
-
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    help="Design, certify and audit optimal privacy mechanisms for finite secrets. "
-    "Levels are in nats. Exit codes: 0 done, 1 an audited kernel misses an asked level "
-    "or a checked result fails, 2 bad input, 3 a solver or an exact check failed, 4 no kernel does "
-    "what is asked (proved).",
-)
-
-
-@app.callback(invoke_without_command=True)
-def _root(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-    modules: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--import",
-            metavar="MODULE",
-            help="Import a module first, for files that name utilities or notions of your own. "
-            "Repeat it.",
-        ),
-    ] = None,
-) -> None:
-    if version:
-        typer.echo(f"mechdesign {__version__}")
-        raise typer.Exit(OK)
-    for module in modules or []:
-        load_module(module, "--import")
-    if context.invoked_subcommand is None:
-        raise InputError(
-            "command", expected="a command", got="none", remedy="see: mechdesign --help"
-        )
-
-
-for command in (
-    design,
-    smallest,
-    audit,
-    certify,
-    compare,
-    explore,
-    serve,
-    report,
-    plot,
-    convert,
-    theorems,
-    show,
-    verify,
-    data,
-    apply,
-    export,
-    pram,
-    estimate,
-    regress,
-    plan,
-    plan_columns,
-    compose,
-    ledger,
-    subset_selection,
-    places,
-):
-    app.command()(spelled_out(command))
+from .exit_codes import BAD_INPUT, FAILED, INFEASIBLE, OK
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    command = typer.main.get_command(app)
+    asked = list(sys.argv[1:] if arguments is None else arguments)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         warnings.showwarning = _show_warning
@@ -134,8 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
         try:
-            args = None if arguments is None else list(arguments)
-            code: Any = command.main(args=args, prog_name="mechdesign", standalone_mode=False)
+            code = _run(asked)
             if code == 130:
                 return _fail("interrupted; nothing was written", 130)
             sys.stdout.flush()
@@ -167,6 +72,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             return _fail("interrupted; nothing was written", 130)
     return int(code or OK)
+
+
+def _run(arguments: list[str]) -> Any:
+    """The exit code of the command, or what typer gives in its place."""
+    if arguments == ["--version"]:
+        # Asked by many a script, and known without anything that a command needs.
+        print(f"mechdesign {__version__}")
+        return OK
+    from typer.main import get_command
+
+    from .application import application
+
+    command = get_command(application(arguments))
+    return command.main(args=arguments, prog_name="mechdesign", standalone_mode=False)
 
 
 def _fail(message: str, code: int) -> int:

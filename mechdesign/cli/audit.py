@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..errors import InputError
+from .exit_codes import NOT_MET
 from .options import (
-    NOT_MET,
     AsJson,
     KernelSource,
     Require,

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError, UnknownNameError
-from .options import NOT_MET, AsJson, print_json
+from .exit_codes import NOT_MET
+from .options import AsJson, print_json
 
 _MOST_INSTANCES = 100_000
 _ACTIONS = ("list", "show", "check", "errata")

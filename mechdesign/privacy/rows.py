@@ -23,12 +23,14 @@ from ..errors import LevelError, SolverError
 from ..exact import fraction
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .constraint import Bound, Group, Rounding
+from .constraint import Bound, Group, Rounding, largest_logs
 from .prior_sets import PriorSet
 
 _UNIT = 2.0**-52
 # Rounding that a level computed from logarithms in floats is rounded up by.
 _LOG_SLACK = 1e-11
+# Room for the rounding of logarithms of likelihoods in floats.
+_CLEAR = 1e-11
 
 Array = NDArray[np.float64]
 #: Dual variables of the rows of one bound, non-negative up to a solver's accuracy: ``(over,
@@ -165,6 +167,11 @@ class ConeRows(ABC):
     def matrix(self) -> Any:
         """The rows over (k, t) inside e^ε, a SciPy sparse array, ``(R, n + auxiliaries)``."""
 
+    def entries_of_matrix(self) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+        """Values, rows and columns of :meth:`matrix`."""
+        found = self.matrix().tocoo()
+        return found.data, *found.coords
+
     @abstractmethod
     def split(self, duals: Array) -> Multipliers:
         """Dual variables, from those of the rows of :meth:`matrix`, ``(R, M)``."""
@@ -182,7 +189,7 @@ class ConeRows(ABC):
 
     def weighted(self, a: Array, b: Array) -> tuple[Array, Array]:
         """Σ a μ and Σ b ν for weights from :meth:`feasible`, both ``(n, M)``."""
-        return self._over.matrix.T @ a, self._under.matrix.T @ b
+        return self._over.combined(a), self._under.combined(b)
 
     @abstractmethod
     def pairs(self, rounding: Rounding) -> Iterator[PairRow]:
@@ -197,7 +204,9 @@ class ConeRows(ABC):
 
     @abstractmethod
     def compared(self, mechanism: Mechanism) -> Iterator[Compared]:
-        """What the bound compares, in integers: the worst pair of each outcome, or every pair."""
+        """What the bound compares, in integers: the worst pair of each outcome, or every pair
+        that may break its bound.
+        """
 
     @abstractmethod
     def groups(self) -> Iterator[Group]:
@@ -213,6 +222,20 @@ class ConeRows(ABC):
         ``ratios[x][z]`` bounds log K[x,y]/K[z,y] over the outcomes; rounded up.
         """
 
+    def differences(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
+        """Positions u and v and the factor inside e^ε of every pair, ``(P,)``, where each compares
+        two symbols, k_u ≤ factor · k_v; ``None`` for other bounds.
+        """
+        return None
+
+    def from_differences(
+        self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
+    ) -> Multipliers:
+        """Dual variables at ``count`` outputs: prices of some :meth:`differences` at some of them,
+        per unit of k_u ≤ factor · k_v, and zero elsewhere.
+        """
+        raise NotImplementedError(f"{type(self).__name__} compares no two symbols")
+
     @abstractmethod
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
         """Mark, in place, entries ``(n, M)`` that are zero because others are."""
@@ -226,11 +249,10 @@ class ConeRows(ABC):
     def at(self, mechanism: Mechanism) -> Ratios:
         """The likelihoods of the hypotheses under a kernel on the same symbols."""
         kernel = mechanism.kernel
-        return Ratios(self._bound, self._over.matrix @ kernel, self._likelihoods_under(mechanism))
+        return Ratios(self._bound, self._over.of_kernel(kernel), self._likelihoods_under(mechanism))
 
     def _likelihoods_under(self, mechanism: Mechanism) -> Array:
-        found: Array = self._under.matrix @ mechanism.kernel
-        return found
+        return self._under.of_kernel(mechanism.kernel)
 
     def _implied(self, ratios: Iterable[Array]) -> Array:
         """Log of the largest ratio of every μ to every ν, ``(A, B)``, rounded to nearest."""
@@ -272,15 +294,18 @@ class AllPairs(ConeRows):
         """The μ, then the ν."""
         from scipy import sparse
 
-        over, under = self._over.matrix.tocoo(), self._under.matrix.tocoo()
+        values, *places = self.entries_of_matrix()
+        return sparse.csr_array((values, tuple(places)), shape=(self.count, self.size + 1))
+
+    def entries_of_matrix(self) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+        """The μ, then the ν, then the auxiliary of both."""
+        over, under = self._over.entries_of_matrix(), self._under.entries_of_matrix()
         a, b, n = len(self._over), len(self._under), self.size
-        auxiliary = np.full(a + b, n)
         inverse = 1 / self._bound.factors(Rounding.INSIDE)[0]
-        values = over.data, -under.data, np.full(a, -1.0), np.full(b, inverse)
-        rows = over.coords[0], under.coords[0] + a, np.arange(a + b)
-        columns = over.coords[1], under.coords[1], auxiliary
-        places = np.concatenate(rows), np.concatenate(columns)
-        return sparse.csr_array((np.concatenate(values), places), shape=(a + b, n + 1))
+        values = over[0], -under[0], np.full(a, -1.0), np.full(b, inverse)
+        rows = over[1], under[1] + a, np.arange(a + b)
+        columns = over[2], under[2], np.full(a + b, n)
+        return np.concatenate(values), np.concatenate(rows), np.concatenate(columns)
 
     def split(self, duals: Array) -> Multipliers:
         """As they are."""
@@ -317,6 +342,25 @@ class AllPairs(ConeRows):
         over, under = multipliers
         over[pair.place[0]] += price
         under[pair.place[1]] += pair.factor * price
+
+    def differences(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
+        """Every point with every point."""
+        over, under = self._over.indices, self._under.indices
+        if over is None or under is None:
+            return None
+        factor = self._bound.factors(Rounding.INSIDE)[0]
+        pairs = np.repeat(over, len(under)), np.tile(under, len(over))
+        return *pairs, np.full(len(pairs[0]), factor)
+
+    def from_differences(
+        self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
+    ) -> Multipliers:
+        """The price to each μ, e^ε times it to each ν."""
+        over, under = self.no_duals(count)
+        np.add.at(over, (pairs // len(self._under), outputs), prices)
+        factor = self._bound.factors(Rounding.OUTSIDE)[0]
+        np.add.at(under, (pairs % len(self._under), outputs), factor * prices)
+        return over, under
 
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
         """Every symbol of every μ, at outcomes without one ν."""
@@ -408,6 +452,21 @@ class Matched(ConeRows):
         """The price to the pair."""
         multipliers[0][pair.place[0]] += price
 
+    def differences(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
+        """The pairs."""
+        over, under = self._over.indices, self._under.indices
+        if over is None or under is None:
+            return None
+        return over, under, self._factors(Rounding.INSIDE)
+
+    def from_differences(
+        self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
+    ) -> Multipliers:
+        """The prices, each to its pair."""
+        (found,) = self.no_duals(count)
+        found[pairs, outputs] = prices
+        return (found,)
+
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
         """The symbols of the μ of a pair, at outcomes without its ν."""
         never, held = self._excluded(forbidden)
@@ -415,10 +474,13 @@ class Matched(ConeRows):
         forbidden |= (held & finite[:, None]).T.astype(int) @ never.astype(int) > 0
 
     def compared(self, mechanism: Mechanism) -> Iterator[Compared]:
-        """Pair by pair."""
+        """Pair by pair, without those that floats see to be kept, with room for their rounding."""
         over, under = (side.likelihoods(mechanism) for side in (self._over, self._under))
         totals = self._over.total, self._under.total
-        for i in range(len(over)):
+        logs = largest_logs(over, under) + math.log(totals[1]) - math.log(totals[0])
+        with np.errstate(divide="ignore"):
+            levels = np.log(self._factors(Rounding.INSIDE))
+        for i in np.flatnonzero(~(logs + _CLEAR * (1 + abs(logs)) < levels)).tolist():
             yield Compared(over[i], under[i], *totals, self._bound.level(i))
 
     def groups(self) -> Iterator[Group]:
@@ -556,6 +618,10 @@ class AgainstSet(AllPairs):
 
     is_listed = False
 
+    def differences(self) -> None:
+        """None: mixtures of a set are compared."""
+        return
+
     def __init__(self, bound: Bound, priors: PriorSet) -> None:
         super().__init__(bound)
         self._set = priors
@@ -589,6 +655,10 @@ class AgainstSet(AllPairs):
         over = sparse.hstack([self._over.matrix, _column(len(self._over), -1.0), others])
         return sparse.vstack([over, sparse.hstack([left, right])]).tocsr()
 
+    def entries_of_matrix(self) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+        """Of the matrix: the set has no hypotheses that could be listed."""
+        return ConeRows.entries_of_matrix(self)
+
     def split(self, duals: Array) -> Multipliers:
         """The second part as a multiple of a prior."""
         return duals[: len(self._over)], self._set.weights(duals[len(self._over) :])
@@ -605,7 +675,7 @@ class AgainstSet(AllPairs):
 
     def weighted(self, a: Array, b: Array) -> tuple[Array, Array]:
         """Σ b ν is b, a multiple of a prior."""
-        return self._over.matrix.T @ a, b
+        return self._over.combined(a), b
 
     def _likelihoods_under(self, mechanism: Mechanism) -> Array:
         unit = self._set.total << mechanism.bits

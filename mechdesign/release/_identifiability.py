@@ -178,21 +178,19 @@ def _components(rows: NDArray[np.float64], rank: int) -> tuple[list[list[int]], 
     n = len(rows)
     if rank == n:
         return [[i] for i in range(n)], [True] * n
-    from scipy.linalg import qr, solve_triangular
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    upper, order = qr(rows.T, mode="r", pivoting=True)
-    # Every other row is a combination of the first rows in pivot order.
-    weights = solve_triangular(upper[:rank, :rank], upper[:rank, rank:])
-    used, other = np.nonzero(np.abs(weights) > _NOTHING)
-    ends = order[used], order[rank + other]
-    graph = coo_array((np.ones(len(used)), ends), shape=(n, n))
-    _, names = connected_components(graph, directed=False)
-    groups: dict[int, list[int]] = {}
-    for i, name in enumerate(names):
-        groups.setdefault(int(name), []).append(i)
-    return list(groups.values()), [len(groups[int(name)]) == 1 for name in names]
+    # Dependences are a space that splits by groups exactly where its projector has blocks.
+    left = np.linalg.svd(rows, full_matrices=n > rows.shape[1])[0][:, rank:]
+    linked = np.abs(left @ left.T) > _NOTHING
+    groups: list[list[int]] = []
+    unseen = np.ones(n, dtype=bool)
+    while unseen.any():
+        group = np.arange(n) == int(unseen.argmax())
+        while (grown := group | linked[group].any(axis=0)).sum() > group.sum():
+            group = grown
+        groups.append(np.flatnonzero(group).tolist())
+        unseen &= ~group
+    sizes = {i: len(group) for group in groups for i in group}
+    return groups, [sizes[i] == 1 for i in range(n)]
 
 
 # Questions

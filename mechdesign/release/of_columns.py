@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import InputError, quote
 from ..mechanism import kernel_of
-from ..solve.columns_plan import ColumnsPlan
+from ..solve.columns_plan import KernelPlan
 from .codes import Policy
 from .column import ColumnRelease
 from .identities import words_and_identity
@@ -26,9 +26,10 @@ def release_of(
     texts: bool = False,
     strata: Any = None,
     into: Any = None,
+    of_round: Any = None,
 ) -> ColumnRelease:
     """The release of one column, of several by a kernel on tuples, or of those of a plan."""
-    is_plan = isinstance(mechanism, ColumnsPlan)
+    is_plan = isinstance(mechanism, KernelPlan)
     if len(columns) > 1 or is_plan:
         for name, what in (("row", row), ("person", person)):
             if what is not None and what in columns:
@@ -46,7 +47,7 @@ def release_of(
             remedy="leave into= (--into) out",
         )
     name = columns[0] if len(columns) == 1 else joined(columns)
-    words, identity = words_and_identity(rng, name, row, person, key)
+    words, identity = words_and_identity(rng, name, row, person, key, of_round)
     if len(columns) == 1 and not is_plan:
         return ColumnRelease(
             mechanism, name, words, policy, texts=texts, identity=identity, strata=strata

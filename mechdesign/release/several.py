@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,10 +23,10 @@ from ..labels import Label, listing
 from ..mechanism import Mechanism, kernel_of
 from ..prior import Prior
 from ..published import kernel_fingerprint
-from ..solve.columns_plan import MOST_ENTRIES, ColumnsPlan, product_kernel
+from ..solve.columns_plan import MOST_ENTRIES, KernelPlan, product_kernel
 from .bin_codes import encoder_of
 from .codes import ABSENT, Encoder, Policy, distinct_values
-from .column import ColumnRelease, Reader
+from .column import ColumnRelease, Reader, plain_settings, told_bins
 from .identities import Admission, Identity
 from .receipts import Fingerprinter, Receipt
 from .words import SeededWords, Words, words_from
@@ -37,7 +37,7 @@ _MOST_COMBINATIONS = 1 << 26
 
 def columns_of(designed: Any) -> tuple[str, ...]:
     """The columns that a kernel or a plan reads, by their names; none where they are not known."""
-    if isinstance(designed, ColumnsPlan):
+    if isinstance(designed, KernelPlan):
         return designed.names
     schema = getattr(kernel_of(designed), "schema", None)
     return () if schema is None else schema.names
@@ -193,6 +193,12 @@ class JointRelease(_SeveralColumns):
         """A column for each part of the reports, or one for all."""
         return list(self._targets)
 
+    def settings(self, is_repeatable: bool, mark: Callable[[str], str]) -> dict[str, Any]:
+        """What decides the reports, with how numbers are binned and where parts are written."""
+        told = super().settings(is_repeatable, mark)
+        bins = mark(repr([told_bins(encoder.bins) for encoder in self._encoders]))
+        return {**told, "bins": bins, "into": [str(target.column) for target in self._targets]}
+
     @property
     def parted(self) -> list[tuple[Any, Any]]:
         """Each column, with the design for all of them."""
@@ -260,6 +266,19 @@ class JointRelease(_SeveralColumns):
         # The place behind the last is that of a null report.
         return [(t, part[drawn]) for t, part in zip(self._targets, self._parts, strict=True)]
 
+    def recall(self, read: Reader) -> None:
+        """Take in reports that were drawn before, for the fingerprint of all."""
+        reports = self.reports = self.reports or Fingerprinter()
+        found = [self.read_back(read(t.column), t.outputs) for t in self._targets]
+        radix = Combinations([len(t.outputs) for t in self._targets])
+        own = radix.join([part[:-1] for part in self._parts])
+        order = np.argsort(own)
+        codes = radix.join(found)
+        places = np.searchsorted(own[order], codes).clip(max=len(own) - 1)
+        is_known = own[order][places] == codes
+        outputs = [*self.mechanism.outputs, None]
+        reports.add_codes(outputs, np.where(is_known, order[places], len(outputs) - 1))
+
 
 class PlanRelease(_SeveralColumns):
     """Privatises several columns by a plan: a kernel for each, drawn independently.
@@ -270,7 +289,7 @@ class PlanRelease(_SeveralColumns):
 
     def __init__(
         self,
-        plan: ColumnsPlan,
+        plan: KernelPlan,
         columns: Sequence[Any],
         rng: Any = None,
         policy: Policy | None = None,
@@ -308,11 +327,21 @@ class PlanRelease(_SeveralColumns):
         self._covered = _covered(plan, self.parts, self._radix)
         self.admission = None if identity is None else Admission(identity)
         self.admitted, self.reports = None, None
+        self.recalled = {}
 
     @property
     def targets(self) -> list[Any]:
         """The reports of each column."""
         return list(self.parts)
+
+    def settings(self, is_repeatable: bool, mark: Callable[[str], str]) -> dict[str, Any]:
+        """What decides the reports: of all columns together, and of each."""
+        return {
+            **plain_settings(self.receipt(rows=False), is_repeatable),
+            # Whether a combination is released depends on those that the plan covers.
+            "combinations": mark(repr(sorted(map(repr, self.plan.combinations or ())))),
+            "parts": [part.settings(is_repeatable, mark) for part in self.parts],
+        }
 
     @cached_property
     def recorded(self) -> Any:
@@ -328,6 +357,11 @@ class PlanRelease(_SeveralColumns):
     def symbols(self) -> int:
         """Number of combinations of known values, with and without each of them."""
         return len(self._covered) if self._covered is not None else 0
+
+    @property
+    def inputs(self) -> tuple[Label, ...] | None:
+        """None: positions of combinations are those of this plan."""
+        return None
 
     # Copies for other parts of a table
 
@@ -361,7 +395,7 @@ class PlanRelease(_SeveralColumns):
         assert isinstance(other, PlanRelease)
         other.parts = [part.without_identity() for part in self.parts]
         # Its prior may be the counts of people; what it covers is in a table already.
-        other.plan = other.designed = replace(self.plan, prior=None, designs=(), others=())
+        other.plan = other.designed = self.plan.bare()
         return other
 
     # What is released
@@ -433,10 +467,20 @@ class PlanRelease(_SeveralColumns):
         """For each column its output positions, -1 where the report is null."""
         codes = self.codes(read)
         identities = self.identify(read, codes)
+        codes, rounds = self.with_recalled(codes, identities)
         drawn = []
         for part, own in zip(self.parts, self._radix.split(codes), strict=True):
-            drawn.append(part.draw_codes(own, identities))
+            drawn.append(part.draw_codes(own, identities, rounds))
         self.rows += len(codes)
+        self._note(drawn)
+        return list(zip(self.parts, drawn, strict=True))
+
+    def recall(self, read: Reader) -> None:
+        """Take in reports that were drawn before, for the fingerprint of all."""
+        self._note([p.read_back(read(p.column), p.mechanism.outputs) for p in self.parts])
+
+    def _note(self, drawn: Sequence[NDArray[Any]]) -> None:
+        """Take in the reports of all columns, by the positions of those of each."""
         self.reports = self.reports or Fingerprinter()
         outputs = Combinations([part.mechanism.shape[1] for part in self.parts])
         met, places = np.unique(outputs.join(drawn), return_inverse=True)
@@ -449,7 +493,6 @@ class PlanRelease(_SeveralColumns):
             for row in shown
         ]
         self.reports.add_codes(labels, places)
-        return list(zip(self.parts, drawn, strict=True))
 
 
 @dataclass(frozen=True)
@@ -467,9 +510,9 @@ class Together:
     notions: tuple[Any, ...]
 
 
-def together_of(plan: ColumnsPlan) -> Together | None:
+def together_of(plan: KernelPlan) -> Together | None:
     """All reports of a plan as one kernel; ``None`` where that is too large."""
-    shapes = [found.mechanism.shape for found in plan.designs]
+    shapes = [kernel.shape for kernel in plan.kernels.values()]
     known = plan.prior.restricted() if plan.prior is not None and plan.total.uses_prior else None
     rows = math.prod(n for n, _ in shapes) if known is None else len(known)
     if rows * math.prod(m for _, m in shapes) > MOST_ENTRIES:
@@ -648,7 +691,7 @@ def _replacements(policy: Policy, names: Sequence[str]) -> list[Any]:
 
 
 def _covered(
-    plan: ColumnsPlan, parts: Sequence[ColumnRelease], radix: Combinations
+    plan: KernelPlan, parts: Sequence[ColumnRelease], radix: Combinations
 ) -> NDArray[np.bool_] | None:
     """Which combinations the guarantee of a plan is about; ``None`` for all of them."""
     known = plan.combinations

@@ -42,9 +42,6 @@ from ..utility.linear import default_utility
 from ..utility.truths import rational_masses
 from ..utility.worst_case import WorstCase
 from .choice import (
-    COLUMNS,
-    SUBLINEAR_METHODS,
-    VERTICES,
     Choice,
     check_solver,
     choose,
@@ -52,7 +49,7 @@ from .choice import (
     named_method,
     ordered_methods,
 )
-from .column_generation.vertices import MOST_SYMBOLS_EXACT
+from .closed_form import SIMPLICES
 from .least_program import LeastProgram
 from .method import Candidate, Duals, Method
 from .problem import Problem, state_problem
@@ -199,7 +196,7 @@ class Design:
     @property
     def scope(self) -> str:
         """What else the mechanism is optimal for, such as every sub-convex utility; or nothing."""
-        method = next((m for m in SUBLINEAR_METHODS if m.name == self.method), None)
+        method = next((m for m in SIMPLICES if m.name == self.method), None)
         if method is None or not method.scope or not self.certificate.is_optimal:
             return ""
         held = not self.requirements and serves_all(self.prior, self.notions, self.mechanism)
@@ -538,14 +535,18 @@ def _improved(problem: Problem, found: Design) -> Design:
 
 def _listed(problem: Problem, found: Design) -> Design:
     """Where a search fell short on few symbols: all extreme columns, if they can be listed."""
+    from .column_generation.method import ColumnGeneration
+    from .column_generation.vertices import MOST_SYMBOLS_EXACT, Vertices
+
     assert found.choice is not None
     # Few columns cost little; the answers of closed forms are kept for what else they are best for.
-    few = found.method == COLUMNS.name and len(problem.program.prior) <= MOST_SYMBOLS_EXACT
+    few = found.method == ColumnGeneration.name
+    few = few and len(problem.program.prior) <= MOST_SYMBOLS_EXACT
     enough = _SHARP if few else GAP_TOLERANCE
-    if found.certificate.gap <= enough or VERTICES.name not in found.choice.also:
+    if found.certificate.gap <= enough or Vertices.name not in found.choice.also:
         return found
     try:
-        other, _ = _run_choice(problem, replace(found.choice, method=VERTICES))
+        other, _ = _run_choice(problem, replace(found.choice, method=find_method(Vertices.name)))
     except (SolverError, CertificateError):
         return found  # the design in hand stands; listing has nothing better
     return _together(problem, found, other)

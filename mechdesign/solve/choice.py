@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from ..errors import InputError, NoMethodError, SolverError, UnknownNameError, quote
@@ -13,14 +14,7 @@ from .backends.highs import SIMPLEX_ENTRIES, EpigraphHighs, HighsInteriorPoint, 
 from .backends.linearised import Linearised
 from .backends.refined import HighsRefined
 from .closed_form import CLOSED_FORMS, SIMPLICES
-from .column_generation.method import ColumnGeneration
-from .column_generation.vertices import Vertices
-from .column_generation.window import Window
-from .estimation.at_most import FewOutputs
-from .estimation.method import OptimalExperiment
-from .estimation.orbit import Orbit
-from .estimation.uniform_truth import UniformTruth
-from .estimation.worst_truth import LeastFavourable
+from .differences import Differences
 from .few_outputs import OutputSearch
 from .interior_point import Blockwise, Structured
 from .method import Handles, Method
@@ -29,20 +23,10 @@ from .program import EstimationProgram, LinearProgram, Program
 
 SIMPLEX, INTERIOR, REFINED = HighsSimplex(), HighsInteriorPoint(), HighsRefined()
 STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()
+DIFFERENCES = Differences()
 OUTPUTS = OutputSearch()
-COLUMNS, WINDOW, VERTICES = ColumnGeneration(), Window(), Vertices()
 #: Different masses above which the window mechanism is preferred to a search.
 MANY_MASSES = 300
-#: Methods for sub-convex utilities, in the order of preference.
-SUBLINEAR_METHODS: tuple[Method, ...] = (*SIMPLICES, COLUMNS, WINDOW, VERTICES)
-#: For the risk of estimates.
-ESTIMATION_METHODS: tuple[Method, ...] = (
-    Orbit(),
-    OptimalExperiment(),
-    UniformTruth(),
-    LeastFavourable(),
-    FewOutputs(),
-)
 #: For constraints on sums over outcomes.
 EPIGRAPHS: tuple[Method, ...] = (EpigraphHighs(), EpigraphClarabel())
 #: For convex constraints of one's own.
@@ -76,13 +60,40 @@ class Choice:
         return "\n".join(lines)
 
 
+@cache
+def sublinear_methods(many: bool = False) -> tuple[Method, ...]:
+    """Methods for sub-convex utilities, in the order of preference; for ``many`` masses another.
+
+    Their modules are loaded on first use: linear utilities need none of them.
+    """
+    from .column_generation.method import ColumnGeneration
+    from .column_generation.vertices import Vertices
+    from .column_generation.window import Window
+
+    if many:
+        columns, window, vertices = sublinear_methods()[-3:]
+        return (*SIMPLICES, window, columns, vertices)
+    return (*SIMPLICES, ColumnGeneration(), Window(), Vertices())
+
+
+@cache
+def estimation_methods() -> tuple[Method, ...]:
+    """Methods for the risk of estimates, in the order of preference, loaded on first use."""
+    from .estimation.at_most import FewOutputs
+    from .estimation.method import OptimalExperiment
+    from .estimation.orbit import Orbit
+    from .estimation.uniform_truth import UniformTruth
+    from .estimation.worst_truth import LeastFavourable
+
+    return (Orbit(), OptimalExperiment(), UniformTruth(), LeastFavourable(), FewOutputs())
+
+
 def ordered_methods(program: Program) -> tuple[Method, ...]:
     """Every method in the order of preference for a program of this kind and size."""
     if isinstance(program, EstimationProgram):
-        return ESTIMATION_METHODS
+        return estimation_methods()
     if not isinstance(program, LinearProgram):
-        many = len(set(program.prior.weights)) > MANY_MASSES
-        return (*SIMPLICES, WINDOW, COLUMNS, VERTICES) if many else SUBLINEAR_METHODS
+        return sublinear_methods(len(set(program.prior.weights)) > MANY_MASSES)
     if program.convex:
         return (LINEARISED,)
     n, m = program.shape
@@ -92,8 +103,17 @@ def ordered_methods(program: Program) -> tuple[Method, ...]:
     if program.is_restricted:
         sums = (*sums, REFINED)
     if n * m <= SIMPLEX_ENTRIES:
-        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, *sums)
-    return (*CLOSED_FORMS, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, SIMPLEX, *sums)
+        return (
+            *CLOSED_FORMS,
+            SIMPLEX,
+            STRUCTURED,
+            DIFFERENCES,
+            BLOCKWISE,
+            CLARABEL,
+            INTERIOR,
+            *sums,
+        )
+    return (*CLOSED_FORMS, STRUCTURED, DIFFERENCES, BLOCKWISE, CLARABEL, INTERIOR, SIMPLEX, *sums)
 
 
 def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
@@ -183,6 +203,16 @@ def named_method(name: str) -> Method | None:
 
 def own_methods() -> dict[str, Method]:
     """Every method that is no solver of cvxpy, by name."""
-    general = (STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *EPIGRAPHS, REFINED, OUTPUTS)
+    general = (
+        STRUCTURED,
+        DIFFERENCES,
+        BLOCKWISE,
+        CLARABEL,
+        SIMPLEX,
+        INTERIOR,
+        *EPIGRAPHS,
+        REFINED,
+        OUTPUTS,
+    )
     linear = (LINEARISED, *CLOSED_FORMS, *general)
-    return {m.name: m for m in (*linear, *SUBLINEAR_METHODS, *ESTIMATION_METHODS)}
+    return {m.name: m for m in (*linear, *sublinear_methods(), *estimation_methods())}

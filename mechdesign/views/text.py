@@ -15,7 +15,6 @@ from .._audit import AuditReport
 from ..certificate.certificate import gap_text
 from ..errors import visible_lines
 from ..labels import one_line, shorten
-from ..release._plan import MOST_PLANNED, expected_errors
 from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import requirement_prices
 from . import tables
@@ -142,7 +141,12 @@ def print_design(found: Design, report: AuditReport, reports: int | None = None)
     if prices is not None and prices.limits:
         out.table(tables.price_table(prices))
     out.table(tables.leakage_table(report))
-    if reports is not None and max(found.mechanism.shape) <= MOST_PLANNED:
+    if reports is None:
+        return
+    # With what it plans by, this takes as long to load as all the rest.
+    from ..release._plan import MOST_PLANNED, expected_errors
+
+    if max(found.mechanism.shape) <= MOST_PLANNED:
         planned = expected_errors(found, found.prior, reports)
         out.table(tables.error_table(planned, _MOST_ROWS))
 

@@ -118,3 +118,24 @@ def test_the_command_line_starts_without_solvers():
     found = modules_of("import mechdesign.cli")
     unneeded = ("scipy", "flint", "mechdesign.solve", "mechdesign.theory", "mechdesign.privacy")
     assert not [name for name in found if name.startswith(unneeded)]
+
+
+def test_a_version_is_told_without_what_commands_need():
+    found = modules_of("from mechdesign.cli import main; main(['--version'])")
+    assert "mechdesign.cli" in found
+    assert not {"numpy", "typer", "mechdesign.cli.options"} & found
+
+
+def test_a_small_design_from_a_terminal_loads_one_command_and_no_scipy():
+    asked = "['design', 'titanic', '--column', 'class', '--privacy', 'pml:0.5']"
+    found = modules_of(f"from mechdesign.cli import main; main({asked})")
+    assert {"mechdesign.cli.design", "mechdesign.solve.plain_program"} <= found
+    unneeded = ("scipy", "mechdesign.solve.estimation", "mechdesign.solve.column_generation")
+    assert not [name for name in found if name.startswith(unneeded)]
+    assert not [name for name in found if name == "mechdesign.cli.estimate"]
+
+
+def test_the_help_names_every_command():
+    """A control of the two above: what loads one command can load them all."""
+    found = modules_of("from mechdesign.cli import main; main(['--help'])")
+    assert {"mechdesign.cli.estimate", "mechdesign.cli.design", "mechdesign.cli.ledger"} <= found

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...errors import SolverError
 from ..linear_program import SparseProgram, compile_program
 from ..method import Candidate, Handles, Method, handles_general
+from ..plain_program import is_plain, plain_program
 from ..program import LinearProgram
 
 Array = NDArray[np.float64]
@@ -204,29 +205,54 @@ def solve_rows(
             f"HiGHS has no {program.cones[0].kind} cones for {program.program}; name them in the "
             "attribute cones of the constraint on a sum that brings them"
         )
-    rows, tried = row_ends(program), []
+    found, solver = _solve(
+        program.program,
+        program.cost,
+        row_ends(program),
+        variable_ends(program),
+        order,
+        time_limit=seconds,
+    )
+    n = program.equal.shape[0]
+    prices, duals, limits = np.split(found.duals, [n, n + program.below.shape[0]])
+    return (found.point, prices, duals, (), limits), solver, found.details
+
+
+def _solve(
+    program: LinearProgram,
+    cost: Array,
+    rows: tuple[Any, Array, Array],
+    least: Array,
+    order: Sequence[str],
+    **options: Any,
+) -> tuple[_Optimum, str]:
+    """The optimum over rows of a matrix, and the algorithm that found it."""
+    tried = []
     for solver in order:
         for tolerance in _TOLERANCES:
-            model = Model(tolerance, time_limit=seconds)
-            model.load(program.cost, *rows, least=variable_ends(program))
+            model = Model(tolerance, **options)
+            model.load(cost, *rows, least=least)
             found = model.run(solver)
             tried.append(f"{solver} at {tolerance:g}: {found.status}")
-            if found.point is None or found.duals is None:
-                continue
-            n = program.equal.shape[0]
-            ends = [n, n + program.below.shape[0]]
-            prices, duals, limits = np.split(found.duals, ends)
-            details = {"iterations": str(found.iterations), "tolerance": f"{tolerance:g}"}
-            return (found.point, prices, duals, (), limits), solver, details
+            if found.point is not None and found.duals is not None:
+                details = {"iterations": str(found.iterations), "tolerance": f"{tolerance:g}"}
+                return _Optimum(found.point, found.duals, details), solver
     why = (
         "what is asked may be impossible, or its numbers"
-        if program.program.is_restricted
+        if program.is_restricted
         else "every such program has one, so its numbers"
     )
     raise SolverError(
-        f"HiGHS found no optimum for {program.program} ({'; '.join(tried)}); {why} are too extreme "
+        f"HiGHS found no optimum for {program} ({'; '.join(tried)}); {why} are too extreme "
         "for this solver: try another one with solver="
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Optimum:
+    point: Array
+    duals: Array
+    details: dict[str, str]
 
 
 class _Highs(Method):
@@ -238,6 +264,13 @@ class _Highs(Method):
 
     def solve(self, program: LinearProgram) -> Candidate:
         """The compiled program; raises :class:`SolverError` where HiGHS finds no optimum."""
+        if is_plain(program):
+            plain = plain_program(program)
+            rows = plain.matrix, plain.lower, plain.upper
+            least = np.zeros(len(plain.cost))
+            best, solver = _solve(program, plain.cost, rows, least, self.order)
+            kernel, duals = plain.invert(best.point, best.duals)
+            return Candidate(kernel, duals, f"HiGHS {solver}", best.details)
         compiled = compile_program(program)
         found, solver, details = solve_rows(compiled, self.order)
         return Candidate(*compiled.invert(*found), f"HiGHS {solver}", details)

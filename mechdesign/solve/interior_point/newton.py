@@ -27,6 +27,7 @@ The path followed is a weighted one: the targets of the products s·z of symbol 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +113,9 @@ class Newton:
     block : entries per block: what a pass touches stays in the processor's cache
     """
 
+    # Arrays beside those for the slacks.
+    _OWN = 3
+
     def __init__(
         self,
         p: Array,
@@ -123,23 +127,28 @@ class Newton:
     ) -> None:
         self.p, self.c, self.targets, self.point, self.options = p, c, targets, point, options
         self.eliminations, self.block = 0, block
-        z, cone = point.multipliers, point.cone
-        stationarity = c - point.prices + z[0] - z[1] - point.link[:, None] * p
+        self._residuals()
+        self._arrays = np.empty((self._OWN + 2 * len(point.slacks), *c.shape))
+        self._resize()
+
+    def _residuals(self) -> None:
+        """The Newton steps shrink them by one minus the dual step, nothing else does."""
+        point, z, cone = self.point, self.point.multipliers, self.point.cone
+        stationarity = self.c - point.prices + z[0] - z[1] - point.link[:, None] * self.p
         balance = cone.lower * z[0].sum(axis=1) - cone.upper * z[1].sum(axis=1) - point.link
-        # The Newton steps shrink both by one minus the dual step, nothing else does.
         self._stationarity = float(np.abs(stationarity).max(axis=0).sum())
         self._balance = float(np.abs(balance).max())
-        self._arrays = np.empty((7, *c.shape))
-        self._resize()
 
     def _resize(self) -> None:
         m, n = self.c.shape
         step = max(1, self.block // n)
         self.blocks = [slice(i, min(i + step, m)) for i in range(0, m, step)]
-        self.work = np.empty((2, min(step, m), n))
+        sides, own = len(self.point.slacks), self._OWN
+        self.work = np.empty((sides, min(step, m), n))
         self.inverse, self.r, self.dk = self._arrays[:3, :m]
         #: Steps of the slacks; second-order terms, then targets over slacks, then new multipliers.
-        self.ds, self.e = self._arrays[3:5, :m], self._arrays[5:, :m]
+        self.ds = self._arrays[own : own + sides, :m]
+        self.e = self._arrays[own + sides :, :m]
         self.gamma, self.beta, self.kappa = np.empty(m), np.ones(m), np.zeros(m)
         self.rf, self.vf, self.dt, self.extra = np.empty(m), np.zeros(m), np.empty(m), np.zeros(m)
         self.pivot = np.zeros(m, dtype=np.intp)
@@ -187,11 +196,11 @@ class Newton:
         self.missing = self.row_residual()
         for part in (self.dk, self.rf, self.vf):
             part.fill(0.0)
-        self._solve(np.zeros(len(self.c)))
+        self._solve(np.zeros_like(self.extra))
         before, low = self.point, min(float(self._relative_steps(b).min()) for b in self.blocks)
         step = min(1.0, 0.9 * longest_step(low))
-        slacks, scales = before.slacks + step * self.ds, before.scales + step * self.dt
-        self.point = replace(before, slacks=slacks, scales=scales)
+        slacks = before.slacks + step * self.ds
+        self.point = replace(before, slacks=slacks, **self._scales_after(step))
         if not np.abs(self.row_residual()).max() <= np.abs(self.missing).max():
             self.point = before
 
@@ -325,7 +334,7 @@ class Newton:
             np.multiply(s, self.point.multipliers[:, b], out=e)
             e *= q
             linear += float(e.sum())
-            square += float(np.vdot(e[0], q[0]) + np.vdot(e[1], q[1]))
+            square += sum(float(np.vdot(*pair)) for pair in zip(e, q, strict=True))
             q += 1.0
             e *= q
         # The affine step of z is −z(1 + q).
@@ -338,15 +347,26 @@ class Newton:
         """Corrected targets over the slacks: (σμ + second order)/s, in ``e``."""
         target = mu * self.targets
         cap = self.options.clip * target
-        cone = self.point.cone
         for b in self.blocks:
             e = self.e[:, b]
             np.minimum(e, cap, out=e)
             np.maximum(e, -cap, out=e)
             e += sigma * target
             e /= self.point.slacks[:, b]
-            first, second = e @ self.ones[: e.shape[2]]
-            self.extra[b] = cone.lower * first - cone.upper * second
+            self._extra_of(b, e @ self.ones[: e.shape[2]])
+
+    def _extra_of(self, b: slice, sums: Array) -> None:
+        """What targets of the slacks bring to the side of the scales."""
+        cone, (first, second) = self.point.cone, sums
+        self.extra[b] = cone.lower * first - cone.upper * second
+
+    def _scales_after(self, step: float) -> dict[str, Any]:
+        """The scales after a step."""
+        return {"scales": self.point.scales + step * self.dt}
+
+    def _shrink(self, dual: float) -> None:
+        self._stationarity *= 1 - dual
+        self._balance *= 1 - dual
 
     def _longest_steps(self) -> tuple[float, float]:
         """Longest primal and dual steps; leaves the new multipliers in ``e``."""
@@ -369,9 +389,9 @@ class Newton:
             z *= 1 - dual
             e *= dual
             z += e
-        self._stationarity *= 1 - dual
-        self._balance *= 1 - dual
-        point.scales = point.scales + primal * self.dt
+        self._shrink(dual)
+        for name, value in self._scales_after(primal).items():
+            setattr(point, name, value)
         point.prices = point.prices + dual * self.dprices
         if point.cone.linked:
             point.link = point.link + dual * self.dlink

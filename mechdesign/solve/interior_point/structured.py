@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...errors import SolverError
 from ..method import Candidate, Duals, Method, handles_linear
 from ..program import LinearProgram, TwoSided
+from .double import DoubleCone, DoubleNewton, DoublePoint, central_double
 from .newton import Cone, Newton, Point, StructuredOptions
 from .predictor_corrector import Array, follow, one_thread
 from .pricing import best_columns
@@ -76,7 +77,7 @@ class Solution:
 def solve_columns(
     p: Array,
     c: Array,
-    cone: Cone,
+    cone: Cone | DoubleCone,
     outputs: Places,
     *,
     screen: bool = True,
@@ -96,10 +97,12 @@ def solve_columns(
     """
     targets = relative_targets(c, options.target_power)
     if warm_start is None:
-        point = central_point(c, cone, targets, options.start)
+        point = start_at(c, cone, targets, options.start)
     else:
+        assert isinstance(cone, Cone)
         point = warm_point(cone, warm_start.point)
-    path = _Path(Newton(p, c, targets, point, options), outputs, screen)
+    kind = DoubleNewton if isinstance(point, DoublePoint) else Newton
+    path = _Path(kind(p, c, targets, point, options), outputs, screen)
     iterations, converged = follow(path, options)
     newton = path.newton
     if options.restores_rows:
@@ -121,7 +124,8 @@ class _Path:
     def __init__(self, newton: Newton, outputs: Places, screen: bool) -> None:
         self.newton, self.outputs, self.screen = newton, outputs, screen
         self.warm_start: WarmStart | None = None
-        self._keeps_start = newton.c.size <= newton.options.warm_entries
+        few = newton.c.size <= newton.options.warm_entries
+        self._keeps_start = few and not isinstance(newton, DoubleNewton)
         self._taken = 0
 
     def error(self) -> float:
@@ -166,6 +170,13 @@ def relative_targets(c: Array, power: float) -> Array:
     # Far below the largest all are alike.
     targets: Array = np.maximum(stakes, 1e-12 * (float(stakes.max()) or 1.0)) ** power
     return targets / targets.mean()
+
+
+def start_at(c: Array, cone: Cone | DoubleCone, targets: Array, start: float) -> Point:
+    """The centre of a cone of either kind."""
+    if isinstance(cone, DoubleCone):
+        return central_double(c, cone, targets, start)
+    return central_point(c, cone, targets, start)
 
 
 def central_point(c: Array, cone: Cone, targets: Array, start: float) -> Point:
@@ -213,7 +224,9 @@ class Structured(Method):
     """Interior point for one two-sided cone, eliminating columns; see :mod:`.newton`."""
 
     name = "structured"
-    handles = handles_linear("upper lift", "lift", "ratio", forbidden=True, limits=True)
+    handles = handles_linear(
+        "upper lift", "lift", "ratio", "lift and ratio", forbidden=True, limits=True
+    )
     reason = (
         "the bounds form one two-sided cone: a structured interior-point method eliminates every "
         "column and factorises one N×N matrix per iteration"
@@ -231,7 +244,9 @@ class Structured(Method):
         assert sides is not None
         if sides.is_constant:
             return "a level of zero has a closed form"
-        if (sides.upper if sides.has_lift_sides else sides.ratio) > LARGEST_FACTOR:
+        if sides.shape == "lift and ratio" and program.is_restricted:
+            return "zeros and limits beside bounds on the lift and on ratios are not eliminated"
+        if max(f for f in (sides.upper, sides.ratio) if f < math.inf) > LARGEST_FACTOR:
             return f"e^ε is above {LARGEST_FACTOR:g}, too wide for this method's arithmetic"
         return refusal(program)
 
@@ -268,8 +283,10 @@ class Structured(Method):
         return run.solve(np.union1d(used, paying))
 
 
-def cone_of(sides: TwoSided) -> Cone:
-    """The cone of one column: lift bounds, or a ratio around the middle of the column."""
+def cone_of(sides: TwoSided) -> Cone | DoubleCone:
+    """The cone of one column: lift bounds, a ratio around the middle of the column, or both."""
+    if sides.shape == "lift and ratio":
+        return DoubleCone(sides.lower, sides.upper, sides.ratio**-0.5, sides.ratio**0.5)
     if sides.has_lift_sides:
         return Cone(sides.lower, sides.upper, linked=True)
     return Cone(sides.ratio**-0.5, sides.ratio**0.5, linked=False)
@@ -292,13 +309,15 @@ class _Run:
         """Whether a point is one of this problem under other levels."""
         point, (m, n) = warm.point, self.c.shape
         return (
-            point.cone.linked == self.cone.linked
+            isinstance(self.cone, Cone)
+            and point.cone.linked == self.cone.linked
             and point.slacks.shape[2] == n
             and int(warm.outputs.max()) < m
         )
 
     def solve_restricted(self) -> Candidate:
         """Under zeros and limits: all outputs to the end, none is priced."""
+        assert isinstance(self.cone, Cone)
         targets = relative_targets(self.c, self.options.target_power)
         found = solve_required(self.program, self.p, self.c, self.cone, targets, self.options)
         prices, limits = found.duals.prices, found.duals.limits

@@ -1,0 +1,138 @@
+"""Bounds on the lift and on ratios together: the structured method, its bound and its prices."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import mechdesign as md
+from mechdesign.certificate.bounds import supports
+from mechdesign.certificate.rational import column_supremum
+from mechdesign.errors import NoMethodError
+from mechdesign.solve.choice import choose
+from mechdesign.solve.interior_point.pricing import best_columns
+from mechdesign.solve.problem import state_problem
+from mechdesign.solve.program import TwoSided
+
+LISTS = {
+    "pml and ldp": lambda e: [md.PML(e), md.LDP(e)],
+    "tighter pml and ldp": lambda e: [md.PML(0.3 * e), md.LDP(e)],
+    "pmc and ldp": lambda e: [md.PMC(0.5 * e), md.LDP(e)],
+    "lip and ldp": lambda e: [md.LIP(0.6 * e), md.LDP(e)],
+    "alip and ldp": lambda e: [md.ALIP(0.4 * e, 0.7 * e), md.LDP(e)],
+}
+PRIORS = {
+    "dirichlet": lambda n: np.random.default_rng(4).dirichlet(np.ones(n)),
+    "zipf": lambda n: 1 / np.arange(1, n + 1),
+    "uniform": lambda n: np.ones(n),
+    "atom": lambda n: np.r_[0.9 * n, np.full(n - 1, 0.1)],
+    "tiny": lambda n: np.geomspace(1, 1e-9, n),
+}
+
+
+def naive_supremum(v, p, sides):
+    """One linear program per column, entries and their least as variables."""
+    n, (lower, upper, ratio) = len(p), (sides.lower, sides.upper, sides.ratio)
+    eye, one = np.eye(n), np.ones((n, 1))
+    rows = np.block([[-eye, one], [eye, -ratio * one]])
+    ends = [(lower, None if math.isinf(upper) else upper)] * n + [(0, None)]
+    cost = -np.append(p * v, 0)
+    found = linprog(cost, rows, np.zeros(2 * n), [np.append(p, 0)], [1], bounds=ends)
+    return -found.fun
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_best_column_under_both_bounds(seed):
+    """By the certificate in floats and in rationals, by the method, and by a linear program."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9))
+    prior = md.Prior.from_counts(rng.integers(1, 50, n))
+    p, v = prior.probabilities, rng.normal(size=(n, 3))
+    if seed % 3 == 0:
+        v = np.round(v)  # equal values
+    lower = [0.0, 0.4 * rng.random()][seed % 2]
+    upper = [math.inf, 1 + rng.exponential()][seed // 2 % 2]
+    if lower == 0 and math.isinf(upper):
+        upper = 1.5
+    sides = TwoSided(lower, upper, 1 + rng.exponential(2))
+    expected = [naive_supremum(column, p, sides) for column in v.T]
+    weighted = p[:, None] * v
+    found = supports(weighted, p, sides)
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+    np.testing.assert_allclose(best_columns(weighted.T.copy(), p, sides), found, atol=1e-12)
+    limits = sides.lower, sides.upper, sides.ratio
+    exact = [float(column_supremum(prior, column, np.zeros(n), *limits)) for column in v.T]
+    np.testing.assert_allclose(exact, found, atol=1e-13)
+
+
+def test_both_bounds_together_are_stricter_than_either():
+    """A control: with the smaller of the two suprema the test above would fail."""
+    p, v = np.array([0.25, 0.25, 0.5]), np.array([[3.0], [1.0], [0.0]])
+    weighted = p[:, None] * v
+    both = supports(weighted, p, TwoSided(0.0, 1.5, 2.0))
+    lift, ratio = (
+        supports(weighted, p, TwoSided(0.0, h, r)) for h, r in ((1.5, math.inf), (math.inf, 2.0))
+    )
+    assert both[0] < min(lift[0], ratio[0]) - 0.02
+
+
+@pytest.mark.parametrize("prior", PRIORS.values(), ids=list(PRIORS))
+@pytest.mark.parametrize("privacy", LISTS.values(), ids=list(LISTS))
+@pytest.mark.parametrize("level", [0.05, 1.0, 4.0])
+def test_the_structured_method_agrees_with_simplex(level, privacy, prior):
+    p = prior(14)
+    known = md.Prior(p / p.sum())
+    gains = np.random.default_rng(7).random((14, 17))
+    found = md.design(known, md.utility.Matrix(gains), privacy(level), solver="structured")
+    assert found.method == "structured"
+    assert found.certificate.gap <= 1e-8
+    simplex = md.design(known, md.utility.Matrix(gains), privacy(level), solver="highs-simplex")
+    assert abs(found.value - simplex.value) <= 1e-8 + simplex.certificate.gap
+
+
+@pytest.mark.parametrize("utility", ["random", "absolute"])
+@pytest.mark.parametrize("privacy", LISTS.values(), ids=list(LISTS))
+def test_larger_lists_are_solved_to_the_last_digits(privacy, utility):
+    n = 60
+    known = md.Prior(np.random.default_rng(2).dirichlet(np.ones(n)))
+    x = np.arange(n)
+    gains = np.random.default_rng(3).random((n, n))
+    if utility == "absolute":
+        gains = -np.abs(x[:, None] - x).astype(float)
+    found = md.design(known, md.utility.Matrix(gains), privacy(1.0))
+    assert found.method == "structured"
+    assert found.certificate.gap <= 1e-9
+    assert found.certificate.bound_source == "prices"
+    assert all(str(check.verdict) == "yes" for check in found.certificate.checks)
+
+
+def test_a_list_that_one_notion_implies_is_that_notion():
+    known = md.Prior(np.random.default_rng(2).dirichlet(np.ones(30)))
+    gains = md.utility.Matrix(np.random.default_rng(3).random((30, 30)))
+    alone = md.design(known, gains, md.LDP(1))
+    both = md.design(known, gains, [md.LDP(1), md.PML(1)])
+    assert both.value == pytest.approx(alone.value, abs=1e-9)
+
+
+def test_a_sweep_over_lists_starts_from_the_outputs_of_its_neighbour():
+    known = md.Prior(np.random.default_rng(2).dirichlet(np.ones(30)))
+    gains = md.utility.Matrix(np.random.default_rng(3).random((30, 30)))
+    levels = [0.5, 0.7, 0.9]
+    found = md.sweep(known, gains, [[md.PML(e), md.LDP(e)] for e in levels])
+    for level, one in zip(levels, found, strict=True):
+        cold = md.design(known, gains, [md.PML(level), md.LDP(level)])
+        assert one.value == pytest.approx(cold.value, abs=1e-9)
+        assert one.certificate.gap <= 1e-8
+
+
+def test_zeros_and_limits_beside_both_bounds_are_left_to_others():
+    known = md.Prior(np.random.default_rng(2).dirichlet(np.ones(8)))
+    gains = md.utility.Matrix(np.random.default_rng(3).random((8, 8)))
+    asked = md.require.at_most(0, 1, 0.05)
+    problem = state_problem(known, gains, [md.PML(1), md.LDP(1)], None, None, asked)
+    with pytest.raises(NoMethodError, match="zeros and limits beside"):
+        choose(problem, "structured")
+    assert choose(problem).method.name != "structured"
