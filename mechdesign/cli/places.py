@@ -173,13 +173,13 @@ def _places(
         )
     assert bounds is not None
     return grid(
-        [_number(word, bounds, "--bounds") for word in bounds.split(",")], _cells(cells), side=side
+        [_number(part, bounds, "--bounds") for part in bounds.split(",")], _cells(cells), side=side
     )
 
 
-def _number(word: str, text: str, option: str) -> float:
+def _number(part: str, text: str, option: str) -> float:
     try:
-        return float(word)
+        return float(part)
     except ValueError:
         raise InputError(
             option,
@@ -206,11 +206,11 @@ def _cells(text: str | None) -> Any:
 
 def _level(text: str) -> float:
     """A level in nats, as a number or as the logarithm of one, such as ``ln2``."""
-    word = text.strip().lower().replace(" ", "")
+    part = text.strip().lower().replace(" ", "")
     try:
-        if word.startswith("ln"):
-            return math.log(float(word[2:].strip("()")))
-        return float(word)
+        if part.startswith("ln"):
+            return math.log(float(part[2:].strip("()")))
+        return float(part)
     except (ValueError, OverflowError):
         raise InputError(
             "--level",

@@ -10,7 +10,7 @@ kernels; a design in two levels where there are too many places for one.
 >>> prior = town.uniform()
 >>> found = md.design(prior, town.loss(), town.privacy(math.log(2), within=1000))
 >>> round(-found.value)
-977
+987
 >>> reports = md.privatize({"latitude": [59.31], "longitude": [18.05]}, found, rng=1)
 """
 

@@ -45,6 +45,8 @@ _SHARES = (0.0, 0.3, 1.0)
 _EMPTY = 1e-6
 _MOST_BLOCKS = 400
 _MOST_BITS = 1000
+# Beyond so many places kernels with noise on all of them take minutes.
+_MANY = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,7 @@ def two_levels(
     blocks : rows and columns of blocks, or one number for both
     inside : share of the level for the place within a block, from 0 to 1, optional
         1 leaves blocks out and draws from all places by noise alone. Left out, several are tried
-        and the one that loses least is kept.
+        and the one that loses least is kept; beyond 1,000 places it is 0, as others take minutes.
     kind : {"metres", "squared"}
         The loss, as for :meth:`Places.loss`.
 
@@ -140,7 +142,7 @@ def two_levels(
     known = places.ordered(prior)
     apart = scaled_distances(places, within)
     coarse = _blocks(places, blocks)
-    shares: tuple[float, ...] = _SHARES
+    shares: tuple[float, ...] = _SHARES if len(places) <= _MANY else (0.0,)
     if inside is not None:
         shares = (finite_number(inside, "share of the level inside", 0.0, 1.0),)
     case = _Case(places, known, coarse, nats, float(within), apart, costs, kind)

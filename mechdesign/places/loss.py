@@ -21,7 +21,7 @@ REPORTS = ("point", "cell")
 class PlaceLoss(LinearUtility, register=False):
     """−E[d(X, Y)]: the expected distance of the report from the place, as its negative.
 
-    Beside :meth:`Places.privacy` it is what [Bordenabe2014] design for, as a linear program.
+    With ``places.privacy(level, within)`` it is the linear program of [Bordenabe2014].
 
     Parameters
     ----------

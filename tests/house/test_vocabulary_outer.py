@@ -76,7 +76,10 @@ ALLOWED = [
     ("tests/release/test_subset_reports.py", "words", RANDOM),
     ("tests/release/test_release_sampler.py", "words", RANDOM),
     ("tests/release/test_release_identities.py", "words", RANDOM),
-    *((f"plotting/{name}.py", "item", PUBLIC) for name in ("_plot_kernel", "_plot_lifts")),
+    *(
+        (f"plotting/{name}.py", "item", PUBLIC)
+        for name in ("_plot_kernel", "_plot_lifts", "_plot_places")
+    ),
     ("views/pages.py", "item", PUBLIC),
     ("storage.py", "item", PUBLIC),
     ("cli/theorems.py", "instances", "random instances on which a theorem is checked"),
