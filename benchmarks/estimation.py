@@ -41,6 +41,7 @@ COLUMNS = {
     "Titanic class": ("titanic", "class"),
     "Fair occupation": ("fair", "occupation"),
     "hair colour": ("hair_eye_colour", "hair"),
+    "eye colour": ("hair_eye_colour", "eye"),
 }
 BEST, ACCURATE, INFORMED = "estimation", "accuracy", "information"
 SURVEYS, PEOPLE = 2000, 100

@@ -2,6 +2,7 @@
 
 from . import errors as errors
 from . import noise as noise
+from . import places as places
 from . import privacy as privacy
 from . import requirement as requirement
 from . import solve as solve
@@ -14,6 +15,10 @@ from ._bins import bins as bins
 from ._compare._compare import compare as compare
 from ._compare.comparison import Comparison as Comparison
 from ._version import __version__ as __version__
+from .channels._leakage_envelope import LeakageEnvelope as LeakageEnvelope
+from .channels._leakage_envelope import leakage_envelope as leakage_envelope
+from .channels._refines import Refinement as Refinement
+from .channels._refines import refines as refines
 from .devices._export import export as export
 from .errors import MechdesignError as MechdesignError
 from .exact import Verdict as Verdict
@@ -24,6 +29,8 @@ from .plotting._plot_frontiers import plot_frontiers as plot_frontiers
 from .plotting._plot_kernel import plot_kernel as plot_kernel
 from .plotting._plot_leakage import plot_leakage as plot_leakage
 from .plotting._plot_lifts import plot_lifts as plot_lifts
+from .plotting._plot_places import plot_place_losses as plot_place_losses
+from .plotting._plot_places import plot_places as plot_places
 from .plotting._plot_pml_regions import plot_pml_regions as plot_pml_regions
 from .plotting._plot_regions import plot_regions as plot_regions
 from .prior import Prior as Prior
@@ -43,6 +50,7 @@ from .privacy import FeaturePMC as FeaturePMC
 from .privacy import FeaturePML as FeaturePML
 from .privacy import FreeLunch as FreeLunch
 from .privacy import Hypotheses as Hypotheses
+from .privacy import InferenceCost as InferenceCost
 from .privacy import LikelihoodBound as LikelihoodBound
 from .privacy import MaximalCostLeakage as MaximalCostLeakage
 from .privacy import MaximalLeakage as MaximalLeakage
@@ -52,11 +60,13 @@ from .privacy import MIPufferfish as MIPufferfish
 from .privacy import PrivacyNotion as PrivacyNotion
 from .privacy import Pufferfish as Pufferfish
 from .privacy import RobustPML as RobustPML
+from .privacy import inference_cost as inference_cost
 from .privacy.pointwise import PMLRegions as PMLRegions
 from .privacy.pointwise import pml_regions as pml_regions
 from .published import PublicDesign as PublicDesign
 from .release._count_reports import count_reports as count_reports
 from .release._estimate import estimate as estimate
+from .release._estimate_change import estimate_change as estimate_change
 from .release._estimate_joint import estimate_joint as estimate_joint
 from .release._estimate_rounds import estimate_rounds as estimate_rounds
 from .release._identifiability import identifiability as identifiability
@@ -90,6 +100,7 @@ from .solve._smallest import SmallestLevel as SmallestLevel
 from .solve._smallest import smallest as smallest
 from .solve._sweep import sweep as sweep
 from .solve.columns_plan import ColumnsPlan as ColumnsPlan
+from .solve.public_plan import PublicPlan as PublicPlan
 from .solve.sensitivity import Binding as Binding
 from .solve.sensitivity import binding as binding
 from .storage import load as load

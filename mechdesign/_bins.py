@@ -555,8 +555,8 @@ def bins(
     closed, whole, labels
         As for :class:`Bins`; ``whole`` is read off the sample when left out.
     origin : {"public", "a separate sample", "the secrets"}, optional
-        What edges were chosen by: ``"public"`` for ``edges`` when left out, else ``"the secrets"``
-        where there is a sample.
+        What edges were chosen by. When left out, ``"public"`` for ``edges``, and for ``k`` between
+        finite ``ends``; else ``"the secrets"`` where there is a sample.
 
     Raises
     ------
@@ -595,7 +595,10 @@ def bins(
         if numbers is not None and len(numbers):
             whole = bool((numbers == np.floor(numbers)).all())
     if origin is None:
-        origin = "public" if edges is not None or numbers is None else "the secrets"
+        chosen = edges is None and numbers is not None
+        if k is not None and chosen:  # equal widths between ends that are given need no numbers
+            chosen = any(isinstance(end, float) for end in _limits(ends))
+        origin = "the secrets" if chosen else "public"
     _check_choice("origin of edges", origin, ORIGINS)
     if edges is None:
         count = _checked_count(given[0], asked[given[0]])

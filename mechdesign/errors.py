@@ -29,6 +29,7 @@
     ├── UntoldWarning                   reports that are uninformative about the secret
     ├── CountsWarning                   a file that holds exact counts of the people it is about
     ├── EdgesWarning                    bins whose edges were chosen by the secrets
+    ├── OutsideWarning                  points that belong to no place and are left out
     ├── AlikeWarning                    symbols that people would take for one
     └── LeftoverWarning                 unfinished files of a run that was stopped
 """
@@ -382,6 +383,10 @@ class CountsWarning(MechdesignWarning):
 
 class EdgesWarning(MechdesignWarning):
     """Bins whose edges were chosen by the very numbers that they are to hide."""
+
+
+class OutsideWarning(MechdesignWarning):
+    """Points that belong to none of the places and are left out, counted."""
 
 
 class AlikeWarning(MechdesignWarning):

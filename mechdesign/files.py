@@ -6,6 +6,7 @@ with, nested no deeper than people write, and says each thing once.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -16,9 +17,16 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from .errors import LeftoverWarning, StorageError, quote, warn
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # Largest file that is read whole, in bytes.
 _LARGEST_TEXT = 1 << 30
@@ -155,6 +163,84 @@ def _no_json(subject: str, got: str, remedy: str) -> StorageError:
     return StorageError(f"{subject}: expected JSON, got {got}; {remedy}.")
 
 
+# Interrupts
+
+_UNDISTURBED: set[CodeType] = set()
+_held: list[int] = []
+
+
+def undisturbed(function: Callable[P, T]) -> Callable[P, T]:
+    """Let an interrupt wait that comes while a function runs, until it has ended.
+
+    So nothing is made without the note that it is to be removed. It is raised right behind; where
+    :func:`noticed_interrupts` is not under way, nothing waits. Whether a call has begun is asked of
+    the stack: no moment lies between a mark and what it stands for.
+    """
+
+    def whole(*arguments: P.args, **named: P.kwargs) -> T:
+        found = function(*arguments, **named)
+        if _held:
+            _held.clear()
+            raise KeyboardInterrupt
+        return found
+
+    _UNDISTURBED.add(whole.__code__)
+    return functools.wraps(function)(whole)
+
+
+def unstopped(function: Callable[P, T]) -> Callable[P, T]:
+    """Let no interrupt stop a function, nor come behind it: when it has ended, all is done."""
+
+    def whole(*arguments: P.args, **named: P.kwargs) -> T:
+        found = function(*arguments, **named)
+        _held.clear()
+        return found
+
+    _UNDISTURBED.add(whole.__code__)
+    return functools.wraps(function)(whole)
+
+
+def _is_undisturbed(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code in _UNDISTURBED:
+            return True
+        frame = frame.f_back
+    return False
+
+
+@contextmanager
+def noticed_interrupts() -> Iterator[Callable[[], None]]:
+    """A function that raises ``KeyboardInterrupt`` when one came, even where it was lost.
+
+    Python drops an interrupt that arrives inside some callbacks, such as those of imports.
+    """
+    interrupts = []
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        interrupts.append(number)
+        if _is_undisturbed(frame):
+            _held.append(number)
+        else:
+            signal.default_int_handler(number, frame)
+
+    def check() -> None:
+        if interrupts:
+            raise KeyboardInterrupt
+
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if ours:
+        signal.signal(signal.SIGINT, handler)
+    try:
+        yield check
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            _held.clear()
+
+
 # Writing
 
 
@@ -263,6 +349,7 @@ class Claim:
                 LeftoverWarning,
             )
 
+    @undisturbed
     def sweep_others(self) -> None:
         """Do the same for other targets in the folder that nobody is writing now.
 
@@ -281,6 +368,7 @@ class Claim:
             except Timeout:
                 continue  # somebody is writing it
 
+    @undisturbed
     def part(self) -> Path:
         """A new empty hidden file beside the target."""
         handle, text = tempfile.mkstemp(
@@ -302,10 +390,20 @@ class Claim:
                 target.unlink(missing_ok=True)
             raise
 
-    def discard(self) -> None:
-        """Remove the hidden files that were not published."""
+    @undisturbed
+    def take(self, lock: BaseFileLock) -> None:
+        """Lock the claim; raises ``Timeout`` where somebody has it."""
+        lock.acquire(timeout=0)
+
+    @undisturbed
+    def leave(self, lock: BaseFileLock) -> None:
+        """Remove the hidden files that were not published, and give the claim up."""
         for name in self._parts:
             name.unlink(missing_ok=True)
+        if lock.is_locked:
+            # Gone while it is held: who waits for the file that was removed tries again.
+            self.lock.unlink(missing_ok=True)
+            lock.release()
 
 
 def _is_mine(path: Path) -> bool:
@@ -331,7 +429,7 @@ def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
         check_folder(claim.lock)
         try:
             try:
-                lock.acquire(timeout=0)
+                claim.take(lock)
             except Timeout:
                 raise StorageError(
                     f"output {path}: expected a file that nobody else writes, got one that another "
@@ -343,15 +441,12 @@ def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
             claim.sweep_others()
             yield claim
         finally:
-            claim.discard()
-            if lock.is_locked:
-                # Gone while it is held: who waits for the file that was removed tries again.
-                claim.lock.unlink(missing_ok=True)
-                lock.release()
+            claim.leave(lock)
     except OSError as problem:
         raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
 
 
+@undisturbed
 def check_folder(path: Path) -> None:
     """Raise ``OSError`` where no file can be made beside another; a lock would wait there.
 
@@ -385,35 +480,6 @@ def publish(name: Path, target: Path, *, overwrite: bool, private: bool) -> None
             "another name, or replace it with overwrite=True (--force)."
         ) from None
     name.unlink(missing_ok=True)
-
-
-@contextmanager
-def noticed_interrupts() -> Iterator[Callable[[], None]]:
-    """A function that raises ``KeyboardInterrupt`` when one came, even where it was lost.
-
-    Python drops an interrupt that arrives inside some callbacks, such as those of imports.
-    """
-    interrupts = []
-
-    def handler(number: int, frame: Any) -> None:
-        interrupts.append(number)
-        signal.default_int_handler(number, frame)
-
-    def check() -> None:
-        if interrupts:
-            raise KeyboardInterrupt
-
-    ours = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
-    if ours:
-        signal.signal(signal.SIGINT, handler)
-    try:
-        yield check
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _umask() -> int:

@@ -11,7 +11,7 @@ from .input_tables import read_matrix
 from .labels import excel_safe_cell
 from .mechanism import Mechanism
 from .solve._design import Design
-from .solve.columns_plan import ColumnsPlan
+from .solve.columns_plan import KernelPlan
 from .storage import FORMAT, from_json, load
 from .subsets import SubsetSelection
 
@@ -52,12 +52,12 @@ def is_plan_file(path: str | Path) -> bool:
     return content.get("format") == FORMAT and content.get("kind") == "plan"
 
 
-def load_release(path: str | Path) -> Design | Mechanism | SubsetSelection | ColumnsPlan:
+def load_release(path: str | Path) -> Design | Mechanism | SubsetSelection | KernelPlan:
     """What reports are drawn from: a kernel as :func:`load_kernel` reads it, or a saved plan."""
     if not is_plan_file(path):
         return load_kernel(path)
     found = load(path)
-    assert isinstance(found, ColumnsPlan)
+    assert isinstance(found, KernelPlan)
     return found
 
 

@@ -173,8 +173,7 @@ class Prior:
             Columns of a table. The symbols of several are the tuples of their values that occur.
         missing : {"error", "drop", "category"}
             What to do with nulls and NaN. As a category they are a symbol of their own, ``None``,
-            the last one: a kernel designed for it has rows for missing answers too. Not with
-            bins.
+            the last one: a kernel designed for it has rows for missing answers too.
         max_symbols : int, optional
             The most different values that are let through. When left out: 1000, and 100 where
             there are more than half as many values as rows. Of several columns, combinations.

@@ -98,6 +98,7 @@ class PublicDesign(Mechanism):
 
     With the prior go the weights that a design for estimates is optimal for: reports are weighed as
     is best for equal masses, unless ``truth=`` of :func:`mechdesign.estimate` names a distribution.
+    An estimate says so where that costs more than next to nothing.
 
     Attributes
     ----------

@@ -23,6 +23,7 @@ class Schema:
     ----------
     names : different texts, at least one
     bins : for each name the bins that make labels of its numbers, or ``None``; none when left out
+    places : what makes labels of points, where the names are those of latitudes and longitudes
 
     Raises
     ------
@@ -38,6 +39,7 @@ class Schema:
 
     names: tuple[str, ...]
     bins: tuple[Any, ...] = ()
+    places: Any = None
 
     def __post_init__(self) -> None:
         names = self.names
@@ -55,6 +57,8 @@ class Schema:
             raise _unusable(f"bins, or None, for each of {len(names)} columns", str(len(bins)))
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "bins", bins)
+        if self.places is not None and (len(names) != 2 or any(bins)):
+            raise _unusable("two columns, of latitudes and longitudes, for places", str(len(names)))
 
     @classmethod
     def of(cls, what: Any) -> Schema:
@@ -106,7 +110,15 @@ class Schema:
         """Raise an error unless every label has a part for each attribute."""
         if len(self) == 1:
             return
+        known = None if self.places is None else set(self.places.labels)
         for label in labels:
+            if known is not None and label not in known:
+                raise error(
+                    "symbols of places",
+                    expected="coordinates of its places",
+                    got=quote(label),
+                    remedy="make the prior by the places: places.prior(visits)",
+                )
             if not isinstance(label, tuple) or len(label) != len(self):
                 raise error(
                     f"symbols of the columns {', '.join(map(quote, self.names))}",
@@ -116,11 +128,17 @@ class Schema:
                 )
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Plain values: an object with a name, and with bins where there are some, for each."""
-        return [
+        """Plain values: an object with a name, and with bins where there are some, for each.
+
+        The first one holds the places, if any.
+        """
+        found = [
             {"name": name, **({} if bins is None else {"bins": bins.to_json()})}
             for name, bins in zip(self.names, self.bins, strict=True)
         ]
+        if self.places is not None:
+            found[0]["places"] = self.places.to_json()
+        return found
 
     @classmethod
     def from_json(cls, content: Any) -> Schema:
@@ -130,6 +148,7 @@ class Schema:
         return cls(
             tuple(part["name"] for part in content),
             tuple(_bins_in(part["bins"]) if "bins" in part else None for part in content),
+            _places_in(content[0]["places"]) if content and "places" in content[0] else None,
         )
 
 
@@ -169,6 +188,10 @@ def attribute_values(
 
 def _bins_in(content: Any) -> Any:
     return import_module("._bins", __package__).Bins.from_json(content)
+
+
+def _places_in(content: Any) -> Any:
+    return import_module(".place_sets", __package__).PlaceSet.from_json(content)
 
 
 def _unusable(expected: str, got: str) -> InputError:

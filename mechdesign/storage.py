@@ -60,10 +60,16 @@ from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .schema import Schema
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
-from .solve.columns_plan import ColumnsPlan
+from .solve.columns_plan import ColumnsPlan, KernelPlan
 from .solve.problem import Problem, state_problem
+from .solve.public_plan import PublicPlan, public_plan
 from .stored_duals import duals_from_json, duals_to_json
-from .stored_plans import plan_from_parts, plan_to_json
+from .stored_plans import (
+    plan_from_parts,
+    plan_to_json,
+    public_plan_from_parts,
+    public_plan_to_json,
+)
 from .stored_values import label_from_json, label_to_json, number_from_json, number_to_json
 from .subsets import SubsetSelection
 from .subsets.stored import from_numbers, to_numbers
@@ -79,7 +85,7 @@ from .utility import (
     WorstCase,
 )
 
-Saved = Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan
+Saved = Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan
 
 FORMAT = "mechdesign"
 #: Of files without requirements, and of those that have some.
@@ -111,6 +117,8 @@ def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool
     """
     if public and isinstance(item, Design):
         item = public_form(item)
+    elif public and isinstance(item, ColumnsPlan):
+        item = public_plan(item)
     text = json.dumps(to_json(item), indent=1) + "\n"
     private = isinstance(item, (Design, Infeasibility, ColumnsPlan))
     write_text(text, path, overwrite=overwrite, private=private)
@@ -150,6 +158,12 @@ def to_json(designed: Saved) -> dict[str, Any]:
         body = _subsets_out(designed)
     elif isinstance(designed, ColumnsPlan):
         body = _plan_out(designed)
+    elif isinstance(designed, PublicPlan):
+        body = {
+            "kind": "public plan",
+            **public_plan_to_json(designed, [to_json(found) for found in designed.designs]),
+            "total": _notion_out(designed.total),
+        }
     else:
         raise StorageError(
             f"save: expected a Design or a Mechanism, got {type(designed).__name__}; pass the "
@@ -433,7 +447,7 @@ def requirement_from_json(part: dict[str, Any], name: str = "file") -> Requireme
 def from_json(content: Any, name: str = "file") -> Design | Mechanism | SubsetSelection:
     """The inverse of :func:`to_json`, with every claim checked again, for what holds a kernel."""
     found = _content_in(content, name)
-    if isinstance(found, ColumnsPlan):
+    if isinstance(found, KernelPlan):
         raise StorageError(
             f"{name}: expected one kernel, got a plan for {', '.join(found.names)}, which has one "
             "for each; mechdesign show prints it, apply and estimate take it."
@@ -480,6 +494,9 @@ def _content_in(content: Any, name: str) -> Saved:
             return _subsets_in(content, name)
         if content["kind"] == "plan":
             return _plan_in(content, name)
+        if content["kind"] == "public plan":
+            parts = [_content_in(part["public"], name) for part in content["columns"]]
+            return public_plan_from_parts(content, parts, _notion_in(content["total"], name), name)
         raise StorageError(
             f"{name}: expected a design or a mechanism, got {quote(content['kind'])}; upgrade "
             "mechdesign to read it."

@@ -6,13 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .errors import StorageError, quote, visible
+from .errors import CertificateError, StorageError, quote, visible
 from .exact import Verdict
 from .prior import Prior
 from .privacy import PrivacyNotion
+from .published import PublicDesign
 from .schema import Schema
 from .solve._design import Design
 from .solve.columns_plan import ColumnsPlan, Split, check_together
+from .solve.public_plan import PublicPlan
 from .utility import Estimation
 
 _LONGEST_NAME = 200
@@ -86,6 +88,44 @@ def plan_from_parts(
         for part in content["others"]
     )
     return ColumnsPlan(names, tuple(designs), weights, total, prior, check, others)
+
+
+def public_plan_to_json(plan: PublicPlan, designs: Sequence[Any]) -> dict[str, Any]:
+    """Names of the columns with their kernels, which are plain values already, and levels of all
+    together where no prior is needed to tell them.
+    """
+    told = {} if plan.check is None else {"achieved": list(map(_out, plan.check.achieved))}
+    columns = zip(plan.names, designs, strict=True)
+    return {"columns": [{"name": name, "public": found} for name, found in columns], **told}
+
+
+def public_plan_from_parts(
+    content: dict[str, Any], designs: Sequence[Any], total: PrivacyNotion, name: str
+) -> PublicPlan:
+    """The public form that was written, with its total level checked again where that is possible.
+
+    Raises :class:`StorageError` where reports of all columns together do not have what the file
+    says, and errors of Python for parts that do not fit each other.
+    """
+    names = Schema(tuple(part["name"] for part in content["columns"])).names
+    if len(names) < 2:
+        raise ValueError("a plan of less than two columns")
+    for column, found in zip(names, designs, strict=True):
+        if not isinstance(found, PublicDesign):
+            raise TypeError("a column without the public form of its design")
+        if found.schema is None or found.schema.names != (column,):
+            raise ValueError("a column of a plan with the kernel of another")
+    try:
+        plan = PublicPlan.of(names, designs, total)
+    except CertificateError as failure:
+        raise StorageError(f"{name}: the file was altered ({failure}); get it again.") from None
+    found = None if plan.check is None else list(map(_out, plan.check.achieved))
+    if content.get("achieved") != found:
+        raise StorageError(
+            f"{name}: the file claims levels {quote(content.get('achieved'))} of all columns "
+            f"together, its numbers give {quote(found)}; get it again."
+        )
+    return plan
 
 
 def _out(value: float) -> float | str:

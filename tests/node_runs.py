@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 
@@ -15,7 +16,7 @@ _HEAD = """
 import { readFileSync } from "node:fs";
 import { webcrypto } from "node:crypto";
 import * as all from "./client.mjs";
-const { Client, kernel, send, toJSON, keyFromText, blake2b } = all;
+const { Client, kernel, kernels, send, toJSON, keyFromText, blake2b } = all;
 globalThis.crypto ??= webcrypto; // Node 18 has it in its library only
 const given = JSON.parse(readFileSync("given.json", "utf8"));
 const bytes = (text) => new Uint8Array(Buffer.from(text, "hex"));
@@ -39,8 +40,14 @@ def run_script(folder, body, given=None):
     """The same with the module that is in the folder."""
     (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
     (folder / "main.mjs").write_text(_HEAD + body, encoding="utf-8")
+    # What is remembered without a storage lies in the folder of the test.
     done = subprocess.run(
-        [NODE, "main.mjs"], cwd=folder, capture_output=True, text=True, timeout=300
+        [NODE, "main.mjs"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "XDG_DATA_HOME": str(folder / "data")},
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -138,7 +138,7 @@ def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Fo
     listed = pricing.lists(square, prices)
     found = None if listed else _design_bound(program, pricing, deadline)
     if found is not None:
-        _, values = pricing.search(square, prices, np.zeros((len(survey), 0)))
+        _, values = pricing.search(square, prices, np.zeros((len(survey), 0)), deadline=deadline)
         room = Fraction(_ENOUGH) * abs(found)
         if not Fraction(float(values[0])) - level < found - room:
             return found, _BY_DESIGN  # no proof from the dual variables is a better one

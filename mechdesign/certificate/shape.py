@@ -65,7 +65,10 @@ def inner_factor(level: Fraction) -> Fraction:
 def sides_outside(cone: Cone) -> TwoSided | None:
     """The cone in floats at or outside e^ε; ``None`` when it is of another kind."""
     found = exact_sides(cone)
-    return None if found is None else found.outside
+    if found is None:
+        return None
+    # Of the rationals that the floats are, what is implied may be left out.
+    return found.outside.without(found.outside.implied(min(found.masses)))
 
 
 def exact_sides(cone: Cone) -> Sides | None:

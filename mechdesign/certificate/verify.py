@@ -24,11 +24,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 LARGEST_FILE, DEEPEST, LONGEST_NUMBER, MOST_DIGITS = 1 << 28, 64, 3600, 400_000
 MOST_BITS, LARGEST_GAIN, LARGEST_LEVEL, EXP_DIGITS, TOLERANCE = 1 << 20, 1e150, 2000, 100, 1e-12
+MOST_CELLS = 1 << 20  # of the kernel of all columns of a plan
 RISK_BITS, MOST_TOLD = 256, 60  # of entries of J, and symbols up to which it is inverted
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
@@ -575,7 +576,7 @@ class _Excess(NamedTuple):
         return None if self.fits(high) or power > LARGEST_LEVEL else False
 
 
-def _measure(part: _Part, kernel: _Kernel) -> list[_Excess]:
+def _measure(part: _Part, kernel: _Kernel | _Product) -> list[_Excess]:
     """The exact numbers that decide a constraint; none for sums of logarithms."""
     columns, one, found = list(zip(*kernel.rows, strict=True)), 1 << kernel.bits, []
     for over, under, scale in part.groups:
@@ -591,7 +592,7 @@ def _measure(part: _Part, kernel: _Kernel) -> list[_Excess]:
 
 
 def _check_notion(
-    part: dict[str, Any], prior: _Prior, kernel: _Kernel, said: Any, report: Report
+    part: dict[str, Any], prior: _Prior, kernel: _Kernel | _Product, said: Any, report: Report
 ) -> bool | None:
     """Whether the kernel has one notion of a file; in the report, also the levels it is said to."""
     name, values = part["name"], part["parameters"].values()
@@ -1344,6 +1345,77 @@ def _check_subsets(content: dict[str, Any], report: Report) -> None:
         report.add(claim, None, "of a kernel without a matrix: mechdesign show computes it")
 
 
+class _Product(NamedTuple):
+    """Independent reports of several columns as one kernel over tuples of their values."""
+
+    labels: list[Any]
+    rows: list[list[int]]
+    bits: int
+
+    @classmethod
+    def of(cls, kernels: list[_Kernel], labels: list[Any]) -> _Product:
+        tables = [dict(zip(k.inputs, k.rows, strict=True)) for k in kernels]
+        rows = list[list[int]]()
+        for label in labels:
+            rows.append([1])
+            for table, value in zip(tables, label, strict=True):
+                rows[-1] = [a * b for a in rows[-1] for b in table[value]]
+        return cls(labels, rows, sum(k.bits for k in kernels))
+
+    @classmethod
+    def worst(cls, kernels: list[_Kernel]) -> _Product:
+        """The two values of each column whose likelihoods differ most, at the report where they do:
+        the largest ratio of a product is the product of those of its columns.
+        """
+        tops, lows = 1, 1
+        for k in kernels:
+            ends = [(max(c), min(c)) for c in zip(*k.rows, strict=True) if any(c)]
+            top, low = max(ends, key=lambda e: (not e[1], Fraction(e[0], e[1] or 1)))
+            tops, lows = tops * top, lows * low
+        return cls([1, 0], [[tops], [lows]], 0)
+
+
+def _check_plan(content: dict[str, Any], report: Report) -> None:
+    """The kernels of several columns, each a file, and what independent reports keep together."""
+    columns, notion = content["columns"], content["total"]
+    kind = "public" if content["kind"] == "public plan" else "design"
+    names, files = [part["name"] for part in columns], [part[kind] for part in columns]
+    _need(1 < len(set(names)) == len(names), "columns that are not distinct")
+    _need(all(own["kind"] == kind for own in files), "a column of another kind")
+    for name, own in zip(names, files, strict=True):
+        facts = _check_content(own).claims
+        report.claims += [{**fact, "claim": f"{name}: {fact['claim']}"} for fact in facts]
+    kernels = [_Kernel(own["mechanism"], Report()) for own in files]
+    sizes, labels, weights = [len(k.inputs) for k in kernels], list[Any](), list[int]()
+    if content.get("prior") is not None:
+        prior = _read_prior(content["prior"], report)
+        _need(prior.attributes == names, "a prior of other columns")
+        known = zip(prior.labels, prior.weights, strict=True)
+        labels, weights = map(list, zip(*(pair for pair in known if pair[1]), strict=True))
+        for place, own in enumerate(files):
+            alone, masses = _read_prior(own["prior"], Report()), dict[Any, Fraction]()
+            for label, mass in zip(prior.labels, prior.masses, strict=True):
+                masses[label[place]] = masses.get(label[place], _ZERO) + mass
+            same = masses == dict(zip(alone.labels, alone.masses, strict=True))
+            report.add(f"{names[place]}: prior", same, "is that of all columns, for this one alone")
+    if notion["name"] in WITHOUT_PRIOR:
+        labels, weights = [], [1] * math.prod(sizes)
+    outputs = math.prod(len(k.outputs) for k in kernels)
+    if notion["name"] == "LDP":
+        whole, weights = _Product.worst(kernels), [1, 1]
+    elif not weights or len(weights) * outputs > MOST_CELLS:
+        why = "too many reports" if weights else "of a prior that the file does not hold"
+        report.add(f"privacy: {notion['name']} of all columns together", None, why)
+        return
+    else:
+        whole = _Product.of(kernels, labels or list(product(*(k.inputs for k in kernels))))
+    before = len(report.claims)
+    said = content["achieved"]
+    _check_notion(notion, _Prior(tuple(whole.labels), weights), whole, said, report)
+    for fact in report.claims[before:]:
+        fact["claim"] += " of all columns together"
+
+
 def _fingerprint(content: dict[str, Any], prior: _Prior, kernel: _Kernel) -> str:
     """SHA-256 of prior, labels, notions and weights of a design."""
     parts: list[Any] = [[str(Decimal(w)) for w in prior.weights], list(map(repr, prior.labels))]
@@ -1369,7 +1441,10 @@ def _canonical(value: Any) -> str:
 
 def check(data: bytes) -> Report:
     """Every claim of a file; raises :class:`UnreadableError` for one of another form."""
-    content = parse(data)
+    return _check_content(parse(data))
+
+
+def _check_content(content: Any) -> Report:
     _need(isinstance(content, dict) and content.get("format") == "mechdesign", "another format")
     schema = 2 if "requirements" in content else 1
     _need(content.get("schema") == schema and type(content["schema"]) is int, "an unknown schema")
@@ -1378,6 +1453,7 @@ def check(data: bytes) -> Report:
     report.add("digest", content.get("digest") == hashlib.sha256(text.encode()).hexdigest())
     checks = {"design": _check_design, "public": _check_public, "infeasible": _check_infeasible}
     checks["subset selection"] = _check_subsets
+    checks["plan"] = checks["public plan"] = _check_plan
     try:
         if content["kind"] == "mechanism":
             _Kernel(content["mechanism"], report, ROW_TOLERANCE)

@@ -40,6 +40,7 @@ COMMANDS = (
     "compose",
     "ledger",
     "subset-selection",
+    "places",
 )
 
 

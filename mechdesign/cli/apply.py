@@ -69,10 +69,10 @@ def apply(
     from ..kernel_files import load_release
     from ..mechanism import ImplicitKernel, kernel_of
     from ..release._identifiability import identifiability
-    from ..solve.columns_plan import ColumnsPlan
+    from ..solve.columns_plan import KernelPlan
 
     designed: Any = load_release(kernel)
-    is_plan = isinstance(designed, ColumnsPlan)
+    is_plan = isinstance(designed, KernelPlan)
     if not is_plan and not isinstance(designed, ImplicitKernel):
         identified = identifiability(designed)
         if identified.advice and not identified.tells_nothing and strata is None:

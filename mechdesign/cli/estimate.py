@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -250,16 +251,19 @@ def estimate(
     }
     names = list(columns or [])
     if not joint and second_round is None:
-        several = _read_several(kernel, reports, names)
+        several = _read_several(kernel, reports, names, receipt)
         if several is not None:
-            if mean or quantile or top is not None or drawn.asked:
+            if top is not None or drawn.asked:
                 raise InputError(
                     "options of one column",
                     expected="the reports of one column and one design",
                     got="several",
-                    remedy="leave out --mean, --quantile, --top and the options of a survey",
+                    remedy="name one --column, or leave out --top and the options of a survey",
                 )
-            _of_several(several, feature, truth, receipt, plot, missing, options, as_json, force)
+            of_numbers = partial(_numbers, mean=mean, quantiles=quantile, ends=limits)
+            _of_several(
+                several, feature, truth, receipt, plot, missing, options, as_json, force, of_numbers
+            )
             return
     if len(names) != 1:
         raise InputError(
@@ -319,7 +323,7 @@ def estimate(
                 got=f"{quote(value)} alone",
                 remedy="name the design and the reports of the second round",
             )
-    from ..kernel_files import load_kernel
+    from ..kernel_files import is_plan_file, load_release
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
     from ..release._estimate import estimate as run_estimate
@@ -328,7 +332,9 @@ def estimate(
     from ..views.plain import estimate_json, groups_json, many_estimates_json, survey_json
     from ..views.text import print_groups, print_many_estimates
 
-    designed = load_kernel(kernel)
+    designed: Any = load_release(kernel)
+    if is_plan_file(kernel):
+        designed = designed[column]
     if isinstance(designed, SubsetSelection):
         if mean or quantile:
             raise InputError(
@@ -401,25 +407,28 @@ def estimate(
             note(result.note)
 
 
-def _read_several(kernel: str, reports: str, names: list[str]) -> Reports | None:
+def _read_several(
+    kernel: str, reports: str, names: list[str], receipt: Path | None
+) -> Reports | None:
     """Reports of a plan or of a kernel on tuples; ``None`` for those in one column of a design."""
-    from ..kernel_files import is_plan_file, load_release
+    from ..kernel_files import load_release
     from ..release.several_estimates import count_several, report_columns
     from ..release.table_files import open_batches
-    from ..solve.columns_plan import ColumnsPlan
+    from ..solve.columns_plan import KernelPlan
 
     if reports.lower().endswith(".json"):
         names[:] = names or ["report"]
-    if len(names) == 1 and not is_plan_file(kernel):
+    if len(names) == 1:
         return None
     designed = load_release(kernel)
-    if not names and not isinstance(designed, ColumnsPlan):
+    if not names and not isinstance(designed, KernelPlan):
         known = report_columns(designed)
         with open_batches(reports) as (schema, _, _):
             names += known if known and set(known) <= set(schema.names) else ["report"]
         if len(names) == 1:
             return None
-    return count_several(reports, designed, names, progress=sys.stderr.isatty())
+    progress = sys.stderr.isatty()
+    return count_several(reports, designed, names, receipt=receipt, progress=progress)
 
 
 def _of_several(
@@ -432,6 +441,7 @@ def _of_several(
     options: dict[str, Any],
     as_json: bool,
     force: bool,
+    numbers: Callable[[Estimate], list[NumberEstimate]],
 ) -> None:
     """Estimates of joint frequencies, or of a feature such as one of the columns."""
     from ..mechanism import mechanism_of
@@ -440,27 +450,22 @@ def _of_several(
     from ..release.receipts import load_receipt
     from ..views.plain import estimate_json
 
-    if receipt is not None and found.note is not None:
-        raise InputError(
-            "--receipt",
-            expected="the receipts that are with the reports of a plan",
-            got="another file",
-            remedy="leave it out",
-        )
     mechanism = mechanism_of(found.mechanism)
     made = run_estimate(
         found.reports,
         found.mechanism,
         missing=missing,
         feature=read_feature(feature, mechanism),
-        receipt=found.receipt if receipt is None else load_receipt(receipt),
+        receipt=found.receipt
+        if receipt is None or found.note is not None
+        else load_receipt(receipt),
         truth=None if truth is None else read_truth(truth),
         **options,
     )
     if found.note is not None:
         made = replace(made, note=found.note)
     shown = estimate_json(made, kernel_fingerprint(mechanism))
-    _show(made, shown, plot, as_json=as_json, force=force)
+    _show(made, shown, plot, as_json=as_json, force=force, numbers=numbers(made))
 
 
 def _numbers(

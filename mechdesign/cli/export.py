@@ -16,8 +16,8 @@ def export(
     to: Annotated[
         str,
         typer.Option(
-            help="javascript: one ES module for browsers and Node, with a memory; sql: statements "
-            "that make a table of reports."
+            help="javascript: one ES module for browsers and Node, with a memory, also of a plan; "
+            "sql: statements that make a table of reports."
         ),
     ],
     column: Annotated[
@@ -46,12 +46,12 @@ def export(
 ) -> None:
     """Write a file by which a device or a database draws reports of a kernel, without the prior."""
     from ..devices._export import export as run_export
-    from ..kernel_files import load_kernel
+    from ..kernel_files import load_release
     from .options import check_distinct
 
     check_distinct({"--output": output}, {"DESIGN": kernel})
     run_export(
-        load_kernel(kernel),
+        load_release(kernel),
         output,
         to=to,
         column=column or None,

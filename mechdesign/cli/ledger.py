@@ -42,7 +42,9 @@ def ledger(
         say(str(account))
         for draw in account.entries:
             kernel, level = draw["kernel"][:12], draw["level"]
-            say(f"{draw['time']}  column {draw['column']}  kernel {kernel}  LDP({level})")
+            more = f"  round {draw['round']}" if "round" in draw else ""
+            more += f"  {draw['times']} times" if "times" in draw else ""
+            say(f"{draw['time']}  column {draw['column']}  kernel {kernel}  LDP({level}){more}")
         return
     releases = book.releases()
     if as_json:

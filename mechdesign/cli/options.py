@@ -478,8 +478,21 @@ class ReleaseOptions:
     budget: Annotated[
         str | None,
         typer.Option(
-            help="What all draws of one person may add up to over time, such as ldp:3; with "
-            "--person and --key. Values as before are no new draws."
+            help="What all draws of one person may come to over time, such as ldp:3 or pml:2; with "
+            "--person. Under a --key, values as before are no new draws."
+        ),
+    ] = None
+    spent: Annotated[
+        str,
+        typer.Option(
+            help="Where a budget is spent: error, or earlier (who has spent it gets an earlier "
+            "report again)."
+        ),
+    ] = "error"
+    of_round: Annotated[
+        str | None,
+        typer.Option(
+            "--round", help="Name of a round of deliberately fresh draws under the --key."
         ),
     ] = None
     show_values: ShowValues = False
@@ -575,6 +588,8 @@ class ReleaseOptions:
             ledger=self.ledger,
             about=self.about,
             budget=self.budget,
+            spent=self.spent,
+            round=self.of_round,
             show_values=self.show_values,
             **more,
         )

@@ -35,7 +35,8 @@ def plot(
             "-k",
             help="kernel; lifts: what outcomes do to beliefs, with the bounds; leakage: of each "
             "outcome; binding: the constraints that bind, with prices; regions: which bound "
-            "implies which under the prior; pml-regions: what outcomes may rule out, by level; or "
+            "implies which under the prior; pml-regions: what outcomes may rule out, by level; "
+            "places: the prior of places on a map; or "
             "package.module:name, a function of your own that is called with design or kernel, and "
             "with prior and privacy where it has such parameters, and returns axes or a figure.",
         ),
@@ -55,6 +56,7 @@ def plot(
         "binding": _binding,
         "regions": _regions,
         "pml-regions": _pml_regions,
+        "places": _places,
     }
     draw = pictures.get(kind) if isinstance(kind, str) else None
     if draw is None:
@@ -113,6 +115,12 @@ def _pml_regions(asked: Asked) -> Any:
 
     levels = [n.epsilon for n in asked.notions if isinstance(n, PML) and n.epsilon < float("inf")]
     return plot_pml_regions(asked.prior, levels or None).figure
+
+
+def _places(asked: Asked) -> Any:
+    from ..plotting._plot_places import plot_places
+
+    return plot_places(asked.designed if asked.prior is None else asked.prior).figure
 
 
 def _own(path: str, function: Callable[..., Any], asked: Asked) -> Any:

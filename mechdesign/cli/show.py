@@ -22,7 +22,7 @@ def show(
     from ..certificate.infeasible import Infeasibility
     from ..release._identifiability import identifiability
     from ..solve._design import Design
-    from ..solve.columns_plan import ColumnsPlan
+    from ..solve.columns_plan import ColumnsPlan, KernelPlan
     from ..storage import load, save, to_json
     from ..subsets import SubsetSelection
     from ..views.plain import columns_plan_json, design_json
@@ -40,15 +40,15 @@ def show(
         else:
             say(repr(loaded))
         return
-    if isinstance(loaded, ColumnsPlan):
+    if isinstance(loaded, KernelPlan):
         if public is not None:
-            raise StorageError(
-                f"file {file}: expected a design for --public, got a plan for several columns; "
-                "give others the public form of each of its designs (md.save(plan['name'], …, "
-                "public=True))."
-            )
+            save(loaded, public, overwrite=force, public=True)
+            note(f"saved {public}")
         if as_json:
-            print_json(columns_plan_json(loaded))
+            if isinstance(loaded, ColumnsPlan):
+                print_json(columns_plan_json(loaded))
+            else:
+                print_json(to_json(loaded))
         else:
             say(repr(loaded))
         return

@@ -13,7 +13,7 @@ from ..published import PublicDesign, public_form
 from ..release._identifiability import warn_of_untold
 from ..release.several import joined
 from ..solve._design import Design
-from ..solve.columns_plan import ColumnsPlan
+from ..solve.columns_plan import KernelPlan
 from .javascript import client_module
 from .sql import sql_script
 
@@ -40,13 +40,19 @@ def export(
 
     Parameters
     ----------
-    designed : Design or Mechanism
+    designed : Design, Mechanism or (for JavaScript) KernelPlan
     path : file to write
     to : {"javascript", "sql"}
         JavaScript: one ES module without dependencies, for browsers and Node: it draws from
         ``crypto.getRandomValues``, remembers its reports, so that the same value of the same person
-        has the same report for ever, and makes receipts. With a secret key and an identity it gives
-        the reports that :func:`privatize` gives with ``person=`` and ``key=``.
+        has the same report for ever (in IndexedDB of a browser, in files of Node), and makes
+        receipts. With a secret key and an identity it gives the reports that :func:`privatize`
+        gives with ``person=`` and ``key=``.
+
+        A plan is one module for all of its columns, with one file of receipts. It refuses
+        combinations of values that the guarantee is not about, and holds a list of the others
+        where it is not about all. A collector tells reports apart by their kernels, so that columns
+        with equal kernels need a collector each.
 
         SQL: a table of the weights, and one transaction that makes a table of reports from a
         table of secrets, with one random word for each row from the engine's own secure source.
@@ -98,21 +104,53 @@ def export(
     if not isinstance(to, str) or to not in TARGETS:
         raise UnknownNameError("target of an export", to, TARGETS)
     options = {"dialect": dialect, "table": table, "keep": keep, "into": into}
+    if isinstance(designed, KernelPlan) and to == "javascript":
+        _check_options(to, options, ())
+        write_text(_plan_module(designed, column), path, overwrite=overwrite)
+        return
     mechanism = _published(designed)
     columns = _columns(column, mechanism)
     if to == "javascript":
         _check_options(to, options, ())
-        text = client_module(mechanism, joined(columns) or _COLUMN)
+        text = client_module([(mechanism, joined(columns) or _COLUMN)])
     else:
         _check_options(to, {"column": columns or None, **options}, ("column", "dialect", "table"))
         text = sql_script(mechanism, dialect, table=table, columns=columns, keep=keep, into=into)
     write_text(text, path, overwrite=overwrite)
 
 
+def _plan_module(plan: KernelPlan, column: Any) -> str:
+    """One module for all columns of a plan."""
+    names = plan.names if column is None else _named(column)
+    if len(names) != len(plan.names) or len(set(names)) < len(names):
+        raise InputError(
+            "column",
+            expected=f"{len(plan.names)} different names, one for each column of the plan",
+            got=str(len(names)),
+            remedy="leave them out for those of the plan",
+        )
+    kernels = [_published(found) for found in plan.designs]
+    known = None
+    if plan.combinations is not None:
+        places = [{x: i for i, x in enumerate(kernel.inputs)} for kernel in kernels]
+        known = sorted(
+            [place[x] for place, x in zip(places, row, strict=True)] for row in plan.combinations
+        )
+    return client_module(
+        list(zip(kernels, names, strict=True)),
+        together=f"{plan.total} of {joined(names)} together",
+        combinations=known,
+    )
+
+
 def _columns(column: Any, mechanism: Mechanism) -> tuple[str, ...]:
     """The columns that are named, else those that the kernel knows, or none."""
     if column is None:
         return () if mechanism.schema is None else mechanism.schema.names
+    return _named(column)
+
+
+def _named(column: Any) -> tuple[str, ...]:
     found = column if isinstance(column, (list, tuple)) else (column,)
     if not found or not all(isinstance(name, str) and name for name in found):
         raise InputError(
@@ -145,10 +183,10 @@ def _check_options(to: str, given: dict[str, Any], needed: Sequence[str]) -> Non
 
 def _published(designed: Any) -> Mechanism | PublicDesign:
     """What others may have of a design, or a kernel as it is."""
-    if isinstance(designed, ColumnsPlan):
+    if isinstance(designed, KernelPlan):
         raise KernelError(
             "kernel",
-            expected="one for all columns",
+            expected="one for all columns in SQL",
             got=f"a plan of {len(designed.designs)}",
             remedy="export each of its designs (plan.designs) with the name of its column",
         )
@@ -160,6 +198,14 @@ def _published(designed: Any) -> Mechanism | PublicDesign:
             got=f"a {type(found).__name__}",
             remedy="draw its reports with mechdesign apply (md.privatize), or design for fewer "
             "symbols",
+        )
+    if found.schema is not None and found.schema.places is not None:
+        raise KernelError(
+            "kernel",
+            expected="inputs that a device or a database has",
+            got="places, to which points are snapped first",
+            remedy="draw its reports with mechdesign apply (md.privatize), or export the kernel "
+            "alone (found.mechanism.with_schema(None)) and snap before",
         )
     warn_of_untold(designed)
     return public_form(designed) if isinstance(designed, Design) else found

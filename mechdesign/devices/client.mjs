@@ -1,17 +1,20 @@
-// Reports drawn on the device of the person they are about, with exactly the chances of one kernel.
+// Reports drawn on the device of the person they are about, with exactly the chances of a kernel.
 //
 //   import { Client, send } from "./client.mjs";
-//   const client = new Client();                    // remembers its reports in IndexedDB
+//   const client = new Client();                    // remembers its reports
 //   const report = await client.report("yes");      // { kernel, report, nonce }
 //   await send("https://collector.example/reports", report);
+//
+// Where several columns are asked at once, each has a kernel: a value is then an object with one for
+// each column, { class: "1st", sex: "female" }, and a report is a list with one for each.
 //
 // The secret stays here: what leaves the device is the report, the digest of the kernel that drew
 // it, and a nonce. Send the same object again where sending fails: a collector counts a nonce once.
 //
 // The same value of the same person has the same report for ever, so that asking again tells nobody
-// more. Either it is remembered (`storage`: IndexedDB, or anything with getItem and setItem), together
-// with the reports of all other values, so that what is stored says nothing about which of
-// them is true; or it is a function of a secret key and an identity (`key`, `identity`), equal to
+// more. Either it is remembered (`storage`: IndexedDB of a browser, a file of Node, or anything with
+// getItem and setItem), together with the reports of all other values, so that what is stored says
+// nothing about which of them is true; or it is a function of a secret key and an identity (`key`, `identity`), equal to
 // what `md.privatize(table, column, kernel, person=…, key=…)` gives in Python.
 //
 // Another value, another kernel, or a memory that was cleared bring a report of their own: the levels
@@ -21,15 +24,23 @@
 
 const DATA = null;
 
-/** The kernel: weights[x][y] / 2**bits is the chance of outputs[y] for inputs[x]. */
-export const kernel = Object.freeze({
-  digest: DATA.kernel,
-  inputs: Object.freeze(DATA.inputs),
-  outputs: Object.freeze(DATA.outputs),
-  bits: DATA.bits,
-  weights: Object.freeze(DATA.weights.map(Object.freeze)),
-  notions: Object.freeze(DATA.receipt.notions),
-});
+/** A kernel for each column: weights[x][y] / 2**bits is the chance of outputs[y] for inputs[x]. */
+export const kernels = Object.freeze(
+  DATA.columns.map((data) =>
+    Object.freeze({
+      column: data.receipt.column,
+      digest: data.kernel,
+      inputs: Object.freeze(data.inputs),
+      outputs: Object.freeze(data.outputs),
+      bits: data.bits,
+      weights: Object.freeze(data.weights.map(Object.freeze)),
+      notions: Object.freeze(data.receipt.notions),
+    }),
+  ),
+);
+
+/** The kernel, where one column is asked. */
+export const kernel = DATA.isPlan ? null : kernels[0];
 
 // Messages name what is public and never the value itself.
 
@@ -249,8 +260,6 @@ function below(limit, more) {
   }
 }
 
-const table = new Table(kernel.weights);
-
 // From values to positions of inputs
 
 /** A text that is equal for equal labels: 1 and 1n are one, "1" and true are others. */
@@ -275,9 +284,7 @@ function isRounded(value, label) {
   return isWhole && !Number.isSafeInteger(value) && typeof label === "bigint";
 }
 
-const places = new Map(kernel.inputs.map((label, i) => [labelKey(label), i]));
-
-function shownInputs() {
+function shownInputs(kernel) {
   const shown = kernel.inputs.slice(0, 6).map((label) => labelKey(label).replace("number ", ""));
   const more = kernel.inputs.length - shown.length;
   return `one of ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
@@ -297,25 +304,61 @@ function binned(value, bins) {
   return labels[edges.slice(1, last).filter(passed).length];
 }
 
-/** A value with labels in the place of numbers, where there are bins; arrays by their parts. */
-function labelOf(value) {
-  if (DATA.bins === null) return value;
-  if (DATA.bins.length === 1) return binned(value, DATA.bins[0]);
-  return Array.isArray(value) ? value.map((part, i) => binned(part, DATA.bins[i])) : value;
+/** What is asked in one column: its kernel, the table that draws from it, and where values lie. */
+class Question {
+  constructor(kernel, data) {
+    this.kernel = kernel;
+    this.bins = data.bins;
+    this.receipt = data.receipt;
+    this.table = new Table(kernel.weights);
+    this.places = new Map(kernel.inputs.map((label, i) => [labelKey(label), i]));
+  }
+
+  /** A value with labels in the place of numbers, where there are bins; arrays by their parts. */
+  labelOf(value) {
+    if (this.bins === null) return value;
+    if (this.bins.length === 1) return binned(value, this.bins[0]);
+    return Array.isArray(value) ? value.map((part, i) => binned(part, this.bins[i])) : value;
+  }
+
+  codeOf(given) {
+    const value = this.labelOf(given);
+    const code = this.places.get(labelKey(value));
+    const subject = DATA.isPlan ? `value of ${this.kernel.column}` : "value";
+    if (code === undefined) {
+      const remedy = "pass one of them, of the same type";
+      const got = `${kindOf(given)} that is none`;
+      throw new ClientError(subject, shownInputs(this.kernel), got, remedy);
+    }
+    if (isRounded(value, this.kernel.inputs[code])) {
+      const got = "a number above 2**53, which may have been rounded";
+      throw new ClientError(subject, "an exact integer", got, "pass a BigInt, such as 1n");
+    }
+    return code;
+  }
 }
 
-function codeOf(given) {
-  const value = labelOf(given);
-  const code = places.get(labelKey(value));
-  if (code === undefined) {
-    const remedy = "pass one of them, of the same type";
-    throw new ClientError("value", shownInputs(), `${kindOf(given)} that is none`, remedy);
+const questions = kernels.map((one, i) => new Question(one, DATA.columns[i]));
+// The combinations of values that the guarantee is about; null for all of them.
+const covered = DATA.combinations && new Set(DATA.combinations.map(String));
+
+/** The positions of the values of each column. */
+function codesOf(given) {
+  if (!DATA.isPlan) return [questions[0].codeOf(given)];
+  const names = kernels.map((one) => one.column);
+  const fits = typeof given === "object" && given !== null && !Array.isArray(given);
+  const others = fits ? Object.keys(given).filter((name) => !names.includes(name)) : [];
+  if (!fits || others.length || names.some((name) => !Object.hasOwn(given, name))) {
+    const got = fits ? "an object with others, or without some" : kindOf(given);
+    const remedy = "pass one value for each column";
+    throw new ClientError("values", `an object with ${names.join(", ")}`, got, remedy);
   }
-  if (isRounded(value, kernel.inputs[code])) {
-    const got = "a number above 2**53, which may have been rounded";
-    throw new ClientError("value", "an exact integer", got, "pass a BigInt, such as 1n");
+  const codes = questions.map((question) => question.codeOf(given[question.kernel.column]));
+  if (covered && !covered.has(String(codes))) {
+    const remedy = "send nothing: the guarantee is not about it";
+    throw new ClientError("values", "a combination that the plan knows", "another", remedy);
   }
-  return code;
+  return codes;
 }
 
 /** A label as it stands in JSON: arrays as {"tuple": […]}, as in files of mechdesign. */
@@ -379,7 +422,7 @@ class PageStorage {
     }
     if (!this.factory) {
       const remedy = "pass storage, or a key and an identity";
-      throw new ClientError("storage", "IndexedDB", "none here", remedy);
+      throw new ClientError("storage", "IndexedDB, or files", "none here", remedy);
     }
   }
 
@@ -408,6 +451,108 @@ class PageStorage {
     } finally {
       database.close();
     }
+  }
+}
+
+/**
+ * A folder with a file for each name, made at once and never changed: of several processes that
+ * make it, one does, and the others read it.
+ */
+class FileStorage {
+  constructor(folder) {
+    this.folder = folder;
+  }
+
+  async keep(name, make) {
+    // Named in parts, so that nobody who packs the module for a browser looks for them there.
+    const [fs, path, os] = await Promise.all(
+      ["fs/promises", "path", "os"].map((part) => import(`node:${part}`)),
+    );
+    const folder = this.folder ?? path.join(...dataFolder(os.homedir(), os.platform()));
+    const digest = hex(blake2b(utf8.encode(name), { size: 16 }));
+    const file = path.join(folder, `${digest}.json`);
+    const found = await read(fs, file);
+    if (found !== null) return found;
+    await fs.mkdir(folder, { recursive: true, mode: 0o700 });
+    const noise = new Uint8Array(8);
+    systemBytes(noise);
+    const draft = path.join(folder, `.${digest}.${hex(noise)}`);
+    const kept = make();
+    try {
+      await written(fs, draft, kept);
+      // A name that is taken stays as it is.
+      await fs.link(draft, file);
+      if (os.platform() !== "win32") await settled(fs, folder);
+      return kept;
+    } catch (problem) {
+      if (problem.code !== "EEXIST") throw problem;
+      const theirs = await read(fs, file);
+      if (theirs === null) throw damaged("nothing");
+      return theirs;
+    } finally {
+      await fs.rm(draft, { force: true });
+    }
+  }
+}
+
+function dataFolder(home, platform) {
+  const { XDG_DATA_HOME: data, LOCALAPPDATA: local } = globalThis.process.env;
+  if (platform === "win32") return [local || home, "mechdesign", "reports"];
+  if (platform === "darwin") {
+    return [home, "Library", "Application Support", "mechdesign", "reports"];
+  }
+  return [...(data ? [data] : [home, ".local", "share"]), "mechdesign", "reports"];
+}
+
+async function read(fs, file) {
+  try {
+    return await fs.readFile(file, "utf8");
+  } catch (problem) {
+    if (problem.code === "ENOENT") return null;
+    throw problem;
+  }
+}
+
+async function written(fs, file, text) {
+  const handle = await fs.open(file, "wx", 0o600);
+  try {
+    await handle.writeFile(text, "utf8");
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A folder whose names outlive a loss of power. */
+async function settled(fs, folder) {
+  const handle = await fs.open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+const hasFiles = () => typeof globalThis.process?.versions?.node === "string";
+
+/** Where reports are remembered: what is given, else IndexedDB, else files. */
+function storageOf(given) {
+  if (typeof given === "string" || (given === undefined && hasFiles() && !hasPages())) {
+    if (!hasFiles()) {
+      const remedy = "leave storage out: IndexedDB is taken";
+      throw new ClientError("storage", "no folder in a browser", "text", remedy);
+    }
+    return new FileStorage(given);
+  }
+  if (given === undefined) return new PageStorage();
+  return typeof given?.keep === "function" ? given : new OwnStorage(given);
+}
+
+function hasPages() {
+  try {
+    return Boolean(globalThis.indexedDB);
+  } catch {
+    return false; // a page in a sandbox
   }
 }
 
@@ -454,7 +599,7 @@ function damaged(got) {
 }
 
 /** The remembered output of each input; an error for anything else than what was stored. */
-function recalled(text) {
+function recalled(text, kernel) {
   let record;
   try {
     record = JSON.parse(text);
@@ -473,10 +618,10 @@ function recalled(text) {
 
 /** Reports that are drawn once for each input and remembered from then on. */
 class Remembered {
-  constructor({ column, person, storage, random }) {
-    const isAtomic = typeof storage?.keep === "function";
-    if (storage === undefined) this.storage = new PageStorage();
-    else this.storage = isAtomic ? storage : new OwnStorage(storage);
+  constructor({ kernel, table }, { column, person, storage, random }) {
+    this.kernel = kernel;
+    this.table = table;
+    this.storage = storageOf(storage);
     this.random = random ?? systemBytes;
     const about = person === undefined ? "" : hex(identityBytes(person));
     // What a test drew is never taken for a report.
@@ -486,27 +631,27 @@ class Remembered {
 
   /** The position of the report of an input; the first call draws those of all. */
   async output(code) {
-    const make = () => JSON.stringify({ kernel: kernel.digest, reports: this.draw() });
-    return recalled(await this.storage.keep(this.name, make))[code];
+    const make = () => JSON.stringify({ kernel: this.kernel.digest, reports: this.draw() });
+    return recalled(await this.storage.keep(this.name, make), this.kernel)[code];
   }
 
   draw() {
-    const words = new Uint8Array(8 * kernel.inputs.length);
+    const words = new Uint8Array(8 * this.kernel.inputs.length);
     this.random(words);
     const more = () => {
       const bytes = new Uint8Array(8);
       this.random(bytes);
       return bytes;
     };
-    return kernel.inputs.map((_, code) =>
-      table.outcome(code, integer(words.subarray(8 * code, 8 * code + 8)), more),
+    return this.kernel.inputs.map((_, code) =>
+      this.table.outcome(code, integer(words.subarray(8 * code, 8 * code + 8)), more),
     );
   }
 }
 
 /** Reports that are a function of a secret key, as those of md.privatize with the same key. */
 class Keyed {
-  constructor({ column, key, identity }) {
+  constructor({ kernel, table }, { column, key, identity, round }) {
     const isKey = key instanceof Uint8Array && key.length >= 32;
     if (!isKey) {
       const got = key instanceof Uint8Array ? `${key.length} bytes` : kindOf(key);
@@ -518,9 +663,12 @@ class Keyed {
       throw new ClientError("key", "an identity with it", "none", remedy);
     }
     this.identity = identityBytes(identity);
+    this.table = table;
+    this.round = roundOf(round);
     this.root = blake2b(key, { size: 64, person: "mechdesign-root" });
     const name = bytesOf(column, "column");
-    const context = joined(eightBytes(name.length), name, fromHex(kernel.digest));
+    const told = this.round === undefined ? new Uint8Array(0) : bytesOf(this.round, "round");
+    const context = joined(eightBytes(name.length), name, fromHex(kernel.digest), told);
     this.context = joined(eightBytes(context.length), context);
     const empty = new Uint8Array(0);
     this.fingerprint = hex(blake2b(empty, { size: 16, key: this.root, person: "mechdesign-name" }));
@@ -533,8 +681,18 @@ class Keyed {
       const message = joined(this.context, head, this.identity);
       return blake2b(message, { size: 8, key: this.root, person: "mechdesign-words" });
     };
-    return table.outcome(code, integer(more()), more);
+    return this.table.outcome(code, integer(more()), more);
   }
+}
+
+/** The name of a round of fresh draws: a whole number is its digits. */
+function roundOf(round) {
+  if (round === undefined) return undefined;
+  const found = Number.isSafeInteger(round) || typeof round === "bigint" ? String(round) : round;
+  if (typeof found !== "string" || !found.trim()) {
+    throw new ClientError("round", "a whole number or text", kindOf(round), "leave it out");
+  }
+  return found;
 }
 
 /** The secret bytes of a file that md.release_key wrote, from its text. */
@@ -553,73 +711,97 @@ export function keyFromText(text) {
  * Reports of one person.
  *
  * Options, all of which may be left out:
- * - column: the name of what is asked; it belongs to the receipt, and to the reports of a key
- * - storage: where reports are remembered: IndexedDB where there is one; else getItem(name) and
- *   setItem(name, text) of a storage that this program has for itself, or keep(name, make), which
- *   gives the text of a name and stores make() where there is none, at once for all who share it
+ * - column: the name of what is asked; it belongs to the receipt, and to the reports of a key. Of
+ *   several columns the names are those of the plan
+ * - storage: where reports are remembered: IndexedDB where there is one, in Node a folder (that of
+ *   the user's data, or the one whose path is given); else getItem(name) and setItem(name, text) of
+ *   a storage that this program has for itself, or keep(name, make), which gives the text of a name
+ *   and stores make() where there is none, at once for all who share it
  * - person: which person of a device that several share: text, a whole number or bytes
  * - key, identity, in the place of storage and person: at least 32 secret bytes, and whom the
- *   reports are about; identityColumn names the column of identities in the receipt
+ *   reports are about; identityColumn names the column of identities in the receipt, round a round
+ *   of deliberately fresh draws, whose levels add up with those of others
  * - random: (bytes) => fills them, for tests only: receipts then say so
  */
 export class Client {
-  #source;
+  #sources;
   #fields;
 
   constructor(options = {}) {
-    const known = ["column", "storage", "person", "random"];
-    const keyed = ["column", "key", "identity", "identityColumn"];
+    const own = DATA.isPlan ? [] : ["column"];
+    const known = [...own, "storage", "person", "random"];
+    const keyed = [...own, "key", "identity", "identityColumn", "round"];
     const isKeyed = "key" in options || "identity" in options;
     const others = Object.keys(options).filter((n) => !(isKeyed ? keyed : known).includes(n));
     if (others.length) {
       const expected = `options among ${(isKeyed ? keyed : known).join(", ")}`;
       throw new ClientError("client", expected, others.join(", "), "leave the others out");
     }
-    const column = options.column ?? DATA.receipt.column;
-    if (typeof column !== "string") {
-      throw new ClientError("column", "a name", kindOf(column), "pass text");
+    const columns = questions.map(({ kernel: { column } }) => options.column ?? column);
+    if (columns.some((column) => typeof column !== "string")) {
+      throw new ClientError("column", "a name", kindOf(options.column), "pass text");
     }
-    if (isKeyed) {
-      this.#source = new Keyed({ ...options, column });
-      this.#fields = {
-        column,
-        source: DATA.sources.key,
-        for_production: true,
-        person: options.identityColumn ?? "person",
-        key: this.#source.fingerprint,
-      };
-    } else {
-      this.#source = new Remembered({ ...options, column });
-      const isTest = options.random !== undefined;
-      const source = isTest ? DATA.sources.test : DATA.sources.system;
-      this.#fields = { column, source, for_production: !isTest };
-    }
+    const Source = isKeyed ? Keyed : Remembered;
+    this.#sources = questions.map((one, i) => new Source(one, { ...options, column: columns[i] }));
+    const isTest = options.random !== undefined;
+    this.#fields = this.#sources.map((source, i) =>
+      isKeyed
+        ? {
+            column: columns[i],
+            source: DATA.sources.key,
+            for_production: true,
+            person: options.identityColumn ?? "person",
+            key: source.fingerprint,
+            ...(source.round !== undefined && { round: source.round }),
+          }
+        : {
+            column: columns[i],
+            source: isTest ? DATA.sources.test : DATA.sources.system,
+            for_production: !isTest,
+          },
+    );
   }
 
-  /** What made the reports, in the form of the receipts of mechdesign. */
+  /** What made the reports of each column, in the form of the receipts of mechdesign. */
+  get receipts() {
+    return questions.map(({ receipt }, i) => ({ ...receipt, ...this.#fields[i] }));
+  }
+
+  /** The receipt, where one column is asked. */
   get receipt() {
-    return { ...DATA.receipt, ...this.#fields };
+    return DATA.isPlan ? null : this.receipts[0];
   }
 
-  /** A file that `md.estimate(..., receipt=)` reads. */
+  /** One file for all columns, which `md.estimate(..., receipt=)` reads. */
   get receiptFile() {
     // Built from entries: no name of a column is taken for anything else.
-    const receipts = Object.fromEntries([[this.#fields.column, this.receipt]]);
+    const receipts = Object.fromEntries(this.receipts.map((one) => [one.column, one]));
     return `${JSON.stringify({ receipts }, null, 1)}\n`;
   }
 
-  /** The position among kernel.outputs of the report of a value: the same whenever it is asked. */
+  /**
+   * The position among its kernel's outputs of the report of a value: the same whenever it is asked.
+   * Of several columns a list of them.
+   */
   async output(value) {
-    return this.#source.output(codeOf(value));
+    const codes = codesOf(value);
+    const found = await Promise.all(this.#sources.map((source, i) => source.output(codes[i])));
+    return DATA.isPlan ? found : found[0];
   }
 
-  /** What is sent to a collector, with a new nonce; the same report whenever it is asked. */
+  /**
+   * What is sent to a collector, with a new nonce; the same report whenever it is asked. Of several
+   * columns a list, in the order of `kernels`.
+   */
   async report(value) {
-    const output = await this.output(value);
-    const nonce = new Uint8Array(16);
-    systemBytes(nonce);
-    const report = plain(kernel.outputs[output]);
-    return Object.freeze({ kernel: kernel.digest, report, nonce: hex(nonce) });
+    const outputs = [await this.output(value)].flat();
+    const made = outputs.map((output, i) => {
+      const nonce = new Uint8Array(16);
+      systemBytes(nonce);
+      const report = plain(kernels[i].outputs[output]);
+      return Object.freeze({ kernel: kernels[i].digest, report, nonce: hex(nonce) });
+    });
+    return DATA.isPlan ? Object.freeze(made) : made[0];
   }
 }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..errors import KernelError
 from ..exact import nearest_float, write_integer
 from ..labels import Label
 from ..mechanism import Mechanism
+from ..published import PublicDesign
 from ..release.receipts import make_receipt
 from ..release.words import SeededWords
 from ..stored_values import label_to_json
@@ -39,26 +41,57 @@ _SOURCES = {
 }
 
 
-def client_module(mechanism: Mechanism, column: str) -> str:
-    """The text of the module for a kernel, in its public form.
+def client_module(
+    columns: Sequence[tuple[Mechanism | PublicDesign, str]],
+    *,
+    together: str | None = None,
+    combinations: Sequence[Sequence[int]] | None = None,
+) -> str:
+    """The text of the module for kernels, each in its public form with the name of its column.
+
+    Parameters
+    ----------
+    columns : one kernel, or those of a plan
+    together : what all reports of a plan guarantee, as a text
+    combinations : positions of inputs for each combination that a guarantee is about, if not for
+        all
 
     Raises :class:`StorageError` for labels that JavaScript has no value for.
     """
-    receipt = make_receipt(mechanism, column, _Device)
+    parts = "".join(_column(mechanism, name, together) for mechanism, name in columns)
+    known = "null"
+    if combinations is not None:
+        known = _array(_array(map(str, places)) for places in combinations)
+    data = {
+        "sources": _text(_SOURCES),
+        "isPlan": _text(together is not None),
+        "combinations": known,
+        "columns": f"[\n{parts}  ]",
+    }
+    before, _, after = _TEMPLATE.read_text(encoding="utf-8").partition(_BLANK)
+    return (
+        f"// Made by mechdesign {__version__}.\n//\n{before}const DATA = {{\n"
+        f"{_fields(data, 2)}}};\n{after}"
+    )
+
+
+def _column(mechanism: Mechanism | PublicDesign, column: str, together: str | None) -> str:
+    receipt = replace(make_receipt(mechanism, column, _Device), together=together)
     rows = (_array(f"{write_integer(int(w))}n" for w in row) for row in mechanism.weights)
     data = {
         "kernel": _text(receipt.kernel),
         "receipt": _text(receipt.to_json()),
-        "sources": _text(_SOURCES),
         "inputs": _array(map(label_literal, mechanism.inputs)),
         "outputs": _array(map(label_literal, mechanism.outputs)),
         "bins": _bins(mechanism),
         "bits": str(mechanism.bits),
-        "weights": "[\n" + "".join(f"    {row},\n" for row in rows) + "  ]",
+        "weights": "[\n" + "".join(f"        {row},\n" for row in rows) + "      ]",
     }
-    lines = "".join(f"  {name}: {text},\n" for name, text in data.items())
-    before, _, after = _TEMPLATE.read_text(encoding="utf-8").partition(_BLANK)
-    return f"// Made by mechdesign {__version__}.\n//\n{before}const DATA = {{\n{lines}}};\n{after}"
+    return f"    {{\n{_fields(data, 6)}    }},\n"
+
+
+def _fields(data: Mapping[str, str], indent: int) -> str:
+    return "".join(f"{' ' * indent}{name}: {text},\n" for name, text in data.items())
 
 
 def label_literal(label: Label) -> str:

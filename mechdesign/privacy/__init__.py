@@ -26,6 +26,7 @@ from .features import ConditionalPMC, ConditionalPML, FeaturePMC, FeaturePML
 from .databases import EntryPML
 from .pufferfish import ApproximatePufferfish, Pufferfish
 from .average import ApproximateLDP, MaximalCostLeakage, MaximalLeakage, MIPrivacy, MIPufferfish
+from .inference import InferenceCost, inference_cost
 from .robust import RobustPML
 # isort: on
 
@@ -52,6 +53,7 @@ __all__ = [
     "FeaturePML",
     "FreeLunch",
     "Hypotheses",
+    "InferenceCost",
     "LikelihoodBound",
     "MIPrivacy",
     "MIPufferfish",
@@ -65,5 +67,6 @@ __all__ = [
     "SumConstraint",
     "SumPrice",
     "as_notions",
+    "inference_cost",
     "parse_notion",
 ]

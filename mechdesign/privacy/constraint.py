@@ -39,6 +39,10 @@ _MANY_BITS = 1_000_000
 # Relative room left below e^ε when designing: a few hundred units in the last place.
 _ROOM = 1e-13
 _LARGEST_FACTOR = 1e300
+# Room that is left for the rounding of logarithms in floats, a thousand times what they need, and
+# entries that are taken at once.
+_FAR_FROM, _ENTRIES = 1e-11, 2**20
+_LOWEST_LOG = -1e6
 
 Array = NDArray[np.float64]
 
@@ -388,9 +392,15 @@ class Bound:
     def factors(self, rounding: Rounding) -> Array:
         """Floats for e^level, one per matched pair with scales, else a single one."""
         scales = (1,) if self.scales is None else self.scales
-        if rounding is Rounding.INSIDE:
-            return np.array([inner_factor(self.epsilon * s) for s in scales])
-        return np.array([exp_upper(self.level(i)) for i in range(len(scales))])
+        # Few of many distances differ.
+        known: dict[Any, float] = {}
+        for i, scale in enumerate(scales):
+            if scale not in known:
+                inside = rounding is Rounding.INSIDE
+                known[scale] = (
+                    inner_factor(self.epsilon * scale) if inside else exp_upper(self.level(i))
+                )
+        return np.array([known[scale] for scale in scales])
 
     def is_about_more_than(self, prior: Prior) -> bool:
         """Whether it is about symbols of zero mass too."""
@@ -502,7 +512,7 @@ def _check_matched(bound: Bound, mechanism: Mechanism, slack: Fraction) -> Bound
     scale = Fraction(bound.under.total, bound.over.total)
     worst: BoundCheck | None = None
     verdicts = {Verdict.YES}
-    for pair in range(len(bound.over)):
+    for pair in _deciding(bound, over, under, slack).tolist():
         y, ratio = _largest(over[pair], under[pair])
         names = bound.over.names[pair], bound.under.names[pair]
         if ratio is None:
@@ -519,6 +529,37 @@ def _check_matched(bound: Bound, mechanism: Mechanism, slack: Fraction) -> Bound
         return BoundCheck(Verdict.YES, 0.0, Fraction(1), 0, "", "")
     overall = next(v for v in (Verdict.NO, Verdict.UNDECIDED, Verdict.YES) if v in verdicts)
     return BoundCheck(overall, worst.level, worst.ratio, worst.output, worst.over, worst.under)
+
+
+def _deciding(
+    bound: Bound, over: NDArray[Any], under: NDArray[Any], slack: Fraction
+) -> NDArray[np.intp]:
+    """Matched pairs that may break their bound, or have the largest level; floats tell the others,
+    with room for their rounding.
+    """
+    levels = np.array([float(bound.epsilon * s) for s in bound.scales or [1.0] * len(over)])
+    scales = np.array([float(s) for s in bound.scales or [1.0] * len(over)])
+    rough = largest_logs(over, under) + math.log(bound.under.total) - math.log(bound.over.total)
+    room = float(slack - 1) * 2 + _FAR_FROM
+    open_ones = ~(rough + room * (1 + abs(rough)) < levels)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = np.maximum(rough, 0.0) / scales
+    each[np.isnan(each)] = 0.0
+    top = float(each.max(initial=0.0))
+    near = each >= (top - _FAR_FROM * (1 + top) / max(float(scales.min(initial=1.0)), 1e-9))
+    return np.flatnonzero(open_ones | near | (scales == 0))
+
+
+def largest_logs(over: NDArray[Any], under: NDArray[Any]) -> Array:
+    """Largest log of over/under of each row, in floats; 0/0 counts as 1, rows in blocks."""
+    found = np.empty(len(over))
+    step = max(1, _ENTRIES // max(1, over.shape[1]))
+    for i in range(0, len(over), step):
+        a, b = over[i : i + step].astype(float), under[i : i + step].astype(float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.log(np.where((a == 0) & (b == 0), 1.0, a / b))
+        found[i : i + step] = ratios.max(axis=1, initial=_LOWEST_LOG)
+    return found
 
 
 def _unscaled(ratio: Fraction, bound: Bound, pair: int) -> float:

@@ -23,12 +23,14 @@ from ..errors import LevelError, SolverError
 from ..exact import fraction
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .constraint import Bound, Group, Rounding
+from .constraint import Bound, Group, Rounding, largest_logs
 from .prior_sets import PriorSet
 
 _UNIT = 2.0**-52
 # Rounding that a level computed from logarithms in floats is rounded up by.
 _LOG_SLACK = 1e-11
+# Room for the rounding of logarithms of likelihoods in floats.
+_CLEAR = 1e-11
 
 Array = NDArray[np.float64]
 #: Dual variables of the rows of one bound, non-negative up to a solver's accuracy: ``(over,
@@ -202,7 +204,9 @@ class ConeRows(ABC):
 
     @abstractmethod
     def compared(self, mechanism: Mechanism) -> Iterator[Compared]:
-        """What the bound compares, in integers: the worst pair of each outcome, or every pair."""
+        """What the bound compares, in integers: the worst pair of each outcome, or every pair
+        that may break its bound.
+        """
 
     @abstractmethod
     def groups(self) -> Iterator[Group]:
@@ -217,6 +221,20 @@ class ConeRows(ABC):
 
         ``ratios[x][z]`` bounds log K[x,y]/K[z,y] over the outcomes; rounded up.
         """
+
+    def differences(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
+        """Positions u and v and the factor inside e^ε of every pair, ``(P,)``, where each compares
+        two symbols, k_u ≤ factor · k_v; ``None`` for other bounds.
+        """
+        return None
+
+    def from_differences(
+        self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
+    ) -> Multipliers:
+        """Dual variables at ``count`` outputs: prices of some :meth:`differences` at some of them,
+        per unit of k_u ≤ factor · k_v, and zero elsewhere.
+        """
+        raise NotImplementedError(f"{type(self).__name__} compares no two symbols")
 
     @abstractmethod
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
@@ -325,6 +343,25 @@ class AllPairs(ConeRows):
         over[pair.place[0]] += price
         under[pair.place[1]] += pair.factor * price
 
+    def differences(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
+        """Every point with every point."""
+        over, under = self._over.indices, self._under.indices
+        if over is None or under is None:
+            return None
+        factor = self._bound.factors(Rounding.INSIDE)[0]
+        pairs = np.repeat(over, len(under)), np.tile(under, len(over))
+        return *pairs, np.full(len(pairs[0]), factor)
+
+    def from_differences(
+        self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
+    ) -> Multipliers:
+        """The price to each μ, e^ε times it to each ν."""
+        over, under = self.no_duals(count)
+        np.add.at(over, (pairs // len(self._under), outputs), prices)
+        factor = self._bound.factors(Rounding.OUTSIDE)[0]
+        np.add.at(under, (pairs % len(self._under), outputs), factor * prices)
+        return over, under
+
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
         """Every symbol of every μ, at outcomes without one ν."""
         never, held = self._excluded(forbidden)
@@ -415,6 +452,21 @@ class Matched(ConeRows):
         """The price to the pair."""
         multipliers[0][pair.place[0]] += price
 
+    def differences(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
+        """The pairs."""
+        over, under = self._over.indices, self._under.indices
+        if over is None or under is None:
+            return None
+        return over, under, self._factors(Rounding.INSIDE)
+
+    def from_differences(
+        self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
+    ) -> Multipliers:
+        """The prices, each to its pair."""
+        (found,) = self.no_duals(count)
+        found[pairs, outputs] = prices
+        return (found,)
+
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
         """The symbols of the μ of a pair, at outcomes without its ν."""
         never, held = self._excluded(forbidden)
@@ -422,10 +474,13 @@ class Matched(ConeRows):
         forbidden |= (held & finite[:, None]).T.astype(int) @ never.astype(int) > 0
 
     def compared(self, mechanism: Mechanism) -> Iterator[Compared]:
-        """Pair by pair."""
+        """Pair by pair, without those that floats see to be kept, with room for their rounding."""
         over, under = (side.likelihoods(mechanism) for side in (self._over, self._under))
         totals = self._over.total, self._under.total
-        for i in range(len(over)):
+        logs = largest_logs(over, under) + math.log(totals[1]) - math.log(totals[0])
+        with np.errstate(divide="ignore"):
+            levels = np.log(self._factors(Rounding.INSIDE))
+        for i in np.flatnonzero(~(logs + _CLEAR * (1 + abs(logs)) < levels)).tolist():
             yield Compared(over[i], under[i], *totals, self._bound.level(i))
 
     def groups(self) -> Iterator[Group]:
@@ -562,6 +617,10 @@ class AgainstSet(AllPairs):
     """
 
     is_listed = False
+
+    def differences(self) -> None:
+        """None: mixtures of a set are compared."""
+        return
 
     def __init__(self, bound: Bound, priors: PriorSet) -> None:
         super().__init__(bound)

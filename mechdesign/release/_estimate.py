@@ -32,6 +32,7 @@ from .references import (
     prior_of,
     reference_of,
     refuse_other_than,
+    weights_note,
 )
 from .samples import Sample, read_sample
 from .several_estimates import one_kernel
@@ -192,7 +193,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         )
         judge_fit(many.fit, misfit)
         return many
-    read = one_kernel(reports, mechanism, column, receipt, missing)
+    beside = survey.columns if survey.asked else None
+    read = one_kernel(reports, mechanism, column, receipt, missing, beside)
     reports, mechanism, column, receipt = read.reports, read.mechanism, read.column, read.receipt
     found = mechanism_of(mechanism)
     resamples, generator = bootstrap_options(resamples, rng)
@@ -215,6 +217,9 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     judge_fit(fit, misfit)
     reference = reference_of(mechanism, found, truth) if method == "inversion" else p
     on_reports = report_weights(found, question, reference)
+    if method == "inversion" and truth is None:
+        told = weights_note(mechanism, question, on_reports, p)
+        note = "; ".join(filter(None, (note, told)))
     if sample is not None:
         groups = estimate_groups(
             sample,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, listing, shorten
 from ..mechanism import mechanism_of
-from ..solve.columns_plan import ColumnsPlan
+from ..solve.columns_plan import KernelPlan
 from ..utility.questions import Question
 from ._estimate import (
     bootstrap_options,
@@ -279,7 +279,7 @@ def estimate_joint(
     >>> found.conditional("first").values[1].round(4)
     array([0.25, 0.75])
     """
-    if isinstance(mechanisms, ColumnsPlan):
+    if isinstance(mechanisms, KernelPlan):
         columns = mechanisms.names if tuple(columns) == ("first", "second") else columns
         mechanisms = [mechanisms[str(name)] for name in columns]
     for what, two in (

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import DataError
 from ..files import check_writable
-from ..solve.columns_plan import ColumnsPlan
+from ..solve.columns_plan import KernelPlan
 from ._identifiability import warn_of_untold
 from .adapters import (
     privatize_arrow,
@@ -23,8 +23,9 @@ from .codes import Policy
 from .column import ColumnRelease
 from .counts import warn_of_repeats
 from .engines import privatize_dask, privatize_spark
+from .of_columns import release_of
 from .receipts import known_reports, names_reports, receipts_of, save_receipt
-from .several import release_of, resolved
+from .several import resolved
 
 Adapter = Callable[[Any, ColumnRelease], Any]
 
@@ -68,6 +69,7 @@ def privatize(
     rng: Any = None,
     receipt: str | Path | None = None,
     strata: str | None = None,
+    round: int | str | None = None,
 ) -> Any:
     """The table with one or several columns replaced by reports of a mechanism, drawn exactly.
 
@@ -85,7 +87,7 @@ def privatize(
     column : str, optional
         The column that holds the secret; a list of several. Where the mechanism knows its columns,
         ``privatize(frame, mechanism)`` will do.
-    mechanism : Mechanism, Design or ColumnsPlan
+    mechanism : Mechanism, Design or KernelPlan
         Its inputs must be the values of the column, of the same type (1.0 is 1, ``"1"`` is not); of
         several columns tuples of their values. A plan draws a report for each of its columns.
     columns : list of str, optional
@@ -122,7 +124,7 @@ def privatize(
         with the same identity would share the randomness of their reports, which then tell more.
         Where the value of a row has changed since, its new report is drawn anew: the levels of
         both add up, and two different reports show that the value changed. To report changing
-        values, take a new key each time.
+        values, take a new key or ``round`` each time.
     rng : int or numpy.random.Generator, optional
         For repeatable research only, and marked so in the receipt. The same seed gives the same
         reports in every library. Spark tables take an integer.
@@ -133,6 +135,10 @@ def privatize(
         A public column, which stays as it is. The inputs of the mechanism are then all pairs
         (stratum, symbol), as those of ``md.pram(..., strata=).released``: one kernel for each
         stratum. Tables in memory and batches only.
+    round : int or str, optional
+        Names a round of deliberately fresh draws under a key: within it the same value has the
+        same report for ever, in another round a draw of its own, and the levels of both count.
+        :func:`privatize_file` keeps accounts and budgets of persons.
 
     Returns
     -------
@@ -185,6 +191,7 @@ def privatize(
         rng=rng,
         strata=strata,
         into=into,
+        of_round=round,
     )
     if strata is not None and adapter not in _IN_MEMORY:
         raise DataError(
@@ -201,7 +208,7 @@ def privatize(
                 got="reports, by the receipt that the table carries",
                 remedy="privatise the original column once, and keep these reports",
             )
-    if not isinstance(mechanism, ColumnsPlan):
+    if not isinstance(mechanism, KernelPlan):
         warn_of_untold(mechanism)
     if receipt is not None:
         check_writable(receipt, overwrite=False)

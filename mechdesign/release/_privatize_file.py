@@ -17,8 +17,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import DataError, InputError, quote
-from ..files import check_writable, claimed, noticed_interrupts
-from ..solve.columns_plan import ColumnsPlan
+from ..files import Claim, check_writable, claimed, noticed_interrupts, unstopped
+from ..solve.columns_plan import KernelPlan
 from ._identifiability import warn_of_untold
 from .codes import Policy
 from .codes import show_values as quote_values
@@ -36,9 +36,10 @@ from .file_passes import (
 from .folder_release import privatize_folder
 from .input_files import file_ending, find_inputs, is_csv
 from .ledger import Ledger
-from .persons import read_budget
+from .of_columns import release_of
+from .persons import Budget, read_budget, recalled
 from .receipts import Fingerprinter, Receipt, save_receipt
-from .several import release_of, resolved
+from .several import resolved
 from .table_files import open_batches, receipt_path
 
 
@@ -66,6 +67,8 @@ def privatize_file(
     strata: str | None = None,
     receipt: str | Path | None = None,
     budget: Any = None,
+    spent: str = "error",
+    round: Any = None,
 ) -> Receipt:
     """Write a copy of a CSV or Parquet file with one or several columns replaced by reports.
 
@@ -100,14 +103,26 @@ def privatize_file(
         apostrophe, in every column; estimates read such reports as the labels they were
     ledger : file of another ledger than the user's own, which the environment variable
         ``MECHDESIGN_LEDGER`` names or which lies in the user's data folder; ``False`` for none
-    about : name of the people in the ledger; the path of ``source`` when left out
+    about : name of the people in the ledger; the path of ``source`` when left out. Persons of
+        another name have accounts of their own, so that 7 among patients and 7 among nurses are two
+        people; without a name they are one, whatever the file. Name those who are the same people
+        alike, as their levels are added up under one name only.
     show_values : whether messages may quote values of the data, which are secrets
-    budget : LDP or float, optional
-        What all draws of one person may add up to, in nats, over the releases of the ledger with
-        the same ``about``; goes with ``person`` and ``key``. A value that comes again under the
-        same key, column and kernel is no new draw. A release that would take anybody beyond it is
-        refused as a whole. Without it draws are counted all the same. It covers the values, and not
-        when they changed, which reports under one key show.
+    budget : LDP, PML or float (of LDP), optional
+        What all draws of one person may come to, in nats, over the releases of the ledger with
+        the same ``about``; goes with ``person``. A value that comes again under the same key,
+        column, kernel and round is no new draw; without a key, and with ``row``, every row is one
+        (with both, a row that comes again with its value is none). Draws about one value of a
+        person are composed exactly, under PML with the prior of the design; levels of different
+        values add up under LDP, and are bounded by leakage capacities under PML. A release that
+        would take anybody beyond it is refused as a whole. Without it draws are counted all the
+        same. It covers the values, and not when they changed, which reports under one key show.
+    spent : {"error", "earlier"}
+        With "earlier", who would go beyond the budget gets an earlier report again, of the same
+        value where there is one, else the last: nothing new is told, and estimates of values that
+        changed lag behind. It is refused where there is none under the key, column and kernel.
+    round : int or str, optional
+        Names a round of deliberately fresh draws, as in :func:`privatize`.
     receipt : a new file for the receipt, for engines that read reports without their metadata
 
     Raises
@@ -138,17 +153,10 @@ def privatize_file(
             remedy="leave it out",
         )
     mechanism, names = resolved(column, mechanism, columns)
-    if not isinstance(mechanism, ColumnsPlan):
+    if not isinstance(mechanism, KernelPlan):
         warn_of_untold(mechanism)
     inputs = find_inputs(source)
-    if inputs is not None and (len(names) > 1 or isinstance(mechanism, ColumnsPlan)):
-        raise InputError(
-            "source",
-            expected="one file for a release of several columns",
-            got="a folder or a pattern",
-            remedy="join the files first, or release one column",
-        )
-    most = _budget(budget, row, person, key, ledger)
+    most = _budget(budget, spent, row, person, key, ledger)
     source, target = Path(source), Path(target)
     book = None if ledger is False else _ledger(ledger, [source, target, receipt_path(target)])
     if receipt is not None:
@@ -173,6 +181,7 @@ def privatize_file(
             texts=texts,
             strata=strata,
             into=into,
+            of_round=round,
         )
         if inputs is None:
             made = _privatize_one(
@@ -222,18 +231,18 @@ def _privatize_one(
     progress: bool,
     excel_safe: bool,
     about: str | None,
-    budget: int | None,
+    budget: Budget | None,
 ) -> Receipt:
     """One file, whole or not at all."""
     column, mechanism, texts = str(release.column), release.designed, release.texts
-    is_plan = isinstance(mechanism, ColumnsPlan)
+    is_plan = isinstance(mechanism, KernelPlan)
     with open_batches(source) as (schema, _, _):
         release.check_names(schema.names)
     with claimed(target, overwrite=overwrite) as claim:
         if texts:
             check_writable(receipt_path(target), overwrite=overwrite)
         secret = b"" if book is None else book.key
-        found = survey([source], release, person, secret)
+        found = survey([source], release, person, secret, budget)
         if person is not None:
             warn_of_rows(found.most_of_one, person, release.recorded)
         if not is_plan:
@@ -241,7 +250,9 @@ def _privatize_one(
         number = -1 if book is None else intend(book, found, release, source, target, about, budget)
         try:
             reports = Fingerprinter(secret)
-            release = release.with_parts(admission=None, reports=reports)
+            release = release.with_parts(
+                admission=None, reports=reports, recalled=recalled(found.person_draws)
+            )
             part = claim.part()
             write_reports(source, part, release, stop_if_asked, progress, excel_safe)
             # The metadata of a Parquet file come before its rows; the fingerprint is the
@@ -259,24 +270,45 @@ def _privatize_one(
             if book is not None:
                 book.close(number, None)
             raise
-        # What is stopped from here on may have been seen, and stays on the books.
-        claim.publish(*made)
-        if book is not None:
-            finish(book, number, target, reports.result())
+        # What is stopped from here on may have been seen, and stays on the books. An interrupt
+        # comes too late: all is there.
+        _publish(claim, made, book, number, reports)
     return receipt
 
 
-def _budget(budget: Any, row: Any, person: Any, key: Any, ledger: Any) -> int | None:
-    """What all draws of a person may add up to, where draws of persons are recorded."""
-    if budget is not None and (row is not None or person is None or key is None or ledger is False):
+@unstopped
+def _publish(
+    claim: Claim,
+    made: Sequence[tuple[Path, Path]],
+    book: Ledger | None,
+    number: int,
+    reports: Fingerprinter,
+) -> None:
+    """Let files be seen, and write down that they are there."""
+    claim.publish(*made)
+    if book is not None:
+        finish(book, number, claim.target, reports.result())
+
+
+def _budget(budget: Any, spent: Any, row: Any, person: Any, key: Any, ledger: Any) -> Budget | None:
+    """What all draws of a person may come to, where draws of persons are recorded."""
+    if budget is not None and (person is None or ledger is False):
         raise InputError(
             "budget",
-            expected="person= and key= with it (--person, --key), no row=, and a ledger",
+            expected="person= with it (--person), and a ledger",
             got="others",
-            remedy="name the column of persons and a key, under which values that come again give "
-            "the report again",
+            remedy="name the column of persons, and with it best a key, under which values that "
+            "come again give the report again",
         )
-    return read_budget(budget)
+    found = read_budget(budget, spent)
+    if found is not None and found.on_spent == "earlier" and (row is not None or key is None):
+        raise InputError(
+            "earlier reports where a budget is spent",
+            expected="person= and key= with them (--person, --key), and no row=",
+            got="others",
+            remedy="name a key, under which a person has one report for each value",
+        )
+    return found
 
 
 def _ledger(path: str | Path | None, own: list[Path]) -> Ledger:

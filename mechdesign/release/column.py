@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, UnknownNameError
-from ..mechanism import ImplicitKernel, kernel_of
+from ..labels import Label
+from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..published import kernel_fingerprint
 from .bin_codes import bins_of, encoder_of
-from .codes import ABSENT, Policy, StrataEncoder, distinct_values
+from .codes import ABSENT, Codebook, Policy, StrataEncoder, distinct_values
 from .identities import Admission, Identity, IdentityWords, encode_identities
 from .receipts import Fingerprinter, Receipt, make_receipt
 from .sampler import AliasTable, draw_table
@@ -50,6 +51,7 @@ class ColumnRelease:
     admission : of the identities, ``None`` where there are none or they were checked before
     admitted : words of the only rows that may come, sorted, where the table was read before
     reports : fingerprint of the reports so far
+    recalled : for identities that get an earlier report, the symbol and round that it was drawn for
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class ColumnRelease:
         self.admission = None if identity is None else Admission(identity)
         self.admitted: NDArray[np.uint64] | None = None
         self.reports: Fingerprinter | None = None
+        self.recalled: Mapping[bytes, tuple[int, str | None]] = {}
 
     @cached_property
     def table(self) -> AliasTable | SubsetTable:
@@ -126,18 +129,14 @@ class ColumnRelease:
 
         A key that another run does not have is left out.
         """
-        told = self.receipt(rows=False).to_json()
-        for name in ("version", "schema", *(() if is_repeatable else ("key",))):
-            told.pop(name, None)
         seed = str(self.words.seed) if isinstance(self.words, SeededWords) else ""
-        bins = self.encoder.bins
         return {
-            **told,
+            **plain_settings(self.receipt(rows=False), is_repeatable),
             "replacement": mark(repr(self.policy.replacement)),
             "seed": mark(seed),
             "strata": None if self.strata is None else str(self.strata),
             # Kernels of one fingerprint may have the same names for other numbers.
-            "bins": mark(repr(bins and (bins.edges, bins.closed, bins.whole, bins.labels))),
+            "bins": mark(repr(told_bins(self.encoder.bins))),
         }
 
     # What is released: here one column, elsewhere several
@@ -178,6 +177,11 @@ class ColumnRelease:
     def symbols(self) -> int:
         """Number of different values that are known."""
         return len(self.encoder.book.labels)
+
+    @property
+    def inputs(self) -> tuple[Label, ...] | None:
+        """What the positions of a draw stand for, where kernels with the same can be composed."""
+        return self.mechanism.inputs if isinstance(self.mechanism, Mechanism) else None
 
     def codes(self, read: Reader) -> NDArray[Any]:
         """Input positions for the rows of a part, by the policy; -1 for null reports."""
@@ -244,7 +248,42 @@ class ColumnRelease:
         read : function that gives a column of the part by its name
         """
         codes = self.codes(read)
-        return self.draw_codes(codes, self.identify(read, codes))
+        identities = self.identify(read, codes)
+        codes, rounds = self.with_recalled(codes, identities)
+        return self.draw_codes(codes, identities, rounds)
+
+    def with_recalled(
+        self, codes: NDArray[Any], identities: Sequence[bytes] | None
+    ) -> tuple[NDArray[Any], list[str | None] | None]:
+        """The symbols that reports are drawn for, and their rounds where they differ."""
+        if not self.recalled or identities is None:
+            return codes, None
+        assert self.identity is not None
+        codes, rounds = codes.copy(), [self.identity.round] * len(codes)
+        for i, identity in enumerate(identities):
+            if identity in self.recalled and codes[i] != ABSENT:
+                codes[i], rounds[i] = self.recalled[identity]
+        return codes, rounds
+
+    def recall(self, read: Reader) -> None:
+        """Take in reports that were drawn before, for the fingerprint of all; ``read`` gives those
+        of one of the :attr:`targets` by its name.
+        """
+        reports = self.reports = self.reports or Fingerprinter()
+        values = read(self.column)
+        if isinstance(self.mechanism, ImplicitKernel):
+            reports.add(values)
+            return
+        outputs = self.mechanism.outputs
+        reports.add_codes([*outputs, None], _behind(self.read_back(values, outputs), len(outputs)))
+
+    def read_back(self, values: Any, labels: Sequence[Label]) -> NDArray[np.int64]:
+        """Positions of reports that were written by these labels; -1 where they are null."""
+        distinct, places = distinct_values(values)
+        # Tuples are written as text, whatever the file is.
+        texts = self.texts or any(isinstance(label, tuple) for label in labels)
+        book = Codebook(labels, "outputs of the mechanism", texts=texts)
+        return book.places([*distinct, None])[places]
 
     def encode(self, values: Any) -> NDArray[Any]:
         """Input positions for the values of the column, by the policy; -1 for null reports."""
@@ -285,13 +324,16 @@ class ColumnRelease:
         return found, codes
 
     def draw_codes(
-        self, codes: NDArray[Any], identities: list[bytes] | None = None
+        self,
+        codes: NDArray[Any],
+        identities: list[bytes] | None = None,
+        rounds: list[str | None] | None = None,
     ) -> NDArray[Any]:
         """Output positions for input positions, -1 for -1."""
         words = self.words
         if self.identity is not None:
             assert identities is not None
-            words = self._words_of(identities, codes)
+            words = self._words_of(identities, codes, rounds)
         self.rows += len(codes)
         self.reports = self.reports or Fingerprinter()
         outputs = self.mechanism.outputs
@@ -331,10 +373,17 @@ class ColumnRelease:
         drawn[absent] = ABSENT
         return drawn
 
-    def _words_of(self, identities: list[bytes], codes: NDArray[Any]) -> Words:
+    def _words_of(
+        self,
+        identities: list[bytes],
+        codes: NDArray[Any],
+        rounds: list[str | None] | None = None,
+    ) -> Words:
         assert self.identity is not None
         column, admitted = str(self.column), self.admitted
-        return IdentityWords(self.identity, column, self._kernel, identities, codes, admitted)
+        return IdentityWords(
+            self.identity, column, self._kernel, identities, codes, admitted, rounds
+        )
 
 
 def _behind(drawn: NDArray[Any], last: int) -> NDArray[Any]:
@@ -342,6 +391,19 @@ def _behind(drawn: NDArray[Any], last: int) -> NDArray[Any]:
     if len(drawn) and drawn.min() == ABSENT:
         return np.where(drawn == ABSENT, drawn.dtype.type(last), drawn)
     return drawn
+
+
+def plain_settings(receipt: Receipt, is_repeatable: bool) -> dict[str, Any]:
+    """What a receipt tells of a release, without a key that another run does not have."""
+    told = receipt.to_json()
+    for name in ("version", "schema", *(() if is_repeatable else ("key",))):
+        told.pop(name, None)
+    return told
+
+
+def told_bins(bins: Any) -> Any:
+    """What tells bins apart from others."""
+    return bins and (bins.edges, bins.closed, bins.whole, bins.labels)
 
 
 def find_column(names: Sequence[Any], column: Any) -> int:

@@ -81,7 +81,7 @@ def count_pairs(
     Takes a table with both columns or a mapping from pairs to counts; raises as
     :func:`count_reports` does.
     """
-    check_choice("policy for missing reports", missing, ("error", "drop"))
+    check_missing(missing, *mechanisms)
     if isinstance(reports, Mapping):
         counts = {
             (tidy(key[0]), tidy(key[1])): tidy(count)
@@ -101,21 +101,30 @@ def count_pairs(
     return _tally(counts, mechanisms, names, missing)
 
 
-def check_missing(missing: Any, mechanism: Mechanism) -> str:
-    """What is done with null reports: "category" wherever the mechanism reports ``None``.
+def check_missing(missing: Any, *mechanisms: Mechanism) -> str:
+    """What is done with null reports: "category" wherever a mechanism reports ``None``, by itself
+    or in one of the columns of a tuple.
 
     Raises :class:`DataError` for missing answers as a category where no input stands for them.
     """
     check_choice("policy for missing reports", missing, ("error", "drop", "category"))
-    if missing == "category" and None not in mechanism.inputs:
+    if missing == "category" and not any(_holds_missing(each.inputs) for each in mechanisms):
         raise DataError(
             "mechanism for missing answers as a category",
             expected="an input None, which stands for them",
-            got=listing(mechanism.inputs),
+            got=listing([label for each in mechanisms for label in each.inputs]),
             remedy="design with the prior of md.Prior.from_data(column, missing='category') "
             "(design --missing category), or leave them out with missing='drop'",
         )
-    return "category" if None in mechanism.outputs else str(missing)
+    return "category" if any(_holds_missing(each.outputs) for each in mechanisms) else str(missing)
+
+
+def _holds_missing(labels: Iterable[Label]) -> bool:
+    """Whether some label is ``None``, or a tuple with it."""
+    return any(
+        label is None or (isinstance(label, tuple) and any(part is None for part in label))
+        for label in labels
+    )
 
 
 def _tally(

@@ -22,9 +22,10 @@ from ..progress import counter
 from .adapters import column_reader, privatize_batch, reported_schema
 from .codes import distinct_values
 from .column import ColumnRelease
+from .identities import encode_identities, encode_some
 from .input_files import file_ending
 from .ledger import Ledger, Part, releases_beside
-from .persons import PersonDraws
+from .persons import Budget, PersonDraws
 from .receipts import (
     Fingerprint,
     Fingerprinter,
@@ -74,7 +75,7 @@ class Survey:
     most_of_one : most rows of one person whose reports are drawn independently, 0 without any
     rows : number of rows of each file
     parts : fingerprint of each column, where there are several
-    person_draws : what is drawn of whom, where persons have one report for each value
+    person_draws : what is drawn of whom, where rows say whom they are about
     """
 
     secrets: Fingerprint
@@ -87,9 +88,16 @@ class Survey:
 
 
 def survey(
-    sources: Sequence[Path], release: ColumnRelease, person: str | None, key: bytes
+    sources: Sequence[Path],
+    release: ColumnRelease,
+    person: str | None,
+    key: bytes,
+    budget: Budget | None = None,
 ) -> Survey:
-    """Read what is about to be released, and check its identities."""
+    """Read what is about to be released, and check its identities.
+
+    Without a budget, rows about nobody are on nobody's account; with one they are an error.
+    """
     secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
     several = release.secret_columns if len(release.secret_columns) > 1 else []
     parts = [Fingerprinter(key) for _ in several]
@@ -97,9 +105,10 @@ def survey(
     repeats: dict[Any, int] = {}
     identity = release.identity
     person_draws = None
-    if key and identity is not None and identity.by_person:
+    if key and person is not None:
         kernel = release.receipt(rows=False).kernel
-        person_draws = PersonDraws(key, identity, str(release.column), kernel)
+        column = str(release.column)
+        person_draws = PersonDraws(key, identity, column, kernel, release.inputs)
     alone = person is not None and not (identity and identity.by_person)
     columns = dict.fromkeys([*release.columns, *([person] if alone else [])])
     rows_of = []
@@ -118,14 +127,18 @@ def survey(
                     one.add_codes([*own, None], at)
                 positions = release.positions(read, values, places)
                 counts += np.bincount(positions + 1, minlength=len(counts))
-                if identity is not None or len(sources) > 1:
+                if identity is not None or len(sources) > 1 or person_draws is not None:
                     # Where there are several, nothing is refused after the first is there.
                     codes = release.codes(read)
                     # As the draws read them: 7 and "7" mean the same, and draw differently.
                     if (found := release.identify(read, codes)) is not None:
                         pairs.add(found, codes)
-                        if person_draws is not None:
-                            person_draws.add(found, codes)
+                    if person_draws is not None:
+                        about = None
+                        if alone:
+                            encode = encode_some if budget is None else encode_identities
+                            about = encode(read(person), person, release.texts)
+                        person_draws.add(found, codes, about)
                 release.rows += batch.num_rows
                 if alone:
                     who, rows = distinct_values(read(person), person)
@@ -196,7 +209,7 @@ def intend(
     source: Path,
     target: Path,
     about: str | None,
-    budget: int | None = None,
+    budget: Budget | None = None,
 ) -> int:
     """Write the intent to release into the ledger; returns its number there."""
     who = f"file {os.path.realpath(source)}" if about is None else f"name {about}"

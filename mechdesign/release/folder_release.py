@@ -22,9 +22,8 @@ from urllib.parse import unquote
 
 from ..errors import DataError, InputError, LeftoverWarning, StorageError, quote, warn
 from ..files import check_folder, publish, read_json, write_text
-from ..mechanism import ImplicitKernel
 from ..progress import counter
-from .codes import ABSENT, Codebook, distinct_values
+from .adapters import column_reader
 from .column import ColumnRelease
 from .counts import warn_of_rows
 from .file_passes import (
@@ -40,6 +39,7 @@ from .file_passes import (
 )
 from .input_files import RUN, Inputs, file_ending, is_csv
 from .ledger import Ledger
+from .persons import Budget, recalled
 from .receipts import Fingerprinter, Receipt
 from .table_files import file_digest, open_batches, receipt_path
 
@@ -77,7 +77,8 @@ def check_apart(inputs: Inputs, target: Path) -> None:
 
 def _check_tables(inputs: Inputs, release: ColumnRelease, person: str | None) -> None:
     """Raise an error for files that are no parts of one table, or whose names tell a secret."""
-    told = {str(name) for name in [*release.columns, person] if name is not None}
+    written = [target.column for target in release.targets]
+    told = {str(name) for name in [*release.columns, *written, person] if name is not None}
     for name in inputs.names:
         for part in PurePosixPath(name).parts[:-1]:
             column = unquote(part.partition("=")[0])
@@ -91,7 +92,8 @@ def _check_tables(inputs: Inputs, release: ColumnRelease, person: str | None) ->
     first = None
     for path in inputs.paths:
         with told_apart(path, inputs.paths):
-            check_source(path, str(release.column))
+            for column in release.secret_columns:
+                check_source(path, str(column))
             with open_batches(path) as (schema, _, _):
                 release.check_names(schema.names)
                 first = first or schema
@@ -330,7 +332,7 @@ def privatize_folder(
     progress: bool,
     excel_safe: bool,
     about: str | None,
-    budget: int | None = None,
+    budget: Budget | None = None,
 ) -> Receipt:
     """Privatise a column of several files into a folder, or go on with that.
 
@@ -350,23 +352,29 @@ def privatize_folder(
         asked = {
             **release.settings(is_repeatable, run.mark),
             "excel_safe": excel_safe,
+            "spent": None if budget is None else budget.on_spent,
         }
         if run.state is not None:
             run.check(asked, files, book)
-        found = survey(inputs.paths, release, person, secret)
+        found = survey(inputs.paths, release, person, secret, budget)
         if person is not None:
-            warn_of_rows(found.most_of_one, person, release.designed)
+            warn_of_rows(found.most_of_one, person, release.recorded)
         warn_of_counts(found, str(release.column), release.designed)
         if run.state is None:
             number = -1
             if book is not None:
-                number = intend(book, found, release, inputs.base, target, about, budget)
+                number = intend(book, found, release, inputs.base.resolve(), target, about, budget)
             run.begin(asked, files, book, number)
+        elif book is not None and budget is not None and budget.on_spent == "earlier":
+            assert found.person_draws is not None
+            book.recall(found.person_draws, release.receipt(rows=False), about)
         assert run.state is not None
         number = run.state["number"]
         _check_made(run, inputs, overwrite=overwrite, is_repeatable=is_repeatable)
         reports = Fingerprinter(secret)
-        release = release.with_parts(admission=None, reports=reports)
+        release = release.with_parts(
+            admission=None, reports=reports, recalled=recalled(found.person_draws)
+        )
         try:
             _make_all(
                 run,
@@ -468,17 +476,7 @@ def _make_all(
 
 def _take_in(release: ColumnRelease, path: Path) -> None:
     """Add the reports of a finished file to the fingerprint of all."""
-    reports = release.reports
-    assert reports is not None
-    column, mechanism = str(release.column), release.mechanism
-    with open_batches(path, [column], column) as (_, batches, _):
-        if isinstance(mechanism, ImplicitKernel):
-            for batch in batches:
-                reports.add(batch.column(0))
-            return
-        book = Codebook(mechanism.outputs, "outputs of the mechanism", texts=release.texts)
+    columns = [str(target.column) for target in release.targets]
+    with open_batches(path, columns, release.coded) as (_, batches, _):
         for batch in batches:
-            values, places = distinct_values(batch.column(0), column)
-            at = [book.place(value) for value in values]
-            labels = [None if place == ABSENT else book.labels[place] for place in at]
-            reports.add_codes([*labels, None], places)
+            release.recall(column_reader(batch))

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, ExposureWarning, InputError, StorageError, warn
+from ..errors import DataError, ExposureWarning, InputError, StorageError, quote, warn
 from ..files import check_folder, write_text
 from ..input_tables import is_missing
 from ..labels import tidy
@@ -202,6 +202,7 @@ class Identity:
     by_person : whether rows of the same identity share one report; otherwise that is an error
     key : the secret
     source, for_production : as of words, for the receipt
+    round : name of a round of fresh draws; ``None`` for those that are the same for ever
     """
 
     column: str
@@ -209,15 +210,16 @@ class Identity:
     key: ReleaseKey
     source: str
     for_production: bool
+    round: str | None = None
 
     def receipt_fields(self) -> dict[str, Any]:
         """What a receipt says about it."""
         named = "person" if self.by_person else "row"
-        return {named: str(self.column), "key": self.key.fingerprint}
+        return {named: str(self.column), "key": self.key.fingerprint, "round": self.round}
 
 
 class IdentityWords(Words):
-    """BLAKE2b under a secret key of column, kernel, identity, symbol and a counter.
+    """BLAKE2b under a secret key of column, kernel, round, identity, symbol and a counter.
 
     The symbol is part of what is hashed: should a row come again with another symbol, its word is
     independent of the first, where a shared word would let two reports rule symbols out.
@@ -229,6 +231,7 @@ class IdentityWords(Words):
     identities, codes : of each row, encoded, and the position of its symbol
     admitted : words of the only rows that may come, sorted, where they are known; those of others
         are an error
+    rounds : that of each row, where they differ; else all are of the round of the identity
     """
 
     def __init__(
@@ -239,6 +242,7 @@ class IdentityWords(Words):
         identities: Sequence[bytes],
         codes: NDArray[np.int64],
         admitted: NDArray[np.uint64] | None = None,
+        rounds: Sequence[str | None] | None = None,
     ) -> None:
         super().__init__()
         self.source, self.for_production = identity.source, identity.for_production
@@ -246,12 +250,12 @@ class IdentityWords(Words):
         name = column.encode("utf-8", "surrogatepass")
         context = len(name).to_bytes(8, "little") + name + bytes.fromhex(kernel)
         self._key, self._context = identity.key, context
-        self._hash = identity.key.hash(_WORD_BYTES, context)
         self._identities, self._codes = identities, codes
+        self._round, self._rounds = identity.round, rounds
 
     def next_words(self, number: int) -> NDArray[np.uint64]:
         """Words of the next rows."""
-        words = self._digests(number, self._hash)
+        words = self._digests(number, _WORD_BYTES)
         if self._admitted is not None and number:
             places = np.minimum(np.searchsorted(self._admitted, words), len(self._admitted) - 1)
             others = int((self._admitted[places] != words).sum())
@@ -263,26 +267,42 @@ class IdentityWords(Words):
         """Several words for each of the next rows, from one longer hash."""
         if self._admitted is not None:
             self.next_words(number)
-        found = self._digests(number, self._key.hash(_WORD_BYTES * each, self._context))
-        return found.reshape(number, each)
+        return self._digests(number, _WORD_BYTES * each).reshape(number, each)
 
-    def _digests(self, number: int, start: blake2b) -> NDArray[np.uint64]:
+    def _start(self, size: int, of: str | None) -> blake2b:
+        """A hash of so many bytes that has taken in all but the row."""
+        # What is behind the fingerprint, which has a fixed length, is the round.
+        told = b"" if of is None else of.encode("utf-8", "surrogatepass")
+        return self._key.hash(size, self._context + told)
+
+    def _digests(self, number: int, size: int) -> NDArray[np.uint64]:
         """Hashes of the next rows, one after another, as words."""
         part = slice(self.position, self.position + number)
-        codes = self._codes[part]
+        codes, identities = self._codes[part], self._identities[part]
         heads = {int(code): _head(int(code), 0) for code in np.unique(codes)}
-        copy, digests = start.copy, []
-        for code, identity in zip(codes.tolist(), self._identities[part], strict=True):
-            found = copy()
-            found.update(heads[code] + identity)
-            digests.append(found.digest())
+        digests = []
+        if self._rounds is None:
+            copy = self._start(size, self._round).copy
+            for code, identity in zip(codes.tolist(), identities, strict=True):
+                found = copy()
+                found.update(heads[code] + identity)
+                digests.append(found.digest())
+        else:
+            rounds = self._rounds[part]
+            starts = {one: self._start(size, one) for one in set(rounds)}
+            for code, identity, one in zip(codes.tolist(), identities, rounds, strict=True):
+                found = starts[one].copy()
+                found.update(heads[code] + identity)
+                digests.append(found.digest())
         return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
 
     def more_bits(self, position: int) -> Iterator[bytes]:
         """Further bytes for one row."""
         code, identity = int(self._codes[position]), self._identities[position]
+        of = self._round if self._rounds is None else self._rounds[position]
+        start = self._start(_WORD_BYTES, of)
         for counter in count(1):
-            found = self._hash.copy()
+            found = start.copy()
             found.update(_head(code, counter) + identity)
             yield found.digest()
 
@@ -293,13 +313,14 @@ def _head(code: int, counter: int) -> bytes:
 
 
 def words_and_identity(
-    rng: Any, column: str, row: str | None, person: str | None, key: Any
+    rng: Any, column: str, row: str | None, person: str | None, key: Any, of_round: Any = None
 ) -> tuple[Words, Identity | None]:
-    """What the arguments ``rng``, ``row``, ``person`` and ``key`` of a release mean together.
+    """What the arguments ``rng``, ``row``, ``person``, ``key`` and ``round`` of a release mean.
 
-    Raises :class:`InputError` for a key without identities or with a seed, and for identities that
-    are the secret itself.
+    Raises :class:`InputError` for a key without identities or with a seed, for a round without a
+    key, and for identities that are the secret itself.
     """
+    round_name = _round_name(of_round, key)
     for name, what in (("row", row), ("person", person)):
         if what is not None and what == column:
             raise InputError(
@@ -328,11 +349,35 @@ def words_and_identity(
         return words_from(rng, str(column)), None
     if key is not None:
         source = "secret key of the user (BLAKE2b of each identity)"
-        return SystemWords(), Identity(named, by_person, _key_of(key), source, True)
+        return SystemWords(), Identity(named, by_person, _key_of(key), source, True, round_name)
     if rng is None:
         source = "operating system (one secret key, BLAKE2b of each identity)"
         return SystemWords(), Identity(named, by_person, release_key(), source, True)
     return SystemWords(), Identity(named, by_person, _seeded(rng), SeededWords.source, False)
+
+
+def _round_name(given: Any, key: Any) -> str | None:
+    """The name of a round: a whole number is its digits."""
+    if given is None:
+        return None
+    whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+    if whole and abs(given) < 1 << 63:
+        given = str(int(given))
+    if not isinstance(given, str) or not given.strip():
+        raise InputError(
+            "round",
+            expected="a whole number below 2**63, or text that names the round",
+            got=quote(given),
+            remedy="pass for example round=2 (--round 2), and the same one for the same reports",
+        )
+    if key is None:
+        raise InputError(
+            "round",
+            expected="a key with it (--key), under which each round has draws of its own",
+            got="none",
+            remedy="leave it out: without a key all draws are fresh",
+        )
+    return given
 
 
 def _key_of(key: Any) -> ReleaseKey:

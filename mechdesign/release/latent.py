@@ -6,6 +6,9 @@ probability K[x, y]. What is seen is (c, r, y), or (c, y) where the secret is th
 
     L_i(α, β) = Σ_x π_x(c_i) K[x, y_i] P(r_i | x, c_i).
 
+Where the response is privatised beside the covariate x, the sum runs over both, and the likelihood
+of the report is that of x and r.
+
 With the score s_x of a person whose secret is known, and the posterior g_x of the secret, gradient
 and Hessian are E_g s and E_g ∂s + E_g s sᵀ − (E_g s)(E_g s)ᵀ [Louis1982].
 """
@@ -42,6 +45,8 @@ class Latent:
         is the response
     response : ``(R,)`` of 0 and 1, or ``None``
     mass : ``(R,)`` weight times number of people
+    doubled : whether the first half of likelihoods and values is for the response 0 and the other
+        for the response 1, which is known by its report only
     """
 
     likelihoods: Vector
@@ -49,16 +54,23 @@ class Latent:
     values: Vector
     response: Vector | None
     mass: Vector
+    doubled: bool = False
+
+    @property
+    def secrets(self) -> int:
+        """Number of symbols x."""
+        return self.likelihoods.shape[1] // (2 if self.doubled else 1)
 
     @property
     def size(self) -> int:
         """Number of coefficients of the response, β."""
-        return 0 if self.response is None else self.public.shape[1] + self.values.shape[1]
+        has_response = self.response is not None or self.doubled
+        return self.public.shape[1] + self.values.shape[1] if has_response else 0
 
     @property
     def parameters(self) -> int:
         """Number of all coefficients, β and then α symbol by symbol."""
-        return self.size + (self.likelihoods.shape[1] - 1) * self.public.shape[1]
+        return self.size + (self.secrets - 1) * self.public.shape[1]
 
     def parts(self, coefficients: Vector, *, second: bool = True) -> tuple[Vector, Vector, Vector]:
         """Log-likelihoods ``(R,)``, scores ``(R, P)`` and Hessian ``(P, P)`` (zero if not asked).
@@ -84,23 +96,28 @@ class Latent:
         likelihoods, public = self.likelihoods[rows], self.public[rows]
         count, n = likelihoods.shape
         size, width = self.size, public.shape[1]
-        alpha = coefficients[size:].reshape(n - 1, width)
+        secrets = self.secrets
+        # Of each place the symbol; the response makes two of them of each.
+        symbols = np.tile(np.arange(secrets), n // secrets)
+        alpha = coefficients[size:].reshape(secrets - 1, width)
         ahead = np.hstack([np.zeros((count, 1)), public @ alpha.T])
         top = ahead.max(axis=1, keepdims=True)
         shares = np.exp(ahead - top)
         total = shares.sum(axis=1, keepdims=True)
         shares = shares / total
         with np.errstate(divide="ignore"):
-            joint = ahead - top - np.log(total) + np.log(likelihoods)
+            joint = (ahead - top - np.log(total))[:, symbols] + np.log(likelihoods)
         scores = np.zeros((count, n, coefficients.size))
         hessian = np.zeros((coefficients.size, coefficients.size))
-        if self.response is not None:
+        if size:
             design = np.empty((count, n, size))
             design[:, :, :1] = 1
             design[:, :, 1 : 1 + self.values.shape[1]] = self.values
             design[:, :, 1 + self.values.shape[1] :] = public[:, None, 1:]
             linear = design @ coefficients[:size]
-            response = self.response[rows][:, None]
+            response = np.repeat([[0.0, 1.0]], secrets, axis=1)
+            if self.response is not None:
+                response = self.response[rows][:, None]
             joint = joint + response * linear - np.logaddexp(0, linear)
             chance = 0.5 * (1 + np.tanh(linear / 2))
             scores[:, :, :size] = (response - chance)[:, :, None] * design
@@ -109,7 +126,7 @@ class Latent:
         evidence = posterior.sum(axis=1, keepdims=True)
         posterior = posterior / evidence
         values = (best + np.log(evidence))[:, 0]
-        known = np.eye(n)[None, :, 1:] - shares[:, None, 1:]
+        known = np.eye(secrets)[symbols][None, :, 1:] - shares[:, None, 1:]
         scores[:, :, size:] = (known[:, :, :, None] * public[:, None, None, :]).reshape(
             count, n, -1
         )
@@ -119,7 +136,7 @@ class Latent:
             weight = mass[:, None] * posterior
             flat = (np.sqrt(weight)[:, :, None] * scores).reshape(-1, coefficients.size)
             hessian = flat.T @ flat - (mass[:, None] * mean).T @ mean
-            if self.response is not None:
+            if size:
                 curved = np.sqrt(weight * chance * (1 - chance))[:, :, None] * design
                 curved = curved.reshape(-1, size)
                 hessian[:size, :size] -= curved.T @ curved

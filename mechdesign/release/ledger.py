@@ -18,10 +18,11 @@ import datetime
 import gzip
 import hashlib
 import json
+import math
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,13 +38,28 @@ from ..errors import (
 )
 from ..files import check_folder, check_writable, read_json, read_text, write_text
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
+from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion, parse_notion
+from ..privacy.pointwise import PML
 from ..published import kernel_fingerprint
 from ..storage import from_json, mechanism_from_json, mechanism_to_json, to_json
 from ..subsets import SubsetSelection
 from ..theory._composition import compose
 from .identities import encode_identities
-from .persons import PersonAccount, PersonDraws, Persons, level_of, whom
+from .persons import (
+    UNBOUNDED,
+    Budget,
+    Charge,
+    Draw,
+    Judge,
+    PersonAccount,
+    PersonDraws,
+    Persons,
+    level_of,
+    level_of_draws,
+    warn_of_charge,
+    whom,
+)
 from .receipts import Fingerprint, Receipt
 
 FORMAT = "mechdesign-ledger"
@@ -150,7 +166,7 @@ class Ledger:
         *,
         person_draws: PersonDraws | None = None,
         people: str | None = None,
-        budget: int | None = None,
+        budget: Budget | None = None,
     ) -> int:
         """Write that a release is about to happen, and warn of those before; returns its number.
 
@@ -164,9 +180,10 @@ class Ledger:
         output : name of the file of reports
         older : releases of a ledger of the first kind, which count as well
         parts : each column of a release of several
-        person_draws : what is drawn of whom, where persons have one report for each value
+        person_draws : what is drawn of whom, where rows say whom they are about; who gets an
+            earlier report stands in it then
         people : name of these people; persons of one identity and name are one person
-        budget : what all draws of one person may add up to, as of ``read_budget``
+        budget : what all draws of one person may come to, as of ``read_budget``
         """
         kernel = None if designed is None else kernel_of(designed)
         with self._locked():
@@ -176,24 +193,37 @@ class Ledger:
             _refuse_reports(before, fingerprint, receipt.column)
             known = _by_column(before)
             drawn_by = _drawn_by(pairs, receipt)
-            # The very reports of an earlier release add nothing to what was said of it then.
-            if not any(_is_again(release, receipt, drawn_by) for release in before):
-                same = _same(known, fingerprint, who, receipt.column)
-                _warn_of(_distinct(same), list(older), self, receipt.column, name, designed)
-                known_to = {release["number"] for release in same}
-                for part in parts:
-                    found = _same(known, part.secrets, who, part.column)
-                    others = [release for release in found if release["number"] not in known_to]
-                    _warn_of(_distinct(others), (), self, part.column, name, part.designed)
             told: dict[str, Any] = {}
-            if person_draws is not None:
-                told["persons"] = self._persons_of(lines).record(
-                    person_draws,
-                    self._hidden(f"people {people or ''}"),
-                    {"time": _now(), "column": receipt.column, "kernel": receipt.kernel},
-                    level_of([part.designed for part in parts] if kernel is None else [designed]),
-                    budget,
-                )
+            with ExitStack() as stack:
+                hidden = None
+                if person_draws is not None:
+                    hidden = self._people(people)
+                    level = level_of([p.designed for p in parts] if kernel is None else [designed])
+                    charge, mark = stack.enter_context(
+                        self._persons_of(lines).charged(
+                            person_draws,
+                            hidden,
+                            _about(receipt),
+                            level,
+                            self._judge(budget, receipt, designed),
+                            budget,
+                        )
+                    )
+                    told["persons"] = _told_of(charge, mark, hidden, budget)
+                    if charge.earlier:
+                        drawn_by = None
+                    warn_of_charge(charge, budget, receipt.column, name)
+                    if charge.draws and not charge.before:
+                        hidden = None  # whoever gave the same secrets before had other names
+                # The very reports of an earlier release add nothing to what was said of it then.
+                if not any(_is_again(release, receipt, drawn_by) for release in before):
+                    same = _off_account(_same(known, fingerprint, who, receipt.column), hidden)
+                    _warn_of(_distinct(same), list(older), self, receipt.column, name, designed)
+                    known_to = {release["number"] for release in same}
+                    for part in parts:
+                        found = _off_account(_same(known, part.secrets, who, part.column), hidden)
+                        others = [one for one in found if one["number"] not in known_to]
+                        _warn_of(_distinct(others), (), self, part.column, name, part.designed)
             if kernel is not None:
                 self._keep(kernel, receipt.kernel)
             for part in parts:
@@ -225,8 +255,14 @@ class Ledger:
         with self._locked():
             self._append(self._lines(), {**end, "time": _now(), "of": number})
 
+    def recall(self, person_draws: PersonDraws, receipt: Receipt, people: str | None) -> None:
+        """Find whom an earlier release gave an earlier report, to go on with it."""
+        with self._locked():
+            persons = self._persons_of(self._lines())
+            persons.recall(person_draws, self._people(people), _about(receipt))
+
     def person(self, identity: Any, people: str | None = None) -> PersonAccount:
-        """What one person has given away in releases by ``person`` and a key.
+        """What one person has given away in releases with ``person``.
 
         Parameters
         ----------
@@ -235,8 +271,51 @@ class Ledger:
         """
         (found,) = encode_identities([identity], "person")
         with self._locked():
-            hidden = self._hidden(f"people {people or ''}")
-            return self._persons_of(self._lines()).account(hidden, whom(self._key(), found))
+            persons = self._persons_of(self._lines())
+            judge = self._judge(None, None, None)
+            return persons.account(self._people(people), whom(self._key(), found), judge)
+
+    def _people(self, name: str | None) -> str:
+        return self._hidden(f"people {name or ''}")
+
+    def _judge(self, budget: Budget | None, receipt: Receipt | None, designed: Any) -> Judge:
+        """What draws about one value come to: exactly, where their kernels are small enough.
+
+        Levels under a prior are told of the column of a release, under the prior of its design.
+        """
+        prior, own = None, receipt.column if receipt is not None else None
+        if budget is not None and isinstance(budget.notion, PML):
+            prior = getattr(designed, "prior", None)
+            if prior is None:
+                raise InputError(
+                    "budget",
+                    expected=f"a design with its prior for {budget.notion}",
+                    got="a kernel without",
+                    remedy="pass the design as it was saved, or give the budget as md.LDP(level)",
+                )
+        made: dict[str, Any] = {}
+        if receipt is not None and designed is not None:
+            made[receipt.kernel] = kernel_of(designed)
+
+        def judge(draws: Sequence[Draw]) -> tuple[int, int]:
+            size = min(UNBOUNDED, sum(level for *_, level in draws))
+            for _, fingerprint, _ in draws:
+                if fingerprint not in made:
+                    made[fingerprint] = self.kernel(fingerprint)
+            kernels = [made[fingerprint] for _, fingerprint, _ in draws]
+            if not all(isinstance(kernel, Mechanism) for kernel in kernels):
+                return size, size
+            inputs = kernels[0].inputs if prior is None else prior.labels
+            if any(set(kernel.inputs) != set(inputs) for kernel in kernels):
+                return size, size
+            kernels = [_in_order(kernel, inputs) for kernel in kernels]
+            if len({fingerprint for _, fingerprint, _ in draws}) > 1:
+                size = min(size, level_of_draws(kernels, LDP(math.inf), None))
+            if prior is None or draws[0][0] != own:
+                return size, size
+            return min(size, level_of_draws(kernels, PML(math.inf), prior)), size
+
+        return judge
 
     def kernel(self, fingerprint: str) -> Mechanism | SubsetSelection | None:
         """A kernel that was applied, where its file is still there and unchanged."""
@@ -509,11 +588,41 @@ def _same(
     return found
 
 
+def _about(receipt: Receipt) -> dict[str, Any]:
+    """What the table of draws keeps of a release."""
+    return {
+        "time": _now(),
+        "column": receipt.column,
+        "kernel": receipt.kernel,
+        "round": receipt.round,
+    }
+
+
+def _told_of(charge: Charge, mark: str, people: str, budget: Budget | None) -> dict[str, Any]:
+    """What a line of the ledger says of the persons of a release."""
+    return {
+        "people": people,
+        "number": charge.persons,
+        "draws": charge.draws,
+        "mark": mark,
+        **({} if budget is None else {"budget": str(budget.notion)}),
+        **({"earlier": charge.earlier} if charge.earlier else {}),
+    }
+
+
+def _off_account(releases: Sequence[dict[str, Any]], people: str | None) -> list[dict[str, Any]]:
+    """The releases whose draws are not on the accounts of these people."""
+    if people is None:
+        return list(releases)
+    return [one for one in releases if (one.get("persons") or {}).get("people") != people]
+
+
 def _drawn_by(pairs: str | None, receipt: Receipt) -> dict[str, Any] | None:
     """All that reports under a key are a function of, besides their column and kernel."""
     if receipt.key is None or pairs is None:
         return None
-    return {"key": receipt.key, "pairs": pairs}
+    of = {} if receipt.round is None else {"round": receipt.round}
+    return {"key": receipt.key, "pairs": pairs, **of}
 
 
 def _is_again(release: dict[str, Any], receipt: Receipt, drawn_by: dict[str, Any] | None) -> bool:

@@ -55,6 +55,7 @@ class Receipt:
         another key a second release
     reports : fingerprint of the reports, where it is known; a column of another name is known by it
     together : what all reports of several columns guarantee that were drawn together, as a text
+    round : name of the round of fresh draws under that key, where there is one
     """
 
     column: str
@@ -73,11 +74,12 @@ class Receipt:
     person: str | None = None
     key: str | None = None
     together: str | None = None
+    round: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what only reports with a key have is left out of others."""
         values = {**asdict(self), "notions": list(self.notions)}
-        for name in ("row", "person", "key", "together"):
+        for name in ("row", "person", "key", "together", "round"):
             if values[name] is None:
                 del values[name]
         return values
@@ -501,6 +503,9 @@ def plain_text(value: Any) -> str:
     (False, True)
     """
     value = tidy(value)
+    if isinstance(value, tuple):
+        parts = [plain_text(part) for part in value]
+        return "missing" if set(parts) == {"missing"} else f"row {parts!r}"
     if isinstance(value, str):
         text = value.strip()
         value = None if text.lower() in MISSING_TEXT else parse_labels([text])[0]

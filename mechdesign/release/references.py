@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 from ..errors import InputError, ZeroMassWarning, quote
 from ..mechanism import Mechanism
 from ..prior import Prior
+from ..published import PublicDesign
 from ..utility.estimation import Estimation
+from ..utility.questions import Question
+from ._identifiability import report_weights
 
 #: The rate at which intervals cover where nothing is asked.
 CONFIDENCE = 0.95
 #: Fewest reports that anything is estimated from.
 FEWEST = 10
+# The share of squared errors from which on it is told that other weights would save it.
+_WORTH_TELLING = 0.02
 
 
 def check_confidence(confidence: Any) -> None:
@@ -55,6 +60,34 @@ def reference_of(designed: Any, mechanism: Mechanism, truth: Any = None) -> NDAr
     if prior is not None and isinstance(utility, Estimation):
         return np.array([float(mass) for mass in utility.masses(prior)])
     return prior_of(designed, mechanism)
+
+
+def weights_note(
+    designed: Any,
+    question: Question,
+    weights: NDArray[np.float64],
+    likely: NDArray[np.float64],
+) -> str:
+    """What naming a distribution would change of the estimate from a public design, which has none;
+    nothing where that is next to nothing.
+
+    ``weights`` are those on reports, ``likely`` is the distribution of most likelihood.
+    """
+    if not isinstance(designed, PublicDesign):
+        return ""
+    reports, answers = likely @ designed.kernel, likely @ question.weights
+
+    def error(of: NDArray[np.float64]) -> float:
+        return float((reports @ of**2 - answers**2).sum())
+
+    now, best = error(weights), error(report_weights(designed, question, likely))
+    if not now - best > _WORTH_TELLING * now:
+        return ""
+    return (
+        "reports are weighed as is best for equal shares, as a public design names no "
+        "distribution; truth= (--truth) with the one it was designed for, or with an estimate from "
+        f"other reports, would lower squared errors by about {100 * (1 - best / now):.0f} %"
+    )
 
 
 def prior_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:

@@ -21,6 +21,9 @@ from .counts import check_missing, check_tally, count_columns
 
 Vector = NDArray[np.float64]
 
+# Squares of sums of products of such numbers are floats, neither infinite nor zero.
+_LEAST, _LARGEST = 1e-60, 1e60
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -53,7 +56,11 @@ class Sample:
         )
 
     def numbers(self, column: str, what: str) -> Vector:
-        """A column of numbers, ``(R,)``; raises :class:`DataError` for any that is none."""
+        """A column of numbers, ``(R,)``; raises :class:`DataError` for any that is none.
+
+        So it does for numbers beyond what can be squared as floats: some variances would be zero or
+        not a number. Of numbers that may be around zero the largest counts, of weights each.
+        """
         values = self.columns[column]
         found = np.array([self._number(value) for value in values])
         wrong = ~np.isfinite(found)
@@ -66,6 +73,16 @@ class Sample:
                 got=f"{rows} row{'s' * (rows > 1)} without one"
                 + (f", {empty} of them empty" if empty else ""),
                 remedy="fill them in, or leave those rows out of the table",
+            )
+        sizes = np.abs(found[found != 0])
+        if what != "weights":
+            sizes = sizes.max(keepdims=True, initial=0)[: len(sizes)]
+        if ((sizes < _LEAST) | (sizes > _LARGEST)).any():
+            raise DataError(
+                f"{what} in column {quote(column)}",
+                expected=f"numbers between {_LEAST:g} and {_LARGEST:g} in size, or zero",
+                got="larger ones" if (sizes > _LARGEST).any() else "smaller ones",
+                remedy="take another unit",
             )
         return found
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,11 +23,11 @@ from ..labels import Label, listing
 from ..mechanism import Mechanism, kernel_of
 from ..prior import Prior
 from ..published import kernel_fingerprint
-from ..solve.columns_plan import MOST_ENTRIES, ColumnsPlan, product_kernel
+from ..solve.columns_plan import MOST_ENTRIES, KernelPlan, product_kernel
 from .bin_codes import encoder_of
 from .codes import ABSENT, Encoder, Policy, distinct_values
-from .column import ColumnRelease, Reader
-from .identities import Admission, Identity, words_and_identity
+from .column import ColumnRelease, Reader, plain_settings, told_bins
+from .identities import Admission, Identity
 from .receipts import Fingerprinter, Receipt
 from .words import SeededWords, Words, words_from
 
@@ -37,7 +37,7 @@ _MOST_COMBINATIONS = 1 << 26
 
 def columns_of(designed: Any) -> tuple[str, ...]:
     """The columns that a kernel or a plan reads, by their names; none where they are not known."""
-    if isinstance(designed, ColumnsPlan):
+    if isinstance(designed, KernelPlan):
         return designed.names
     schema = getattr(kernel_of(designed), "schema", None)
     return () if schema is None else schema.names
@@ -172,22 +172,32 @@ class JointRelease(_SeveralColumns):
             designed, joined(self._columns), words, policy, texts=texts, identity=identity
         )
         self._values = [tuple(dict.fromkeys(x[i] for x in labels)) for i in range(len(columns))]
-        schema = getattr(kernel, "schema", None)
-        bins = schema.bins if schema is not None and len(schema) > 1 else (None,) * len(columns)
+        self._understand(labels, getattr(kernel, "schema", None))
+        self._targets, self._parts = _targets(kernel, self._columns, self._values, into)
+
+    def _understand(self, labels: Sequence[Label], schema: Any) -> None:
+        """Prepare what makes positions of inputs of the values in a row."""
+        count = len(self._columns)
+        bins = schema.bins if schema is not None and len(schema) > 1 else (None,) * count
         # What is done with values that are missing or none of these is decided for whole rows.
         kept = _kept(self.policy)
         self._encoders = [
-            encoder_of(column, values, kept, texts=texts, bins=own)
+            encoder_of(column, values, kept, texts=self.texts, bins=own)
             for column, values, own in zip(self._columns, self._values, bins, strict=True)
         ]
         self._radix = Combinations([len(values) for values in self._values])
         self._places = _place_table(labels, self._values, self._radix)
-        self._targets, self._parts = _targets(kernel, self._columns, self._values, into)
 
     @property
     def targets(self) -> list[Any]:
         """A column for each part of the reports, or one for all."""
         return list(self._targets)
+
+    def settings(self, is_repeatable: bool, mark: Callable[[str], str]) -> dict[str, Any]:
+        """What decides the reports, with how numbers are binned and where parts are written."""
+        told = super().settings(is_repeatable, mark)
+        bins = mark(repr([told_bins(encoder.bins) for encoder in self._encoders]))
+        return {**told, "bins": bins, "into": [str(target.column) for target in self._targets]}
 
     @property
     def parted(self) -> list[tuple[Any, Any]]:
@@ -217,16 +227,23 @@ class JointRelease(_SeveralColumns):
 
     def _placed(self, parts: Sequence[NDArray[Any]], blank: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Positions of the tuples; those that are no inputs by the policy for unseen values."""
-        found = self._tuples(parts)
+        return self._decided(self._tuples(parts), blank)
+
+    def _decided(self, found: NDArray[np.int64], blank: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Positions of inputs with what the policy says of rows without one."""
         unseen = (found == ABSENT) & ~blank
         if unseen.any() and self.policy.unseen == "error":
-            raise unseen_combination(joined(self._columns), unseen, self.rows)
+            raise self._unseen(unseen)
         stand_in = self.encoder.book.place(self.policy.replacement)
         if self.policy.missing == "replace":
             found[blank] = stand_in
         if self.policy.unseen == "replace":
             found[unseen] = stand_in
         return found
+
+    def _unseen(self, unseen: NDArray[np.bool_]) -> DataError:
+        """The error for rows whose values are no input."""
+        return unseen_combination(joined(self._columns), unseen, self.rows)
 
     def positions(
         self, read: Reader, values: Sequence[Any], places: NDArray[Any]
@@ -249,6 +266,19 @@ class JointRelease(_SeveralColumns):
         # The place behind the last is that of a null report.
         return [(t, part[drawn]) for t, part in zip(self._targets, self._parts, strict=True)]
 
+    def recall(self, read: Reader) -> None:
+        """Take in reports that were drawn before, for the fingerprint of all."""
+        reports = self.reports = self.reports or Fingerprinter()
+        found = [self.read_back(read(t.column), t.outputs) for t in self._targets]
+        radix = Combinations([len(t.outputs) for t in self._targets])
+        own = radix.join([part[:-1] for part in self._parts])
+        order = np.argsort(own)
+        codes = radix.join(found)
+        places = np.searchsorted(own[order], codes).clip(max=len(own) - 1)
+        is_known = own[order][places] == codes
+        outputs = [*self.mechanism.outputs, None]
+        reports.add_codes(outputs, np.where(is_known, order[places], len(outputs) - 1))
+
 
 class PlanRelease(_SeveralColumns):
     """Privatises several columns by a plan: a kernel for each, drawn independently.
@@ -259,7 +289,7 @@ class PlanRelease(_SeveralColumns):
 
     def __init__(
         self,
-        plan: ColumnsPlan,
+        plan: KernelPlan,
         columns: Sequence[Any],
         rng: Any = None,
         policy: Policy | None = None,
@@ -297,11 +327,21 @@ class PlanRelease(_SeveralColumns):
         self._covered = _covered(plan, self.parts, self._radix)
         self.admission = None if identity is None else Admission(identity)
         self.admitted, self.reports = None, None
+        self.recalled = {}
 
     @property
     def targets(self) -> list[Any]:
         """The reports of each column."""
         return list(self.parts)
+
+    def settings(self, is_repeatable: bool, mark: Callable[[str], str]) -> dict[str, Any]:
+        """What decides the reports: of all columns together, and of each."""
+        return {
+            **plain_settings(self.receipt(rows=False), is_repeatable),
+            # Whether a combination is released depends on those that the plan covers.
+            "combinations": mark(repr(sorted(map(repr, self.plan.combinations or ())))),
+            "parts": [part.settings(is_repeatable, mark) for part in self.parts],
+        }
 
     @cached_property
     def recorded(self) -> Any:
@@ -317,6 +357,11 @@ class PlanRelease(_SeveralColumns):
     def symbols(self) -> int:
         """Number of combinations of known values, with and without each of them."""
         return len(self._covered) if self._covered is not None else 0
+
+    @property
+    def inputs(self) -> tuple[Label, ...] | None:
+        """None: positions of combinations are those of this plan."""
+        return None
 
     # Copies for other parts of a table
 
@@ -350,7 +395,7 @@ class PlanRelease(_SeveralColumns):
         assert isinstance(other, PlanRelease)
         other.parts = [part.without_identity() for part in self.parts]
         # Its prior may be the counts of people; what it covers is in a table already.
-        other.plan = other.designed = replace(self.plan, prior=None, designs=(), others=())
+        other.plan = other.designed = self.plan.bare()
         return other
 
     # What is released
@@ -422,10 +467,20 @@ class PlanRelease(_SeveralColumns):
         """For each column its output positions, -1 where the report is null."""
         codes = self.codes(read)
         identities = self.identify(read, codes)
+        codes, rounds = self.with_recalled(codes, identities)
         drawn = []
         for part, own in zip(self.parts, self._radix.split(codes), strict=True):
-            drawn.append(part.draw_codes(own, identities))
+            drawn.append(part.draw_codes(own, identities, rounds))
         self.rows += len(codes)
+        self._note(drawn)
+        return list(zip(self.parts, drawn, strict=True))
+
+    def recall(self, read: Reader) -> None:
+        """Take in reports that were drawn before, for the fingerprint of all."""
+        self._note([p.read_back(read(p.column), p.mechanism.outputs) for p in self.parts])
+
+    def _note(self, drawn: Sequence[NDArray[Any]]) -> None:
+        """Take in the reports of all columns, by the positions of those of each."""
         self.reports = self.reports or Fingerprinter()
         outputs = Combinations([part.mechanism.shape[1] for part in self.parts])
         met, places = np.unique(outputs.join(drawn), return_inverse=True)
@@ -438,7 +493,6 @@ class PlanRelease(_SeveralColumns):
             for row in shown
         ]
         self.reports.add_codes(labels, places)
-        return list(zip(self.parts, drawn, strict=True))
 
 
 @dataclass(frozen=True)
@@ -456,9 +510,9 @@ class Together:
     notions: tuple[Any, ...]
 
 
-def together_of(plan: ColumnsPlan) -> Together | None:
+def together_of(plan: KernelPlan) -> Together | None:
     """All reports of a plan as one kernel; ``None`` where that is too large."""
-    shapes = [found.mechanism.shape for found in plan.designs]
+    shapes = [kernel.shape for kernel in plan.kernels.values()]
     known = plan.prior.restricted() if plan.prior is not None and plan.total.uses_prior else None
     rows = math.prod(n for n, _ in shapes) if known is None else len(known)
     if rows * math.prod(m for _, m in shapes) > MOST_ENTRIES:
@@ -637,7 +691,7 @@ def _replacements(policy: Policy, names: Sequence[str]) -> list[Any]:
 
 
 def _covered(
-    plan: ColumnsPlan, parts: Sequence[ColumnRelease], radix: Combinations
+    plan: KernelPlan, parts: Sequence[ColumnRelease], radix: Combinations
 ) -> NDArray[np.bool_] | None:
     """Which combinations the guarantee of a plan is about; ``None`` for all of them."""
     known = plan.combinations
@@ -688,62 +742,3 @@ def resolved(column: Any, mechanism: Any, columns: Any) -> tuple[Any, tuple[Any,
             "md.Prior.from_data(table, ['class', 'sex'])",
         )
     return mechanism, found
-
-
-def release_of(
-    mechanism: Any,
-    columns: tuple[Any, ...],
-    policy: Policy,
-    *,
-    row: str | None,
-    person: str | None,
-    key: Any,
-    rng: Any,
-    texts: bool = False,
-    strata: Any = None,
-    into: Any = None,
-) -> ColumnRelease:
-    """The release of one column, of several by a kernel on tuples, or of those of a plan."""
-    is_plan = isinstance(mechanism, ColumnsPlan)
-    if len(columns) > 1 or is_plan:
-        for name, what in (("row", row), ("person", person)):
-            if what is not None and what in columns:
-                raise InputError(
-                    name,
-                    expected="another column than the secrets",
-                    got=f"{quote(what)} for both",
-                    remedy="name the column that identifies the rows",
-                )
-    elif into is not None:
-        raise InputError(
-            "names of the columns of reports (into)",
-            expected="several columns of secrets with them",
-            got="one column, which keeps its name",
-            remedy="leave into= (--into) out",
-        )
-    name = columns[0] if len(columns) == 1 else joined(columns)
-    words, identity = words_and_identity(rng, name, row, person, key)
-    if len(columns) == 1 and not is_plan:
-        return ColumnRelease(
-            mechanism, name, words, policy, texts=texts, identity=identity, strata=strata
-        )
-    if strata is not None:
-        raise InputError(
-            "strata",
-            expected="one column of secrets with it",
-            got=f"{len(columns)} columns",
-            remedy="make the stratum a column of the prior",
-        )
-    if not is_plan:
-        return JointRelease(
-            mechanism, columns, words, policy, texts=texts, identity=identity, into=into
-        )
-    if into is not None:
-        raise InputError(
-            "names of the columns of reports (into)",
-            expected="a kernel on tuples with them",
-            got="a plan, whose reports keep the names of the columns",
-            remedy="leave into= (--into) out, and rename the columns afterwards",
-        )
-    own = None if identity is not None else rng
-    return PlanRelease(mechanism, columns, own, policy, texts=texts, identity=identity)

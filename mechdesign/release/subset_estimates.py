@@ -406,16 +406,16 @@ def estimate_many(
 def fit_of_directions(mechanism: SubsetSelection, codes: Integers, counts: Integers) -> float:
     """A p-value for the hypothesis that the mechanism made the reports.
 
-    Directions are uniform whatever the symbols are; raw data and other mechanisms' reports mostly
-    lie elsewhere. With t = n·KL(f‖q) over k groups of directions it is e^-t (et/(k−1))^(k−1), a
-    bound for every number of reports [Agrawal2020].
+    Directions have the same chances whatever the symbols are; raw data and other mechanisms'
+    reports mostly lie elsewhere. With t = n·KL(f‖q) over k groups of directions it is
+    e^-t (et/(k−1))^(k−1), a bound for every number of reports [Agrawal2020].
     """
     total, lines = int(counts.sum()), mechanism.family.directions
     groups = min(_GROUPS, lines)
-    place = mechanism.family.split(codes)[0] * groups // lines
-    met = np.bincount(place, counts, groups)
     ends = [-(-k * lines // groups) for k in range(groups + 1)]
-    expected = np.diff(ends) / lines
+    place = np.searchsorted(ends, mechanism.family.split(codes)[0], side="right") - 1
+    met = np.bincount(place, counts, groups)
+    expected = np.diff([mechanism.family.share_below(end) for end in ends[:-1]] + [1.0])
     used = met > 0
     share = met[used] / total
     distance = total * float((share * np.log(share / expected[used])).sum())

@@ -1,7 +1,7 @@
 """Draws of a subset selection: a direction, a level and a residue, each from a word of 64 bits.
 
 Everything is an integer between entropy and report. The level has the weights over 2⁵³ that were
-certified; direction and residue are uniform, by rejection.
+certified; direction and residue are uniform, by rejection, and placements have masses in integers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exact import DENOMINATOR_BITS
-from ..subsets import SubsetSelection
+from ..subsets import PermutedFamily, SubsetSelection
 from .words import Words, integer_below
 
 _WORD_BITS = 64
@@ -33,6 +33,8 @@ class SubsetTable:
     def __init__(self, mechanism: SubsetSelection, bits: int = _WORD_BITS) -> None:
         self.family, self.bits = mechanism.family, bits
         profiles = mechanism.profiles
+        placed = isinstance(self.family, PermutedFamily) and len(self.family.placements) > 1
+        self._has_placements = placed
         shift = _WORD_BITS - DENOMINATOR_BITS
         high = [p.high << shift for p in profiles]
         middle = [(p.high + p.middle) << shift for p in profiles]
@@ -48,14 +50,13 @@ class SubsetTable:
         self._sizes = np.array([[p.count, 1, q - p.count - 1] for p in profiles], dtype=np.int64)
 
     def draw(self, codes: NDArray[Any], words: Words) -> NDArray[np.int64]:
-        """One report for each position of a symbol; three words each."""
+        """One report for each position of a symbol; three or four words each."""
         out = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), _CHUNK):
             part = codes[start : start + _CHUNK].astype(np.int64)
-            position, word = words.claim_several(len(part), 3)
+            position, word = words.claim_several(len(part), 3 + self._has_placements)
             spare = _Spare(words, position)
-            limit = np.full(len(part), self.family.directions, dtype=np.int64)
-            directions = self._below(limit, word[:, 0], spare)
+            directions = self._directions(word, spare)
             _, classes = self.family.vectors(directions)
             below = (word[:, 1][:, None] < self._ends[classes]) | self._full[classes]
             levels = 2 - below.sum(axis=1)
@@ -63,6 +64,20 @@ class SubsetTable:
             residues = self._first[classes, levels] + inside
             out[start : start + _CHUNK] = self.family.reports_at(directions, part, residues)
         return out
+
+    def _directions(self, word: NDArray[np.uint64], spare: _Spare) -> NDArray[np.int64]:
+        """Directions: uniform, or a placement by its mass and a uniform unit."""
+        family = self.family
+        if not isinstance(family, PermutedFamily):
+            return self._below(np.full(len(word), family.directions), word[:, 0], spare)
+        units = self._below(np.full(len(word), family.units), word[:, 0], spare)
+        if not self._has_placements:
+            return units
+        total = family.total_mass
+        placements = family.placements_at(
+            word[:, 3], lambda row: integer_below(total, spare.stream(row))
+        )
+        return placements * family.units + units
 
     def _below(
         self, limits: NDArray[np.int64], words: NDArray[np.uint64], spare: _Spare

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -28,13 +29,19 @@ from ..utility.estimation import Estimation
 from ._design import Design, design
 from .columns_plan import MOST_ENTRIES, ColumnsPlan, Split, check_together
 
-# Shares of the total level that a search begins with, and columns up to which all are tried.
-_GRID, _MOST_ON_GRID = (0.15, 0.3, 0.45, 0.6, 0.8, 1.0), 3
-# Ratios of shares move by factors down to this one.
-_FIRST_STEP, _LAST_STEP = 0.5, 0.04
+# Shares of the total level for which every column is designed first.
+_TABLE = (0.02, 0.06, 0.15, 0.3, 0.5, 0.75, 1.0)
+# A share moves by this factor where slopes are taken, and by no more than that one in a step.
+_NUDGE, _FARTHEST = 1.15, 3.0
+# A search ends when a step gains less, and after this many.
+_GAIN, _STEPS = 5e-4, 12
 # Shares that are no more apart are one; how far below the boundary a search may stay.
 _SAME, _CLOSE, _FINAL = 1e-12, 2e-3, 1e-9
+# Room that one share is given beside the others is looked for from here on.
+_ROOM = 1e-4
 _LEAST_SHARE = 1e-3
+# Shares at which a model of the risk is looked at, and halvings of its price.
+_FINE, _HALVINGS = 4000, 80
 # Symbols up to which a joint design is made unasked.
 _JOINT_SYMBOLS = 16
 # How often a plan that misses its exact check by rounding is moved inwards.
@@ -274,27 +281,91 @@ class _Search:
         return float((leaks / np.array(self.total.levels)).max())
 
     def best(self, leak: Callable[[NDArray[np.float64]], float]) -> NDArray[np.float64]:
-        """Shares of least risk among those whose ``leak`` is at most one."""
-        ratios = np.ones(len(self))
-        if len(self) <= _MOST_ON_GRID:
-            grid = [np.array(point) for point in product(_GRID, repeat=len(self))]
-            inside = [(self.risk(point), i) for i, point in enumerate(grid) if leak(point) <= 1]
-            if inside:
-                ratios = grid[min(inside)[1]]
-        shares = self._scaled(ratios, leak, _CLOSE)
-        least, step = self.risk(shares), _FIRST_STEP
-        while step > _LAST_STEP:
-            is_better = False
-            for place in range(len(self)):
-                for factor in (1 + step, 1 / (1 + step)):
-                    turned = shares.copy()
-                    turned[place] *= factor
-                    other = self._scaled(turned, leak, _CLOSE)
-                    risk = self.risk(other)
-                    if risk < least * (1 - 1e-6):
-                        shares, least, is_better = other, risk, True
-            step = step if is_better else step / 2
+        """Shares of least risk among those whose ``leak`` is at most one.
+
+        Each step takes ``leak`` as linear between the shares and those a nudge away, and the risk
+        of a column as a power of its share between those that were designed; the best shares of
+        that model are scaled to what may be leaked, and kept where their risk is smaller.
+        """
+        k = len(self)
+        shares = self._scaled(self._modelled(np.zeros(k), np.ones(k), 1.0, None), leak, _CLOSE)
+        least, reach = self.risk(shares), _FARTHEST
+        for _ in range(_STEPS):
+            now = leak(shares)
+            slopes = np.empty(k)
+            for place in range(k):
+                turned = shares.copy()
+                # Down from the whole level.
+                turned[place] *= _NUDGE if shares[place] * _NUDGE <= 1 else 1 / _NUDGE
+                step = turned[place] - shares[place]
+                slopes[place] = max((leak(turned) - now) / step, 1e-3)
+            aim = self._modelled(shares, slopes, 1 - now, reach)
+            other = self._scaled(aim, leak, _CLOSE)
+            risk = self.risk(other)
+            if risk < least * (1 - _GAIN):
+                shares, least = other, risk
+            elif reach > _NUDGE:
+                # The model is believed less far away; what was designed on the way improves it.
+                reach = 1 + (reach - 1) / 4
+            else:
+                break
         return self._filled(self._scaled(shares, leak, _FINAL), leak)
+
+    def _modelled(
+        self,
+        shares: NDArray[np.float64],
+        slopes: NDArray[np.float64],
+        room: float,
+        reach: float | None,
+    ) -> NDArray[np.float64]:
+        """Shares of least risk in a model where moving them from ``shares`` leaks ``slopes`` more,
+        ``room`` in all, each by a factor of at most ``reach``.
+
+        The risk is a sum over columns, so that each minimises its own with a price on what it
+        leaks; the price is the root of a monotone function.
+        """
+        grids, risks = [], []
+        for place, weight in enumerate(self.weights.values()):
+            least, most = _LEAST_SHARE, 1.0
+            if reach is not None:
+                least = max(float(shares[place]) / reach, least)
+                most = min(float(shares[place]) * reach, most)
+            grid = np.geomspace(least, most, _FINE)
+            grids.append(grid)
+            risks.append(weight * self._risk_of(place, grid))
+
+        def cheapest(price: float) -> NDArray[np.float64]:
+            best = [
+                grid[np.argmin(risk + price * slope * grid)]
+                for grid, risk, slope in zip(grids, risks, slopes, strict=True)
+            ]
+            return np.array(best)
+
+        low = high = max(
+            float(risk.min() / grid[-1]) for grid, risk in zip(grids, risks, strict=True)
+        )
+        while slopes @ (cheapest(low) - shares) < room and low > 1e-12 * high:
+            low /= 4
+        while slopes @ (cheapest(high) - shares) > room and high < 1e12 * low:
+            high *= 4
+        for _ in range(_HALVINGS):
+            middle = math.sqrt(low * high)
+            if slopes @ (cheapest(middle) - shares) > room:
+                low = middle
+            else:
+                high = middle
+        return cheapest(high)
+
+    def _risk_of(self, place: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The risk of a column at shares, between those of its designs as powers of the share."""
+        for share in _TABLE:
+            self.design(place, share)
+        known = sorted((share, d.risk) for (p, share), d in self.made.items() if p == place)
+        # Straight in logarithms, as risks fall about as the square of a level; beyond them, too.
+        x, y = np.log([share for share, _ in known]), np.log([risk for _, risk in known])
+        at = np.log(shares)
+        first = y[0] + (at - x[0]) * (y[1] - y[0]) / (x[1] - x[0])
+        return np.asarray(np.exp(np.where(at < x[0], first, np.interp(at, x, y))))
 
     def equal(self) -> NDArray[np.float64]:
         """Equal shares, as large as all reports together allow."""
@@ -311,46 +382,74 @@ class _Search:
         def at(scale: float) -> NDArray[np.float64]:
             return np.clip(ratios * scale, _LEAST_SHARE, 1.0)
 
-        high = 1 / float(ratios.min())
-        if leak(at(high)) <= 1:
-            return at(high)
-        # Shares that add up to less than a half leak less than one, in all but odd cases.
-        low = 0.5 / float(ratios.sum())
-        while leak(at(low)) > 1:
-            high, low = low, low / 2
-            if low * float(ratios.max()) < _LEAST_SHARE:
-                raise CertificateError(
-                    f"no split of {self.total} over {', '.join(self.priors)} was found that keeps "
-                    "it; plan fewer columns, or ask for LDP."
-                )
-        while high - low > close * low:
-            middle = math.sqrt(low * high)
-            if leak(at(middle)) <= 1:
-                low = middle
-            else:
-                high = middle
-        return at(low)
+        highest = 1 / float(ratios.min())
+        start = min(1.0 / float(ratios.max()), 1.0)
+        least = _LEAST_SHARE / float(ratios.max())
+        found = _largest(lambda scale: leak(at(scale)), start, least, highest, close)
+        if found is None:
+            raise CertificateError(
+                f"no split of {self.total} over {', '.join(self.priors)} was found that keeps "
+                "it; plan fewer columns, or ask for LDP."
+            )
+        return at(found)
 
     def _filled(
         self, shares: NDArray[np.float64], leak: Callable[[NDArray[np.float64]], float]
     ) -> NDArray[np.float64]:
         """Each share in turn as large as the others allow, for what a common factor left."""
-        for place in np.argsort(shares):
-            top = shares.copy()
-            top[place] = 1.0
-            if leak(top) <= 1:
-                shares = top
+
+        def at(place: int, share: float) -> NDArray[np.float64]:
+            other = shares.copy()
+            other[place] = share
+            return other
+
+        def leak_of(place: int, share: float) -> float:
+            return leak(at(place, share))
+
+        for place in np.argsort(shares).tolist():
+            own = float(shares[place])
+            if own * (1 + _ROOM) < 1 and leak(at(place, own * (1 + _ROOM))) > 1:
                 continue
-            low, high = float(shares[place]), 1.0
-            while high - low > _FINAL * low:
-                top[place] = (low + high) / 2
-                if leak(top) <= 1:
-                    low = float(top[place])
-                else:
-                    high = float(top[place])
-            shares = shares.copy()
-            shares[place] = low
+            found = _largest(partial(leak_of, place), own, own, 1.0, _FINAL)
+            shares = shares if found is None else at(place, found)
         return shares
+
+
+def _largest(
+    leak: Callable[[float], float], start: float, least: float, most: float, close: float
+) -> float | None:
+    """The largest number from ``least`` to ``most`` at which an increasing function is at most one,
+    up to a share of it; ``None`` where there is none.
+
+    The secant in logarithms, from a slope of one, and bisection where it leaves the bracket.
+    """
+    low, high = None, None
+    x, steps = math.log(min(max(start, least), most)), 0
+    ends, before = (math.log(least), math.log(most)), None
+    while True:
+        value = math.log(max(leak(math.exp(x)), 1e-300))
+        if value <= 0:
+            low = x
+            if x >= ends[1] or -value <= close:
+                return math.exp(min(x, ends[1]))
+        else:
+            high = x
+            if x <= ends[0]:
+                return None
+        if low is not None and high is not None and high - low <= close / 4:
+            return math.exp(low)
+        slope = 1.0
+        if before is not None and before[0] != x:
+            slope = (value - before[1]) / (x - before[0])
+        before = (x, value)
+        # Aimed a little below the boundary, so that most steps end inside.
+        aim = x - (value + close / 2) / slope if slope > 0.05 else None
+        inside = (ends[0] if low is None else low, ends[1] if high is None else high)
+        steps += 1
+        if aim is None or not inside[0] < aim < inside[1] or steps % 8 == 0:
+            bracketed = low is not None and high is not None
+            aim = sum(inside) / 2 if bracketed else inside[value <= 0]
+        x = aim
 
 
 def _checked(search: _Search, shares: NDArray[np.float64]) -> ColumnsPlan:

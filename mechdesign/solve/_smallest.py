@@ -12,6 +12,7 @@ from ..certificate.infeasible import Infeasibility, check_feasible, prove_infeas
 from ..errors import (
     CertificateError,
     InfeasibleError,
+    InputError,
     LevelError,
     SolverError,
 )
@@ -21,6 +22,7 @@ from ..prior import Prior
 from ..privacy.free_level import Family, as_families
 from ..progress import counter
 from ..utility.base import Utility
+from ..utility.estimation import Estimation
 from ._design import Design
 from ._sweep import Walk
 from .choice import check_solver
@@ -129,7 +131,7 @@ def smallest(
         function from a level in nats to a notion or a list of notions.
     prior, utility, outputs, subject_to, solver, time_limit : as for :func:`design`
     at_least : number
-        The value to reach.
+        The value to reach; of ``md.utility.Estimation`` minus the risk.
     precision : float
         How far ``below`` may be under ``level``, as a share of it. Where no design decides between
         the two, they are farther apart.
@@ -163,6 +165,13 @@ def smallest(
             remedy="ask for one after another",
         )
     target = Fraction(finite_number(at_least, "at_least"))
+    if isinstance(utility, Estimation) and target > 0:
+        raise InputError(
+            "at_least",
+            expected="minus the risk to be reached, as the values of estimates are",
+            got=f"{float(target):.12g}",
+            remedy=f"pass at_least={-float(target):.12g} for a risk of {float(target):.12g}",
+        )
     share = finite_number(precision, "precision", _FINEST, _COARSEST)
 
     def state(level: float) -> Problem:

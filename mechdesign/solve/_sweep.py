@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InfeasibleError, InputError, LevelError, is_iterable, quote
+from ..errors import InfeasibleError, InputError, LevelError, UntoldError, is_iterable, quote
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import as_requirements
@@ -56,7 +56,8 @@ def sweep(
 
     Returns
     -------
-    list of Design, or of InfeasibleError where requirements leave no kernel
+    list of Design, or of InfeasibleError where requirements leave no kernel, or of UntoldError
+    where no kernel answers what is to be estimated, as at level zero
 
     Raises
     ------
@@ -136,16 +137,16 @@ def _pieces(problems: list[Problem], jobs: int) -> list[list[Problem]]:
 
 def _run_piece(
     problems: list[Problem], solver: str | Method, progress: bool
-) -> list[Design | InfeasibleError]:
+) -> list[Design | InfeasibleError | UntoldError]:
     from ..progress import track
 
     walk = Walk(solver)
-    found: list[Design | InfeasibleError] = []
+    found: list[Design | InfeasibleError | UntoldError] = []
     for problem in track(problems, "designing", show=progress):
         try:
             found.append(walk.step(problem))
-        except InfeasibleError as proof:
-            found.append(proof)
+        except (InfeasibleError, UntoldError) as failure:
+            found.append(failure)
     return found
 
 

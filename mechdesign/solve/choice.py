@@ -14,6 +14,7 @@ from .backends.highs import SIMPLEX_ENTRIES, EpigraphHighs, HighsInteriorPoint, 
 from .backends.linearised import Linearised
 from .backends.refined import HighsRefined
 from .closed_form import CLOSED_FORMS, SIMPLICES
+from .differences import Differences
 from .few_outputs import OutputSearch
 from .interior_point import Blockwise, Structured
 from .method import Handles, Method
@@ -22,6 +23,7 @@ from .program import EstimationProgram, LinearProgram, Program
 
 SIMPLEX, INTERIOR, REFINED = HighsSimplex(), HighsInteriorPoint(), HighsRefined()
 STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()
+DIFFERENCES = Differences()
 OUTPUTS = OutputSearch()
 #: Different masses above which the window mechanism is preferred to a search.
 MANY_MASSES = 300
@@ -101,8 +103,17 @@ def ordered_methods(program: Program) -> tuple[Method, ...]:
     if program.is_restricted:
         sums = (*sums, REFINED)
     if n * m <= SIMPLEX_ENTRIES:
-        return (*CLOSED_FORMS, SIMPLEX, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, *sums)
-    return (*CLOSED_FORMS, STRUCTURED, BLOCKWISE, CLARABEL, INTERIOR, SIMPLEX, *sums)
+        return (
+            *CLOSED_FORMS,
+            SIMPLEX,
+            STRUCTURED,
+            DIFFERENCES,
+            BLOCKWISE,
+            CLARABEL,
+            INTERIOR,
+            *sums,
+        )
+    return (*CLOSED_FORMS, STRUCTURED, DIFFERENCES, BLOCKWISE, CLARABEL, INTERIOR, SIMPLEX, *sums)
 
 
 def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
@@ -192,6 +203,16 @@ def named_method(name: str) -> Method | None:
 
 def own_methods() -> dict[str, Method]:
     """Every method that is no solver of cvxpy, by name."""
-    general = (STRUCTURED, BLOCKWISE, CLARABEL, SIMPLEX, INTERIOR, *EPIGRAPHS, REFINED, OUTPUTS)
+    general = (
+        STRUCTURED,
+        DIFFERENCES,
+        BLOCKWISE,
+        CLARABEL,
+        SIMPLEX,
+        INTERIOR,
+        *EPIGRAPHS,
+        REFINED,
+        OUTPUTS,
+    )
     linear = (LINEARISED, *CLOSED_FORMS, *general)
     return {m.name: m for m in (*linear, *sublinear_methods(), *estimation_methods())}

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, quote
+from ..errors import DataError, InputError, quote
 from ..exact import Verdict, compare_with_exp, log_upper
 from ..labels import Label
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP, PrivacyNotion
 from ..privacy.notion import Check, Worst
@@ -48,8 +48,72 @@ class Split:
     leaks: tuple[float, ...]
 
 
+class KernelPlan:
+    """A kernel for each column, and the notion that independent reports of all have together.
+
+    Attributes
+    ----------
+    names : of the columns
+    designs : for each column what its reports are drawn from
+    total : the notion that all reports of a person have together
+    prior : of the columns together, where it is known
+    """
+
+    names: tuple[str, ...]
+    designs: tuple[Any, ...]
+    total: PrivacyNotion
+    prior: Prior | None
+
+    def __getitem__(self, name: str) -> Any:
+        """What the reports of a column are drawn from."""
+        return self.designs[self.schema.position(name)]
+
+    @property
+    def kernels(self) -> dict[str, Mechanism]:
+        """The kernel of each column."""
+        made = zip(self.names, self.designs, strict=True)
+        return {name: mechanism_of(found) for name, found in made}
+
+    @property
+    def schema(self) -> Schema:
+        """Names of the columns."""
+        return Schema(self.names)
+
+    @property
+    def combinations(self) -> frozenset[Label] | None:
+        """The combinations of values that the guarantee covers; ``None`` where it covers all.
+
+        Raises :class:`InputError` where they are not told.
+        """
+        if not self.total.uses_prior:
+            return None
+        if self.prior is None:
+            raise InputError(
+                "plan",
+                expected=f"the plan itself, as {self.total} covers the combinations of its prior "
+                "only",
+                got="its public form, which does not tell them",
+                remedy="release with the file of the plan",
+            )
+        pairs = zip(self.prior.labels, self.prior.weights, strict=True)
+        return frozenset(label for label, weight in pairs if weight)
+
+    def product(self) -> Mechanism:
+        """All reports together as one kernel, exact; inputs and outputs are tuples.
+
+        Raises :class:`DataError` for a kernel too large to be made.
+        """
+        kernels = list(self.kernels.values())
+        labels = list(product(*(kernel.inputs for kernel in kernels)))
+        return product_kernel(kernels, labels).with_schema(self.names)
+
+    def bare(self) -> KernelPlan:
+        """What draws nothing any more: names and total notion."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class ColumnsPlan:
+class ColumnsPlan(KernelPlan):
     """A kernel for each column, and what all of them leak together.
 
     Attributes
@@ -73,12 +137,7 @@ class ColumnsPlan:
 
     def __getitem__(self, name: str) -> Design:
         """The design of a column."""
-        return self.designs[Schema(self.names).position(name)]
-
-    @property
-    def kernels(self) -> dict[str, Mechanism]:
-        """The kernel of each column."""
-        return {name: found.mechanism for name, found in zip(self.names, self.designs, strict=True)}
+        return self.designs[self.schema.position(name)]
 
     @property
     def levels(self) -> dict[str, tuple[float, ...]]:
@@ -103,27 +162,9 @@ class ColumnsPlan:
         """The levels that all reports of a person have together, in nats, rounded up."""
         return self.check.achieved
 
-    @property
-    def schema(self) -> Schema:
-        """Names of the columns."""
-        return Schema(self.names)
-
-    @property
-    def combinations(self) -> frozenset[Label] | None:
-        """The combinations of values that the guarantee covers; ``None`` where it covers all."""
-        if self.prior is None or not self.total.uses_prior:
-            return None
-        pairs = zip(self.prior.labels, self.prior.weights, strict=True)
-        return frozenset(label for label, weight in pairs if weight)
-
-    def product(self) -> Mechanism:
-        """All reports together as one kernel, exact; inputs and outputs are tuples.
-
-        Raises :class:`DataError` for a kernel too large to be made.
-        """
-        labels = list(product(*(found.mechanism.inputs for found in self.designs)))
-        kernels = [found.mechanism for found in self.designs]
-        return product_kernel(kernels, labels).with_schema(self.names)
+    def bare(self) -> ColumnsPlan:
+        """What draws nothing any more, without the prior, which may be the counts of people."""
+        return replace(self, prior=None, designs=(), others=())
 
     def __repr__(self) -> str:
         verdict = self.check.verdict

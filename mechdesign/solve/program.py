@@ -84,6 +84,32 @@ class TwoSided:
             return "lift" if self.upper < math.inf else "lower lift"
         return "upper lift" if self.upper < math.inf else "free"
 
+    def implied(self, pmin: Fraction) -> set[str]:
+        """Names of sides that the others imply where the least mass of a symbol is ``pmin``.
+
+        A ratio of r keeps lifts between 1/(pmin + r (1 − pmin)) and r/(1 + pmin (r − 1)); lifts
+        between l and h have a ratio of at most h/l. The factors are the rationals that they are.
+        """
+        if self.ratio == math.inf or not self.has_lift_sides:
+            return set()
+        lower, ratio = Fraction(self.lower), Fraction(self.ratio)
+        found = set()
+        if lower * (pmin + ratio * (1 - pmin)) <= 1:
+            found.add("lower")
+        if self.upper == math.inf or Fraction(self.upper) * (1 + pmin * (ratio - 1)) >= ratio:
+            found.add("upper")
+        elif Fraction(self.upper) <= ratio * lower:
+            return {"ratio"}
+        return found
+
+    def without(self, names: set[str]) -> TwoSided:
+        """The cone of the other sides."""
+        return TwoSided(
+            0.0 if "lower" in names else self.lower,
+            math.inf if "upper" in names else self.upper,
+            math.inf if "ratio" in names else self.ratio,
+        )
+
     @property
     def is_constant(self) -> bool:
         """Whether a factor is one to working precision, so that columns are constant."""
@@ -117,10 +143,17 @@ class Cone:
         """The two-sided cone that the rows amount to, or ``None`` when they are of another kind.
 
         Recognised by what is compared, not by the names of notions: (all points, prior), (prior,
-        all points) and (all points, all points).
+        all points) and (all points, all points). Sides that the others imply are left out.
         """
         if rounding not in self._shapes:
-            self._shapes[rounding] = self._recognised(rounding)
+            found = {way: self._recognised(way) for way in Rounding}
+            every = [sides for sides in found.values() if sides is not None]
+            implied = [
+                sides.implied(min(map(self.prior.mass, range(len(self.prior))))) for sides in every
+            ]
+            for way, sides in found.items():
+                # What rounding decides stays in.
+                self._shapes[way] = sides and sides.without(set.intersection(*implied))
         return self._shapes[rounding]
 
     def _recognised(self, rounding: Rounding) -> TwoSided | None:

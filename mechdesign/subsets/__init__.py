@@ -1,10 +1,18 @@
 """How is a report drawn and understood where a kernel is too large for a matrix?
 
 In: a number of symbols of equal mass, or their labels, and notions that treat symbols alike.
-Out: subset selection with blocks of an affine geometry: weights of a few levels in integers,
-levels and risk in closed form, the bound on the risk of every kernel by symmetry.
+Out: subset selection with blocks of an affine geometry, or with permutations of one column: weights
+of a few levels in integers, levels and risk in closed form, the bound on the risk of every kernel
+by symmetry.
 """
 
 from ._subset_selection import LevelCheck, SubsetSelection, SymmetryCertificate, subset_selection
+from .permuted import PermutedFamily
 
-__all__ = ["LevelCheck", "SubsetSelection", "SymmetryCertificate", "subset_selection"]
+__all__ = [
+    "LevelCheck",
+    "PermutedFamily",
+    "SubsetSelection",
+    "SymmetryCertificate",
+    "subset_selection",
+]

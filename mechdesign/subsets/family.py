@@ -16,7 +16,6 @@ cells of q^i points apart, and one of a class below i has every residue equally 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exact import is_whole
+from .finite_fields import is_prime
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -33,11 +33,6 @@ Floats = NDArray[np.float64]
 _CHUNK = 1 << 22
 # Residues and digits are multiplied as machine integers, and arrays have few dimensions.
 _LARGEST, _MOST_DIGITS = 1 << 25, 26
-
-
-def is_prime(number: int) -> bool:
-    """Whether an integer is a prime."""
-    return number > 1 and all(number % k for k in range(2, math.isqrt(number) + 1))
 
 
 @dataclass(frozen=True)
@@ -141,6 +136,18 @@ class AffineFamily:
         vectors, _ = self.vectors(directions)
         shifts = (residues - self.phases(vectors, symbols)) % self.base
         return directions * self.base + shifts
+
+    def chance(self, report: int) -> tuple[int, int]:
+        """The probability of a report for the uniform distribution: numerator, denominator."""
+        return 1, self.reports
+
+    def share_below(self, direction: int) -> float:
+        """Probability of the directions below one."""
+        return direction / self.directions
+
+    def describe(self, count: int) -> str:
+        """What reports stand for, in a few words."""
+        return f"{count} of {self.base} residues in F_{self.base}^{self.dimension}"
 
     # Sums over reports, for all symbols at once
 

@@ -18,8 +18,11 @@ import numpy as np
 
 from ..exact import DENOMINATOR, is_whole
 from .family import AffineFamily, Floats
+from .permuted import PermutedFamily
 
 Rows = list[list[Fraction]]
+#: What says which residue each symbol has at each report.
+Family = AffineFamily | PermutedFamily
 
 # Relative difference of floats that counts, and second moments below which nothing is told apart.
 _CLEAR, _LEAST = 1e-9, 1e-16
@@ -123,7 +126,7 @@ class Profile:
         """Whether one residue is told from all others, which are alike."""
         return self.count == 1 and len({value for value, _ in self.values[1:]}) == 1
 
-    def lifts(self, family: AffineFamily, i: int) -> tuple[Fraction | None, ...]:
+    def lifts(self, family: Family, i: int) -> tuple[Fraction | None, ...]:
         """Bounds on 1/lift, lift and ratio of likelihoods at reports of class i, ``None`` if none.
 
         They are attained where N = q^m; else see :func:`extreme_counts`. Masses of symbols are
@@ -145,7 +148,7 @@ class Profile:
             high / low if low else None,
         )
 
-    def keeps(self, family: AffineFamily, i: int, bounds: LiftBounds) -> bool:
+    def keeps(self, family: Family, i: int, bounds: LiftBounds) -> bool:
         """Whether it keeps the bounds at every report of class i, exactly."""
         inverse, lift, ratio = self.lifts(family, i)
         return (
@@ -155,7 +158,7 @@ class Profile:
         )
 
 
-def extreme_counts(family: AffineFamily, i: int, sizes: Sequence[int]) -> list[list[int]]:
+def extreme_counts(family: Family, i: int, sizes: Sequence[int]) -> list[list[int]]:
     """How many symbols have each level at a report of class i, where the first levels prevail.
 
     Whole cells of q^(i+1) points have every residue equally often. In the cell that is there in
@@ -200,7 +203,7 @@ def _filled(
 
 
 def best_profiles(
-    family: AffineFamily, bounds: LiftBounds, *, single: bool = False
+    family: Family, bounds: LiftBounds, *, single: bool = False
 ) -> tuple[Profile, ...] | None:
     """The profile with the largest second moment for each class; ``None`` where one has none.
 
@@ -223,9 +226,7 @@ def best_profiles(
     return tuple(found)
 
 
-def _best_of_class(
-    family: AffineFamily, i: int, bounds: LiftBounds, single: bool
-) -> Profile | None:
+def _best_of_class(family: Family, i: int, bounds: LiftBounds, single: bool) -> Profile | None:
     """Over t, the vertex of the bounds on three levels H ≥ w ≥ L where the moment is largest.
 
     The moment is convex, so that a vertex has the largest one; floats find it, rationals take over.
@@ -255,7 +256,7 @@ def _best_of_class(
 
 
 def _nearest(
-    family: AffineFamily, i: int, bounds: LiftBounds, count: int, vertex: Sequence[Fraction]
+    family: Family, i: int, bounds: LiftBounds, count: int, vertex: Sequence[Fraction]
 ) -> Profile | None:
     """Integer weights that keep the bounds, next to a vertex."""
     for point in _nearer_one(vertex):
@@ -273,9 +274,7 @@ def _counts(q: int, share: float) -> range:
     return range(max(1, min(middle, q - 2) - _AROUND), min(q - 2, middle + _AROUND) + 1)
 
 
-def _polygon(
-    family: AffineFamily, i: int, count: int, bounds: LiftBounds
-) -> tuple[list[Fraction], Rows]:
+def _polygon(family: Family, i: int, count: int, bounds: LiftBounds) -> tuple[list[Fraction], Rows]:
     """Coefficients of (H, w, L): of their sum, which is q, and of rows that are at most zero."""
     q = family.base
     sizes = [count, 1, q - count - 1] if q > 2 else [1, 0, 1]

@@ -16,10 +16,10 @@ from fractions import Fraction
 import numpy as np
 
 from .family import AffineFamily, Floats
-from .profile import LiftBounds, Profile
+from .profile import Family, LiftBounds, Profile
 
 
-def scores(family: AffineFamily, profiles: Sequence[Profile]) -> Floats:
+def scores(family: Family, profiles: Sequence[Profile]) -> Floats:
     """(v − 1)/v · (ρ(s) − 1)/κ for each class and residue, ``(m, q)``, rows of mean zero."""
     v = family.points
     rows = [(p.ratios - 1) / float(p.moment(2)) for p in profiles]
@@ -27,9 +27,7 @@ def scores(family: AffineFamily, profiles: Sequence[Profile]) -> Floats:
     return np.asarray(centred * (v - 1) / v)
 
 
-def coefficients(
-    family: AffineFamily, profiles: Sequence[Profile]
-) -> tuple[Fraction, list[Fraction]]:
+def coefficients(family: Family, profiles: Sequence[Profile]) -> tuple[Fraction, list[Fraction]]:
     """The numbers a and b_i, exact."""
     v = family.points
     scale = Fraction(v - 1, v) ** 2
@@ -42,7 +40,7 @@ def coefficients(
     return constant, slopes
 
 
-def uniform_risk(family: AffineFamily, profiles: Sequence[Profile]) -> Fraction:
+def uniform_risk(family: Family, profiles: Sequence[Profile]) -> Fraction:
     """N times the mean squared error, summed over the symbols, where all are equally frequent."""
     n, q, v = family.size, family.base, family.points
     constant, slopes = coefficients(family, profiles)
@@ -54,12 +52,12 @@ def uniform_risk(family: AffineFamily, profiles: Sequence[Profile]) -> Fraction:
     return total - (Fraction(1, n) - Fraction(2, v) + Fraction(n, v * v))
 
 
-def variances(family: AffineFamily, profiles: Sequence[Profile], truth: Floats) -> Floats:
+def variances(family: Family, profiles: Sequence[Profile], truth: Floats) -> Floats:
     """N times the variance of the estimate of each symbol's share at a distribution, ``(N,)``."""
     q, v = family.base, family.points
     constant, slopes = coefficients(family, profiles)
     found = np.full(family.size, float(constant))
-    if len({profile.values for profile in profiles}) == 1:
+    if not isinstance(family, AffineFamily) or len({p.values for p in profiles}) == 1:
         # The classes together: every character but the constant one.
         found += float(sum(slopes)) * (v * truth - truth.sum()) / (v - 1)
     else:
@@ -71,7 +69,7 @@ def variances(family: AffineFamily, profiles: Sequence[Profile], truth: Floats) 
     return np.maximum(found - (truth - 1 / v) ** 2, 0.0)
 
 
-def worst_variance(family: AffineFamily, profiles: Sequence[Profile]) -> float:
+def worst_variance(family: Family, profiles: Sequence[Profile]) -> float:
     """The largest n times the variance of any symbol's estimate over all distributions.
 
     With share p of the symbol the others add most where all of them differ from it in the same

@@ -11,7 +11,8 @@ from ..exact import read_fraction, read_integer, write_fraction, write_integer
 from ..privacy.notion import PrivacyNotion
 from ._subset_selection import MOST_SYMBOLS, SubsetSelection
 from .family import AffineFamily
-from .profile import Profile
+from .permuted import PermutedFamily
+from .profile import Family, Profile
 
 # Points of a space that estimates make an array of.
 _MOST_POINTS = 1 << 30
@@ -25,6 +26,7 @@ def to_numbers(item: SubsetSelection) -> dict[str, Any]:
         "base": family.base,
         "dimension": family.dimension,
         "projective": family.projective,
+        **_placements_out(family),
         "profiles": [
             {"count": p.count, "high": write_integer(p.high), "middle": write_integer(p.middle)}
             for p in item.profiles
@@ -50,9 +52,7 @@ def from_numbers(
     size = content["symbols"]
     if not 2 <= size <= MOST_SYMBOLS:
         raise ValueError(f"{size} symbols")
-    family = AffineFamily(size, content["base"], content["dimension"], content["projective"])
-    if family.points > _MOST_POINTS and not family.is_read_by_lines:
-        raise ValueError("a space that estimates could not hold")
+    family = _family_in(content)
     profiles = [
         Profile(
             family.base, part["count"], read_integer(part["high"]), read_integer(part["middle"])
@@ -71,3 +71,25 @@ def from_numbers(
         if said != found:
             raise CertificateError(f"{claim} that its numbers do not bear out")
     return made
+
+
+def _placements_out(family: Family) -> dict[str, Any]:
+    if not isinstance(family, PermutedFamily):
+        return {}
+    parts = zip(family.placements, family.masses, strict=True)
+    return {"placements": [{"elements": list(p), "mass": write_integer(m)} for p, m in parts]}
+
+
+def _family_in(content: dict[str, Any]) -> Family:
+    size, base, dimension = content["symbols"], content["base"], content["dimension"]
+    if "placements" not in content:
+        family = AffineFamily(size, base, dimension, content["projective"])
+        if family.points > _MOST_POINTS and not family.is_read_by_lines:
+            raise ValueError("a space that estimates could not hold")
+        return family
+    if base != size or dimension != 1 or content["projective"] is not False:
+        raise ValueError("permutations of another number of residues")
+    (profile,) = content["profiles"]
+    placements = tuple(tuple(part["elements"]) for part in content["placements"])
+    masses = tuple(read_integer(part["mass"]) for part in content["placements"])
+    return PermutedFamily(size, profile["count"], placements, masses)

@@ -597,7 +597,8 @@ def _asked_of(
     mechanisms: Sequence[Any], prior: Prior | None, notions: Any
 ) -> list[tuple[PrivacyNotion, Prior]]:
     """Which notions are asked, and under which priors."""
-    own = dict.fromkeys(one.prior for one in mechanisms if hasattr(one, "prior"))
+    known_priors = (getattr(one, "prior", None) for one in mechanisms)
+    own = dict.fromkeys(prior for prior in known_priors if prior is not None)
     priors = list(own) if prior is None else [prior]
     inputs = mechanism_of(mechanisms[0]).inputs
     if notions is None:

@@ -256,7 +256,8 @@ class Distance(_OfAttribute):
     ----------
     d : {"absolute", "squared", "discrete"}, function, or (N, M) array
         A named distance between numeric labels, a function of a symbol's and an output's label,
-        or the matrix of distances. Bins of numbers stand at their midpoints.
+        or the matrix of distances. Bins of numbers stand at their midpoints; a missing answer
+        beside them, ``None``, is as far from each as the first of them is from the last.
     of : name of a column that the prior's symbols are made of, or list of names, optional
         What outputs are compared with, in place of whole symbols. Not for matrices.
 
@@ -325,7 +326,14 @@ class Distance(_OfAttribute):
                 raise TypeError
             x, y = np.array(rows, dtype=float), np.array(columns, dtype=float)
             with np.errstate(over="ignore", invalid="ignore"):
-                return np.asarray(self._function(x[:, None], y[None, :]))
+                found = np.asarray(self._function(x[:, None], y[None, :]))
+                missing = [np.array([label is None for label in v]) for v in (rows, columns)]
+                if middle and any(part.any() for part in missing):
+                    numbers = np.concatenate([x[~missing[0]], y[~missing[1]]])
+                    farthest = self._function(numbers.max(), numbers.min()) if numbers.size else 1.0
+                    found[np.logical_xor.outer(*missing)] = farthest
+                    found[np.logical_and.outer(*missing)] = 0.0
+                return found
         except (TypeError, OverflowError):
             raise UtilityError(
                 f"distance {quote(self._name)}",

@@ -246,6 +246,7 @@ class ColumnRisks:
     loss : ``(n, n)``, A with Ap = 0
     factor : ``(n, f)``, RRᵀ is the loss
     told, scale, basis : what coordinates are made with
+    hidden : the share of what is asked that no column tells
     """
 
     points: Vector
@@ -256,6 +257,7 @@ class ColumnRisks:
     told: NDArray[np.intp]
     scale: Vector
     basis: Vector
+    hidden: float
 
     @classmethod
     def of(cls, deviations: Vector, prior: Vector, loss: Vector) -> ColumnRisks:
@@ -278,6 +280,8 @@ class ColumnRisks:
         )
         values, vectors = np.linalg.eigh(points.T @ points / len(points))
         basis = vectors[:, values > _RANK * float(values[-1])]
+        lost = float(np.abs(root - basis @ (basis.T @ root)).max(initial=0.0))
+        largest = float(np.abs(root).max(initial=0.0))
         return cls(
             points @ basis,
             1 + deviations,
@@ -287,6 +291,7 @@ class ColumnRisks:
             told,
             scale,
             basis,
+            lost / largest if largest > 0 else 0.0,
         )
 
     def coordinates(self, deviations: Vector, mass: Vector | None = None) -> Vector:

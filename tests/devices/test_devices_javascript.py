@@ -441,7 +441,6 @@ def test_nothing_is_told_where_nothing_can_be_remembered(tmp_path):
     body = """
     const full = () => { throw new Error("QuotaExceededError"); };
     const stores = {
-      "none": undefined,
       "nothing": null,
       "half": { getItem: () => null },
       "full": { getItem: () => null, setItem: full },
@@ -560,7 +559,12 @@ def test_bad_input_is_refused_and_nothing_is_written(tmp_path):
     refused(lambda: md.export(many, path, to="javascript"), "matrix", error=KernelError)
     pairs = md.Prior.uniform([(a, b) for a in "xy" for b in "zw"]).with_schema(["first", "second"])
     plan = md.plan_columns(pairs, total=md.LDP(2))
-    refused(lambda: md.export(plan, path, to="javascript"), "plan.designs", error=KernelError)
+    refused(
+        lambda: md.export(plan, path, to="sql", dialect="postgresql", table="t"),
+        "plan.designs",
+        error=KernelError,
+    )
+    refused(lambda: md.export(plan, path, to="javascript", column=["a"]), "2 different names")
     assert not list(tmp_path.iterdir())
     path.write_text("mine")
     with pytest.raises(StorageError, match="--force"):

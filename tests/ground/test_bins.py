@@ -242,7 +242,8 @@ def test_other_words_are_refused():
 
 def test_edges_from_the_secrets_are_warned_of():
     sample = list(range(100))
-    for options in ({"quantiles": 4}, {"k": 4}, {"k": 4, "ends": (0, 200)}):
+    halves = ({"k": 4, "ends": (0, math.inf)}, {"k": 4, "ends": (-math.inf, 200)})
+    for options in ({"quantiles": 4}, {"quantiles": 4, "ends": (0, 200)}, {"k": 4}, *halves):
         with pytest.warns(EdgesWarning, match="no notion covers"):
             found = md.bins(sample, **options)
         assert found.origin == "the secrets"
@@ -251,6 +252,9 @@ def test_edges_from_the_secrets_are_warned_of():
             assert md.bins(sample, **options, origin="a separate sample").codes(sample).min() == 0
     assert md.bins(sample, edges=[0, 50, 100]).origin == "public"
     assert md.bins(k=4, ends=(0, 1)).origin == "public"
+    # Equal widths between ends that were given are the same whatever the numbers are.
+    assert md.bins(sample, k=4, ends=(0, 200)).origin == "public"
+    assert md.bins([3, 150], k=4, ends=(0, 200)) == md.bins(sample, k=4, ends=(0, 200))
 
 
 def apart(values, **options):

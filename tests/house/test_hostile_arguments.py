@@ -116,6 +116,8 @@ SURVEY = pa.table(
     }
 )
 
+REPORTS = pa.table({"id": list(range(100)), "x": ["no", "yes"] * 50})
+
 # What a call looks like when it is right; each argument in turn is replaced by all of the above.
 CALLS = {
     "Prior": (md.Prior, {"probabilities": [0.5, 0.5], "labels": ["a", "b"]}),
@@ -243,6 +245,26 @@ CALLS = {
             "rng": 1,
         },
     ),
+    "estimate_change": (
+        md.estimate_change,
+        {
+            "first": REPORTS,
+            "second": pa.table({"id": list(range(100)), "x": ["no", "no", "no", "yes"] * 25}),
+            "mechanisms": FLIP,
+            "column": "x",
+            "person": "id",
+            "feature": None,
+            "by": "symbols",
+            "confidence": 0.95,
+            "missing": "error",
+            "receipts": None,
+            "misfit": "warn",
+        },
+    ),
+    "privatize in rounds": (
+        lambda round: md.privatize(REPORTS, "x", FLIP, person="id", key=bytes(32), round=round),
+        {"round": 1},
+    ),
     "count_reports": (
         md.count_reports,
         {"reports": ["no", "yes"], "mechanism": FLIP, "column": None, "missing": "error"},
@@ -352,6 +374,7 @@ for _name in (
     "DP",
     "FreeLunch",
     "MetricPrivacy",
+    "InferenceCost",
     "ConditionalPMC",
     "ConditionalPML",
     "FeaturePMC",
@@ -402,6 +425,7 @@ OWN_ERRORS = {
     ("Mechanism.merge", "groups"),
     ("compare", "notions"),
     ("estimate", "feature"),
+    ("estimate_change", "feature"),
     ("regress", "feature"),
     ("smallest", "notion"),
 }

@@ -67,6 +67,7 @@ ALLOWED = [
     *((f"release/{name}.py", "words", RANDOM) for name in ("column", "identities")),
     *((f"release/{name}.py", "words", RANDOM) for name in ("receipts", "engines")),
     ("release/several.py", "words", RANDOM),
+    ("release/of_columns.py", "words", RANDOM),
     *(("release/sampler.py", term, RANDOM) for term in ("word", "words")),
     ("release/words.py", "words", RANDOM),
     ("release/subset_reports.py", "words", RANDOM),

@@ -33,9 +33,11 @@ PAIRS = [
 ]
 PRIORS = [md.Prior([0.4, 0.3, 0.2, 0.1]), md.Prior([0.1, 0.2, 0.3, 0.4])]
 SECRETS = {"low": [0, 1], "high": [2, 3], "odd": {1: 1, 3: 0.5}}
+WRONG_GUESS = 1 - np.eye(N)
 MAKERS = {
     "maximal leakage": md.MaximalLeakage,
     "maximal cost leakage": md.MaximalCostLeakage,
+    "inference cost": lambda e: md.InferenceCost(e, WRONG_GUESS),
     "information": md.MIPrivacy,
     "MI Pufferfish": lambda e: md.MIPufferfish(e, PAIRS),
     "MI Pufferfish, two priors": lambda e: md.MIPufferfish(e, PAIRS[:1], PRIORS),
@@ -182,6 +184,10 @@ def test_linear_budgets_agree_with_dense_programs(name, number):
         best = dense_epigraph(p, gains, [eye], [math.exp(e)])
     elif name == "maximal cost leakage":
         best = dense_epigraph(p, gains, [-eye], [-math.exp(-e)])
+    elif name == "inference cost":
+        weighted = p[:, None] * WRONG_GUESS
+        least = weighted.sum(axis=0).min()
+        best = dense_epigraph(p, gains, [-weighted.T], [-math.exp(-e) * least])
     elif name == "approximate LDP":
         pairs = [np.vstack([zero, a - math.exp(e) * b]) for a, b in itertools.permutations(eye, 2)]
         best = dense_epigraph(p, gains, pairs, [0.1] * len(pairs))

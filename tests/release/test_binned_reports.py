@@ -317,6 +317,24 @@ def test_bins_have_an_ordered_utility_by_default():
     assert squared[1].tolist() == [-((29.5 - 9.5) ** 2), -((29.5 - 60) ** 2)]
 
 
+def test_missing_answers_have_a_distance_from_numbers(tmp_path):
+    ages = [3.0, 70.0, math.nan, 30.0, 45.0, math.nan]
+    prior = md.Prior.from_data(ages, bins=AGES, missing="category")
+    assert prior.labels == (*AGES.labels, None)
+    numbers = AGES.midpoints
+    farthest = numbers.max() - numbers.min()
+    found = -md.utility.Distance("absolute").gains(prior, prior.labels)
+    assert np.array_equal(found[:-1, :-1], np.abs(numbers[:, None] - numbers[None, :]))
+    assert found[-1].tolist() == found[:, -1].tolist() == [farthest] * len(numbers) + [0]
+    squared = -md.utility.Distance("squared").gains(prior, prior.labels)
+    assert squared[-1].tolist() == [farthest**2] * len(numbers) + [0]
+    made = md.design(prior, None, md.LDP(2))
+    assert repr(made.utility) == "Distance(absolute)"
+    assert made.status == "optimal"
+    md.save(made, tmp_path / "m.json")
+    assert md.load(tmp_path / "m.json").value == made.value
+
+
 def test_such_a_design_is_kept(tmp_path):
     prior = md.Prior([0.2, 0.3, 0.5], AGES.labels).with_schema({"age": AGES})
     found = md.design(prior, None, md.PML(0.5))

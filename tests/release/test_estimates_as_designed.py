@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import DataError, InputError, KernelError
+from mechdesign.errors import CountsWarning, DataError, InputError, KernelError
 from mechdesign.release._estimate import covariance
 from mechdesign.release._identifiability import ask, report_weights
 from mechdesign.release._plan import expected_errors
@@ -396,3 +397,32 @@ def test_reports_for_a_reviewer_show_error_bars(run):
         assert "Intervals that estimates will have" in pages[name]
     assert "not told</td>" in pages["hamming"]
     assert "not told</td>" not in pages["best"]
+
+
+def test_a_public_design_says_what_a_distribution_would_save():
+    found = DESIGNS["prior"]
+    with pytest.warns(CountsWarning):
+        public = md.published.public_form(found)
+    rng = np.random.default_rng(7)
+    secrets = rng.choice(LABELS, 4000, p=PRIOR.probabilities)
+    reports = md.Sampler(found, rng=3).draw(secrets)
+    plain = md.estimate(reports, public)
+    kernel, question = found.mechanism.kernel, ask(found.mechanism)
+    shown = PRIOR.probabilities @ kernel
+
+    def error(truth):
+        weights = report_weights(found.mechanism, question, truth)
+        return float((shown @ weights**2).sum() - (PRIOR.probabilities**2).sum())
+
+    saved = 1 - error(PRIOR.probabilities) / error(np.full(4, 0.25))
+    said = re.search(r"truth= .* by about (\d+) %", plain.note)
+    assert int(said[1]) == pytest.approx(100 * saved, abs=2)
+    assert saved > 0.04
+    named = md.estimate(reports, public, truth=PRIOR)
+    assert "truth=" not in named.note
+    assert named.values == pytest.approx(md.estimate(reports, found).values, abs=1e-12)
+    # Where all weights are the same, or as good, nothing is said.
+    assert "truth=" not in md.estimate(reports, found).note
+    even = md.design(md.Prior.uniform(LABELS), Estimation(), md.LDP(1))
+    drawn = md.Sampler(even, rng=4).draw(secrets)
+    assert "truth=" not in md.estimate(drawn, md.published.public_form(even)).note

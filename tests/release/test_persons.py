@@ -184,18 +184,17 @@ def test_levels_are_added_up_without_rounding_errors(place):
         )
 
 
-@pytest.mark.parametrize("budget", [-1, np.nan, np.inf, True, "much", "pml:1", md.PML(1), [1]])
+@pytest.mark.parametrize("budget", [-1, np.nan, np.inf, True, "much", "lip:1", md.LIP(1), [1]])
 def test_what_is_no_budget_is_refused(place, budget):
     with pytest.raises(InputError):
         release("one.csv", "r.csv", budget=budget)
     assert not Path("r.csv").exists()
 
 
-def test_a_budget_needs_persons_a_key_and_a_ledger(place):
+def test_a_budget_needs_persons_and_a_ledger(place):
     for options in (
-        {"person": "id"},
+        {},
         {"row": "id", "key": KEY},
-        {"person": "id", "row": "id", "key": KEY},
         {"person": "id", "key": KEY, "ledger": False},
     ):
         with pytest.raises(InputError, match="budget"):

@@ -182,6 +182,23 @@ def test_what_cannot_be_regressed_is_refused(options, fragment):
     assert str(TABLE["cost"][0]) not in str(found)
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e-320, 1e100, 1e300])
+@pytest.mark.parametrize("name", ["cost", "age", "w"])
+def test_numbers_whose_squares_are_no_floats_are_refused(name, size):
+    """Standard errors would be zero for the small ones, and coefficients NaN for the large."""
+    frame = TABLE.assign(**{name: TABLE[name] * size})
+    options = {**LINEAR, "weights": "w"}
+    found = refused(lambda: md.regress(frame, THREE, "y", **options), "between 1e-60 and 1e+60")
+    assert name in found.subject
+
+
+def test_small_and_large_units_change_nothing_else():
+    plain = md.regress(TABLE, THREE, "y", **LINEAR)
+    for unit in (1e-50, 1e50):
+        scaled = md.regress(TABLE.assign(cost=TABLE["cost"] * unit), THREE, "y", **LINEAR)
+        np.testing.assert_allclose(scaled.errors / unit, plain.errors, rtol=1e-6)
+
+
 def test_unknown_names_and_other_mechanisms_are_refused():
     for options in (
         {"response": "none"},

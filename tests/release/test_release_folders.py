@@ -15,7 +15,7 @@ from filelock import FileLock
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import DataError, InputError, LeftoverWarning, StorageError
+from mechdesign.errors import DataError, InputError, LeftoverWarning, RepeatWarning, StorageError
 from mechdesign.release.ledger import Ledger
 from mechdesign.release.table_files import count_file, file_receipts
 
@@ -132,6 +132,14 @@ def test_patterns_name_files_from_where_they_branch(data, pattern, names):
     receipt = release(pattern)
     assert receipt.rows == 400 * len(names)
     assert [p for p in there("out") if "." in p] == [name + ".parquet" for name in names]
+
+
+def test_the_ledger_names_the_folder_of_a_pattern(data, monkeypatch):
+    """Where a pattern has no folder of its own, it is the one that the files are in."""
+    monkeypatch.chdir("in/day=1")
+    md.privatize_file("part-*.parquet", data / "first", "x", FOUND)
+    with pytest.warns(RepeatWarning, match="column 'x' of day=1 was released 1 time before"):
+        md.privatize_file("part-*.parquet", data / "second", "x", FOUND)
 
 
 def test_a_file_whose_name_looks_like_a_pattern_is_that_file(data):

@@ -73,7 +73,7 @@ def test_intervals_cover_at_their_rate(target):
 def test_estimates_are_means_of_scores_without_the_transform():
     selection = md.subset_selection(40, md.LIP(1))
     rng = np.random.default_rng(1)
-    reports = rng.integers(0, len(selection.outputs), 500)
+    reports = md.Sampler(selection, rng=1).draw_codes(rng.integers(0, 40, 500))
     made = md.estimate(reports, selection)
     family, v = selection.family, selection.family.points
     want = np.full(40, 1 / v)

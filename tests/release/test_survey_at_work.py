@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from engines import needed
+from statsmodels.datasets import fair
 
 import mechdesign as md
 from mechdesign.data import example_path
@@ -104,3 +105,92 @@ def test_estimates_cover_over_300_surveys(people, plan):
     enough = 0.95 * times - 4 * math.sqrt(times * 0.95 * 0.05)
     assert (covered >= enough).all()
     assert naive < 0.05 * times
+
+
+# Real ages under PML
+
+
+AGES = md.bins(edges=[15, 20, 25, 30, 35, 40, 45])
+ANSWERS = ["occupation", "religious", "age"]
+
+
+@pytest.fixture(scope="module")
+def women():
+    """Occupation, religiousness and age, as the 6,366 women gave them."""
+    table = fair.load_pandas().data[ANSWERS]
+    return table.astype({"occupation": int, "religious": int}).assign(id=np.arange(len(table)))
+
+
+@pytest.fixture(scope="module")
+def by_pml(women):
+    return md.plan_columns(women, ANSWERS, md.PML(2), bins={"age": AGES}, joint=False)
+
+
+@pytest.mark.slow
+def test_real_ages_are_planned_under_one_level(women, by_pml):
+    """Levels of dependent columns do not add up; those of the plan were decided together."""
+    assert len(women) == 6366
+    assert women["age"].nunique() == 6
+    assert len(by_pml.combinations) == len(women[ANSWERS].drop_duplicates()) == 131
+    assert by_pml.check.verdict is md.Verdict.YES
+    assert by_pml.leaks[0] == pytest.approx(2, rel=1e-6)
+    naive = next(other for other in by_pml.others if other.name == "additive split")
+    assert sum(level for (level,) in naive.levels) == pytest.approx(2, rel=1e-3)
+    assert naive.leaks[0] > 2.1
+
+
+@pytest.mark.slow
+def test_real_ages_have_equal_reports_in_four_engines(women, by_pml):
+    expected = md.privatize(women, mechanism=by_pml, row="id", key=KEY)
+    frame, duckdb = pl.from_pandas(women), needed("duckdb", "duckdb")
+    arrow = pa.Table.from_pandas(women, preserve_index=False)
+    found = [
+        md.privatize(frame.lazy(), mechanism=by_pml, row="id", key=KEY).collect().to_pandas(),
+        md.privatize(arrow, mechanism=by_pml, row="id", key=KEY).to_pandas(),
+        md.privatize(duckdb.from_df(women), mechanism=by_pml, row="id", key=KEY).order("id").df(),
+    ]
+    for one in found:
+        for name in expected.columns:
+            assert one[name].tolist() == expected[name].tolist()
+
+
+@pytest.mark.slow
+def test_estimates_of_real_ages_cover_over_300_surveys(women, by_pml):
+    """Shares of each answer and the mean of ages, of those who reported.
+
+    The control takes the shares of the reports that are likeliest for each answer, and misses.
+    """
+    columns = {
+        "occupation": women["occupation"].map({v: i for i, v in enumerate(range(1, 7))}),
+        "religious": women["religious"].map({v: i for i, v in enumerate(range(1, 5))}),
+        "age": pd.Series(AGES.codes(women["age"])),
+    }
+    times, n = 300, len(women)
+    middle = AGES.midpoints[columns["age"]].mean()
+    hits, misses = {}, {}
+    for name, codes in columns.items():
+        kernel = by_pml.kernels[name]
+        places = {value: i for i, value in enumerate(kernel.inputs)}
+        own = AGES.labels if name == "age" else sorted(places)
+        rows = np.array([places[own[code]] for code in codes])
+        shares = np.bincount(rows, minlength=len(kernel.inputs)) / n
+        sampler = md.Sampler(kernel, rng=11)
+        best = kernel.kernel.argmax(axis=1)
+        hits[name], misses[name] = np.zeros(len(shares)), np.zeros(len(shares))
+        means = 0
+        for _ in range(times):
+            counts = np.bincount(sampler.draw_codes(rows), minlength=len(kernel.outputs))
+            told = dict(zip(kernel.outputs, counts.tolist(), strict=True))
+            found = md.estimate(told, by_pml[name], target="sample")
+            hits[name] += (found.lower <= shares) & (shares <= found.upper)
+            share = counts[best] / n
+            half = 1.96 * np.sqrt(share * (1 - share) / n)
+            misses[name] += np.abs(share - shares) <= half
+            if name == "age":
+                mean = found.mean()
+                means += mean.lower <= middle <= mean.upper
+    enough = 0.95 * times - 4 * math.sqrt(times * 0.95 * 0.05)
+    assert means >= enough
+    for name in columns:
+        assert (hits[name] >= enough).all()
+        assert misses[name].mean() < 0.5 * times

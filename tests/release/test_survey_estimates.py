@@ -71,6 +71,24 @@ def test_weights_of_text_and_of_zeros_only_are_refused():
     refused(lambda: md.estimate(TABLE.assign(w=0.0), THREE, "r", weights="w"), "zeros only")
 
 
+@pytest.mark.parametrize("size", [1e-200, 5e-324, 1e200, 1e308])
+@pytest.mark.parametrize("part", ["one", "all"])
+def test_weights_whose_squares_are_no_floats_are_refused(size, part):
+    """Of such weights a standard error would be zero, or not a number."""
+    weights = TABLE["w"].copy()
+    weights.iloc[: 1 if part == "one" else None] = size
+    frame = TABLE.assign(w=weights)
+    refused(lambda: md.estimate(frame, THREE, "r", weights="w"), "between 1e-60 and 1e+60")
+
+
+@pytest.mark.parametrize("scale", [1e-50, 1e50])
+def test_the_unit_of_weights_changes_nothing(scale):
+    plain = md.estimate(TABLE, THREE, "r", weights="w")
+    scaled = md.estimate(TABLE.assign(w=TABLE["w"] * scale), THREE, "r", weights="w")
+    assert np.allclose(scaled.errors, plain.errors, rtol=1e-9)
+    assert scaled.effective == pytest.approx(plain.effective)
+
+
 def test_a_stratum_of_one_is_refused_unless_it_is_all_there_is():
     frame = TABLE.assign(s=["alone", *["rest"] * 599])
     found = refused(lambda: md.estimate(frame, THREE, "r", strata="s"), "one person in 1 of 2")

@@ -17,7 +17,12 @@ import mechdesign as md
 from mechdesign.errors import CertificateError, InputError, KernelError, LevelError
 from mechdesign.exact import DENOMINATOR, Verdict, compare_with_exp, exp_bounds
 from mechdesign.subsets import SubsetSelection
-from mechdesign.subsets._subset_selection import asked_bounds, levels_from_ratio, make_family
+from mechdesign.subsets._subset_selection import (
+    asked_bounds,
+    levels_from_ratio,
+    make_family,
+    permute_column,
+)
 from mechdesign.subsets.family import AffineFamily
 from mechdesign.subsets.profile import LiftBounds, Profile
 from mechdesign.subsets.risk import least_risk, scores, worst_variance
@@ -40,12 +45,27 @@ CASES = [
     (11, 2, 4, [md.LDP(0.7)]),
     (7, 7, 1, [md.LDP(1e-4)]),
     (5, 5, 1, [md.LDP(30)]),
+    # Permutations of one column, of prime powers and other numbers.
+    (2, 0, 0, [md.LDP(1)]),
+    (4, 0, 0, [md.LDP(1)]),
+    (5, 0, 0, [md.PML(1)]),
+    (6, 0, 0, [md.LIP(0.5)]),
+    (6, 0, 0, [md.PML(0.7)]),
+    (8, 0, 0, [md.PMC(0.6)]),
+    (9, 0, 0, [md.LDP(0.5)]),
+    (10, 0, 0, [md.LIP(1)]),
+    (12, 0, 0, [md.PML(1.2), md.LDP(3)]),
+    (14, 0, 0, [md.ALIP(1, 0.5)]),
 ]
-NAMES = [f"{n} in F{q}^{m} {' '.join(map(str, notions))}" for n, q, m, notions in CASES]
+NAMES = [
+    f"{n} {f'in F{q}^{m}' if q else 'permuted'} {' '.join(map(str, notions))}"
+    for n, q, m, notions in CASES
+]
 
 
 def made(size, base, dimension, notions):
-    found = make_family(size, base, dimension, asked_bounds(notions))
+    bounds = asked_bounds(notions)
+    found = make_family(size, base, dimension, bounds) if base else permute_column(size, bounds)
     assert found is not None
     return SubsetSelection(size, notions, *found)
 
@@ -392,7 +412,7 @@ def test_any_notion_that_treats_symbols_alike_can_be_checked():
     assert selection.check(md.PML(1)) == selection.certificate.checks[0]
     assert selection.check(md.PML(0.9)).verdict is Verdict.NO
     # The lifts of part of a space are bounded, not known; ratios are known.
-    part = md.subset_selection(22, md.LDP(1))
+    part = made(22, 23, 1, [md.LDP(1)])
     assert part.check(md.PML(0.1)).verdict is Verdict.UNDECIDED
     assert part.check(md.LDP(0.9)).verdict is Verdict.NO
     assert selection.check(md.LDP(50)).achieved == (math.inf,)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import product
 from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ...subsets.finite_fields import is_prime, powers, prime_power
 
 Incidence = NDArray[np.bool_]
 
@@ -58,16 +59,16 @@ def _candidates(n: int, d: int) -> Iterator[Incidence]:
     if d == 1:
         yield np.eye(n, dtype=bool)
     if 2 * d == n - 1 and n % 4 == 3:
-        if power := _prime_power(n):
+        if power := prime_power(n):
             yield _field_translates(*power, 2)
         for p in range(3, isqrt(n) + 1):
-            if p * (p + 2) == n and _is_prime(p) and _is_prime(p + 2):
+            if p * (p + 2) == n and is_prime(p) and is_prime(p + 2):
                 yield _translates(n, _twin_primes(p))
-    if _is_prime(n) and n % 4 == 1 and d in ((n - 1) // 4, (n + 3) // 4):
+    if is_prime(n) and n % 4 == 1 and d in ((n - 1) // 4, (n + 3) // 4):
         quartic = {pow(x, 4, n) for x in range(1, n)}
         yield _translates(n, quartic | {0} if 4 * d == n + 3 else quartic)
     for q in range(2, isqrt(n) + 1):
-        power = _prime_power(q)
+        power = prime_power(q)
         size, points = 3, q * q + q + 1
         while power and points < n:
             points, size = points * q + 1, size + 1
@@ -107,53 +108,16 @@ def _bent(m: int) -> Incidence:
     return np.asarray(parity[x[:, None] ^ x[None, :]] == 1)
 
 
-# Finite fields: elements are digits in base p, powers of a primitive element x
-
-
-def _is_prime(n: int) -> bool:
-    return n > 1 and all(n % f for f in range(2, isqrt(n) + 1))
-
-
-def _prime_power(n: int) -> tuple[int, int] | None:
-    """(p, k) with n = p^k."""
-    p = next((f for f in range(2, n + 1) if n % f == 0), 0)
-    k = 0
-    while p and n % p == 0:
-        n, k = n // p, k + 1
-    return (p, k) if n == 1 and k else None
-
-
-@cache
-def _powers(p: int, k: int) -> NDArray[np.int64]:
-    """Powers of a primitive element of GF(p^k) as vectors over GF(p), ``(p^k − 1, k)``."""
-    order = p**k - 1
-    for tail in product(range(p), repeat=k):
-        if not tail[0]:
-            continue
-        step = np.array(tail, dtype=np.int64)
-        found = np.zeros((order, k), dtype=np.int64)
-        found[0, 0] = 1
-        for i in range(1, order):
-            # x times a vector: shifted, with xᵏ replaced by the tail.
-            found[i, 1:] = found[i - 1, :-1]
-            found[i] = (found[i] + found[i - 1, -1] * step) % p
-            if found[i, 0] == 1 and not found[i, 1:].any():
-                break
-        else:
-            return found
-    raise AssertionError("every finite field has a primitive element")
-
-
 def _singer(p: int, k: int, size: int) -> set[int]:
     """Points of a hyperplane: powers whose trace from GF(q^size) to GF(q) is zero, q = p^k."""
-    powers, q = _powers(p, k * size), p**k
-    order = len(powers)
+    steps, q = powers(p, k * size), p**k
+    order = len(steps)
     points = order // (q - 1)
     places = np.arange(points)
     trace = np.zeros((points, k * size), dtype=np.int64)
     factor = 1
     for _ in range(size):
-        trace += powers[places * factor % order]
+        trace += steps[places * factor % order]
         factor = factor * q % order
     return set(np.flatnonzero(~(trace % p).any(axis=1)).tolist())
 
@@ -162,7 +126,7 @@ def _field_translates(p: int, k: int, exponent: int) -> Incidence:
     """Translates in GF(p^k) of the powers of an exponent other than zero."""
     n = p**k
     base = p ** np.arange(k)
-    codes = _powers(p, k) @ base if k > 1 else None
+    codes = powers(p, k) @ base if k > 1 else None
     chosen = np.zeros(n, dtype=bool)
     if codes is None:
         chosen[sorted({pow(x, exponent, p) for x in range(1, p)})] = True

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...errors import SolverError
 from ..program import EstimationProgram
+from .basic_solution import basic_solution
 from .block_designs import symmetric_design
 from .generation import Columns
 from .master import Weighted, optimal_masses
@@ -21,8 +22,8 @@ Vector = NDArray[np.float64]
 
 # Columns of less mass than this share of the largest are not in use, or do not matter.
 _USED, _MATTERS = 1e-10, 1e-6
-# Entries of tables for which basic solutions are sought, and how many of them.
-_LARGEST, _TRIES = 200_000, 8
+# Entries of tables for which several basic solutions are sought, and how many of them.
+_SEVERAL, _TRIES = 200_000, 8
 _SAME = 1e-9
 _SEED = 3
 
@@ -30,16 +31,16 @@ _SEED = 3
 def fewer_columns(
     program: EstimationProgram, columns: Columns, masses: Vector
 ) -> tuple[Columns, Vector]:
-    """Columns that answer as well with fewer outputs, where some are found, and their masses."""
+    """Columns that answer as well with fewer outputs, where some are found, and their masses; all
+    with their own masses elsewhere.
+    """
     even = columns.even_masses(masses)
     used = even > _USED * even.max()
-    columns, masses = columns[used], masses[used]
+    every, columns, masses = (columns, masses), columns[used], masses[used]
     if (block := block_columns(program, columns.deviations, masses)) is not None:
         return block, np.full(len(block.shares), 1 / len(block.shares))
-    if (found := basic_masses(program, columns, masses)) is not None:
-        masses = found
-        columns, masses = columns[masses > 0], masses[masses > 0]
-    return columns, masses
+    found = basic_masses(program, columns, masses)
+    return every if found is None else (columns[found > 0], found[found > 0])
 
 
 def is_partial(program: EstimationProgram) -> bool:
@@ -93,17 +94,23 @@ def block_columns(program: EstimationProgram, deviations: Vector, masses: Vector
 def basic_masses(program: EstimationProgram, columns: Columns, masses: Vector) -> Vector | None:
     """Masses of a basic solution with the same Σ q, Σ q r and J.
 
-    ``None`` where it would take too long, is not precise or needs as many columns.
+    ``None`` where none is precise enough or all columns are needed.
     """
-    from scipy.linalg import qr
-    from scipy.optimize import linprog
-
     answers = _answer_rows(program, columns, masses)
     even = columns.even_masses(np.ones(len(masses)))
     table = np.column_stack([np.ones(len(masses)), columns.deviations, answers]) / even[:, None]
     masses = masses * even
-    if table.size > _LARGEST:
-        return None
+    if table.size <= _SEVERAL and (found := _fewest(table, masses)) is not None:
+        return found / even
+    basic = basic_solution(table.T, masses)
+    return None if basic is None else basic / even
+
+
+def _fewest(table: Vector, masses: Vector) -> Vector | None:
+    """The basic solution of fewest columns among several, each the best one of some costs."""
+    from scipy.linalg import qr
+    from scipy.optimize import linprog
+
     size = np.sqrt((table**2).mean(axis=0))
     table = table[:, size > 0] / size[size > 0]
     _, triangle, order = qr(table, mode="economic", pivoting=True)
@@ -125,7 +132,7 @@ def basic_masses(program: EstimationProgram, columns: Columns, masses: Vector) -
         if good and (best is None or len(places) < np.count_nonzero(best)):
             best = np.zeros(len(masses))
             best[places] = exact
-    return None if best is None else best / even
+    return best
 
 
 def _answer_rows(program: EstimationProgram, columns: Columns, masses: Vector) -> Vector:

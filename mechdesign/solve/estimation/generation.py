@@ -38,6 +38,11 @@ _MOST, _KEPT, _MORE = 80, 0.75, 1.1
 # Columns for each symbol above which no more are drawn for a first mixture.
 _MOST_TRIED = 200
 _ROUNDS = 400
+# Steps of a master, and seconds of one for each unit of its work, before any has been timed; the
+# columns for each symbol that it has however little time is left, and the share of those in hand
+# with which another round is still worth its time.
+_STEPS, _RATE = 5, 5e-11
+_FEWEST, _WORTH = 12, 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +101,37 @@ class Generated:
     rounds: int
 
 
+class _Pace:
+    """How long masters take: a step solves a system of a row for each column, or for each pair of
+    symbols where these are fewer.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n, self.pairs = n, n * (n - 1) // 2
+        self.steps, self.rate = _STEPS, _RATE
+
+    def _work(self, count: int) -> float:
+        return float(min(count, self.pairs) ** 2 * count)
+
+    def took(self, count: int, steps: int, seconds: float) -> None:
+        """Learn from a master of so many columns."""
+        self.rate = seconds / (steps * self._work(count))
+        self.steps = max(self.steps, steps)
+
+    def most(self, seconds: float) -> int:
+        """How many columns a master may have that is to take so long."""
+        work = max(seconds, 0.0) / (self.steps * max(self.rate, 1e-300))
+        count = work ** (1 / 3)
+        return int(min(count if count <= self.pairs else work / self.pairs**2, 1e9))
+
+
 class _Search:
     """Columns that prices ask for, and the bound that they leave if no other is missing."""
 
-    def __init__(self, program: EstimationProgram) -> None:
+    def __init__(self, program: EstimationProgram, deadline: float) -> None:
         self.program, self.survey = program, program.survey
         self.pricing = QuadraticPricing(program.cone, self.survey.truth)
-        self.low = -math.inf
+        self.low, self.deadline = -math.inf, deadline
         self.bounding: Pricing | None = None
         self.rng = np.random.default_rng(_SEED)
 
@@ -115,7 +144,7 @@ class _Search:
         loss, prices = self.survey.losses, pricing.prices
         square = _square(pricing.inverse, loss, self.survey.masses)
         offset = float(prices.sum())
-        found, values = self.pricing.search(square, prices, starts, level - offset)
+        found, values = self.pricing.search(square, prices, starts, level - offset, self.deadline)
         values = values + offset
         largest = float(values[0]) if len(values) else level
         low = 2 * float(np.vdot(loss, pricing.inverse)) - largest
@@ -129,18 +158,25 @@ class _Search:
         values = self.pricing.values(square, pricing.prices, columns)
         return np.asarray(values + float(pricing.prices.sum()))
 
-    def first(self, deadline: float) -> Vector:
-        """Columns to begin with: those that a relaxation of the design asks for, and others."""
-        n = len(self.survey)
+    def first(self, pace: _Pace) -> Vector:
+        """Columns to begin with: those that a relaxation of the design asks for, and others; as
+        many as a master can mix in time.
+        """
+        n, now = len(self.survey), clock.now()
         columns = self.pricing.first(_FIRST * n)
-        relaxed = self.pricing.relaxed(self.survey.losses, deadline)
+        relaxed = self.pricing.relaxed(self.survey.losses, now + _RELAXING * (self.deadline - now))
         if relaxed is None or not np.isfinite(relaxed.inverse).all():
             return columns
         pricing = Pricing(relaxed.inverse, relaxed.prices)
         found, _ = self(pricing, columns)
         square = _square(pricing.inverse, self.survey.losses, self.survey.masses)
-        near = self.pricing.spread(square, pricing.prices, _CLOSEST * n, -_CLOSE * relaxed.value)
-        return _joined(columns, np.hstack([found[:, : _BEST * n], near]))
+        best, now = found[:, : _BEST * n], clock.now()
+        count = pace.most(self.deadline - now) - columns.shape[1] - best.shape[1]
+        count = min(max(count, (_FEWEST - _FIRST) * n), _CLOSEST * n)
+        near = self.pricing.spread(
+            square, pricing.prices, count, -_CLOSE * relaxed.value, self.deadline
+        )
+        return _joined(columns, np.hstack([best, near]))
 
     def some(self, columns: Vector, best: int, count: int) -> Vector:
         """The first of some columns, and others among them, that differ from these more."""
@@ -155,9 +191,8 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
     """The best mixture of columns found until the gap is closed or at the deadline."""
     survey, n = program.survey, len(program.prior)
     prior, truth, loss = program.prior.probabilities, survey.masses, survey.losses
-    search = _Search(program)
-    now = clock.now()
-    lifts = search.first(now + _RELAXING * (deadline - now))
+    search, pace = _Search(program, deadline), _Pace(n)
+    lifts = search.first(pace)
     if lifts.shape[1] == 0:
         raise UntoldError(UNTOLD)
     gap, loose, rounds, most = math.inf, _LOOSE, 0, float(_MOST * n)
@@ -166,6 +201,7 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
         rounds += 1
         columns = Columns.of(lifts, truth)
         tolerance = min(_LOOSEST, max(loose * gap, 0.1 * _TOLERANCE))
+        began = clock.now()
         try:
             found = optimal_masses(
                 columns.deviations, columns.shares, prior, truth, loss, tolerance, deadline
@@ -180,6 +216,7 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
             break  # what was found before stands
         if best is None or found.upper < best[0]:
             best = found.upper, columns, found.masses
+        pace.took(len(found.masses), found.steps, clock.now() - began)
         order = np.argsort(-found.masses, kind="stable")
         pricing = Pricing(found.inverse, found.prices)
         least = found.level * (1 + 0.1 * _TOLERANCE)
@@ -192,11 +229,17 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
             if tolerance <= _TOLERANCE:
                 break
             loose *= 0.1
-        if lifts.shape[1] > most:
-            best_first = np.argsort(-search.values(pricing, lifts), kind="stable")
-            lifts = lifts[:, np.sort(best_first[: int(_KEPT * most)])]
+        fitting, more = pace.most(deadline - clock.now()), _ADDED * n
+        if fitting < _WORTH * lifts.shape[1]:
+            break  # there is no time for another round
+        kept = int(_KEPT * most) if lifts.shape[1] > most else lifts.shape[1]
+        if kept < lifts.shape[1]:
             most *= _MORE
-        lifts = _joined(lifts, search.some(new[:, good], _BEST * n, _ADDED * n))
+        kept = min(kept, max(fitting - more, 0))
+        if kept < lifts.shape[1]:
+            best_first = np.argsort(-search.values(pricing, lifts), kind="stable")
+            lifts = lifts[:, np.sort(best_first[:kept])]
+        lifts = _joined(lifts, search.some(new[:, good], _BEST * n, more))
     assert search.bounding is not None
     return Generated(best[1], best[2], best[0], search.bounding, rounds)
 

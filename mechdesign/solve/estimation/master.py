@@ -32,7 +32,9 @@ _STEPS = 120
 #: Relative complementarity at which the method ends, and the one that it must reach.
 _FINE, _ENOUGH = 1e-11, 1e-7
 # Directions in which columns differ by less than this share of the largest are not told.
-_RANK, _HIDDEN = 1e-11, 1e-7
+_RANK = 1e-11
+#: The share of what is asked that may lie in such directions.
+HIDDEN = 1e-7
 # How near to the boundary a step may go.
 _NEAR = 0.995
 # Sums of masses that are this near to what they must be make a kernel.
@@ -148,7 +150,7 @@ class _Frame:
         root = directions[:, some] * np.sqrt(weights[some]) * size[:, None]
         scaled = root / safe[:, None]
         hidden = scaled - vectors @ (vectors.T @ scaled)
-        if (np.abs(hidden) > _HIDDEN * np.abs(scaled).max()).any():
+        if (np.abs(hidden) > HIDDEN * np.abs(scaled).max()).any():
             raise UntoldError(UNTOLD)
         scale = _sizes(deviations[:, told])
         rows = np.column_stack([np.ones(len(points)), deviations[:, told] / scale])

@@ -46,6 +46,8 @@ _COST = 1e-9
 _LITTLE = 1e-10
 # Row sums that are off by more are of columns too few to mix.
 _UNBALANCED = 1e-13
+# Entries of a kernel above which its risk is compared in floats: exactly it takes a second.
+_LARGEST_EXACT = 50_000
 
 
 class OptimalExperiment(Method):
@@ -87,8 +89,7 @@ class OptimalExperiment(Method):
                 survey.losses,
             )
         except UntoldError:
-            if survey.telling(_integers(_listed_exactly(program))) is None:
-                raise UntoldError(UNTOLD_BY_ALL, is_proved=True) from None
+            check_told(program)
             raise
         details = {"columns": str(len(columns.shares)), "steps": str(found.steps)}
         return Candidate(
@@ -114,6 +115,14 @@ def are_listed(program: EstimationProgram, sides: TwoSided | None) -> bool:
     """Whether every extreme column of a cone is listed."""
     few = len(program.prior) <= MOST_LISTED and program.cone.count <= MOST_ROWS
     return few or too_large(program, sides) is None
+
+
+def check_told(program: EstimationProgram) -> None:
+    """Raise a proved :class:`UntoldError` where no kernel within the bounds answers: none of all
+    extreme columns tells some symbols apart.
+    """
+    if program.survey.telling(_integers(_listed_exactly(program))) is None:
+        raise UntoldError(UNTOLD_BY_ALL, is_proved=True) from None
 
 
 def listed(program: EstimationProgram) -> Columns:
@@ -143,10 +152,12 @@ def _integers(columns: list[Deviations]) -> NDArray[Any]:
 
 def kernel_of(program: EstimationProgram, columns: Columns, masses: Vector, risk: float) -> Vector:
     """The kernel of the columns that matter, ``(n, M)``: as few as cost next to nothing."""
-    few = _mixed(program, *fewer_columns(program, columns, masses), risk)
-    if few[0] <= _COST:
-        return few[1]
-    best = min(few, _mixed(program, columns, masses, risk), key=lambda pair: pair[0])
+    fewer = fewer_columns(program, columns, masses)
+    best = _mixed(program, *fewer, risk)
+    if best[0] <= _COST:
+        return best[1]
+    if fewer[0] is not columns:
+        best = min(best, _mixed(program, columns, masses, risk), key=lambda pair: pair[0])
     if (
         best[0] > _COST
         and is_partial(program)
@@ -188,14 +199,34 @@ def _mixed(
     even = columns.even_masses(masses)
     for least in (*_NEGLIGIBLE, _LITTLE / 1e4):
         used = even > least * float(even.max())
-        deviations = columns[used].deviations
-        kernel = mixed_kernel(deviations, balanced(deviations[:, told], masses[used]))
+        some = columns[used]
+        even_sums = balanced(some.deviations[:, told], masses[used])
+        kernel = mixed_kernel(some.deviations, even_sums)
         off = float(np.abs(kernel.sum(axis=1) - 1).max())
-        cost = -_value(program, kernel) / risk - 1 if off < _UNBALANCED else math.inf
+        cost = math.inf
+        if off < _UNBALANCED:
+            many = kernel.size > _LARGEST_EXACT and not is_partial(program)
+            reached = _near(program, some, even_sums) if many else -_value(program, kernel)
+            cost = reached / risk - 1
         if cost <= _COST:
             return cost, kernel
         found.append((cost, kernel))
     return min(found, key=lambda pair: pair[0])
+
+
+def _near(program: EstimationProgram, columns: Columns, masses: Vector) -> float:
+    """The risk of a mixture in floats, by deviations, of which small levels lose no digits."""
+    truth = program.survey.masses
+    kept = np.delete(np.arange(len(truth)), int(np.argmax(truth)))
+    spread = (columns.deviations - (columns.deviations @ truth)[:, None])[:, kept]
+    size = np.sqrt((spread**2).mean(axis=0))
+    scaled = spread / np.where(size > 0, size, 1.0)
+    asked = program.survey.losses[np.ix_(kept, kept)] / np.outer(size, size)
+    matrix = (scaled.T * (masses / columns.shares)) @ scaled
+    try:
+        return float(np.trace(np.linalg.solve(matrix, asked)))
+    except np.linalg.LinAlgError:
+        return math.inf
 
 
 def _value(program: EstimationProgram, kernel: Vector) -> float:

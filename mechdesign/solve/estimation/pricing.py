@@ -129,7 +129,9 @@ class QuadraticPricing:
             return distinct(self._any_columns(np.zeros((len(self.prior), 0)), count))
         return box.columns(distinct(self._random(box, count)))
 
-    def spread(self, square: Any, prices: Any, count: int, level: float) -> Array:
+    def spread(
+        self, square: Any, prices: Any, count: int, level: float, deadline: float = math.inf
+    ) -> Array:
         """Columns that differ much, each with a reduced value of at least ``level`` where a few
         steps lead there, ``(n, m)``.
 
@@ -140,11 +142,16 @@ class QuadraticPricing:
         if box is None or exact is None:
             return self.first(count)
         form = Question.of(square, prices, self.truth).on(exact)
-        t, _ = LocalSearch(form, box).reach(self._random(box, count), level)
+        t, _ = LocalSearch(form, box, deadline).reach(self._random(box, count), level)
         return box.columns(distinct(exact.completed(t)))
 
     def search(
-        self, square: Any, prices: Any, start: Array, level: float = math.inf
+        self,
+        square: Any,
+        prices: Any,
+        start: Array,
+        level: float = math.inf,
+        deadline: float = math.inf,
     ) -> tuple[Array, Array]:
         """Columns of large reduced value, without proof; the best of all where they can be listed.
 
@@ -155,6 +162,7 @@ class QuadraticPricing:
         start : ``(n, k)`` columns of the cone to search from, beside random ones
         level : columns near the best ones found are among the answers where their reduced
             value is above this
+        deadline : moment on the :mod:`~mechdesign.solve.clock` at which steps end
 
         Returns
         -------
@@ -170,16 +178,21 @@ class QuadraticPricing:
             order = np.argsort(-values, kind="stable")
             return columns[:, order], values[order]
         question = Question.of(square, prices, self.truth)
-        t, values = self._improve(question, exact, box.places(start), level)
+        t, values = self._improve(question, exact, box.places(start), level, deadline)
         return box.columns(t), values
 
     def _improve(
-        self, question: Question, exact: ColumnBox, t: Array, level: float = math.inf
+        self,
+        question: Question,
+        exact: ColumnBox,
+        t: Array,
+        level: float = math.inf,
+        deadline: float = math.inf,
     ) -> tuple[Array, Array]:
         """Local optima from places t and random ones, best first, and their values."""
         form, box = question.on(exact), FloatBox.of(exact)
         starts = np.column_stack([t, self._random(box, _RANDOM * len(box.p))])
-        search = LocalSearch(form, box)
+        search = LocalSearch(form, box, deadline)
         t, values = search.improve(starts)
         if level < math.inf:
             t = search.nearby(t[:, values > level][:, :_CENTRES], level)
@@ -309,7 +322,7 @@ class QuadraticPricing:
         the t of columns above the target.
         """
         form, floats = question.on(box), FloatBox.of(box)
-        t, values = self._improve(question, box, np.zeros((len(box), 0)))
+        t, values = self._improve(question, box, np.zeros((len(box), 0)), deadline=deadline)
         least = float(values[0])
         level = max(float(target), least) if math.isfinite(target) else least
         best = math.inf

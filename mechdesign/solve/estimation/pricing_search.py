@@ -9,11 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import clock
 from .pricing_forms import Array, FloatBox, Form
 
 _MOST_STEPS = 400
 # Columns whose exchanges of two symbols are tried at once, under LDP.
 _EXCHANGED = 128
+# Symbols of a column, up and down each, that are tried in exchanges before all others.
+_TRIED = 12
 _GAIN = 1e-12
 _DIGITS = 9
 
@@ -31,11 +34,16 @@ class LocalSearch:
     ----------
     form : what is maximised
     box : the same box in floats
+    deadline : moment on the :mod:`~mechdesign.solve.clock` at which columns stay as they are
     """
 
-    def __init__(self, form: Form, box: FloatBox) -> None:
-        self.form, self.box = form, box
+    def __init__(self, form: Form, box: FloatBox, deadline: float = np.inf) -> None:
+        self.form, self.box, self.deadline = form, box, deadline
         self.diagonal = np.diag(form.square)
+
+    @property
+    def _is_late(self) -> bool:
+        return clock.now() > self.deadline
 
     def improve(self, t: Array) -> tuple[Array, Array]:
         """Local optima from starts ``(n, m)``, distinct and best first, with their values."""
@@ -92,7 +100,7 @@ class LocalSearch:
                 t[pair, active[i]] = 1 - part[pair, i]
                 good[i] = True
             active = active[good]
-            if not len(active):
+            if not len(active) or self._is_late:
                 break
         return t
 
@@ -134,10 +142,14 @@ class LocalSearch:
 
     # Bounds on the lift: wᵀt = capacity
 
+    @property
+    def _weights(self) -> Array:
+        assert self.box.weights is not None
+        return self.box.weights
+
     def greedy(self, gradient: Array) -> Array:
         """The best t for linear gains ``(n, m)`` per unit of t: a continuous knapsack."""
-        w = self.box.weights
-        assert w is not None
+        w = self._weights
         density = gradient / np.where(w > 0, w, 1.0)[:, None]
         return self.box.filled(density)
 
@@ -156,48 +168,88 @@ class LocalSearch:
             new = self.form.values(step)
             good = new > values[active] + _GAIN * np.abs(values).max(initial=0.0)
             active, step, new = active[good], step[:, good], new[good]
-            if not len(active):
-                break
             t[:, active], values[active] = step, new
+            if not len(active) or self._is_late:
+                break
         return distinct(t)
 
     def _exchange(self, t: Array, enough: float = np.inf) -> Array:
-        """One symbol up, another down by as much mass, until one is at an end."""
-        f, w = self.form, self.box.weights
-        assert w is not None
-        active = np.arange(t.shape[1])
-        movable = np.flatnonzero(w > 0)
-        for _ in range(_MOST_STEPS):
+        """One symbol up, another down by as much mass, until one is at an end.
+
+        The symbols that promise most are tried first; where none of them helps all are, for some of
+        the columns.
+        """
+        movable = np.flatnonzero(self._weights > 0)
+        active = np.arange(t.shape[1] if len(movable) > 1 else 0)
+        for _ in range(_MOST_STEPS if len(active) else 0):
             part = t[:, active]
-            squares, truth, _, price = f.parts(part)
-            values = squares / truth - price
-            slope = f.linear[:, None] + 2 * (f.square @ part)
-            room, held = w[:, None] * (1 - part), w[:, None] * part
-            per_mass = 1 / np.where(w > 0, w, 1.0)
-            best = values + _GAIN * np.abs(values).max(initial=0.0)
-            up = np.full(len(active), -1)
-            down, amount = up.copy(), np.zeros(len(active))
-            rows = np.arange(len(active))
-            for x in movable.tolist():
-                mass = np.minimum(room[x], held)
-                a, b = mass * per_mass[x], mass * per_mass[:, None]
-                step = squares + a * slope[x] - b * slope + a * a * self.diagonal[x]
-                step += b * b * self.diagonal[:, None] - 2 * a * b * f.square[x][:, None]
-                step /= truth + a * f.truth[1][x] - b * f.truth[1][:, None]
-                step -= price + a * f.price[1][x] - b * f.price[1][:, None]
-                step[x] = -np.inf
-                z = step.argmax(axis=0)
-                top = step[z, rows]
-                good = top > best
-                best[good], up[good], down[good] = top[good], x, z[good]
-                amount[good] = mass[z, rows][good]
-            good = np.flatnonzero((up >= 0) & (values < enough))
-            if not len(good):
+            values = self.form.values(part)
+            least = values + _GAIN * np.abs(values).max(initial=0.0)
+            up, down = self._promising(part, movable)
+            best, moved = self._transferred(part, up, down)
+            good = (best > least) & (values < enough)
+            if len(movable) > len(up):
+                stuck = np.flatnonzero(~good & (values < enough))[:_EXCHANGED]
+                few, least = part[:, stuck], least[stuck]
+                down = np.repeat(movable[:, None], len(stuck), axis=1)
+                for x in movable.tolist() if len(stuck) else ():
+                    value, new = self._transferred(few, np.full((1, len(stuck)), x), down)
+                    helps = value > least
+                    moved[:, stuck[helps]], good[stuck[helps]] = new[:, helps], True
+                    least[helps] = value[helps]
+            active = active[good]
+            t[:, active] = moved[:, good]
+            if not len(active) or self._is_late:
                 break
-            active, up, down, amount = active[good], up[good], down[good], amount[good]
-            for symbols, sign in ((up, 1), (down, -1)):
-                moved = t[symbols, active] + sign * amount * per_mass[symbols]
-                moved[np.abs(moved) < 1e-12] = 0.0
-                moved[np.abs(moved - 1) < 1e-12] = 1.0
-                t[symbols, active] = moved
         return t
+
+    def _promising(
+        self, t: Array, movable: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Symbols that gain most by going up, for each unit of mass, and that lose least by going
+        down, ``(k, m)`` each.
+        """
+        w = self._weights[movable][:, None]
+        _, truth, _, _ = self.form.parts(t)
+        slope, bent = self._gradient(t)[movable], self.diagonal[movable][:, None] / truth
+        part = t[movable]
+        rise = np.where(part < 1, (slope + bent * (1 - part)) / w, -np.inf)
+        fall = np.where(part > 0, (bent * part - slope) / w, -np.inf)
+        count = min(_TRIED, len(movable))
+        up, down = (
+            movable[np.argpartition(-score, count - 1, axis=0)[:count]] for score in (rise, fall)
+        )
+        return up, down
+
+    def _transferred(
+        self, t: Array, up: NDArray[np.intp], down: NDArray[np.intp]
+    ) -> tuple[Array, Array]:
+        """The best value of each column after some mass goes from one of the symbols ``down`` to
+        one of the symbols ``up``, and what it then is.
+        """
+        f, w = self.form, self._weights
+        squares, truth, _, price = f.parts(t)
+        columns = np.arange(t.shape[1])
+        slope = f.linear[:, None] + 2 * (f.square @ t)
+        mass = np.minimum(
+            (w[up] * (1 - t[up, columns]))[:, None], (w[down] * t[down, columns])[None]
+        )
+        a, b = mass / w[up][:, None], mass / w[down][None]
+        step = squares + a * (slope[up, columns][:, None] + a * self.diagonal[up][:, None])
+        step -= b * (slope[down, columns][None] - b * self.diagonal[down][None])
+        step -= 2 * a * b * f.square[up[:, None], down[None]]
+        step /= truth + a * f.truth[1][up][:, None] - b * f.truth[1][down][None]
+        step -= price + a * f.price[1][up][:, None] - b * f.price[1][down][None]
+        step = np.where((up[:, None] == down[None]) | (mass <= 0), -np.inf, step)
+        places = step.reshape(-1, len(columns)).argmax(axis=0)
+        one, two = np.unravel_index(places, step.shape[:2])
+        moved = t.copy()
+        for symbols, change in (
+            (up[one, columns], a[one, two, columns]),
+            (down[two, columns], -b[one, two, columns]),
+        ):
+            new = moved[symbols, columns] + change
+            new[np.abs(new) < 1e-12] = 0.0
+            new[np.abs(new - 1) < 1e-12] = 1.0
+            moved[symbols, columns] = new
+        return step[one, two, columns], moved

@@ -8,7 +8,7 @@ pricing at the least favourable truth brings others, as for one truth.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,12 +19,13 @@ from ...errors import SolverError, UntoldError
 from ...utility.truths import ColumnRisks, RiskPoint
 from .. import clock
 from ..column_generation.master import mixed_kernel
+from ..column_generation.method import SEARCHING
 from ..column_generation.vertices import too_large
 from ..method import Candidate, Duals, Handles, Method
 from ..program import EstimationProgram
 from ..worst_truth_program import WorstTruthProgram
-from .master import UNTOLD, optimal_masses
-from .method import OptimalExperiment, balanced, listed
+from .master import HIDDEN, UNTOLD, optimal_masses
+from .method import OptimalExperiment, balanced, check_told, listed
 from .pricing import QuadraticPricing
 from .pricing_mean import MeanPricing, too_many
 
@@ -47,6 +48,8 @@ _CLOSE, _OTHERS, _NEW = 1e-6, 6, 4
 # Columns of less mass than this share of the largest are left out where that costs no more.
 _NEGLIGIBLE, _COST = 1e-8, 1e-9
 _SEED = 5
+# The share of the time limit of the design for one truth that a search begins with.
+_USUAL = 0.4
 
 
 class LeastFavourable(Method):
@@ -70,11 +73,20 @@ class LeastFavourable(Method):
     def solve(self, program: EstimationProgram) -> Candidate:
         """Saddle points on more and more columns, until no other column pays."""
         assert isinstance(program, WorstTruthProgram)
-        n = len(program.prior)
         if program.survey.asks_nothing:
             return _constant(program)
-        deadline = clock.now() + program.time_limit
-        table = _Table.of(program)
+        # The rest of the time is for the proof.
+        deadline = clock.now() + SEARCHING * program.time_limit
+        try:
+            return self._found(program, deadline)
+        except UntoldError:
+            if too_large(program, program.sides) is None:
+                check_told(program)
+            raise
+
+    def _found(self, program: WorstTruthProgram, deadline: float) -> Candidate:
+        n = len(program.prior)
+        table = _Table.of(program, deadline)
         used = table.first(program)
         masses: Vector | None = None
         for _ in range(_ROUNDS):
@@ -133,19 +145,20 @@ def _ordinary(program: WorstTruthProgram) -> EstimationProgram:
 class _Table:
     """Columns that may be used: all extreme ones, or those that pricing has found."""
 
-    def __init__(self, deviations: Vector, cone_pricing: bool) -> None:
-        self.deviations, self._searches = deviations, cone_pricing
+    def __init__(self, deviations: Vector, cone_pricing: bool, deadline: float) -> None:
+        self.deviations, self._searches, self._deadline = deviations, cone_pricing, deadline
 
     @classmethod
-    def of(cls, program: WorstTruthProgram) -> _Table:
+    def of(cls, program: WorstTruthProgram, deadline: float) -> _Table:
         if too_large(program, program.sides) is None:
-            return cls(listed(program).deviations, cone_pricing=False)
-        candidate = OptimalExperiment().solve(_ordinary(program))
+            return cls(listed(program).deviations, False, deadline)
+        usual = replace(_ordinary(program), time_limit=_USUAL * program.time_limit)
+        candidate = OptimalExperiment().solve(usual)
         kernel = candidate.kernel[:, candidate.kernel.any(axis=0)]
         prior = program.prior.probabilities
         started = (kernel / (prior @ kernel) - 1).T
         others = QuadraticPricing(program.cone).first(_OTHERS * len(prior))
-        return cls(np.vstack([started, others.T - 1]), cone_pricing=True)
+        return cls(np.vstack([started, others.T - 1]), True, deadline)
 
     def first(self, program: WorstTruthProgram) -> NDArray[np.intp]:
         """Positions of columns that answer what is asked, and a few more."""
@@ -179,7 +192,7 @@ class _Table:
         if program.truths.every:
             pricing = QuadraticPricing(program.cone, program.at(found.mixture).survey.truth)
             start = (1 + saddle.deviations[found.masses > 1e-6 * found.masses.max()]).T
-            columns, _ = pricing.search(squares[0], prices, start)
+            columns, _ = pricing.search(squares[0], prices, start, deadline=self._deadline)
         else:
             truths = tuple(one.truth for one in program.truths.listed)
             columns = MeanPricing(program.cone, truths).search(
@@ -215,6 +228,8 @@ class _Saddle:
         self.even = np.full(n, 1 / n)
         survey = program.survey.moved((Fraction(1, n),) * n)
         self.risks = ColumnRisks.of(self.deviations, self.even, survey.losses)
+        if self.risks.hidden > HIDDEN:
+            raise UntoldError(UNTOLD)
         self.listed = [one.masses for one in program.truths.listed]
         self.told = np.arange(1, n)
         scale = np.sqrt((self.deviations[:, self.told] ** 2).mean(axis=0))

@@ -1,0 +1,393 @@
+"""How likely an outcome leaks more than a level, whatever is done to it afterwards.
+
+The probability that ℓ(X→Y) exceeds a level may grow when outcomes are processed: two of them that
+leak little about different symbols can be split and joined with one that leaks much. So a statement
+"leaks at most ε but with probability δ" about a kernel says nothing about what others make of its
+reports. The envelope does: it is the largest such probability over all post-processings
+([SaeidianEnvelopes]).
+
+For finite kernels it is a linear program. After any post-processing the outcomes that leak at least
+ε about symbol x may be joined in one, as their likelihoods add up; so a post-processing is a share
+w[x, y] of each outcome y for each symbol x, and
+
+    maximise Σ w[x,y] q[y]   with   Σ_x w[x,y] ≤ 1,   Σ_y w[x,y] (K[x,y] − e^ε q[y]) ≥ 0.
+
+Any multipliers t[x] ≥ 0 of the second rows prove Σ_y max(0, max_x q[y] + t[x] (K[x,y] − e^ε q[y]))
+as an upper bound. Both sides are evaluated in rationals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._audit import matched
+from ..errors import LevelError, listed
+from ..exact import (
+    LARGEST_LEVEL,
+    dot,
+    exp_bounds,
+    float_at_least,
+    float_at_most,
+    log_upper,
+)
+from ..mechanism import Mechanism
+from ..prior import Prior
+from ..solve.backends.highs import Model
+from ..theory.leakage import outcome_leakage
+from ..theory.validation import number
+
+Array = NDArray[np.float64]
+_LEVELS = 33
+# Halvings of an interval of levels.
+_HALVINGS = 40
+# Denominator of the shares of a post-processing.
+_BITS = 64
+_ONE = 1 << _BITS
+
+
+@dataclass(frozen=True)
+class EnvelopePoint:
+    """The envelope at one level.
+
+    Attributes
+    ----------
+    level : ε in nats
+    at_most : proved: after no post-processing is P[leakage ≥ ε] larger; rounded up
+    at_least : what :attr:`channel` attains, exact, rounded down
+    before : P[leakage ≥ ε] of the reports as they are
+    channel : the post-processing that attains it, a kernel from the outcomes to one outcome for
+        each symbol that it speaks about and one for the rest
+    """
+
+    level: float
+    at_most: float
+    at_least: float
+    before: float
+    channel: Mechanism
+
+    @property
+    def gap(self) -> float:
+        """Difference of the two sides."""
+        return self.at_most - self.at_least
+
+
+class LeakageEnvelope:
+    """The largest probability, after any post-processing, that an outcome leaks at least a level.
+
+    From :func:`leakage_envelope`.
+
+    Attributes
+    ----------
+    mechanism, prior : the kernel and the prior it is about
+    risk_averse : whether leakage is Λ(X→y), log q/min K, in place of ℓ(X→y)
+    points : one :class:`EnvelopePoint` for each level, in rising order
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, prior: Prior, levels: Sequence[float], risk_averse: bool
+    ) -> None:
+        self.mechanism, self.prior, self.risk_averse = mechanism, prior, risk_averse
+        self._kernel = _Kernel(mechanism, prior, risk_averse)
+        self.points = tuple(self._kernel.point(level) for level in levels)
+
+    @property
+    def levels(self) -> Array:
+        """The levels of the points, in nats."""
+        return np.array([point.level for point in self.points])
+
+    @property
+    def at_most(self) -> Array:
+        """Proved upper bounds of the probabilities."""
+        return np.array([point.at_most for point in self.points])
+
+    @property
+    def at_least(self) -> Array:
+        """Probabilities that post-processings attain."""
+        return np.array([point.at_least for point in self.points])
+
+    @property
+    def before(self) -> Array:
+        """Probabilities of the reports as they are."""
+        return np.array([point.before for point in self.points])
+
+    @property
+    def largest(self) -> float:
+        """The level that no outcome exceeds, with or without post-processing, in nats."""
+        return self._kernel.largest
+
+    def at(self, level: float) -> EnvelopePoint:
+        """The envelope at another level."""
+        return self._kernel.point(_level(level))
+
+    def level_at(self, probability: float) -> float:
+        """A level that is exceeded with at most this probability after any post-processing.
+
+        The smallest one up to 1e-9 relative, by halving; what is proved at it stands in
+        ``at(level).at_most``.
+        """
+        share = number(probability, "probability", 0, 1)
+        high = self.largest
+        if high == math.inf:
+            high = 1.0
+            while self._kernel.point(high).at_most > share:
+                high *= 2
+                if high > LARGEST_LEVEL:
+                    return math.inf
+        low = 0.0
+        if self._kernel.point(low).at_most <= share:
+            return low
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            if self._kernel.point(middle).at_most <= share:
+                high = middle
+            else:
+                low = middle
+            if high - low <= 1e-9 * high:
+                break
+        return high
+
+    def __repr__(self) -> str:
+        kind = "Λ" if self.risk_averse else "ℓ"
+        return (
+            f"<LeakageEnvelope of {kind}: {len(self.points)} levels up to {self.levels.max():.4g}, "
+            f"largest leakage {self.largest:.4g}>"
+        )
+
+
+def leakage_envelope(
+    mechanism: Any,
+    prior: Any,
+    levels: Iterable[float] | float | None = None,
+    *,
+    risk_averse: bool = False,
+) -> LeakageEnvelope:
+    """How likely an outcome leaks at least a level, whatever is done to the reports afterwards.
+
+    Parameters
+    ----------
+    mechanism : Mechanism, design or ``(N, M)`` matrix
+    prior : Prior or N probabilities
+    levels : levels in nats, optional
+        Equally spaced from 0 to the largest leakage when left out (to 10 where that is infinite).
+    risk_averse : bool
+        Ask for Λ(X→y) = log q/min K (what PMC bounds) in place of ℓ(X→y) = log max K/q (PML).
+
+    Returns
+    -------
+    LeakageEnvelope
+        For each level the probability with a proof from both sides, and the post-processing.
+
+    Raises
+    ------
+    LevelError
+        For levels that are no numbers of at least 0.
+    KernelError
+        For a prior over other symbols.
+
+    Examples
+    --------
+    Reports that leak more than .5 with probability .2 may be processed so that .4 of them do:
+
+    >>> import mechdesign as md
+    >>> m = md.Mechanism([[.5, .3, .2], [.1, .6, .3], [.2, .3, .5]])
+    >>> point = md.leakage_envelope(m, [.2, .3, .5], .5).points[0]
+    >>> round(point.before, 4), round(point.at_least, 4), round(point.at_most, 4)
+    (0.23, 0.2674, 0.2674)
+    """
+    mechanism, prior = matched(mechanism, prior)
+    risk_averse = bool(risk_averse)
+    if levels is None:
+        top = _largest(mechanism, prior, risk_averse)
+        chosen = np.linspace(0, top if top < math.inf else 10.0, _LEVELS).tolist()
+    elif isinstance(levels, (int, float, np.number)):
+        chosen = [_level(levels)]
+    else:
+        chosen = sorted(_level(v) for v in listed(levels, "levels", "numbers", LevelError))
+        if not chosen:
+            raise LevelError(
+                "levels of an envelope",
+                expected="at least one number",
+                got="none",
+                remedy="leave levels out for a curve up to the largest leakage",
+            )
+    return LeakageEnvelope(mechanism, prior, chosen, risk_averse)
+
+
+def _level(value: Any) -> float:
+    return number(value, "level of an envelope", 0, LARGEST_LEVEL)
+
+
+def _largest(mechanism: Mechanism, prior: Prior, risk_averse: bool) -> float:
+    q = mechanism.output_distribution(prior)
+    found = outcome_leakage(mechanism, prior, risk_averse=risk_averse)
+    return float(found[q > 0].max())
+
+
+class _Kernel:
+    """A kernel without symbols of zero mass and outcomes of zero probability, as integers.
+
+    Probabilities are K = rows/one and q = masses/(one · total).
+    """
+
+    def __init__(self, mechanism: Mechanism, prior: Prior, risk_averse: bool) -> None:
+        self.outputs = mechanism.outputs
+        self.symbols = prior.support.tolist()
+        self.inputs = [mechanism.inputs[x] for x in self.symbols]
+        weights = mechanism.weights.astype(object)
+        sums = weights.sum(axis=1)
+        # Rows that were read with rounding are divided by their sums, as everywhere.
+        if any(int(s) != 1 << mechanism.bits for s in sums):
+            scale = math.lcm(*(int(s) for s in sums))
+            weights = weights * np.array([scale // int(s) for s in sums], dtype=object)[:, None]
+            self.one = scale
+        else:
+            self.one = 1 << mechanism.bits
+        self.total = sum(prior.weights)
+        masses = dot(prior.weights, weights)
+        self.live = [y for y, mass in enumerate(masses) if mass]
+        self.masses = [masses[y] for y in self.live]
+        self.rows = [[int(weights[x, y]) for y in self.live] for x in self.symbols]
+        self.risk_averse = risk_averse
+        self.largest = self._largest()
+
+    def _largest(self) -> float:
+        """The largest leakage of an outcome, rounded up."""
+        best = Fraction(1)
+        for y, mass in enumerate(self.masses):
+            column = [row[y] for row in self.rows]
+            if self.risk_averse:
+                if not min(column):
+                    return math.inf
+                best = max(best, Fraction(mass, min(column) * self.total))
+            else:
+                best = max(best, Fraction(max(column) * self.total, mass))
+        return log_upper(best)
+
+    def sides(self, factor: Fraction) -> list[list[Fraction]]:
+        """K − e q for each symbol and outcome, or q − e K, times ``one · total``."""
+        if self.risk_averse:
+            return [
+                [mass - factor * k * self.total for mass, k in zip(self.masses, row, strict=True)]
+                for row in self.rows
+            ]
+        return [
+            [k * self.total - factor * mass for mass, k in zip(self.masses, row, strict=True)]
+            for row in self.rows
+        ]
+
+    def point(self, level: float) -> EnvelopePoint:
+        """The envelope at a level."""
+        lower, upper = exp_bounds(Fraction(level))
+        generous, strict = self.sides(lower), self.sides(upper)
+        whole = self.one * self.total
+        if all(value < 0 for side in generous for value in side):
+            # Above the largest leakage no joining of outcomes reaches the level.
+            none = [[0] * len(self.masses) for _ in self.rows]
+            return EnvelopePoint(level, 0.0, 0.0, 0.0, self._channel(none))
+        found, multipliers = self._solve(generous)
+        proved = min(Fraction(1), self._bound(generous, multipliers))
+        shares = _feasible(found, strict)
+        reached = sum(
+            sum(share) * mass
+            for share, mass in zip(zip(*shares, strict=True), self.masses, strict=True)
+        ) / Fraction(whole * _ONE)
+        alone = Fraction(
+            sum(mass for y, mass in enumerate(self.masses) if any(side[y] >= 0 for side in strict)),
+            whole,
+        )
+        if alone > reached:
+            # The solver's answer is no better than doing nothing.
+            shares = self._as_they_are(strict)
+            reached = alone
+        return EnvelopePoint(
+            level,
+            float_at_least(max(proved, reached)),
+            float_at_most(reached) + 0.0,
+            float_at_most(alone) + 0.0,
+            self._channel(shares),
+        )
+
+    def _solve(self, sides: list[list[Fraction]]) -> tuple[Array, Array]:
+        """Shares w and multipliers t by HiGHS; not trusted."""
+        from scipy import sparse
+
+        n, m = len(self.rows), len(self.masses)
+        q = np.array([float(Fraction(mass, self.one * self.total)) for mass in self.masses])
+        whole = self.one * self.total
+        ratio = np.array([[float(v / whole) for v in row] for row in sides]) / q
+        # Variables are the masses v = w q, so that no entry is as small as a rare outcome.
+        outcome = sparse.hstack([sparse.eye_array(m)] * n, format="csr")
+        symbol = sparse.csr_array(
+            (ratio.ravel(), (np.repeat(np.arange(n), m), np.arange(n * m))), shape=(n, n * m)
+        )
+        scale = np.maximum(np.abs(ratio).max(axis=1), 1e-300)
+        symbol = sparse.diags_array(1 / scale) @ symbol
+        model = Model()
+        model.load(
+            np.ones(n * m),
+            sparse.vstack([outcome, symbol]),
+            np.concatenate([np.full(m, -np.inf), np.zeros(n)]),
+            np.concatenate([q, np.full(n, np.inf)]),
+        )
+        found = model.run("simplex")
+        if found.point is None or found.duals is None:
+            # Nothing is lost but tightness: the bound is 1 and the reports stay as they are.
+            return np.zeros((n, m)), np.zeros(n)
+        shares = np.clip(found.point.reshape(n, m) / q, 0, 1)
+        return shares, np.maximum(-found.duals[m:], 0) / scale
+
+    def _bound(self, sides: list[list[Fraction]], multipliers: Array) -> Fraction:
+        factors = [Fraction(t) for t in multipliers.tolist()]
+        total = Fraction(0)
+        for y, mass in enumerate(self.masses):
+            best = max(mass + t * side[y] for t, side in zip(factors, sides, strict=True))
+            total += max(best, Fraction(0))
+        return total / (self.one * self.total)
+
+    def _as_they_are(self, sides: list[list[Fraction]]) -> list[list[int]]:
+        shares = [[0] * len(self.masses) for _ in self.rows]
+        for y in range(len(self.masses)):
+            for x, side in enumerate(sides):
+                if side[y] >= 0:
+                    shares[x][y] = _ONE
+                    break
+        return shares
+
+    def _channel(self, shares: list[list[int]]) -> Mechanism:
+        """The post-processing: an outcome for each symbol that has a share, and the rest."""
+        used = [x for x, share in enumerate(shares) if any(share)]
+        rows = np.zeros((len(self.outputs), len(used) + 1), dtype=object)
+        for k, y in enumerate(self.live):
+            for j, x in enumerate(used):
+                rows[y, j] = shares[x][k]
+        rows[:, -1] = _ONE - rows[:, :-1].sum(axis=1)
+        names = [("about", self.inputs[x]) for x in used]
+        return Mechanism.from_weights(rows, _BITS, self.outputs, [*names, ("rest", None)])
+
+
+def _feasible(shares: Array, sides: list[list[Fraction]]) -> list[list[int]]:
+    """Shares over 2**64 that satisfy every row exactly.
+
+    All are rounded down, and those of outcomes that speak against their symbol are reduced.
+    """
+    exact = [[int(Fraction(v) * _ONE) for v in row] for row in shares.tolist()]
+    for y in range(shares.shape[1]):
+        total = sum(row[y] for row in exact)
+        if total > _ONE:
+            for row in exact:
+                row[y] = row[y] * _ONE // total
+    for row, side in zip(exact, sides, strict=True):
+        good = sum((w * v for w, v in zip(row, side, strict=True) if v > 0), Fraction(0))
+        bad = sum((-w * v for w, v in zip(row, side, strict=True) if v < 0), Fraction(0))
+        if bad > good:
+            for y, v in enumerate(side):
+                if v < 0:
+                    row[y] = int(row[y] * good / bad)
+    return exact

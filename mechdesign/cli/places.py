@@ -1,0 +1,220 @@
+"""``mechdesign places``."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError, quote
+from .options import (
+    AsJson,
+    Force,
+    Public,
+    check_distinct,
+    expect_picture,
+    note,
+    plain,
+    print_json,
+    read_notion,
+    say,
+)
+
+if TYPE_CHECKING:
+    from ..places import Places
+
+
+def places(
+    visits: Annotated[
+        str, typer.Argument(help="CSV file of points, one visit in a line, in degrees.")
+    ],
+    level: Annotated[
+        str, typer.Option(help="Level in nats between places --within metres apart: 0.7 or ln2.")
+    ],
+    within: Annotated[float, typer.Option(help="Metres that the level is for.")],
+    bounds: Annotated[
+        str | None,
+        typer.Option(help="South, west, north and east of a grid: 59.29,17.97,59.37,18.15."),
+    ] = None,
+    cells: Annotated[
+        str | None, typer.Option(help="Cells of the grid: 6, or rows and columns as 4x6.")
+    ] = None,
+    side: Annotated[
+        float | None, typer.Option(help="Side of square cells in metres, in place of --cells.")
+    ] = None,
+    points: Annotated[
+        Path | None, typer.Option(help="CSV file that lists the places, in place of a grid.")
+    ] = None,
+    reach: Annotated[
+        float | None, typer.Option(help="With --points: metres beyond which a point is outside.")
+    ] = None,
+    latitude: Annotated[str, typer.Option(help="Column of latitudes.")] = "latitude",
+    longitude: Annotated[str, typer.Option(help="Column of longitudes.")] = "longitude",
+    weights: Annotated[str | None, typer.Option(help="Column of counts.")] = None,
+    outside: Annotated[
+        str, typer.Option(help="Visits that belong to no place: error, or drop.")
+    ] = "error",
+    added: Annotated[
+        float, typer.Option(help="Visits that every place gets beside those in the table.")
+    ] = 1.0,
+    loss: Annotated[str, typer.Option(help="metres, or squared.")] = "metres",
+    reports: Annotated[
+        str, typer.Option(help="point: coordinates of a place; cell: its name.")
+    ] = "point",
+    hide: Annotated[
+        float | None,
+        typer.Option(help="Metres by which the best attack shall be off at least, on average."),
+    ] = None,
+    privacy: Annotated[
+        list[str] | None,
+        typer.Option("--privacy", "-p", help="A further notion that must hold, such as ldp:5."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Save the design as JSON.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the prior on a map: .png, .svg or .pdf.")
+    ] = None,
+    public: Public = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Design reports of where somebody was: geo-indistinguishable, with the least expected loss.
+
+    'mechdesign apply' then takes tables of raw points, which it snaps to the places.
+    """
+    from .._audit import audit as run_audit
+    from ..files import check_writable
+    from ..mechanism import Mechanism
+    from ..solve._design import design as run_design
+    from ..storage import save
+    from ..views.plain import design_json
+    from ..views.text import print_design
+
+    check_distinct(
+        {"--output": output, "--public": public, "--picture": picture},
+        {"the visits": visits, "--points": None if points is None else str(points)},
+    )
+    named = [path for path in (output, public) if path is not None]
+    for path in named:
+        check_writable(path, overwrite=force)
+    if picture is not None:
+        expect_picture(picture, force=force)
+    columns = (latitude, longitude)
+    made = _places(bounds, cells, side, points, reach, columns)
+    known = made.prior(visits, columns=columns, weights=weights, outside=outside, added=added)
+    notions: list[Any] = [made.privacy(_level(level), within)]
+    if hide is not None:
+        notions.append(made.hidden(known, hide))
+    notions += [read_notion(text) for text in privacy or []]
+    found = run_design(known, made.loss(loss, reports), notions)
+    report = run_audit(found.mechanism, known, notions)
+    if output is not None:
+        save(found, output, overwrite=force)
+    if public is not None:
+        save(found, public, overwrite=force, public=True)
+    if picture is not None:
+        from ..plotting._plot_places import plot_places
+        from ..plotting.style import save_figure
+
+        save_figure(plot_places(known).figure, picture, overwrite=force)
+        named.append(picture)
+    silent = Mechanism([[1.0]] * len(made), made.labels, ["none"])
+    told = {
+        "places": len(made),
+        "expected_distance": made.expected_loss(found),
+        "error_of_best_attack": made.error(found),
+        "error_without_report": made.error(silent, known),
+    }
+    if as_json:
+        print_json({**design_json(found, audit=plain(report.summary())), **told})
+    else:
+        print_design(found, report)
+        say(
+            f"{made!r}: the report is {told['expected_distance']:.6g} m off on average, the best "
+            f"attack {told['error_of_best_attack']:.6g} m "
+            f"({told['error_without_report']:.6g} m without a report)."
+        )
+    for path in named:
+        note(f"saved {path}")
+
+
+def _places(
+    bounds: str | None,
+    cells: str | None,
+    side: float | None,
+    points: Path | None,
+    reach: float | None,
+    columns: tuple[str, str],
+) -> Places:
+    from ..places import from_csv, grid
+
+    if (bounds is None) == (points is None):
+        raise InputError(
+            "places",
+            expected="either --bounds of a grid or --points, a list of places",
+            got="neither" if bounds is None else "both",
+            remedy="write for example --bounds 59.29,17.97,59.37,18.15 --cells 6",
+        )
+    if points is not None:
+        if cells is not None or side is not None:
+            raise InputError(
+                "--cells and --side",
+                expected="--bounds with them",
+                got="--points",
+                remedy="leave them out",
+            )
+        return from_csv(points, columns=columns, reach=reach)
+    if reach is not None:
+        raise InputError(
+            "--reach", expected="--points with it", got="--bounds", remedy="leave it out"
+        )
+    assert bounds is not None
+    return grid(
+        [_number(word, bounds, "--bounds") for word in bounds.split(",")], _cells(cells), side=side
+    )
+
+
+def _number(word: str, text: str, option: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise InputError(
+            option,
+            expected="numbers separated by commas",
+            got=quote(text),
+            remedy="write for example 59.29,17.97,59.37,18.15",
+        ) from None
+
+
+def _cells(text: str | None) -> Any:
+    if text is None:
+        return None
+    parts = text.lower().replace("×", "x").split("x")
+    if len(parts) > 2 or not all(part.strip().isdecimal() for part in parts):
+        raise InputError(
+            "--cells",
+            expected="a number of rows and columns",
+            got=quote(text),
+            remedy="write for example 6 or 4x6",
+        )
+    numbers = [int(part) for part in parts]
+    return numbers[0] if len(numbers) == 1 else tuple(numbers)
+
+
+def _level(text: str) -> float:
+    """A level in nats, as a number or as the logarithm of one, such as ``ln2``."""
+    word = text.strip().lower().replace(" ", "")
+    try:
+        if word.startswith("ln"):
+            return math.log(float(word[2:].strip("()")))
+        return float(word)
+    except (ValueError, OverflowError):
+        raise InputError(
+            "--level",
+            expected="a number of nats, or the logarithm of a number",
+            got=quote(text),
+            remedy="write for example 0.7 or ln2",
+        ) from None

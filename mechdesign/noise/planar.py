@@ -1,0 +1,285 @@
+"""Noise on a map as kernels over places: planar Laplace, planar geometric, exponential mechanism.
+
+All three are the customary mechanisms for geo-indistinguishability, made kernels of integer weights
+that are audited, certified, remapped and drawn from like any other. Adding a noise of floats to
+coordinates is not offered: drawn in polar form from floats (the radius by a branch of Lambert's W),
+the digits of a report say which place it cannot have come from. What is exact here is the kernel
+that a report is drawn from, and its level is what an audit says of its integers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LevelError
+from ..exact import DENOMINATOR_BITS
+from ..mechanism import Mechanism
+from ..numeric import finite_number
+from ..place_sets import COLUMNS, PlaceSet
+from ..privacy.notion import check_level
+from ..schema import Schema
+from .checks import checked, shown
+
+Array = NDArray[np.float64]
+
+#: Noise that falls outside of the grid beyond this many mean lengths is left out.
+_FAR = 45.0
+# Rows of a window of offsets for noise on a lattice.
+_MOST_OFFSETS = 4000
+# Nodes of a rule for one cell, and in one direction of a strip that has no end.
+_NODES, _PANELS = 24, 12
+# A little more noise than the level asks for, so that rounding keeps it.
+_ROOM = 1e-9
+# Constant mass that every entry gets, so that 2⁻⁵³ is small against the least of them.
+_CONSTANT = 2.0**-20
+
+
+def planar_laplace(places: PlaceSet, level: float, within: float) -> Mechanism:
+    """Planar Laplace noise on the centre of a cell, reported as the cell it falls into.
+
+    Noise of density (ε²/2π) e^(−ε r) per square metre, ε = level/within, is added to the centre;
+    what falls outside of the grid is reported as the nearest cell ([Andres2013]). The probability
+    of each cell is an integral, which quadrature gives to about twelve digits.
+
+    Parameters
+    ----------
+    places : Places of :func:`mechdesign.places.grid`
+    level, within : level in nats between places ``within`` metres apart
+
+    Raises
+    ------
+    LevelError
+        For levels that are not positive, and for places that are no grid.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> town = md.places.grid((59.30, 18.00, 59.36, 18.12), side=2000)
+    >>> noisy = md.noise.planar_laplace(town, 1.0, within=1000)
+    >>> str(md.audit(noisy, town.uniform(), town.privacy(1.0, within=1000)).verdict)
+    'yes'
+    """
+    shape, step = _grid(places, "planar Laplace noise")
+    rate = _rate(places, level, within)
+    masses = _cell_masses(rate, shape, step)
+    return _kernel(places, masses)
+
+
+def planar_geometric(places: PlaceSet, level: float, within: float) -> Mechanism:
+    """Noise on the lattice of cells: probability ∝ e^(−ε d) for a cell d metres away.
+
+    The lattice goes on beyond the grid, and what falls outside is reported as the nearest cell, so
+    that no row needs a constant of its own; ε = level/within. Parameters and errors are those of
+    :func:`planar_laplace`.
+    """
+    shape, step = _grid(places, "planar geometric noise")
+    rate = _rate(places, level, within)
+    window = [
+        math.ceil(_FAR / (rate * size)) + count for size, count in zip(step, shape, strict=True)
+    ]
+    if max(window) > _MOST_OFFSETS:
+        raise LevelError(
+            "level of planar geometric noise",
+            expected="noise that is short beside a few thousand cells",
+            got=f"a mean length of {1 / rate:.4g} m, for cells of {min(step):.4g} m",
+            remedy="take larger cells, or planar Laplace noise",
+        )
+    offsets = [np.arange(-size, size + 1) for size in window]
+    lengths = np.hypot(*np.meshgrid(offsets[0] * step[0], offsets[1] * step[1], indexing="ij"))
+    masses = np.exp(-rate * lengths)
+    masses /= masses.sum()
+    rows, columns = (
+        [_clamped(offset, i, count) for i in range(count)]
+        for offset, count in zip(offsets, shape, strict=True)
+    )
+    found = np.empty((*shape, *shape))
+    for i, row in enumerate(rows):
+        below = row @ masses
+        for j, column in enumerate(columns):
+            found[i, j] = below @ column.T
+    return _kernel(places, found.reshape(len(places), -1))
+
+
+def exponential(places: PlaceSet, level: float, within: float) -> Mechanism:
+    """The exponential mechanism: probability ∝ e^(−ε d/2) for a place d metres away.
+
+    ε = level/within; half of it goes into the constants of the rows. For any places and distances,
+    roads too. Raises :class:`LevelError` for levels that are not positive.
+    """
+    checked(places, PlaceSet, "places", "make them by md.places.grid(...)", LevelError)
+    rate = _rate(places, level, within)
+    masses = np.exp(-rate / 2 * places.distances)
+    return _kernel(places, masses / masses.sum(axis=1, keepdims=True))
+
+
+#: The customary mechanisms by the names that pictures and comparisons have for them.
+PLANAR = {
+    "planar Laplace": planar_laplace,
+    "planar geometric": planar_geometric,
+    "exponential": exponential,
+}
+
+
+def _grid(places: Any, subject: str) -> tuple[tuple[int, int], tuple[float, float]]:
+    checked(places, PlaceSet, "places", "make them by md.places.grid(...)", LevelError)
+    if places.shape is None:
+        raise LevelError(
+            f"places for {subject}",
+            expected="cells of a grid",
+            got=repr(places),
+            remedy="make them by md.places.grid(...), or take md.noise.exponential",
+        )
+    return places.shape, places.step
+
+
+def _rate(places: PlaceSet, level: Any, within: Any) -> float:
+    """ε in nats per metre, a little less, as distances were rounded down."""
+    nats = check_level(level, "level of noise")
+    metres = finite_number(within, "within", 1e-3, error=LevelError, remedy="give metres")
+    if not 0 < nats < math.inf:
+        raise LevelError(
+            "level of noise",
+            expected="a positive finite number of nats",
+            got=shown(level),
+            remedy="pass for example math.log(2)",
+        )
+    rate = nats / metres
+    apart = places.distances
+    if places.shape is not None:
+        # Those of the plane, of which the distances are at most 2⁻¹⁰ m and a part of within less.
+        flat = places.plane[:, None, :] - places.plane[None, :, :]
+        apart = np.hypot(flat[:, :, 0], flat[:, :, 1])
+    units = np.floor(places.distances / metres * (1 << 20)) / (1 << 20)
+    off = np.where(apart > 0, units * metres / np.where(apart > 0, apart, 1.0), 1.0)
+    return float(rate * off.min() * (1 - _ROOM))
+
+
+def _kernel(places: PlaceSet, masses: Array) -> Mechanism:
+    """The kernel of masses that sum to one in each row, over integers.
+
+    Mass is added to all entries alike where the least of them are near 2⁻⁵³; constant columns
+    raise no ratio.
+    """
+    n = len(places)
+    masses = np.maximum(masses, 0.0)
+    if masses.min() < 2.0 ** (30 - DENOMINATOR_BITS):
+        masses = (1 - _CONSTANT) * masses + _CONSTANT / n
+    found = Mechanism(masses / masses.sum(axis=1, keepdims=True), places.labels, places.labels)
+    return found.with_schema(Schema(COLUMNS, places=places))
+
+
+def _clamped(offsets: NDArray[Any], start: int, count: int) -> Array:
+    """Which offsets lead from a row to each of the rows of a grid, ``(count, offsets)``."""
+    ends = np.clip(start + offsets, 0, count - 1)
+    return np.asarray(ends[None, :] == np.arange(count)[:, None], dtype=np.float64)
+
+
+# Integrals of e^(−εr) over cells
+
+
+def _cell_masses(rate: float, shape: tuple[int, int], step: tuple[float, float]) -> Array:
+    """Probability of every cell for noise on the centre of every cell, ``(N, N)``."""
+    inner = _offsets(rate, shape, step)
+    rows, columns = shape
+    found = np.empty((rows, columns, rows, columns))
+    for i in range(rows):
+        for j in range(columns):
+            found[i, j] = _clamped_sum(inner, i, j, shape)
+    return found.reshape(rows * columns, -1)
+
+
+def _offsets(
+    rate: float, shape: tuple[int, int], step: tuple[float, float]
+) -> dict[tuple[int, int, bool, bool], float]:
+    """Mass of cells by their offset, and whether they reach to infinity upwards or sidewards."""
+    found = {}
+    for a in range(shape[0]):
+        for b in range(shape[1]):
+            for tall in (False, True):
+                for wide in (False, True):
+                    found[a, b, tall, wide] = _mass(rate, step, a, b, tall=tall, wide=wide)
+    return found
+
+
+def _clamped_sum(
+    known: dict[tuple[int, int, bool, bool], float], i: int, j: int, shape: tuple[int, int]
+) -> Array:
+    found = np.empty(shape)
+    for k in range(shape[0]):
+        for m in range(shape[1]):
+            found[k, m] = sum(
+                known[a, b, tall, wide]
+                for a, tall in _parts(i, k, shape[0])
+                for b, wide in _parts(j, m, shape[1])
+            )
+    return found
+
+
+def _parts(start: int, end: int, count: int) -> list[tuple[int, bool]]:
+    """A row of a grid as parts of half planes: distances in rows, and whether they have no end.
+
+    A row that is the first and the last at once, or the own one at an edge, has parts both ways.
+    """
+    if count == 1:
+        return [(0, True), (0, True)]
+    if start == end:
+        return [(0, start == count - 1), (0, start == 0)]
+    outer = end in (0, count - 1)
+    return [(abs(end - start), outer)]
+
+
+def _mass(
+    rate: float, step: tuple[float, float], a: int, b: int, *, tall: bool, wide: bool
+) -> float:
+    """Mass of a cell a rows and b columns away, or of the half of one where that is none.
+
+    In units of 1/ε the density is e^(−r)/2π.
+    """
+    low, high = _side(rate * step[0], a, endless=tall)
+    left, right = _side(rate * step[1], b, endless=wide)
+    if a == 0 and b == 0:
+        return _quadrant(high, right)
+    x, u = _rule(low, high)
+    y, v = _rule(left, right)
+    density = np.exp(-np.hypot(x[:, None], y[None, :]))
+    return float(u @ density @ v) / (2 * math.pi)
+
+
+def _side(size: float, count: int, *, endless: bool) -> tuple[float, float]:
+    low = max(0.0, (count - 0.5) * size)
+    return low, low + _FAR + size if endless else (count + 0.5) * size
+
+
+def _rule(low: float, high: float) -> tuple[Array, Array]:
+    """Nodes and weights for an interval, in panels that grow where it is long."""
+    panels = min(_PANELS, max(1, math.ceil((high - low) / 2)))
+    cuts = low + (high - low) * (np.arange(panels + 1) / panels) ** 1.5
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    half = np.diff(cuts) / 2
+    middle = (cuts[1:] + cuts[:-1]) / 2
+    return (
+        (middle[:, None] + half[:, None] * nodes).ravel(),
+        (half[:, None] * weights).ravel(),
+    )
+
+
+def _quadrant(a: float, b: float) -> float:
+    """Mass of [0, a] × [0, b]: ∫ (1 − (1 + R) e^(−R)) dθ/2π, with R the length of each ray."""
+    corner = math.atan2(b, a)
+    total = 0.0
+    for low, high, side, turned in ((0.0, corner, a, False), (corner, math.pi / 2, b, True)):
+        angles, weights = _angles(low, high)
+        along = np.sin(angles) if turned else np.cos(angles)
+        rays = side / along
+        total += float(weights @ -np.expm1(np.log1p(rays) - rays))
+    return total / (2 * math.pi)
+
+
+def _angles(low: float, high: float) -> tuple[Array, Array]:
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    half = (high - low) / 2
+    return low + half * (1 + nodes), half * weights

@@ -1,0 +1,88 @@
+"""Two columns of coordinates made reports by a kernel over places: points are snapped to places."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..labels import Label
+from ..place_sets import MISSING, PlaceSet, degrees
+from .codes import ABSENT
+from .column import Reader
+from .several import JointRelease
+
+
+class PlaceRelease(JointRelease):
+    """Privatises points, a latitude and a longitude in each row, by a kernel over places.
+
+    Parameters are those of :class:`JointRelease`. Points that belong to no place of the kernel are
+    unseen values, points that lack a coordinate are missing ones, and the policy says what is done
+    with both.
+    """
+
+    _set: PlaceSet
+
+    def _understand(self, labels: Sequence[Label], schema: Any) -> None:
+        self._set = schema.places
+        place = {label: i for i, label in enumerate(labels)}
+        # Positions of inputs by places; a place without a row is none.
+        self._inputs = np.array([place.get(label, ABSENT) for label in self._set.labels])
+
+    def codes(self, read: Reader) -> NDArray[np.int64]:
+        """Input positions for the rows of a part, by the policy; -1 for null reports."""
+        found, blank = self._snapped(read)
+        if blank.any() and self.policy.missing == "error":
+            raise DataError(
+                f"columns {self.column}",
+                expected="no missing values",
+                got=f"{int(blank.sum())} in {len(blank)} rows",
+                remedy="fill them in, or choose missing='keep' or 'replace' (--missing)",
+            )
+        return self._decided(found, blank)
+
+    def positions(
+        self, read: Reader, values: Sequence[Any], places: NDArray[Any]
+    ) -> NDArray[np.int64]:
+        """Positions of the places of the points, whatever the policy is."""
+        return self._snapped(read)[0]
+
+    def settings(self, is_repeatable: bool, mark: Callable[[str], str]) -> dict[str, Any]:
+        """What decides the reports, the places among it."""
+        told = super().settings(is_repeatable, mark)
+        return {**told, "places": mark(json.dumps(self._set.to_json(), sort_keys=True))}
+
+    def _snapped(self, read: Reader) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Positions of inputs, -1 where there is none, and which rows lack a coordinate."""
+        lat, lon = (degrees(_values(read(name)), name, texts=self.texts) for name in self._columns)
+        places = self._set.snap(lat, lon)
+        found = np.where(places >= 0, self._inputs[np.maximum(places, 0)], ABSENT)
+        return found, places == MISSING
+
+    def _unseen(self, unseen: NDArray[np.bool_]) -> DataError:
+        rows = np.flatnonzero(unseen)
+        return DataError(
+            f"columns {self.column}",
+            expected="points within the places of the design",
+            got=f"{len(rows)} point{'s' * (len(rows) > 1)} outside, first in row "
+            f"{self.rows + int(rows[0]) + 1}",
+            remedy="design for larger bounds or a larger reach, or choose unseen='null' or "
+            "'replace' (--unseen)",
+        )
+
+
+def _values(values: Any) -> Any:
+    """Values of an Arrow array, a vector or a list as a vector of floats or a list."""
+    if not hasattr(values, "to_pylist"):
+        return values
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if pa.types.is_floating(values.type) and values.null_count == 0:
+        return np.asarray(values.to_numpy(), dtype=np.float64)
+    return values.to_pylist()

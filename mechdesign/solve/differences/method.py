@@ -1,0 +1,97 @@
+"""The method for bounds over a graph: what it applies to, and its answer for every output."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from ...errors import SolverError
+from ..interior_point.predictor_corrector import one_thread
+from ..method import Candidate, Duals, Method, handles_linear
+from ..program import LinearProgram
+from .dense import Dense
+from .graph import Graph, graph_of
+from .newton import Elimination, GraphOptions, Newton
+from .path import Path, line_order
+from .symmetry import generators, symmetry_of
+
+#: Bytes of the factors that are kept, and arcs times outputs.
+MOST_MEMORY, MOST_ARCS = 4 * 2**30, 2 * 10**8
+DEFAULTS = GraphOptions()
+
+
+class Differences(Method):
+    """Interior point for bounds on pairs of symbols; see :mod:`.newton`."""
+
+    name = "differences"
+    handles = handles_linear()
+    is_sharpened = False
+    reason = (
+        "the bounds compare two symbols each: an interior-point method eliminates every column by "
+        "a weighted Laplacian of their graph, and takes pairs in as columns come near them"
+    )
+    source = "Mehrotra1992"
+
+    def __init__(self, options: GraphOptions = DEFAULTS) -> None:
+        self.options = options
+
+    def condition(self, program: LinearProgram) -> str | None:
+        """Applies where every bound compares two symbols, at positive levels."""
+        found = graph_of(program)
+        if isinstance(found, str):
+            return found
+        n, m = program.shape
+        dense = line_order(found.arcs) is None
+        if len(found.arcs) * m > MOST_ARCS or (dense and n * n * m * 8 > MOST_MEMORY):
+            return "there are too many pairs and outputs for its memory"
+        return None
+
+    def solve(self, program: LinearProgram) -> Candidate:
+        """Solve on one output of each orbit, and copy what was found to the others."""
+        graph = graph_of(program)
+        assert isinstance(graph, Graph)
+        n = program.shape[0]
+        width = program.gain_range or 1.0
+        shift = program.objective.max(axis=1)
+        c = (program.objective - shift[:, None]) / width
+        symmetry = symmetry_of(c, generators(c, graph.arcs))
+        rows, chosen = symmetry.rows, symmetry.outputs
+        first = graph.first
+        options = self.options
+        order = line_order(graph.arcs)
+        # Recursions along a line go over all outputs of a block at once.
+        block = (
+            len(chosen) if order is not None else max(1, options.block // max(1, int(first.sum())))
+        )
+
+        def eliminate(count: int) -> Elimination:
+            return Dense(n, count, rows) if order is None else Path(order, count, rows)
+
+        with one_thread(), ThreadPoolExecutor(options.threads) as pool:
+            newton = Newton(
+                c[:, chosen],
+                symmetry.counts,
+                graph.arcs,
+                first,
+                rows,
+                eliminate,
+                options,
+                block,
+                pool,
+            )
+            iterations, converged = newton.run()
+        point = newton.point()
+        if not np.isfinite(point.columns).all():
+            raise SolverError(f"the method broke down on {program}; try solver='clarabel' instead")
+        spread = symmetry.spread(graph.arcs, point.arcs, point.outputs, point.values * width)
+        return Candidate(
+            np.maximum(symmetry.columns(point.columns), 0.0),
+            Duals(point.prices * width + shift, graph.multipliers(program, *spread)),
+            "interior point over a graph",
+            {
+                "iterations": str(iterations),
+                "converged": str(converged),
+                "outputs": str(len(chosen)),
+            },
+        )

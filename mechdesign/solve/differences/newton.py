@@ -1,0 +1,407 @@
+"""Newton steps for bounds over a graph, and which of its arcs they know of.
+
+For outputs y with columns k_y and the rows G of the arcs the problem is::
+
+    maximise    Σ_y m_y ⟨c_y, k_y⟩
+    subject to  Σ_y m_y A k_y = |o|        (prices λ)
+                s_y = G k_y ≥ 0            (multipliers z_y)
+
+with A the sum over each orbit o of symbols and m_y the number of outputs that y stands for; both
+are the identity where no symmetry is used. Eliminating the columns, with θ = z/s and
+H_y = Gᵀ diag(θ) G, leaves (Σ_y m_y A H_y⁻¹ Aᵀ) Δλ = Σ_y m_y A H_y⁻¹ f_y − residual of the rows.
+
+Each output starts with the shortest arcs. The others limit its steps as well, so that its column
+is inside all bounds at every step; one that the column comes near is taken in with z = μ/s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..interior_point.predictor_corrector import (
+    Options,
+    centring_parameter,
+    cholesky,
+    longest_step,
+)
+from .graph import Arcs, Array, Places, Rows
+
+# Slacks above this share of w k_v are computed from columns; those below have lost digits there.
+_CLEAR = 1e-9
+_LEAST = 1e-16
+_ITERATIONS = 200
+# Steps shorter than this lead nowhere.
+_SHORTEST = 1e-7
+# Gaps that count as converged when rounding lets them come no closer.
+_ACCEPTED = 1e-7
+
+
+@dataclass(frozen=True)
+class GraphOptions(Options):
+    """Heuristics of the method.
+
+    Attributes
+    ----------
+    start : first multipliers, as a multiple of the mean deviation of the objective
+    clip : second-order terms are cut off at this multiple of the target, as in [Gondzio1996]
+    near : arcs whose slack is below this share of that of a constant column are taken in
+    blocking : the same at the end
+    balance : products fall no more while stationarity is off by more than so many times their sum
+    centring : share of them that is aimed at then
+    floor : gap that is aimed at, as a share of the tolerance
+    entering : products of arcs that are taken in, as a share of the mean
+    largest : their multipliers at most, as a share of the mean one of their output
+    block : entries of slacks that a block of outputs has at first
+    threads : that work on blocks side by side
+    """
+
+    tolerance: float = 1e-8
+    patience: int = 4
+    start: float = 10.0
+    clip: float = 5.0
+    near: float = 0.2
+    blocking: float = 0.01
+    balance: float = 1e3
+    centring: float = 0.5
+    floor: float = 0.2
+    entering: float = 0.1
+    largest: float = 0.01
+    block: int = 20_000
+    threads: int = 2
+
+
+class Elimination(Protocol):
+    """Blocks of a Newton system for some outputs."""
+
+    def set_arcs(self, arcs: Arcs) -> None:
+        """The pairs whose bounds are taken into account."""
+
+    def factorise(self, theta: Array, k: Array, reduced: Array, products: Array) -> None:
+        """Factor all blocks. Raises ``LinAlgError``."""
+
+    def add_inverses(self, counts: Array, total: Array) -> None:
+        """Add Σ_y count_y A H_y⁻¹ Aᵀ to one triangle of a matrix."""
+
+    def solve(self, sides: Array) -> Array:
+        """H_y⁻¹ f_y for ``(n, m)`` right-hand sides f."""
+
+
+class Block:
+    """Some outputs: their columns, slacks and multipliers."""
+
+    def __init__(
+        self,
+        c: Array,
+        counts: Array,
+        outputs: Places,
+        arcs: Arcs,
+        first: NDArray[np.bool_],
+        elimination: Elimination,
+        start: tuple[float, float],
+        options: GraphOptions,
+    ) -> None:
+        self.c, self.counts, self.outputs, self.options = c, counts, outputs, options
+        self.all, self.elimination = arcs, elimination
+        entry, product = start
+        self.k = np.full(c.shape, entry)
+        self.known = np.flatnonzero(first)
+        self._others = np.flatnonzero(~first)
+        self.slacks = arcs.on(self.known).matrix @ self.k
+        self.z = product / self.slacks
+        self.live = np.ones(self.slacks.shape, dtype=bool)
+        self._changed()
+
+    def _changed(self) -> None:
+        self.arcs, self.far = self.all.on(self.known), self.all.on(self._others)
+        self.elimination.set_arcs(self.arcs)
+
+    def refresh(self, mu: float, near: float) -> tuple[float, int]:
+        """Slacks from columns, new arcs, Gᵀz; the sum of products and how many there are.
+
+        Arcs whose slack is below the share ``near`` of that of a constant column are taken in.
+        """
+        fresh, scale = self.arcs.matrix @ self.k, self.arcs.largest(self.k)
+        kept = np.maximum(self.slacks, _LEAST * scale)
+        self.slacks = np.where(fresh > _CLEAR * scale, fresh, kept)
+        if near > 0:
+            self._take_in(mu, near, scale)
+        self.reduced = self.arcs.transposed @ self.z
+        self.products = np.einsum("ay,ay->y", self.slacks, self.z)
+        return float(self.products @ self.counts), int(self.live.sum(axis=0) @ self.counts)
+
+    def _take_in(self, mu: float, near: float, scale: Array) -> None:
+        product = self.options.entering * mu
+        new = (self.slacks < self.arcs.room * near * scale) & ~self.live
+        # Of an output that vanishes they would be large: no more than a share of those it has.
+        most = self.options.largest * self.z.sum(axis=0) / self.live.sum(axis=0)
+        self.z = np.where(new, np.minimum(product / self.slacks, most), self.z)
+        self.live |= new
+        if not len(self.far):
+            return
+        new = self.far.shrunk(near) @ self.k < 0
+        rows = new.any(axis=1)
+        if not rows.any():
+            return
+        taken = np.flatnonzero(rows)
+        new, slacks = new[taken], self.far.matrix[taken] @ self.k
+        self.known = np.concatenate([self.known, self._others[taken]])
+        self._others = self._others[~rows]
+        self.slacks = np.concatenate([self.slacks, slacks])
+        self.live = np.concatenate([self.live, new])
+        self.z = np.concatenate([self.z, np.where(new, np.minimum(product / slacks, most), 0.0)])
+        self._changed()
+
+    def highest(self) -> Array:
+        """The largest c + Gᵀz of each symbol."""
+        found: Array = (self.c + self.reduced).max(axis=1)
+        return found
+
+    def factorise(self) -> None:
+        """The blocks of the Newton system."""
+        self.theta = self.z / self.slacks
+        self.elimination.factorise(self.theta, self.k, self.reduced, self.products)
+
+    def affine(self, prices: Array) -> Array:
+        """Begin the direction towards products of zero: Σ m H⁻¹ f."""
+        self.dk = self.elimination.solve(self.c - prices[:, None])
+        found: Array = self.dk @ self.counts
+        return found
+
+    def less(self, change: Array) -> Array:
+        """Take H⁻¹ of a change of the prices off the direction; what it adds to the row sums."""
+        sides = np.repeat(change[:, None], len(self.counts), axis=1)
+        self.dk -= self.elimination.solve(sides)
+        found: Array = self.dk @ self.counts
+        return found
+
+    def changes(self, targets: Array | float) -> tuple[float, float]:
+        """Steps of slacks and multipliers for targets over slacks; least changes relative to both,
+        over all arcs for the slacks.
+        """
+        self.ds = self.arcs.matrix @ self.dk
+        self.dz = np.where(self.live, targets - self.z - self.theta * self.ds, 0.0)
+        low = float((self.ds / self.slacks).min())
+        fall = float(np.divide(self.dz, self.z, where=self.live, out=np.zeros_like(self.z)).min())
+        return low, fall
+
+    def far_change(self) -> float:
+        """The least relative change of the slacks of arcs that are not taken in."""
+        if not len(self.far):
+            return 0.0
+        return float((self.far.matrix @ self.dk / (self.far.matrix @ self.k)).min())
+
+    def inner_products(self) -> Array:
+        """Σ s dz, Σ ds z and Σ ds dz."""
+        pairs = (self.slacks, self.dz), (self.ds, self.z), (self.ds, self.dz)
+        return np.array([np.einsum("ay,ay->y", a, b) @ self.counts for a, b in pairs])
+
+    def correct(self, target: float, mu: float) -> Array:
+        """Targets with second-order terms over the slacks; Σ m H⁻¹ Gᵀ of them."""
+        cap = self.options.clip * mu
+        second = np.clip(-self.ds * self.dz, -cap, cap)
+        self.targets = np.where(self.live, (target + second) / self.slacks, 0.0)
+        self.dk += self.elimination.solve(self.arcs.transposed @ self.targets)
+        found: Array = self.dk @ self.counts
+        return found
+
+    def advance(self, primal: float, dual: float) -> None:
+        """Move."""
+        self.k += primal * self.dk
+        self.slacks += primal * self.ds
+        self.z += dual * self.dz
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where the iterations came nearest: columns, multipliers of arcs, prices, and the gap."""
+
+    columns: Array
+    arcs: Places
+    outputs: Places
+    values: Array
+    prices: Array
+    gap: float
+
+
+class Newton:
+    """Predictor-corrector iterations over blocks of outputs.
+
+    Parameters
+    ----------
+    c : ``(n, m)`` objective of each output, of order one or less
+    counts : ``(m,)`` how many outputs each stands for
+    arcs : all bounds
+    first : ``(A,)`` those that come in from the start
+    rows : how symbols are added up in the row sums
+    eliminate : makes the elimination for so many outputs
+    """
+
+    def __init__(
+        self,
+        c: Array,
+        counts: Array,
+        arcs: Arcs,
+        first: NDArray[np.bool_],
+        rows: Rows,
+        eliminate: Callable[[int], Elimination],
+        options: GraphOptions,
+        block: int,
+        pool: ThreadPoolExecutor,
+    ) -> None:
+        m = c.shape[1]
+        self.rows, self.counts, self.options, self.pool = rows, counts, options, pool
+        self.c = c
+        means = rows.add_up(c @ counts) / rows.sizes / counts.sum()
+        self.prices = means[rows.orbits]
+        deviation = float(np.abs(c - self.prices[:, None]).mean()) or 1.0
+        entry = 1 / counts.sum()
+        least = min(1.0, float(arcs.factors[arcs.over >= 0].min()) - 1) * entry
+        start = entry, options.start * deviation * least
+        step = max(1, min(block, -(-m // options.threads)))
+        self.blocks = [
+            Block(
+                np.ascontiguousarray(c[:, i : i + step]),
+                counts[i : i + step],
+                np.arange(i, min(i + step, m)),
+                arcs,
+                first,
+                eliminate(min(step, m - i)),
+                start,
+                options,
+            )
+            for i in range(0, m, step)
+        ]
+        self.mu = 0.0
+        self.best: Point | None = None
+        # Nothing is taken in at the start, where all arcs have the room of a constant column.
+        self._near = 0.0
+
+    def _each(self, work: Callable[[Block], Any]) -> list[Any]:
+        """The results for all blocks, in their order, computed side by side."""
+        return list(self.pool.map(work, self.blocks))
+
+    def _sum(self, parts: Iterable[Array]) -> Array:
+        """Sums over orbits of what blocks contribute."""
+        total: Array = self.rows.add_up(sum(parts, np.zeros(len(self.prices))))
+        return total
+
+    def run(self) -> tuple[int, bool]:
+        """Step until the tolerance is reached or no more digits come; steps, and whether it was."""
+        since = 0
+        for taken in range(_ITERATIONS):
+            error = self.error()
+            if error <= self.options.tolerance:
+                return taken, True
+            # While arcs come in, errors rise and fall; nearer the end they only rise where digits
+            # are lost.
+            since = since + 1 if self.best is not None and error > self.best.gap else 0
+            if since == self.options.patience:
+                break
+            try:
+                moved = self.step()
+            except np.linalg.LinAlgError:
+                break
+            if not moved >= _SHORTEST:
+                break
+        return taken, self.best is not None and self.best.gap <= _ACCEPTED
+
+    def error(self) -> float:
+        """What the bound of the multipliers leaves open: Σ_x max_y (c + Gᵀz) less the value."""
+        near = self._near
+        found = self._each(lambda b: b.refresh(self.mu, near))
+        self.gap = math.fsum(gap for gap, _ in found)
+        self.mu = self.gap / sum(count for _, count in found)
+        top = np.maximum.reduce(self._each(lambda b: b.highest()))
+        largest = np.full(self.rows.size, -np.inf)
+        np.maximum.at(largest, self.rows.orbits, top)
+        value = math.fsum(float((b.c * b.k).sum(axis=0) @ b.counts) for b in self.blocks)
+        self.lack = self.rows.sizes - self._sum(b.k @ b.counts for b in self.blocks)
+        bound = float(self.rows.sizes @ largest)
+        missing = float(np.abs(self.lack).max())
+        open_gap = max(bound - value, 0.0) + missing
+        if not math.isfinite(open_gap):
+            return math.inf
+        self.open_gap, self._near = open_gap, self._nearness()
+        if open_gap < 1e-5 and (self.best is None or open_gap < self.best.gap):
+            self.best = self._point(open_gap)
+        return open_gap
+
+    def _nearness(self) -> float:
+        """Which arcs to take in next: near ones, and at the end those in the way alone, as an arc
+        that comes in disturbs stationarity by its z.
+        """
+        last = self.gap < 10 * self.options.tolerance
+        return self.options.blocking if last else self.options.near
+
+    def _point(self, gap: float) -> Point:
+        arcs, outputs, values = [], [], []
+        for b in self.blocks:
+            places, columns = np.nonzero(b.z)
+            arcs.append(b.known[places])
+            outputs.append(b.outputs[columns])
+            values.append(b.z[places, columns])
+        return Point(
+            np.concatenate([b.k for b in self.blocks], axis=1),
+            np.concatenate(arcs),
+            np.concatenate(outputs),
+            np.concatenate(values),
+            self.prices.copy(),
+            gap,
+        )
+
+    def point(self) -> Point:
+        """The best point so far."""
+        return self._point(math.inf) if self.best is None else self.best
+
+    def step(self) -> float:
+        """One predictor-corrector step; the shorter of both step lengths."""
+        from scipy.linalg.lapack import dpotrs
+
+        options = self.options
+        threads = options.threads
+
+        def eliminated(number: int) -> Array:
+            total = np.zeros((self.rows.size, self.rows.size))
+            for b in self.blocks[number::threads]:
+                b.factorise()
+                b.elimination.add_inverses(b.counts, total)
+            return total
+
+        system = sum(self.pool.map(eliminated, range(threads)), np.zeros((1, 1)))
+        factor = cholesky(np.ascontiguousarray(system).T, options.regularisation)
+
+        def change_of(sums: Array) -> Array:
+            """The change of the prices after which rows lack nothing."""
+            found: Array = dpotrs(factor, sums - self.lack, lower=1)[0][self.rows.orbits]
+            return found
+
+        change = change_of(self._sum(self._each(lambda b: b.affine(self.prices))))
+        sums = self._sum(self._each(lambda b: b.less(change)))
+        low, fall = map(min, zip(*self._each(lambda b: b.changes(0.0)), strict=True))
+        primal, dual = (min(1.0, longest_step(v)) for v in (low, fall))
+        first, second, third = sum(self._each(lambda b: b.inner_products()))
+        affine = self.gap + dual * first + primal * second + primal * dual * third
+        # Products far below the tolerance would only cost digits.
+        enough = min(1.0, options.floor * options.tolerance / self.gap)
+        if self.open_gap > options.balance * self.gap:
+            enough = max(enough, options.centring)
+        sigma = max(centring_parameter(affine, self.gap), enough)
+        sums = self._sum(self._each(lambda b: b.correct(sigma * self.mu, self.mu)))
+        for _ in range(2):
+            more = change_of(sums)
+            change = change + more
+            sums = self._sum(self._each(lambda b, more=more: b.less(more)))  # type: ignore[misc]
+        low, fall = map(min, zip(*self._each(lambda b: b.changes(b.targets)), strict=True))
+        low = min(low, *self._each(lambda b: b.far_change()))
+        share = options.step_share
+        primal, dual = (min(1.0, share * longest_step(v)) for v in (low, fall))
+        self._each(lambda b: b.advance(primal, dual))
+        self.prices = self.prices + dual * change
+        return min(primal, dual)

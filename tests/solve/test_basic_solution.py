@@ -1,0 +1,80 @@
+"""Basic solutions: as few columns as there are conditions, with the same sums."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.solve.estimation.basic_solution import basic_solution
+
+
+def sums_exactly(rows, masses):
+    return [
+        sum(Fraction(v) * Fraction(m) for v, m in zip(row, masses, strict=True))
+        for row in rows.tolist()
+    ]
+
+
+@pytest.mark.parametrize(("conditions", "columns"), [(1, 2), (3, 4), (6, 40), (20, 700)])
+@pytest.mark.parametrize("spread", [0, 4, 9])
+def test_sums_stay_and_columns_are_as_few_as_conditions(conditions, columns, spread):
+    rng = np.random.default_rng(conditions + columns + spread)
+    rows = np.vstack([np.ones(columns), rng.normal(size=(conditions - 1, columns))])
+    masses = 10 ** rng.uniform(-spread, 0, columns)
+    found = basic_solution(rows, masses)
+    assert (found >= 0).all()
+    assert np.count_nonzero(found) <= conditions
+    parts = np.abs(rows) @ masses
+    for before, after, most in zip(
+        sums_exactly(rows, masses.tolist()), sums_exactly(rows, found.tolist()), parts, strict=True
+    ):
+        assert abs(before - after) <= 1e-11 * most
+
+
+def test_conditions_that_say_the_same_count_once():
+    rng = np.random.default_rng(5)
+    rows = np.vstack([np.ones(60), rng.random((4, 60))])
+    twice = np.vstack([rows, 3 * rows, rows[1] + rows[2], np.zeros(60)])
+    masses = rng.random(60)
+    found = basic_solution(twice, masses)
+    assert np.count_nonzero(found) <= 5
+    assert rows @ found == pytest.approx(rows @ masses, rel=1e-12)
+
+
+def test_columns_that_come_many_times_are_one():
+    rng = np.random.default_rng(6)
+    few = np.vstack([np.ones(4), rng.random((2, 4))])
+    rows = few[:, rng.integers(0, 4, 300)]
+    found = basic_solution(rows, rng.random(300))
+    assert np.count_nonzero(found) <= 3
+
+
+def test_where_every_column_is_needed_nothing_is_left_out():
+    assert basic_solution(np.eye(3), np.ones(3)) is None
+    rng = np.random.default_rng(7)
+    assert basic_solution(rng.random((8, 5)), np.ones(5)) is None
+
+
+@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(1), md.LIP(1)], ids=str)
+def test_designs_of_many_symbols_have_few_outputs(notion):
+    n = 15
+    prior = md.Prior.from_counts(np.round(1e6 / np.arange(1, n + 1)).astype(int).tolist())
+    found = md.design(prior, md.utility.Estimation(), notion)
+    assert found.mechanism.shape[1] <= n * (n + 1) // 2 + 1
+    assert found.gap <= 1e-6
+    assert all(check.verdict is md.Verdict.YES for check in found.certificate.checks)
+    assert len(set(found.mechanism.outputs)) == found.mechanism.shape[1]
+
+
+@pytest.mark.slow
+def test_the_reference_of_twenty_symbols_needs_230_outputs():
+    prior = md.Prior(
+        [Fraction(1, x) / sum(Fraction(1, z) for z in range(1, 21)) for x in range(1, 21)]
+    )
+    found = md.design(prior, md.utility.Estimation(), md.LDP(1))
+    assert found.risk <= 65.353802
+    assert found.gap <= 1e-8
+    assert found.mechanism.shape[1] <= 230

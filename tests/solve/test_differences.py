@@ -1,0 +1,243 @@
+"""Bounds over a graph: metric privacy, neighbours, and lists of them, against a naive program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import mechdesign as md
+from mechdesign.solve.differences import Differences
+from mechdesign.solve.problem import state_problem
+
+
+def distances_of(points):
+    """Euclidean distances of rows of coordinates."""
+    return np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
+
+
+def naive_optimum(p, gains, levels):
+    """max Σ p u K over K with K_xy ≤ e^level(x,x') K_x'y for all pairs, by HiGHS."""
+    n, m = gains.shape
+    rows, right = [], []
+    for x in range(n):
+        for z in range(n):
+            if x == z or not np.isfinite(levels[x, z]):
+                continue
+            for y in range(m):
+                row = np.zeros((n, m))
+                # Divided by the factor, which keeps coefficients at or below one.
+                row[x, y], row[z, y] = np.exp(-levels[x, z]), -1.0
+                rows.append(row.ravel())
+                right.append(0.0)
+    equal = np.kron(np.eye(n), np.ones(m))
+    found = linprog(
+        -(p[:, None] * gains).ravel(),
+        A_ub=np.array(rows) if rows else None,
+        b_ub=right if rows else None,
+        A_eq=equal,
+        b_eq=np.ones(n),
+        method="highs",
+    )
+    assert found.status == 0, found.message
+    return -found.fun
+
+
+def random_graph(rng, n, extra):
+    """Edges of a random tree and some more, with lengths between 0.3 and 2."""
+    pairs = {(int(rng.integers(0, i)), i) for i in range(1, n)}
+    while len(pairs) < n - 1 + extra:
+        a, b = sorted(rng.choice(n, size=2, replace=False).tolist())
+        pairs.add((a, b))
+    return [(a, b, float(rng.uniform(0.3, 2))) for a, b in sorted(pairs)]
+
+
+def shortest_paths(n, edges):
+    d = np.full((n, n), np.inf)
+    d[np.arange(n), np.arange(n)] = 0.0
+    for a, b, length in edges:
+        d[a, b] = d[b, a] = min(length, d[a, b])
+    for z in range(n):
+        d = np.minimum(d, d[:, z][:, None] + d[z][None, :])
+    return d
+
+
+def check(prior, gains, notion, levels, method=None, gap=1e-6):
+    """A design is optimal, private over all pairs, and has the value of the naive program."""
+    design = md.design(prior, md.utility.Matrix(gains), notion, solver=method or "differences")
+    width = float(gains.max() - gains.min())
+    assert design.gap <= gap
+    best = naive_optimum(prior.probabilities, gains, levels)
+    assert design.value == pytest.approx(best, abs=1e-6 * width)
+    assert design.bound >= best - 1e-8 * width
+    kernel = design.mechanism.kernel
+    for z in range(len(kernel)):
+        assert (kernel <= np.exp(levels[:, z] + 1e-12)[:, None] * kernel[z][None]).all()
+    return design
+
+
+SHAPES = ["graph", "tree", "line", "cycle", "grid", "lattice"]
+
+
+def shape(name, rng):
+    """Number of symbols, all distances, and the notion at a level of one."""
+    if name in ("grid", "lattice"):
+        points = np.array([(a, b) for a in range(4) for b in range(3)], float)
+        d = distances_of(points)
+        if name == "lattice":
+            d = np.abs(points[:, None] - points[None]).sum(axis=2)
+        return len(d), d, lambda e: md.MetricPrivacy(e, d)
+    n = int(rng.integers(5, 10))
+    if name == "line":
+        edges = [(i, i + 1, float(rng.uniform(0.3, 2))) for i in range(n - 1)]
+    elif name == "cycle":
+        edges = [(i, (i + 1) % n, 1.0) for i in range(n)]
+    else:
+        edges = random_graph(rng, n, 0 if name == "tree" else n // 2)
+    return n, shortest_paths(n, edges), lambda e: md.MetricPrivacy.graph(e, edges)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("seed", range(3))
+def test_agrees_with_a_naive_program(name, seed):
+    rng = np.random.default_rng([seed, SHAPES.index(name)])
+    n, d, notion = shape(name, rng)
+    level = float(rng.choice([0.3, 1.0, 2.0]))
+    gains = -d if seed == 0 else rng.normal(size=(n, n + seed))
+    masses = rng.dirichlet(np.ones(n)) if seed else np.full(n, 1 / n)
+    check(md.Prior(masses.tolist()), gains, notion(level), level * d)
+
+
+@pytest.mark.parametrize("level", [1e-4, 1e-2, 5.0, 12.0, 30.0, 200.0])
+@pytest.mark.parametrize("name", ["graph", "line", "grid"])
+def test_extreme_levels(name, level):
+    rng = np.random.default_rng(8)
+    n, d, notion = shape(name, rng)
+    prior = md.Prior(rng.dirichlet(np.ones(n)).tolist())
+    design = md.design(prior, md.utility.Matrix(-d), notion(level), solver="differences")
+    assert design.gap <= 1e-6
+    if level <= 5:
+        best = naive_optimum(prior.probabilities, -d, level * d)
+        assert design.value == pytest.approx(best, abs=1e-6 * d.max())
+
+
+def test_symbols_of_zero_mass_have_their_distances():
+    rng = np.random.default_rng(1)
+    n, d, notion = shape("grid", rng)
+    masses = np.where(np.arange(n) % 3 == 0, 0.0, 1.0)
+    with pytest.warns(md.errors.ZeroMassWarning):
+        prior = md.Prior((masses / masses.sum()).tolist())
+    check(prior, -d, notion(1.0), d)
+
+
+def test_unequal_metric_and_a_disconnected_graph():
+    rng = np.random.default_rng(2)
+    far = np.full((7, 7), np.inf)
+    far[:4, :4] = shortest_paths(4, [(0, 1, 0.1), (1, 2, 3.0), (2, 3, 0.7)])
+    far[4:6, 4:6] = [[0.0, 0.4], [0.4, 0.0]]
+    far[6, 6] = 0.0
+    prior = md.Prior(rng.dirichlet(np.ones(7)).tolist())
+    gains = rng.normal(size=(7, 5))
+    check(prior, gains, md.MetricPrivacy(1.0, far), far)
+
+
+def test_a_list_takes_the_tightest_bound_of_each_pair():
+    rng = np.random.default_rng(3)
+    n, d, notion = shape("grid", rng)
+    prior = md.Prior(rng.dirichlet(np.ones(n)).tolist())
+    levels = np.minimum(d, 1.5)
+    levels[np.arange(n), np.arange(n)] = 0.0
+    design = check(prior, -d, [notion(1.0), md.LDP(1.5)], levels)
+    alone = md.design(prior, md.utility.Matrix(-d), notion(1.0), solver="differences")
+    assert alone.value > design.value + 1e-3  # the second notion does bind
+
+
+def test_neighbours():
+    rng = np.random.default_rng(4)
+    labels = [(a, b, c) for a in range(2) for b in range(2) for c in range(2)]
+    prior = md.Prior(rng.dirichlet(np.ones(8)).tolist(), labels)
+    d = (np.array(labels)[:, None] != np.array(labels)[None]).sum(axis=2).astype(float)
+    gains = rng.normal(size=(8, 8))
+    check(prior, gains, md.DP(0.7, "hamming"), 0.7 * d)
+
+
+@pytest.mark.parametrize(
+    ("notion", "why"),
+    [
+        (md.PML(1.0), "two symbols"),
+        (md.MetricPrivacy(1.0, [[0, 0, 1], [0, 0, 1], [1, 1, 0]]), "zero"),
+    ],
+)
+def test_refuses_what_it_cannot_do(notion, why):
+    prior = md.Prior([0.5, 0.3, 0.2], [0, 1, 2])
+    with pytest.raises(md.errors.NoMethodError, match=why):
+        md.design(prior, md.utility.Hamming(), notion, solver="differences")
+
+
+def test_it_is_chosen_for_places_and_says_why():
+    labels = [(a, b) for a in range(6) for b in range(6)]
+    prior = md.Prior([1 / 36] * 36, labels)
+    chosen = md.explain(prior, md.utility.Hamming(), md.MetricPrivacy(1.0, "euclidean"))
+    assert chosen.method.name == "differences"
+    assert "two symbols" in chosen.method.reason
+
+
+def test_wrong_multipliers_are_not_believed():
+    """A control: the bound is recomputed, so a method that errs shows a gap, not an optimum."""
+
+    class Careless(Differences):
+        name = "careless"
+
+        def solve(self, program):
+            from dataclasses import replace
+
+            found = super().solve(program)
+            ((z,),) = found.duals.multipliers
+            return replace(found, duals=replace(found.duals, multipliers=((z * 0.9,),)))
+
+    rng = np.random.default_rng(5)
+    n, _, notion = shape("grid", rng)
+    prior, gains = md.Prior(rng.dirichlet(np.ones(n)).tolist()), rng.normal(size=(n, n))
+    with pytest.warns(md.errors.GapWarning):
+        careless = md.design(prior, md.utility.Matrix(gains), notion(0.5), solver=Careless())
+    honest = md.design(prior, md.utility.Matrix(gains), notion(0.5), solver="differences")
+    assert careless.bound >= honest.value - 1e-9
+    assert careless.gap > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "outputs"), [("grid", 4), ("cycle", 1), ("square", 3), ("line", None)]
+)
+def test_symmetry_is_found_used_and_undone(name, outputs):
+    """One output of each orbit is solved for; value and kernel are those of the whole program."""
+    rng = np.random.default_rng(6)
+    if name == "square":
+        d = distances_of(np.array([(a, b) for a in range(3) for b in range(3)], float))
+        n = 9
+    elif name == "cycle":
+        n = 7
+        d = shortest_paths(n, [(i, (i + 1) % n, 1.0) for i in range(n)])
+    else:
+        n, d, _ = shape(name, rng)
+    prior = md.Prior([1 / n] * n)
+    program = state_problem(prior, md.utility.Matrix(-d), md.MetricPrivacy(0.8, d)).program
+    found = Differences().solve(program)
+    expected = n if outputs is None else outputs  # unequal lengths leave no symmetry
+    assert int(found.details["outputs"]) == expected
+    np.testing.assert_allclose(found.kernel.sum(axis=1), 1.0, atol=1e-9)
+    check(prior, -d, md.MetricPrivacy(0.8, d), 0.8 * d)
+
+
+def test_a_single_unequal_mass_or_loss_breaks_the_symmetry():
+    """A control: what only looks symmetric is not taken for it."""
+    d = distances_of(np.array([(a, b) for a in range(3) for b in range(3)], float))
+    notion = md.MetricPrivacy(0.8, d)
+    masses = np.full(9, 1 / 9)
+    masses[1] += 1e-3
+    loss = d.copy()
+    loss[0, 8] += 1e-3
+    for p, u in ((masses / masses.sum(), -d), (np.full(9, 1 / 9), -loss)):
+        prior = md.Prior(p.tolist())
+        program = state_problem(prior, md.utility.Matrix(u), notion).program
+        assert 3 < int(Differences().solve(program).details["outputs"]) < 9
+        check(prior, u, notion, 0.8 * d)
