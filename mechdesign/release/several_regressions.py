@@ -161,9 +161,9 @@ def solve_several(
 
 def _product(parts: Sequence[Vector]) -> Vector:
     """Masses of tuples of which the parts are independent."""
-    found = np.ones(1)
+    found: Vector = np.ones(1)
     for part in parts:
-        found = np.kron(found, part)
+        found = np.asarray(np.kron(found, part), dtype=np.float64)
     return found
 
 

@@ -299,8 +299,8 @@ class _Search:
                 turned[place] *= _NUDGE if shares[place] * _NUDGE <= 1 else 1 / _NUDGE
                 step = turned[place] - shares[place]
                 slopes[place] = max((leak(turned) - now) / step, 1e-3)
-            aim = self._modelled(shares, slopes, 1 - now, reach)
-            other = self._scaled(aim, leak, _CLOSE)
+            chosen = self._modelled(shares, slopes, 1 - now, reach)
+            other = self._scaled(chosen, leak, _CLOSE)
             risk = self.risk(other)
             if risk < least * (1 - _GAIN):
                 shares, least = other, risk
@@ -442,14 +442,14 @@ def _largest(
         if before is not None and before[0] != x:
             slope = (value - before[1]) / (x - before[0])
         before = (x, value)
-        # Aimed a little below the boundary, so that most steps end inside.
-        aim = x - (value + close / 2) / slope if slope > 0.05 else None
+        # Placed a little below the boundary, so that most steps end inside.
+        chosen = x - (value + close / 2) / slope if slope > 0.05 else None
         inside = (ends[0] if low is None else low, ends[1] if high is None else high)
         steps += 1
-        if aim is None or not inside[0] < aim < inside[1] or steps % 8 == 0:
+        if chosen is None or not inside[0] < chosen < inside[1] or steps % 8 == 0:
             bracketed = low is not None and high is not None
-            aim = sum(inside) / 2 if bracketed else inside[value <= 0]
-        x = aim
+            chosen = sum(inside) / 2 if bracketed else inside[value <= 0]
+        x = chosen
 
 
 def _checked(search: _Search, shares: NDArray[np.float64]) -> ColumnsPlan:

@@ -108,7 +108,7 @@ class KernelPlan:
         return product_kernel(kernels, labels).with_schema(self.names)
 
     def bare(self) -> KernelPlan:
-        """What draws nothing any more: names and total notion."""
+        """Names and total notion alone, without kernels."""
         raise NotImplementedError
 
 
@@ -163,7 +163,7 @@ class ColumnsPlan(KernelPlan):
         return self.check.achieved
 
     def bare(self) -> ColumnsPlan:
-        """What draws nothing any more, without the prior, which may be the counts of people."""
+        """Without kernels, and without the prior, which may be the counts of people."""
         return replace(self, prior=None, designs=(), others=())
 
     def __repr__(self) -> str:

@@ -52,7 +52,7 @@ class PublicPlan(KernelPlan):
         return cls(tuple(names), tuple(designs), total, check)
 
     def bare(self) -> PublicPlan:
-        """What draws nothing any more."""
+        """Without kernels."""
         return replace(self, designs=())
 
     def __repr__(self) -> str:
