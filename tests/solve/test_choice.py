@@ -47,7 +47,7 @@ def problem(prior, privacy, utility=HAMMING):
         (PRIOR, md.PML(0.3), "highs-simplex"),
         (PRIOR, md.LIP(0.3), "recognition"),
         (PRIOR, md.LDP(0.3), "recognition"),
-        (PRIOR, [md.PML(0.2), md.LDP(0.2)], "highs-simplex"),
+        (PRIOR, [md.PML(0.2), md.LDP(0.2)], "recognition"),
         (UNIFORM, md.LDP(0.3), "symmetric"),
         (UNIFORM, [md.LDP(0.3), md.LIP(0.2)], "symmetric"),
         (UNIFORM, md.PML(0.2), "pml-high-privacy"),

@@ -38,11 +38,11 @@ def objectives(seed, n, m):
     return p, p * (rng.random((m, n)) - 1)
 
 
-def begun(kind, p, c, **keywords):
+def begun(kind, p, c, options=None, **keywords):
     """The iteration at its central start."""
     targets = relative_targets(c, 0.5)
     start = central_point(c, cone_of(SIDES[kind]), targets, 3.0)
-    return Newton(p, c, targets, start, StructuredOptions(), **keywords)
+    return Newton(p, c, targets, start, options or StructuredOptions(), **keywords)
 
 
 def started(kind, steps, n=12, m=9, seed=0, **keywords):
@@ -70,6 +70,24 @@ def test_points_stay_inside_and_consistent(kind, steps):
     state = started(kind, steps)
     assert_consistent(state.point, state.p)
     np.testing.assert_allclose(state.point.columns.sum(axis=0), 1, atol=1e-12)
+
+
+@kinds
+def test_outputs_that_step_on_their_own_leave_rows_to_the_next_steps(kind):
+    """Rows are off by what is said to be missing, and in order where the iteration ends."""
+    own = StructuredOptions(own_entries=0)
+    state, largest = started(kind, 0, n=40, m=60, options=own), 0.0
+    for _ in range(8):
+        state.iterate(state.gap())
+        assert_consistent(state.point, state.p)
+        missing = 1 - state.point.columns.sum(axis=0)
+        np.testing.assert_allclose(state.row_residual(), missing, atol=1e-12)
+        largest = max(largest, float(np.abs(missing).max()))
+    assert largest > 1e-6  # a control: some did
+    while state.gap() > 1e-9:
+        state.iterate(state.gap())
+    np.testing.assert_allclose(state.point.columns.sum(axis=0), 1, atol=1e-8)
+    assert state.lack <= 1e-8
 
 
 @kinds

@@ -79,7 +79,6 @@ def test_is_what_is_chosen_for_many_entries(name):
 @pytest.mark.parametrize(
     ("privacy", "words"),
     [
-        ([md.LDP(1), md.LIP(1)], "lift and on ratios together"),
         (md.PMC(1), "lower bound on the lift alone"),
         (md.LDP(0), "closed form"),
         (md.LDP(math.inf), "absence of bounds"),

@@ -132,7 +132,7 @@ def test_zeros_and_limits_beside_both_bounds_are_left_to_others():
     known = md.Prior(np.random.default_rng(2).dirichlet(np.ones(8)))
     gains = md.utility.Matrix(np.random.default_rng(3).random((8, 8)))
     asked = md.require.at_most(0, 1, 0.05)
-    problem = state_problem(known, gains, [md.PML(1), md.LDP(1)], None, None, asked)
+    problem = state_problem(known, gains, [md.PML(0.5), md.LDP(1)], None, None, asked)
     with pytest.raises(NoMethodError, match="zeros and limits beside"):
         choose(problem, "structured")
     assert choose(problem).method.name != "structured"

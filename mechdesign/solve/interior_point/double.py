@@ -233,8 +233,7 @@ class DoubleNewton(Newton):
             np.einsum("yx,yx->y", self.tilt[b], f, out=self.rf[1, b])
             x = np.multiply(f, self.inverse[b], out=self.dk[b])
             np.dot(x, p, out=self.vf[b])
-        self.missing = self.row_residual()
-        self.dprices = np.zeros(len(p))
+        self._miss()
         self._solve(np.stack([-point.link, np.zeros(len(self.c))]))
 
     def _corrector_direction(self) -> None:
@@ -299,7 +298,7 @@ class DoubleNewton(Newton):
         for (sign, bound, is_lift), total in zip(self.point.cone.sides, sums, strict=True):
             self.extra[0 if is_lift else 1, b] += sign * bound * total
 
-    def _scales_after(self, step: float) -> dict[str, Any]:
+    def _scales_after(self, step: Array | float) -> dict[str, Any]:
         point = self.point
         return {
             "scales": point.scales + step * self.dt,

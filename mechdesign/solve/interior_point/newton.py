@@ -45,6 +45,9 @@ class StructuredOptions(Options):
     target_power : targets of the products are the range of a symbol's objective to this power
     clip : second-order terms are cut off at this multiple of the targets, as in [Gondzio1996]
     restores_rows : whether a step at the end restores the row sums
+    own_steps : an output may step this many times as far as the one that is held back most …
+    own_steps_until : … until the gap is at most this …
+    own_entries : … in kernels of at least so many entries: it is less sure, and small ones are fast
     vanished : outputs below this share of the average mass are dropped on the way
     drop_until : gap below which none is dropped: no room is left to make up for what it carried
     warm_gap : the first point with at most this gap is kept as a warm start
@@ -56,7 +59,10 @@ class StructuredOptions(Options):
     target_power: float = 0.5
     clip: float = 5.0
     restores_rows: bool = True
-    vanished: float = 0.02
+    own_steps: float = 2.0
+    own_steps_until: float = 1e-4
+    own_entries: int = 20_000
+    vanished: float = 0.05
     drop_until: float = 3e-4
     warm_gap: float = 1e-2
     warm_entries: int = 250_000
@@ -128,6 +134,9 @@ class Newton:
         self.p, self.c, self.targets, self.point, self.options = p, c, targets, point, options
         self.eliminations, self.block = 0, block
         self._residuals()
+        self._own_steps = c.size >= options.own_entries
+        #: What the rows lacked before the last step, times the ranges of their objectives.
+        self.lack, self.stakes = 0.0, np.ptp(c, axis=0)
         self._arrays = np.empty((self._OWN + 2 * len(point.slacks), *c.shape))
         self._resize()
 
@@ -182,8 +191,16 @@ class Newton:
         self._corrected_targets(mu, self._centring_parameter(mu))
         self._corrector_direction()
         share = self.options.step_share
-        primal, dual = (min(1.0, share * length) for length in self._longest_steps())
-        self._advance(primal, dual)
+        falls, longest = self._longest_steps()
+        primal = min(1.0, share * longest_step(float(falls.min())))
+        dual = min(1.0, share * longest)
+        steps = np.full(len(falls), primal)
+        if self._own_steps and gap > self.options.own_steps_until:
+            # Few outputs hold all others back. Rows are off for it until the next steps.
+            own = share / np.maximum(-falls, share)
+            np.minimum(own, self.options.own_steps * primal, out=steps)
+        self.lack *= 1 - primal
+        self._advance(steps, dual)
         return min(primal, dual)
 
     def restore_rows(self) -> None:
@@ -265,9 +282,14 @@ class Newton:
             x = np.multiply(f, self.inverse[b], out=self.dk[b])
             if point.cone.linked:
                 np.dot(x, p, out=self.vf[b])
-        self.missing = self.row_residual()
-        self.dprices = np.zeros(len(p))
+        self._miss()
         self._solve(-point.link)
+
+    def _miss(self) -> None:
+        """What the rows lack, and what that amounts to."""
+        self.missing = self.row_residual()
+        self.lack = float(np.abs(self.missing) @ self.stakes)
+        self.dprices = np.zeros(len(self.p))
 
     def _corrector_direction(self) -> None:
         """The step towards the corrected targets, from the affine one."""
@@ -360,7 +382,7 @@ class Newton:
         cone, (first, second) = self.point.cone, sums
         self.extra[b] = cone.lower * first - cone.upper * second
 
-    def _scales_after(self, step: float) -> dict[str, Any]:
+    def _scales_after(self, step: Array | float) -> dict[str, Any]:
         """The scales after a step."""
         return {"scales": self.point.scales + step * self.dt}
 
@@ -368,24 +390,27 @@ class Newton:
         self._stationarity *= 1 - dual
         self._balance *= 1 - dual
 
-    def _longest_steps(self) -> tuple[float, float]:
-        """Longest primal and dual steps; leaves the new multipliers in ``e``."""
-        low = fall = 0.0
+    def _longest_steps(self) -> tuple[Array, float]:
+        """The least Δs/s of each output and the longest dual step; leaves the new multipliers in
+        ``e``.
+        """
+        low, fall = np.zeros(len(self.c)), 0.0
         for b in self.blocks:
             q, e, z = self._relative_steps(b), self.e[:, b], self.point.multipliers[:, b]
-            low = min(low, float(q.min()))
+            np.minimum(q.min(axis=2).min(axis=0), 0.0, out=low[b])
             q *= z
             e -= q
             # e is now the full-step multiplier z + dz.
             np.divide(e, z, out=q)
             fall = min(fall, float(q.min()) - 1.0)
-        return longest_step(low), longest_step(fall)
+        return low, longest_step(fall)
 
-    def _advance(self, primal: float, dual: float) -> None:
+    def _advance(self, primal: Array, dual: float) -> None:
         point = self.point
         for b in self.blocks:
             s, z, e = point.slacks[:, b], point.multipliers[:, b], self.e[:, b]
-            s += np.multiply(self.ds[:, b], primal, out=self.work[:, : b.stop - b.start])
+            steps = primal[b][:, None]
+            s += np.multiply(self.ds[:, b], steps, out=self.work[:, : b.stop - b.start])
             z *= 1 - dual
             e *= dual
             z += e

@@ -31,6 +31,8 @@ _INSIDE = 0.1
 # Outputs left out come back when they would pay more than this; rounds of that, at most.
 _PAYING = 1e-8
 _ROUNDS = 20
+# What rows may lack when the last step restores them, in units of the utility range.
+_RESTORED = 1e-9
 # Outputs of at least this mass were used.
 _USED = 1e-9
 
@@ -130,7 +132,8 @@ class _Path:
 
     def error(self) -> float:
         self._gap = self.newton.gap()
-        return max(self._gap, self.newton.residual)
+        lack = self.newton.lack
+        return max(self._gap, self.newton.residual, lack if lack > _RESTORED else 0.0)
 
     def step(self) -> float:
         newton, options = self.newton, self.newton.options
@@ -354,6 +357,10 @@ class _Run:
             active = np.union1d(found.outputs, paying)
             # What is brought back was there when the point was kept.
             warm = None if kept is None else kept.on(active)
+        if not found.converged and self.options.own_steps > 1 and warm is None:
+            # Outputs in step take longer and lead there more surely.
+            again = _Run(self.program, replace(self.options, own_steps=1.0))
+            return again.solve(np.arange(m))
         if not np.isfinite(found.columns).all() or not np.isfinite(found.prices).all():
             raise SolverError(
                 f"the structured method broke down on {self.program}; try solver='highs-ipm'"
