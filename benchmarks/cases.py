@@ -157,9 +157,8 @@ def sweeps() -> Iterable[Case]:
 
 @group
 def others() -> Iterable[Case]:
-    """Bounds of other kinds than one two-sided cone, where nothing structured applies: a lift and a
-    ratio bounded together, and neighbours on a line. Ours hands the sparse program to Clarabel, and
-    repair, exact check and bound come on top; simplex may win on neighbours.
+    """Bounds of other kinds than one two-sided cone: a lift and a ratio bounded together, and
+    neighbours on a line, where blocks are eliminated along the line.
     """
     for n in (50, 100, 200):
         for notion in ("LIP+LDP", "line"):

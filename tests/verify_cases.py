@@ -1130,6 +1130,13 @@ def subset_cases() -> Iterator[Case]:
         ):  # fmt: skip
             data = in_bytes(changed(content, path, value))
             yield Case(f"{n} symbols, {notion}, {path} {value}"[:90], data, {"unreadable"})
+        if "placements" in content:
+            again = content["placements"][0]["elements"][1]
+            for value in (again, content["base"], -1):
+                data = in_bytes(changed(content, ("placements", 0, "elements", 0), value))
+                yield Case(f"{n} symbols, {notion}, element {value}", data, refuted)
+            data = in_bytes(changed(content, ("placements", 0, "mass"), "0"))
+            yield Case(f"{n} symbols, {notion}, no mass", data, refuted)
         for part, value in (("high", 1 << 53), ("middle", 1 << 53), ("middle", -1), ("high", -1)):
             data = in_bytes(changed(content, ("profiles", 0, part), str(value)))
             yield Case(f"{n} symbols, {notion}, {part} {value}", data, refuted)

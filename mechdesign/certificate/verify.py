@@ -1331,6 +1331,11 @@ def _check_subsets(content: dict[str, Any], report: Report) -> None:
         types = {"inputs": list(range(len(weights))), "outputs": [0], "denominator_bits": 0}
         kernel = _Kernel({**types, "weights": [[str(max(w, 0))] for w in weights]}, Report())
         columns.append((_Prior(kernel.inputs, [count, 1, rest][: len(weights)]), kernel))
+    for part in content.get("placements", ()):
+        elements = {*part["elements"]}
+        differ = elements <= {*range(base)} and len(elements) == len(part["elements"])
+        report.add("placements", differ, "each symbol once")
+        report.add("masses", _integer(part["mass"]) > 0, "of placements")
     is_full = base ** min(power, 64) == content["symbols"]  # every residue occurs, equally often
     for part in content["notions"]:
         name, given = part["name"], part["parameters"]

@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 from .._audit import matched
 from ..errors import LevelError, listed
 from ..exact import (
-    LARGEST_LEVEL,
     dot,
     exp_bounds,
     float_at_least,
@@ -45,6 +44,8 @@ from ..theory.validation import number
 
 Array = NDArray[np.float64]
 _LEVELS = 33
+# Levels up to which e^ε is taken, far above what floats tell from infinite.
+_HIGHEST = 512.0
 # Halvings of an interval of levels.
 _HALVINGS = 40
 # Denominator of the shares of a post-processing.
@@ -135,10 +136,13 @@ class LeakageEnvelope:
         share = number(probability, "probability", 0, 1)
         high = self.largest
         if high == math.inf:
+            # Outcomes that rule a symbol out leak without limit, and whoever joins them keeps that.
+            if self._kernel.unlimited > Fraction(share):
+                return math.inf
             high = 1.0
             while self._kernel.point(high).at_most > share:
                 high *= 2
-                if high > LARGEST_LEVEL:
+                if high > _HIGHEST:
                     return math.inf
         low = 0.0
         if self._kernel.point(low).at_most <= share:
@@ -221,7 +225,7 @@ def leakage_envelope(
 
 
 def _level(value: Any) -> float:
-    return number(value, "level of an envelope", 0, LARGEST_LEVEL)
+    return number(value, "level of an envelope", 0, _HIGHEST)
 
 
 def _largest(mechanism: Mechanism, prior: Prior, risk_averse: bool) -> float:
@@ -269,6 +273,12 @@ class _Kernel:
             else:
                 best = max(best, Fraction(max(column) * self.total, mass))
         return log_upper(best)
+
+    @property
+    def unlimited(self) -> Fraction:
+        """The probability of outcomes that some symbol never makes."""
+        found = (m for y, m in enumerate(self.masses) if any(not row[y] for row in self.rows))
+        return Fraction(sum(found), self.one * self.total)
 
     def sides(self, factor: Fraction) -> list[list[Fraction]]:
         """K − e q for each symbol and outcome, or q − e K, times ``one · total``."""

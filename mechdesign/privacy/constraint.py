@@ -551,8 +551,13 @@ def _deciding(
 
 
 def largest_logs(over: NDArray[Any], under: NDArray[Any]) -> Array:
-    """Largest log of over/under of each row, in floats; 0/0 counts as 1, rows in blocks."""
-    found = np.empty(len(over))
+    """Largest log of over/under of each row, in floats; 0/0 counts as 1, rows in blocks.
+
+    Infinite, as nothing is known, where the integers are too long for floats.
+    """
+    found = np.full(len(over), math.inf)
+    if over.dtype == object or under.dtype == object:
+        return found
     step = max(1, _ENTRIES // max(1, over.shape[1]))
     for i in range(0, len(over), step):
         a, b = over[i : i + step].astype(float), under[i : i + step].astype(float)

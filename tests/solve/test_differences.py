@@ -164,7 +164,8 @@ def test_neighbours():
 @pytest.mark.parametrize(
     ("notion", "why"),
     [
-        (md.PML(1.0), "two symbols"),
+        (md.PML(1.0), "does not handle an upper bound on the lift"),
+        ([md.PML(1.0), md.DP(1.0, "adjacent")], "two symbols"),
         (md.MetricPrivacy(1.0, [[0, 0, 1], [0, 0, 1], [1, 1, 0]]), "zero"),
     ],
 )
@@ -241,3 +242,15 @@ def test_a_single_unequal_mass_or_loss_breaks_the_symmetry():
         program = state_problem(prior, md.utility.Matrix(u), notion).program
         assert 3 < int(Differences().solve(program).details["outputs"]) < 9
         check(prior, u, notion, 0.8 * d)
+
+
+def test_a_saved_design_comes_back_with_its_proof(tmp_path):
+    rng = np.random.default_rng(7)
+    n, d, notion = shape("grid", rng)
+    prior = md.Prior([1 / n] * n)
+    found = md.design(prior, md.utility.Matrix(-d), notion(1.0), solver="differences")
+    md.save(found, tmp_path / "places.json")
+    again = md.load(tmp_path / "places.json")
+    assert (again.method, again.certificate.solver) == (found.method, found.certificate.solver)
+    assert again.bound == found.bound
+    assert again.gap <= 1e-6

@@ -70,6 +70,14 @@ def test_fifty_symbols_that_count_alike_are_proved_by_symmetry(notion):
     assert symmetric_bound(told) is None
 
 
+@pytest.mark.slow
+def test_a_hundred_symbols_that_count_alike_have_the_risk_of_the_best_subsets():
+    found = designed(md.Prior.uniform(100), md.LDP(1))
+    assert found.method == "orbit"
+    assert found.mechanism.shape[1] <= 5000
+    assert found.risk == pytest.approx(best_subsets(100, 1.0), rel=1e-9)
+
+
 def test_permutations_are_not_taken_where_anything_tells_symbols_apart():
     four = md.Prior.uniform(4)
     for prior, asked in (

@@ -154,18 +154,6 @@ class Graph:
         return tuple(found)
 
     @cached_property
-    def components(self) -> Places:
-        """Number of the component of each symbol."""
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import connected_components
-
-        arcs = self.arcs.on(self.arcs.over >= 0)
-        n = arcs.symbols
-        joined = csr_array((np.ones(len(arcs)), (arcs.over, arcs.under)), shape=(n, n))
-        found: Places = connected_components(joined, directed=False)[1]
-        return found
-
-    @cached_property
     def first(self) -> NDArray[np.bool_]:
         """Arcs that come in from the start: short ones, such that all symbols stay connected."""
         from scipy.sparse import csr_array

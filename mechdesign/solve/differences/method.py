@@ -25,7 +25,8 @@ class Differences(Method):
     """Interior point for bounds on pairs of symbols; see :mod:`.newton`."""
 
     name = "differences"
-    handles = handles_linear()
+    # One bound on all ratios has methods of its own.
+    handles = handles_linear("general")
     is_sharpened = False
     reason = (
         "the bounds compare two symbols each: an interior-point method eliminates every column by "
@@ -88,7 +89,7 @@ class Differences(Method):
         return Candidate(
             np.maximum(symmetry.columns(point.columns), 0.0),
             Duals(point.prices * width + shift, graph.multipliers(program, *spread)),
-            "interior point over a graph",
+            "graph interior point",
             {
                 "iterations": str(iterations),
                 "converged": str(converged),

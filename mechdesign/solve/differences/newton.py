@@ -11,7 +11,8 @@ are the identity where no symmetry is used. Eliminating the columns, with θ = z
 H_y = Gᵀ diag(θ) G, leaves (Σ_y m_y A H_y⁻¹ Aᵀ) Δλ = Σ_y m_y A H_y⁻¹ f_y − residual of the rows.
 
 Each output starts with the shortest arcs. The others limit its steps as well, so that its column
-is inside all bounds at every step; one that the column comes near is taken in with z = μ/s.
+is inside all bounds at every step; one that the column comes near is taken in, with a product
+below the mean μ.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from .graph import Arcs, Array, Places, Rows
 
@@ -24,6 +23,7 @@ _PIVOT = 1e-15
 
 def line_order(arcs: Arcs) -> Places | None:
     """An order in which arcs join neighbours alone; ``None`` where there is none."""
+    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
     paired = arcs.over >= 0
@@ -32,7 +32,7 @@ def line_order(arcs: Arcs) -> Places | None:
     ends = np.concatenate([pairs // n, pairs % n])
     if np.bincount(ends, minlength=1).max() > 2:
         return None
-    graph = sparse.csr_array((np.ones(len(pairs)), (pairs // n, pairs % n)), shape=(n, n))
+    graph = csr_array((np.ones(len(pairs)), (pairs // n, pairs % n)), shape=(n, n))
     if n - connected_components(graph, directed=False)[0] != len(pairs):
         return None  # there is a cycle
     beside: list[list[int]] = [[] for _ in range(n)]
@@ -65,11 +65,13 @@ class Path:
 
     def set_arcs(self, arcs: Arcs) -> None:
         """The pairs whose bounds are taken into account."""
+        from scipy.sparse import csr_array
+
         paired = np.flatnonzero(arcs.over >= 0)
         u, v = self.back[arcs.over[paired]], self.back[arcs.under[paired]]
         shape = self.n, len(arcs)
         ones = np.ones(len(paired))
-        self._joins: Any = sparse.csr_array((ones, (np.minimum(u, v), paired)), shape=shape)
+        self._joins: Any = csr_array((ones, (np.minimum(u, v), paired)), shape=shape)
         self._arcs = arcs
 
     def factorise(self, theta: Array, k: Array, reduced: Array, products: Array) -> None:

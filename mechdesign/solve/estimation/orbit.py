@@ -33,8 +33,10 @@ from .method import kernel_of
 
 Vector = NDArray[np.float64]
 
-#: Outputs of the largest kernel that is made so; column generation finds smaller ones beyond.
-MOST_OUTPUTS = 2000
+#: Outputs of the largest kernel that is made so: a cyclic design of a hundred symbols.
+MOST_OUTPUTS = 5000
+# Permutations up to which all of them are taken.
+_MOST_PERMUTED = 2000
 
 
 class Orbit(Method):
@@ -133,7 +135,8 @@ def fewest_outputs(lifts: tuple[Fraction, ...]) -> int:
     """How many outputs the permutations take that are made of a column."""
     if block_of(lifts) is not None:
         return len(lifts)
-    return min(outputs_of(lifts), most_outputs(len(lifts)))
+    every = outputs_of(lifts)
+    return every if every <= _MOST_PERMUTED else most_outputs(len(lifts))
 
 
 def rows_of(lifts: tuple[Fraction, ...]) -> tuple[Vector, Vector]:
@@ -144,7 +147,7 @@ def rows_of(lifts: tuple[Fraction, ...]) -> tuple[Vector, Vector]:
     block = block_of(lifts)
     if block is not None:
         rows = np.where(block.T, float(max(lifts)), float(min(lifts)))
-    elif outputs_of(lifts) <= MOST_OUTPUTS:
+    elif outputs_of(lifts) <= _MOST_PERMUTED:
         kernel = permuted(lifts)
         rows = np.asarray(kernel.T * kernel.shape[1])
     else:

@@ -1,0 +1,150 @@
+"""The leakage envelope against a program of its own, random post-processings and exact ends."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import mechdesign as md
+from mechdesign.errors import LevelError
+
+
+def naive(kernel, prior, level, risk_averse=False):
+    """The largest probability of leaking at least a level, one variable for each share."""
+    kernel, prior = kernel[prior > 0], prior[prior > 0]
+    n, m = kernel.shape
+    q = prior @ kernel
+    side = q - math.exp(level) * kernel if risk_averse else kernel - math.exp(level) * q
+    rows = [np.tile(np.eye(m)[y], n) for y in range(m)]
+    rows += [-np.kron(np.eye(n)[x], side[x]) for x in range(n)]
+    found = linprog(np.tile(-q, n), A_ub=rows, b_ub=[1] * m + [0] * n, method="highs")
+    assert found.status == 0
+    return -found.fun
+
+
+def tail(kernel, prior, level, risk_averse=False):
+    q = prior @ kernel
+    used = q > 1e-15
+    with np.errstate(divide="ignore"):
+        if risk_averse:
+            leak = np.log(q[used]) - np.log(kernel[prior > 0][:, used].min(axis=0))
+        else:
+            leak = np.log(kernel[prior > 0][:, used].max(axis=0)) - np.log(q[used])
+    return q[used][leak >= level].sum()
+
+
+def instance(seed):
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(2, 5, 2)
+    kernel = rng.dirichlet(np.full(m, 0.7), n)
+    return kernel, rng.dirichlet(np.ones(n))
+
+
+@pytest.mark.parametrize("risk_averse", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_both_sides_are_those_of_a_naive_program(seed, risk_averse):
+    kernel, prior = instance(seed)
+    found = md.leakage_envelope(kernel, prior, [0.05, 0.3, 0.8, 1.5], risk_averse=risk_averse)
+    for point in found.points:
+        expected = naive(kernel, prior, point.level, risk_averse)
+        assert point.at_least <= point.at_most
+        assert point.at_least == pytest.approx(expected, abs=1e-7)
+        assert point.at_most == pytest.approx(expected, abs=1e-7)
+        assert point.before <= point.at_least
+    assert (np.diff(found.at_most) <= 1e-9).all()
+
+
+@pytest.mark.parametrize("risk_averse", [False, True])
+def test_no_post_processing_exceeds_it_and_its_own_attains_it(risk_averse):
+    rng = np.random.default_rng(5)
+    higher = 0
+    for seed in range(30):
+        kernel, prior = instance(100 + seed)
+        level = float(rng.uniform(0.05, 1.0))
+        point = md.leakage_envelope(kernel, prior, level, risk_averse=risk_averse).points[0]
+        for _ in range(14):
+            channel = rng.dirichlet(np.full(3, 0.3), kernel.shape[1])
+            after = tail(kernel @ channel, prior, level + 1e-12, risk_averse)
+            assert after <= point.at_most + 1e-12
+            higher += after > point.before + 1e-9
+        own = md.Mechanism(kernel, outputs=point.channel.inputs) @ point.channel
+        assert tail(own.kernel, prior, level - 1e-9, risk_averse) >= point.at_least - 1e-9
+    assert higher > 20, "the control: without the envelope post-processings would exceed the tail"
+
+
+def test_what_the_channel_attains_is_exact():
+    kernel = md.Mechanism([[0.5, 0.25, 0.25], [0.125, 0.5, 0.375], [0.25, 0.25, 0.5]])
+    prior = md.Prior([0.25, 0.25, 0.5])
+    point = md.leakage_envelope(kernel, prior, 0.4).points[0]
+    after = kernel @ point.channel
+    reached = Fraction(0)
+    for y in range(after.shape[1] - 1):
+        column = [Fraction(int(w), 1 << after.bits) for w in after.weights[:, y]]
+        total = sum(prior.weights)
+        mass = sum(Fraction(w, total) * k for w, k in zip(prior.weights, column, strict=True))
+        about = after.outputs[y][1]
+        assert column[kernel.inputs.index(about)] >= Fraction(math.exp(0.4)) * mass * (1 - 2**-50)
+        reached += mass
+    assert float(reached) == pytest.approx(point.at_least, abs=1e-15)
+    assert point.at_least == pytest.approx(naive(kernel.kernel, prior.probabilities, 0.4), abs=1e-9)
+
+
+@given(st.integers(2, 6), st.floats(0.1, 3.0))
+def test_randomised_response_leaks_its_level_always_and_more_never(n, epsilon):
+    """Under equal masses every report leaks the same, before and after any post-processing."""
+    prior = md.Prior.uniform(n)
+    kernel = md.randomised_response(prior, epsilon)
+    found = md.leakage_envelope(kernel, prior, [0.0, 0.5])
+    assert found.points[0].at_least == pytest.approx(1, abs=1e-12)
+    top = found.largest
+    assert found.at(math.nextafter(top, math.inf)).at_most == 0
+    assert found.at(top * (1 - 1e-9)).at_least == pytest.approx(1, abs=1e-6)
+    assert found.level_at(0.0) == pytest.approx(top, rel=1e-8)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.2, 0.3])
+def test_the_extremal_mechanism_of_pml_leaks_its_level_always(epsilon):
+    prior = md.Prior([0.3, 0.3, 0.4])
+    kernel = md.extremal(prior, md.PML(epsilon)).mechanism
+    found = md.leakage_envelope(kernel, prior, [epsilon * 0.999, epsilon * 1.001])
+    assert found.points[0].at_least == pytest.approx(1, abs=1e-9)
+    assert found.points[1].at_most == 0
+
+
+def test_levels_for_a_probability_and_back():
+    kernel, prior = instance(3)
+    found = md.leakage_envelope(kernel, prior)
+    for share in (0.05, 0.3, 0.7):
+        level = found.level_at(share)
+        assert found.at(level).at_most <= share
+        assert level == 0 or found.at(level * (1 - 1e-6)).at_most > share - 1e-4
+    assert found.level_at(1.0) == 0.0
+
+
+def test_rare_outcomes_rare_symbols_and_symbols_that_cannot_be():
+    kernel = np.array([[1 - 1e-12, 1e-12, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]])
+    with pytest.warns(md.errors.ZeroMassWarning):
+        prior = md.Prior([1 - 1e-12, 1e-12, 0])
+    for level in (1e-4, 0.5, 5.0, 20.0):
+        point = md.leakage_envelope(kernel, prior, level).points[0]
+        assert 0 <= point.at_least <= point.at_most <= 1
+        assert point.gap <= 1e-9
+    assert md.leakage_envelope(kernel, prior, 40.0).points[0].at_most == 0
+
+
+def test_infinite_leakage_is_a_curve_up_to_ten():
+    found = md.leakage_envelope([[1, 0], [0.5, 0.5]], [0.5, 0.5], risk_averse=True)
+    assert found.largest == math.inf
+    assert found.levels.max() == 10
+    assert found.points[-1].at_least > 0
+    assert found.level_at(0.1) == math.inf
+
+
+@pytest.mark.parametrize("levels", [[], -1, math.nan, "0.5", [0.1, None], math.inf])
+def test_levels_that_are_none_are_refused(levels):
+    with pytest.raises(LevelError):
+        md.leakage_envelope([[0.5, 0.5], [0.4, 0.6]], [0.5, 0.5], levels)
