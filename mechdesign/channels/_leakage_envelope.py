@@ -197,13 +197,13 @@ def leakage_envelope(
 
     Examples
     --------
-    Reports that leak more than .5 with probability .2 may be processed so that .4 of them do:
+    Of reports that leak .5 with probability .23, others may make some that do with .37:
 
     >>> import mechdesign as md
     >>> m = md.Mechanism([[.5, .3, .2], [.1, .6, .3], [.2, .3, .5]])
     >>> point = md.leakage_envelope(m, [.2, .3, .5], .5).points[0]
     >>> round(point.before, 4), round(point.at_least, 4), round(point.at_most, 4)
-    (0.23, 0.2674, 0.2674)
+    (0.23, 0.3673, 0.3673)
     """
     mechanism, prior = matched(mechanism, prior)
     risk_averse = bool(risk_averse)

@@ -35,6 +35,7 @@ def test_a_post_processing_is_found_and_no_use_prefers_it(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_no_post_processing_is_refuted_by_a_use(seed):
     _, first, second = kernels(500 + seed)
+    first = 0.2 * first + 0.8 * first.mean(axis=0)  # so that the second tells more
     found = md.refines(first, second)
     assert found.verdict is md.Verdict.NO
     assert found.at_most - found.at_least < 1e-9
