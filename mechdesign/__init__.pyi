@@ -15,6 +15,8 @@ from ._bins import bins as bins
 from ._compare._compare import compare as compare
 from ._compare.comparison import Comparison as Comparison
 from ._version import __version__ as __version__
+from .channels._contraction import Contraction as Contraction
+from .channels._contraction import contraction as contraction
 from .channels._leakage_envelope import LeakageEnvelope as LeakageEnvelope
 from .channels._leakage_envelope import leakage_envelope as leakage_envelope
 from .channels._refines import Refinement as Refinement

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..errors import KernelError, SolverError
 from ..exact import Verdict, float_at_least, float_at_most
 from ..mechanism import ImplicitKernel, Mechanism, mechanism_of
-from ..prior import Prior, as_prior
+from ..prior import Prior
 from ..solve.backends.highs import Model
 from ..theory.validation import number
 
@@ -167,6 +167,13 @@ def _as_mechanism(item: Any) -> Mechanism:
     return item if isinstance(item, Mechanism) else Mechanism(item)
 
 
+def known_prior(mechanism: Mechanism, prior: Any) -> Prior:
+    """A prior in any form over the inputs of a kernel; raises an error for what is none."""
+    known = prior if isinstance(prior, Prior) else Prior(prior, mechanism.inputs)
+    mechanism.check_prior(known)
+    return known
+
+
 def same_inputs(first: Any, second: Any, prior: Any) -> tuple[Rows, Rows, list[int]]:
     """Two kernels as integers over one number each, over the symbols that have mass.
 
@@ -182,18 +189,16 @@ def same_inputs(first: Any, second: Any, prior: Any) -> tuple[Rows, Rows, list[i
         )
     used = list(range(len(one.inputs)))
     if prior is not None:
-        known = prior if isinstance(prior, Prior) else as_prior(Prior(prior, one.inputs))
-        one.check_prior(known)
-        used = known.support.tolist()
+        used = known_prior(one, prior).support.tolist()
     place = {label: x for x, label in enumerate(two.inputs)}
     return (
-        _integers(one, used),
-        _integers(two, [place[one.inputs[x]] for x in used]),
+        integer_rows(one, used),
+        integer_rows(two, [place[one.inputs[x]] for x in used]),
         used,
     )
 
 
-def _integers(mechanism: Mechanism, used: list[int]) -> Rows:
+def integer_rows(mechanism: Mechanism, used: list[int]) -> Rows:
     """Rows as integers over one number; rows that were read with rounding divided by sums."""
     weights = mechanism.weights.astype(object)[used]
     sums = [int(s) for s in weights.sum(axis=1)]
