@@ -12,7 +12,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from plain_check import Asked, Row, pairs_of, point, secret_pairs
+from plain_check import Asked, Row, guesses, pairs_of, point, secret_pairs
 from plain_requirements import PlainRow
 
 
@@ -28,6 +28,11 @@ def _peak(K: Any, asked: Asked, p: Row) -> list[Any]:
 def _trough(K: Any, asked: Asked, p: Row) -> list[Any]:
     kept = [x for x in range(len(p)) if p[x]]
     return [cp.sum(cp.min(K[kept, :], axis=0)) >= math.exp(-asked.levels[0])]
+
+
+def _guess(K: Any, asked: Asked, p: Row) -> list[Any]:
+    costs = np.array([_floats(row) for row in guesses(asked, p)])
+    return [cp.sum(cp.min(costs @ K, axis=0)) >= math.exp(-asked.levels[0])]
 
 
 def _told(K: Any, level: float, both: dict[Any, Row], public: dict[Any, Row]) -> Any:
@@ -72,6 +77,7 @@ def _point_pairs(n: int) -> list[tuple[Row, Row]]:
 SUMS: dict[str, Any] = {
     "MaximalLeakage": _peak,
     "MaximalCostLeakage": _trough,
+    "InferenceCost": _guess,
     "MIPrivacy": _information,
     "MIPufferfish": _informations,
     "ApproximateLDP": lambda K, asked, p: _excess(K, asked, _point_pairs(len(p))),

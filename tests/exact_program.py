@@ -15,7 +15,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from plain_check import Asked, Row, exp_between, pairs_of, point, secret_pairs
+from plain_check import Asked, Row, exp_between, guesses, pairs_of, point, secret_pairs
 from plain_requirements import Case, PlainRow
 
 DIGITS = 30
@@ -175,6 +175,15 @@ def _trough(found: Rows, asked: Asked, p: Row, m: int, above: bool, give: Give) 
     found.below.append(({first + y: Fraction(-1) for y in range(m)}, -least))
 
 
+def _guess(found: Rows, asked: Asked, p: Row, m: int, above: bool, give: Give) -> None:
+    first = found.new(m)
+    for row, y in ((row, y) for row in guesses(asked, p) for y in range(m)):
+        terms = {x * m + y: -v for x, v in enumerate(row) if v}
+        found.below.append(({**terms, first + y: Fraction(1)}, Fraction(0)))
+    least = 1 / factor_of(Fraction(asked.levels[0]), above, give)
+    found.below.append(({first + y: Fraction(-1) for y in range(m)}, -least))
+
+
 def _excess(
     found: Rows, asked: Asked, pairs: Iterator[tuple[Row, Row]], m: int, above: bool, give: Give
 ) -> None:
@@ -195,6 +204,7 @@ def _excess(
 SUMS: dict[str, Any] = {
     "MaximalLeakage": _peak,
     "MaximalCostLeakage": _trough,
+    "InferenceCost": _guess,
     "ApproximateLDP": lambda found, asked, p, m, above, give: _excess(
         found,
         asked,

@@ -49,7 +49,7 @@ class Asked:
     ``entries``, ``low``, ``high`` (EntryPML); ``rows`` of {value: chance} for each symbol (features
     and side information); ``secrets`` as rows of chances, ``pairs`` of them and ``thetas``
     (Pufferfish); ``kind`` and its numbers (RobustPML); ``delta``; ``tables`` and ``thetas``
-    (MIPufferfish).
+    (MIPufferfish); ``costs`` of guesses, a row for each symbol (InferenceCost).
     """
 
     name: str
@@ -333,6 +333,20 @@ def _trough(asked: Asked, p: Row, columns: list[Row]) -> bool | None:
     return at_most(Fraction(1), Fraction(asked.levels[0]), Fraction(low))
 
 
+def guesses(asked: Asked, p: Row) -> list[Row]:
+    """p_x c(x,w) for each guess w, over what the best one costs without a report."""
+    table = zip(*asked.more["costs"], strict=True)
+    rows = [[m * Fraction(c) for m, c in zip(p, costs, strict=True)] for costs in table]
+    before = min(sum(row) for row in rows)
+    return [[v / before for v in row] for row in rows]
+
+
+def _guess(asked: Asked, p: Row, columns: list[Row]) -> bool | None:
+    rows = guesses(asked, p)
+    low = sum(min(dot(row, k) for row in rows) for k in columns)
+    return at_most(Fraction(1), Fraction(asked.levels[0]), Fraction(low))
+
+
 def _excess(asked: Asked, columns: list[Row], pairs: Iterator[tuple[Row, Row]]) -> bool | None:
     """Σ max(μᵀk − e^ε νᵀk, 0) ≤ δ for each pair."""
     delta = Fraction(asked.more["delta"])
@@ -396,6 +410,7 @@ def _informations(asked: Asked, p: Row, columns: list[Row]) -> bool | None:
 SUMS: dict[str, Callable[[Asked, Row, list[Row]], bool | None]] = {
     "MaximalLeakage": _peak,
     "MaximalCostLeakage": _trough,
+    "InferenceCost": _guess,
     "MIPrivacy": _information,
     "MIPufferfish": _informations,
     "ApproximateLDP": lambda asked, p, columns: _excess(

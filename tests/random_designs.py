@@ -291,6 +291,11 @@ def _approximate_ldp(rng: Generator, n: int, masses: list[float]) -> Made:
     return _made("ApproximateLDP", (random_level(rng),), (delta,), delta=delta)
 
 
+def _inference(rng: Generator, n: int, masses: list[float]) -> Made:
+    costs = rng.uniform(0.1, 3, (n, int(rng.integers(1, 4)))).round(3).tolist()
+    return _made("InferenceCost", (random_level(rng),), (costs,), costs=costs)
+
+
 def _approximate_pufferfish(rng: Generator, n: int, masses: list[float]) -> Made:
     given, rows, pairs = _secrets(rng, n)
     delta = _delta(rng)
@@ -325,6 +330,7 @@ MAKERS: dict[str, Callable[[Generator, int, list[float]], Made]] = {
     "MaximalCostLeakage": _simple("MaximalCostLeakage"),
     "MIPrivacy": _simple("MIPrivacy"),
     "MIPufferfish": _mi_pufferfish,
+    "InferenceCost": _inference,
     "ApproximateLDP": _approximate_ldp,
     "ApproximatePufferfish": _approximate_pufferfish,
 }

@@ -111,6 +111,7 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "interval, box": (TWO, HAMMING, md.RobustPML.box(0.4, {"no": (0.3, 0.9), "yes": (0.4, 0.6)})),
     "maximal": (ABC, HAMMING, md.MaximalLeakage(0.3)),
     "maximal cost": (ABC, GAINS, md.MaximalCostLeakage(0.7)),
+    "inference": (ABC, HAMMING, md.InferenceCost(0.4, [[0, 1, 0.5], [2, 0, 0.5], [0.3, 1, 0.5]])),
     "maximal with lift": (ABC, WIDE, [md.MaximalLeakage(0.2), md.PML(0.4)]),
     "approximate": (ABC, HAMMING, md.ApproximateLDP(1.0, 1e-3)),
     "approximate, far": (ABC, HAMMING, [md.ApproximateLDP(20.0, 0.25), md.PMC(1)]),

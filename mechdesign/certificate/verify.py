@@ -337,6 +337,15 @@ class _Prior:
     def MaximalCostLeakage(self, epsilon: float) -> list[_Part]:
         return [_Part("minima", [(self.live, (), _ONE)], epsilon)]
 
+    def InferenceCost(self, epsilon: float, costs: Any) -> list[_Part]:
+        """Costs of guesses under the prior, over that of the best guess without a report."""
+        table = list(zip(*_grid(costs, len(self.n), len(costs[0])), strict=True))
+        rows = [list(map(operator.mul, self.masses, column)) for column in table]
+        before = min(sum(row, _ZERO) for row in rows)
+        _need(before > 0 and min(map(min, table)) >= 0, "costs of guesses")
+        guesses = [{x: v / before for x, v in enumerate(row) if v} for row in rows]
+        return [_Part("minima", [(guesses, (), _ONE)], epsilon)]
+
     def MIPrivacy(self, epsilon: float) -> list[_Part]:
         return [_Part("information", [], epsilon)]
 
