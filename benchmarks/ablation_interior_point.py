@@ -111,6 +111,12 @@ INSTANCES: dict[str, tuple[Instance, ...]] = {
         for notion in ("PML", "LDP", "ALIP")
         for level in (0.3, 1.0, 3.0)
     ),
+    "structured, large": tuple(
+        Instance(n, notion, utility, prior)
+        for n in (200, 300)
+        for notion in ("PML", "LDP")
+        for utility, prior in (("random", "dirichlet"), ("absolute", "zipf"))
+    ),
     "warm starts": _instances((50, 120), ("zipf", "dirichlet"), [_PATH]),
     "warm starts, large": tuple(
         Instance(520, notion, utility, prior, (1.0, 1.1))
@@ -149,6 +155,13 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "row sums not restored": {"restores_rows": False},
         "no output dropped": {"vanished": 0.0},
         "outputs dropped to the end": {"drop_until": 0.0},
+    },
+    "structured, large": {
+        "as it is": {},
+        "outputs in step": {"own_steps": 1.0},
+        "outputs four times as far": {"own_steps": 4.0},
+        "steps of their own to the end": {"own_steps_until": 0.0},
+        "steps of their own above 50,000 entries": {"own_entries": 50_000},
     },
     "warm starts": {
         "as it is": {},

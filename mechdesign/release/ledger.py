@@ -213,7 +213,7 @@ class Ledger:
                     if charge.earlier:
                         drawn_by = None
                     warn_of_charge(charge, budget, receipt.column, name)
-                    if charge.draws and not charge.before:
+                    if charge.fresh and not charge.before:
                         hidden = None  # whoever gave the same secrets before had other names
                 # The very reports of an earlier release add nothing to what was said of it then.
                 if not any(_is_again(release, receipt, drawn_by) for release in before):
@@ -297,21 +297,21 @@ class Ledger:
         if receipt is not None and designed is not None:
             made[receipt.kernel] = kernel_of(designed)
 
-        def judge(draws: Sequence[Draw]) -> tuple[int, int]:
-            size = min(UNBOUNDED, sum(level for *_, level in draws))
-            for _, fingerprint, _ in draws:
+        def judge(drawn: Sequence[Draw]) -> tuple[int, int]:
+            size = min(UNBOUNDED, sum(level for *_, level in drawn))
+            for _, fingerprint, _ in drawn:
                 if fingerprint not in made:
                     made[fingerprint] = self.kernel(fingerprint)
-            kernels = [made[fingerprint] for _, fingerprint, _ in draws]
+            kernels = [made[fingerprint] for _, fingerprint, _ in drawn]
             if not all(isinstance(kernel, Mechanism) for kernel in kernels):
                 return size, size
             inputs = kernels[0].inputs if prior is None else prior.labels
             if any(set(kernel.inputs) != set(inputs) for kernel in kernels):
                 return size, size
             kernels = [_in_order(kernel, inputs) for kernel in kernels]
-            if len({fingerprint for _, fingerprint, _ in draws}) > 1:
+            if len({fingerprint for _, fingerprint, _ in drawn}) > 1:
                 size = min(size, level_of_draws(kernels, LDP(math.inf), None))
-            if prior is None or draws[0][0] != own:
+            if prior is None or drawn[0][0] != own:
                 return size, size
             return min(size, level_of_draws(kernels, PML(math.inf), prior)), size
 
@@ -603,7 +603,7 @@ def _told_of(charge: Charge, mark: str, people: str, budget: Budget | None) -> d
     return {
         "people": people,
         "number": charge.persons,
-        "draws": charge.draws,
+        "draws": charge.fresh,
         "mark": mark,
         **({} if budget is None else {"budget": str(budget.notion)}),
         **({"earlier": charge.earlier} if charge.earlier else {}),

@@ -364,14 +364,14 @@ class Charge:
     Attributes
     ----------
     persons : how many it is about
-    draws : how many of their reports are new
+    fresh : how many of their reports are new
     before : how many persons with a new one had given something away before
     most : the largest level of a person with a new one, in units
     earlier, changed : how many get an earlier report, and how many of these of another value
     """
 
     persons: int
-    draws: int
+    fresh: int
     before: int
     most: int
     earlier: int = 0

@@ -21,7 +21,7 @@ CONFIDENCE = 0.95
 #: Fewest reports that anything is estimated from.
 FEWEST = 10
 # The share of squared errors from which on it is told that other weights would save it.
-_WORTH_TELLING = 0.02
+_NOTABLE = 0.02
 
 
 def check_confidence(confidence: Any) -> None:
@@ -81,7 +81,7 @@ def weights_note(
         return float((reports @ of**2 - answers**2).sum())
 
     now, best = error(weights), error(report_weights(designed, question, likely))
-    if not now - best > _WORTH_TELLING * now:
+    if not now - best > _NOTABLE * now:
         return ""
     return (
         "reports are weighed as is best for equal shares, as a public design names no "

@@ -61,7 +61,7 @@ def scores(seed, **options):
     return np.array(by), np.array(apart)
 
 
-def spread(z):
+def moments(z):
     """The mean square of scores, and its own standard error by the surveys."""
     each = (z**2).mean(axis=1)
     return each.mean(), each.std(ddof=1) / math.sqrt(len(each))
@@ -80,12 +80,12 @@ def spread(z):
 )
 def test_errors_of_a_change_are_those_of_simulations(options, narrower):
     by, apart = scores(11, **options)
-    mean, sd = spread(by)
+    mean, sd = moments(by)
     assert abs(mean - 1) < 4 * sd
     assert abs(by.mean()) < 4 / math.sqrt(by.shape[0])
     if narrower:
         # The control: errors of rounds of different people do not hold for the same people.
-        mean, sd = spread(apart)
+        mean, sd = moments(apart)
         assert mean < 1 - 4 * sd
 
 

@@ -44,7 +44,7 @@ def release(source, target, design=FOUND, **more):
     return pd.read_csv(target)["x"].tolist()
 
 
-def draws(*people):
+def drawn(*people):
     return [len(Ledger().person(i).entries) for i in people]
 
 
@@ -73,7 +73,7 @@ def test_averaging_fails_within_a_round_and_succeeds_over_many():
 
 @allowed
 def test_averaging_over_rounds_fails_where_a_budget_stops_fresh_draws():
-    """Thirty rounds are asked, and the budget allows two: the others tell nothing new."""
+    """Thirty rounds are asked, and the budget allows two: the others add nothing."""
     rng = np.random.default_rng(5)
     write("people.csv", rng.choice(LABELS, 120).tolist())
     asked = {"budget": 2, "spent": "earlier"}
@@ -83,11 +83,11 @@ def test_averaging_over_rounds_fails_where_a_budget_stops_fresh_draws():
     different = [len({column[i] for column in told}) for i in range(120)]
     assert max(different) == 2
     assert told[2] == told[3] == told[4] == told[5] == told[1]
-    assert set(draws(*range(1, 121))) == {2}
+    assert set(drawn(*range(1, 121))) == {2}
     # The control: without a budget there is a draw for each round.
     fresh = [release("people.csv", f"f{i}.csv", round=i) for i in range(2, 6)]
     assert len({tuple(one) for one in fresh}) == 4
-    assert set(draws(*range(1, 121))) == {6}
+    assert set(drawn(*range(1, 121))) == {6}
 
 
 # Rounds
@@ -152,7 +152,7 @@ def test_a_round_is_a_draw_of_its_own():
     release("one.csv", "1.csv")
     release("one.csv", "2.csv", round=2)
     release("one.csv", "3.csv", round=2)
-    assert draws(1, 2, 3) == [2, 2, 2]
+    assert drawn(1, 2, 3) == [2, 2, 2]
     found = Ledger().person(1)
     assert found.level == pytest.approx(2 * level(), abs=1e-11)
     assert [entry.get("round") for entry in found.entries] == [None, "2"]
@@ -183,7 +183,7 @@ def test_budgets_hold_without_a_key():
     write("rows.csv", ["a", "a", "b"], id=[1, 1, 2])
     with pytest.raises(DataError, match="1 of 2 persons with more, up to 2 nats"):
         md.privatize_file("rows.csv", "1.csv", "x", FOUND, person="id", budget=1.5)
-    assert draws(1, 2) == [0, 0]
+    assert drawn(1, 2) == [0, 0]
     md.privatize_file("rows.csv", "1.csv", "x", FOUND, person="id", budget=2)
     write("more.csv", ["a", "c"], id=[2, 3])
     md.privatize_file("more.csv", "2.csv", "x", FOUND, person="id", budget=2)
@@ -222,7 +222,7 @@ def test_draws_about_one_value_are_composed_exactly_and_others_add_up():
 
 @allowed
 def test_levels_of_pml_are_not_added():
-    """Under PML a value that is known by heart is worth −log of its mass, however often told."""
+    """Under PML a value that is known by heart gives away −log of its mass, however often told."""
     design = md.design(PRIOR, md.utility.Hamming(), md.PML(0.5))
     write("one.csv", LABELS)
     exact = [
@@ -267,7 +267,7 @@ def test_who_has_spent_the_budget_gets_the_earlier_report():
     assert second[:90] == first
     (message,) = [str(one.message) for one in warned]
     assert "LDP(1) is spent for 90 of 91 persons, who get an earlier report again, 90" in message
-    assert draws(1, 90, 91) == [1, 1, 1]
+    assert drawn(1, 90, 91) == [1, 1, 1]
     # Of the same value its own report, though the last one was of another.
     third = release("two.csv", "3.csv", round=2, budget=2)
     assert third[:90] != first
@@ -286,7 +286,7 @@ def test_without_an_earlier_report_nothing_is_released():
     with pytest.raises(DataError, match="3 without one"):
         release("one.csv", "2.csv", budget=0.5, spent="earlier", about="nobody known")
     assert not Path("2.csv").exists()
-    assert draws(1) == [1]
+    assert drawn(1) == [1]
     assert len(Ledger().releases()) == 1
 
 
@@ -341,7 +341,7 @@ def test_a_warning_that_is_an_error_charges_nobody():
         warnings.simplefilter("error", RepeatWarning)
         with pytest.raises(RepeatWarning):
             release("one.csv", "2.csv", round=2)
-    assert draws(1) == [1]
+    assert drawn(1) == [1]
 
 
 # Several columns, and many files
@@ -377,7 +377,7 @@ def test_several_columns_are_one_account(made):
 
     first = give("one.csv", "1.csv", budget=1.6)
     assert give("one.csv", "2.csv", budget=1.6) == first
-    assert draws(0) == [1]
+    assert drawn(0) == [1]
     assert Ledger().person(0).level == pytest.approx(1.5, abs=0.02)
     # One column of the two changes for the first person: a new draw of the whole.
     table.loc[0, "y"] = "u" if table.loc[0, "y"] == "v" else "v"
@@ -388,7 +388,7 @@ def test_several_columns_are_one_account(made):
         assert give("two.csv", "3.csv", budget=1.6, spent="earlier") == first
     assert give("two.csv", "4.csv", round=2, budget=1.6, spent="earlier") == first
     assert give("two.csv", "5.csv", round=2, budget=3.1)[1:] != first[1:]
-    assert draws(0, 1) == [2, 2]
+    assert drawn(0, 1) == [2, 2]
 
 
 def write_folder(name, values):
@@ -408,7 +408,7 @@ def test_a_folder_is_one_release_of_its_people():
     values = ["a", "b", "c"] * 20
     write_folder("one", values)
     md.privatize_file("one", "r1", "x", FOUND, budget=1, **BY_PERSON)
-    assert draws(0, 30, 59) == [1, 1, 1]
+    assert drawn(0, 30, 59) == [1, 1, 1]
     write_folder("two", [*values[1:], "a"])
     with pytest.raises(DataError, match="60 of 60 persons"):
         md.privatize_file("two", "r2", "x", FOUND, budget=1, **BY_PERSON)
@@ -451,7 +451,7 @@ def test_a_stopped_folder_goes_on_with_its_accounts(monkeypatch, key):
     assert len(read_folder("r2")) == 60
     if key is not None:
         assert read_folder("r2") == read_folder("r1")
-    assert draws(0, 59) == [1, 1]
+    assert drawn(0, 59) == [1, 1]
 
 
 @allowed
@@ -474,7 +474,7 @@ def test_accounts_of_the_first_form_go_on():
     base.close()
     shutil.copy("1.csv", "again.csv")
     release("one.csv", "2.csv", budget=1)
-    assert draws(1) == [1]
+    assert drawn(1) == [1]
     with pytest.raises(DataError, match="3 of 3"):
         release("one.csv", "3.csv", round=1, budget=1)
     with pytest.raises(DataError, match="3 without one"):

@@ -1,7 +1,7 @@
 """How is a linear utility maximised where bounds compare two symbols each? Over their graph.
 
 In: a linear program whose bounds are K_xy ≤ e^level K_x'y for pairs of symbols, as metric privacy,
-differential privacy over neighbours and lists of such notions ask.
+differential privacy over an adjacency and lists of such notions ask.
 Out: a candidate: a kernel, dual prices of the rows, and multipliers of every pair at every output.
 
 Each output's block of a Newton system is a weighted Laplacian of that graph (:mod:`.dense`, and

@@ -42,19 +42,19 @@ class Dense:
         self._ways = [(pairs[way], place[way]) for way in (first, ~first)]
         self._arcs = arcs
 
-    def factorise(self, theta: Array, k: Array, reduced: Array, products: Array) -> None:
+    def factorise(self, ratios: Array, k: Array, reduced: Array, products: Array) -> None:
         """Factor all blocks.
 
         Parameters
         ----------
-        theta : ``(A, m)`` z/s of every pair
+        ratios : ``(A, m)`` z/s of every pair
         k : ``(n, m)`` columns
         reduced : ``(n, m)`` Gᵀz
         products : ``(m,)`` Σ s z
         """
         self.k, self.pivots = np.ascontiguousarray(k.T), k.argmax(axis=0)
-        diagonal = (self._arcs.squares @ theta).T
-        off = -(self._arcs.factors[:, None] * theta).T
+        diagonal = (self._arcs.squares @ ratios).T
+        off = -(self._arcs.factors[:, None] * ratios).T
         for y in range(self.m):
             self._factorise(y, diagonal[y], off[y], reduced[:, y], float(products[y]))
 

@@ -84,7 +84,7 @@ class Elimination(Protocol):
     def set_arcs(self, arcs: Arcs) -> None:
         """The pairs whose bounds are taken into account."""
 
-    def factorise(self, theta: Array, k: Array, reduced: Array, products: Array) -> None:
+    def factorise(self, ratios: Array, k: Array, reduced: Array, products: Array) -> None:
         """Factor all blocks. Raises ``LinAlgError``."""
 
     def add_inverses(self, counts: Array, total: Array) -> None:
@@ -166,8 +166,8 @@ class Block:
 
     def factorise(self) -> None:
         """The blocks of the Newton system."""
-        self.theta = self.z / self.slacks
-        self.elimination.factorise(self.theta, self.k, self.reduced, self.products)
+        self.ratios = self.z / self.slacks
+        self.elimination.factorise(self.ratios, self.k, self.reduced, self.products)
 
     def affine(self, prices: Array) -> Array:
         """Begin the direction towards products of zero: Σ m H⁻¹ f."""
@@ -187,7 +187,7 @@ class Block:
         over all arcs for the slacks.
         """
         self.ds = self.arcs.matrix @ self.dk
-        self.dz = np.where(self.live, targets - self.z - self.theta * self.ds, 0.0)
+        self.dz = np.where(self.live, targets - self.z - self.ratios * self.ds, 0.0)
         low = float((self.ds / self.slacks).min())
         fall = float(np.divide(self.dz, self.z, where=self.live, out=np.zeros_like(self.z)).min())
         return low, fall

@@ -22,7 +22,7 @@ _PIVOT = 1e-15
 
 
 def line_order(arcs: Arcs) -> Places | None:
-    """An order in which arcs join neighbours alone; ``None`` where there is none."""
+    """An order in which arcs join consecutive symbols alone; ``None`` where there is none."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -40,13 +40,13 @@ def line_order(arcs: Arcs) -> Places | None:
         beside[a].append(b)
         beside[b].append(a)
     order: list[int] = []
-    seen = [False] * n
+    reached = [False] * n
     for start in range(n):
-        at: int | None = start if len(beside[start]) < 2 and not seen[start] else None
+        at: int | None = start if len(beside[start]) < 2 and not reached[start] else None
         while at is not None:
-            seen[at] = True
+            reached[at] = True
             order.append(at)
-            at = next((b for b in beside[at] if not seen[b]), None)
+            at = next((b for b in beside[at] if not reached[b]), None)
     return np.array(order)
 
 
@@ -55,7 +55,7 @@ class Path:
 
     Parameters
     ----------
-    order : in which arcs join neighbours alone
+    order : in which arcs join consecutive symbols alone
     m : outputs
     """
 
@@ -74,12 +74,12 @@ class Path:
         self._joins: Any = csr_array((ones, (np.minimum(u, v), paired)), shape=shape)
         self._arcs = arcs
 
-    def factorise(self, theta: Array, k: Array, reduced: Array, products: Array) -> None:
+    def factorise(self, ratios: Array, k: Array, reduced: Array, products: Array) -> None:
         """Eliminate from one end."""
         arcs = self._arcs
         self.k = k[self.order]
         over = np.where(arcs.over >= 0, arcs.over, 0)
-        c = self._joins @ (arcs.factors[:, None] * theta * k[over] * k[arcs.under])
+        c = self._joins @ (arcs.factors[:, None] * ratios * k[over] * k[arcs.under])
         kappa = (k * reduced)[self.order]
         least = _PIVOT * np.abs(kappa)
         self.d, self.rho = np.empty_like(c), np.empty_like(c)

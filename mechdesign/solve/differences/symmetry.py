@@ -2,7 +2,7 @@
 
 The average of a kernel over such a group is as good and as private as the kernel, so that one
 output of each orbit decides. Generators are found by colours: symbols and outputs get the same one
-while nothing tells them apart; fixing symbols one after the other tells all apart, and what maps
+while nothing tells them apart; fixing symbols one after the other keeps all apart, and what maps
 one series of fixed symbols to another is checked entry by entry [McKay2014].
 """
 
@@ -198,15 +198,15 @@ def symmetry_of(c: Array, found: list[Generator]) -> Symmetry:
     pairs = orbits_of([(g[0][:, None] * m + g[1][None, :]).ravel() for g in found], n * m)
     outputs = np.unique(members, return_index=True)[1]
     images = np.tile(np.arange(n), (m, 1))
-    seen = np.zeros(m, dtype=bool)
-    seen[outputs] = True
+    reached = np.zeros(m, dtype=bool)
+    reached[outputs] = True
     open_ones = outputs.tolist()
     while open_ones:
         y = open_ones.pop()
         for permutation, of_outputs in found:
             to = int(of_outputs[y])
-            if not seen[to]:
-                seen[to] = True
+            if not reached[to]:
+                reached[to] = True
                 images[to] = permutation[images[y]]
                 open_ones.append(to)
     counts = np.bincount(members).astype(float)

@@ -40,9 +40,9 @@ _MOST_TRIED = 200
 _ROUNDS = 400
 # Steps of a master, and seconds of one for each unit of its work, before any has been timed; the
 # columns for each symbol that it has however little time is left, and the share of those in hand
-# with which another round is still worth its time.
+# with which another round pays.
 _STEPS, _RATE = 5, 5e-11
-_FEWEST, _WORTH = 12, 0.7
+_FEWEST, _ENOUGH = 12, 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +230,7 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
                 break
             loose *= 0.1
         fitting, more = pace.most(deadline - clock.now()), _ADDED * n
-        if fitting < _WORTH * lifts.shape[1]:
+        if fitting < _ENOUGH * lifts.shape[1]:
             break  # there is no time for another round
         kept = int(_KEPT * most) if lifts.shape[1] > most else lifts.shape[1]
         if kept < lifts.shape[1]:
