@@ -1150,6 +1150,58 @@ OPTIONAL = {
 }  # fmt: skip
 
 
+def inference_cases() -> Iterator[Case]:
+    """Costs of guesses that are none, or that bound nothing."""
+    content = json.loads(in_bytes(designed(*LINEAR["inference"])))
+    costs = ("notions", 0, "parameters", "costs")
+    for x, w, value in ((0, 1, -0.001), (1, 0, "text"), (2, 2, None)):
+        data = in_bytes(changed(content, (*costs, x, w), value))
+        yield Case(f"cost {value}", data, {"unreadable"})
+    rows = [[0, 1], [0, 1], [0, 2]]
+    yield Case("a guess without cost", in_bytes(changed(content, costs, rows)), {"unreadable"})
+    data = in_bytes(changed(content, ("notions", 0, "parameters", "epsilon"), 0.05))
+    yield Case("cost kept up less", data, {"refuted"}, {"privacy": "refuted"})
+
+
+def plan_cases() -> Iterator[Case]:
+    """Kernels for several columns, and what independent reports of all have together."""
+    proved = {"privacy": "proved", "achieved": "proved"}
+    open_state, refuted, unreadable = {"not proved here"}, {"refuted"}, {"unreadable"}
+    epsilon = ("total", "parameters", "epsilon")
+    twins = md.Prior([0.5, 0.3, 0.2], [("a", 0), ("b", 1), ("b", 0)]).with_schema(["x", "y"])
+    for notion in (md.PML(1), md.LDP(1.5)):
+        plan = md.plan_columns(twins, None, notion, joint=False)
+        content = json.loads(in_bytes(plan))
+        marginal = {"x: prior": "proved", "y: prior": "proved"}
+        yield Case(f"plan, {notion}", in_bytes(content), open_state, {**proved, **marginal})
+        for path, value, claim in (
+            (epsilon, 0.5, "privacy"), (("achieved",), [0.1], "achieved"),
+            (("achieved",), [9.0], "achieved"), (("prior", "weights"), ["1", "2", "3"], "x: prior"),
+        ):  # fmt: skip
+            data = in_bytes(changed(content, path, value))
+            yield Case(f"plan, {notion}, {path} {value}", data, refuted, {claim: "refuted"})
+        for path, value in (
+            (("columns", 1, "name"), "x"), (("columns", 1, "design", "kind"), "mechanism"),
+            (("columns",), content["columns"][:1]),
+            (("prior", "attributes"), [{"name": "y"}, {"name": "x"}]),
+        ):  # fmt: skip
+            data = in_bytes(changed(content, path, value))
+            yield Case(f"plan, {notion}, {path} {value}", data, unreadable)
+        told = [md.PublicDesign.of(d.mechanism, d.notions) for d in plan.designs]
+        public = json.loads(in_bytes(md.PublicPlan.of(plan.names, told, plan.total)))
+        states = proved if isinstance(notion, md.LDP) else {"privacy": "not proved here"}
+        own = {"proved"} if isinstance(notion, md.LDP) else open_state
+        yield Case(f"public plan, {notion}", in_bytes(public), own, states)
+        kernel = ("columns", 0, "public", "mechanism", "weights")
+        uneven = [[str(9 << 50), str(7 << 50)], [str(15 << 50), str(1 << 50)]]
+        bits = ("columns", 0, "public", "mechanism", "bits")
+        again = changed(public, ("columns", 1, "name"), "x")
+        yield Case(f"public plan, {notion}, one name twice", in_bytes(again), unreadable)
+        data = in_bytes(changed(changed(public, kernel, uneven), bits, 54))
+        state = "refuted" if isinstance(notion, md.LDP) else "not proved here"
+        yield Case(f"public plan, {notion}, uneven", data, refuted, {"privacy": state})
+
+
 def _places(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Names in objects, outside of labels and numbers."""
     if isinstance(part, dict):
@@ -1162,7 +1214,7 @@ def all_cases() -> list[Case]:
     """All of the above, those that decide most first."""
     makers: tuple[Callable[[], Iterator[Case]], ...] = (
         honest_cases, broken_cases, false_cases, shaken_cases, estimate_cases, subset_cases,
-        named_cases,
+        named_cases, plan_cases, inference_cases,
     )  # fmt: skip
     return [case for make in makers for case in make()]
 

@@ -15,6 +15,7 @@ pd = pytest.importorskip("pandas")
 LABELS = ["a", "b", "c"]
 KERNEL = md.randomised_response(md.Prior.uniform(LABELS), 1.5)
 CLEARER = md.randomised_response(md.Prior.uniform(LABELS), 2)
+NEARLY_CLEAR = md.randomised_response(md.Prior.uniform(LABELS), 4)
 KEY = md.ReleaseKey(bytes(range(40)))
 BEFORE, AFTER = np.array([0.5, 0.3, 0.2]), np.array([0.44, 0.3, 0.26])
 SURVEYS, PEOPLE = 100, 600
@@ -72,7 +73,8 @@ def moments(z):
     ("options", "narrower"),
     [
         ({"memory": True}, True),
-        ({"memory": False}, True),
+        # Fresh draws depend on each other by their values alone, which these kernels show.
+        ({"memory": False, "kernels": (NEARLY_CLEAR, NEARLY_CLEAR)}, True),
         ({"memory": True, "share_in_both": 0.5}, True),
         ({"memory": False, "share_in_both": 0.25, "kernels": (KERNEL, CLEARER)}, False),
     ],
