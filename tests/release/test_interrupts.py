@@ -24,6 +24,14 @@ WATCHED = (
 )
 
 
+@pytest.fixture(autouse=True)
+def pythons_own_handler():
+    """Libraries of earlier tests may have put one of their own in its place, which is respected."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Interrupts:
     """Sends one interrupt at a numbered place."""
 
