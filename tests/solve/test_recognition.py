@@ -131,7 +131,7 @@ def test_refuses_where_the_knapsack_is_not_reached():
 @pytest.mark.parametrize(
     ("gains", "privacy", "words"),
     [
-        (np.eye(3), [md.LDP(1), md.LIP(1)], "together"),
+        (np.eye(3), [md.LDP(1), md.LIP(0.6)], "together"),
         (np.eye(3), md.PMC(1), "a lower bound on the lift alone"),
         (np.eye(3), md.LDP(0), "level of zero"),
         (np.eye(3), md.ALIP(0, 1), "level of zero"),
