@@ -11,7 +11,10 @@ kernels; a design in two levels where there are too many places for one.
 >>> found = md.design(prior, town.loss(), town.privacy(math.log(2), within=1000))
 >>> round(-found.value)
 987
->>> reports = md.privatize({"latitude": [59.31], "longitude": [18.05]}, found, rng=1)
+>>> import pandas as pd
+>>> visits = pd.DataFrame({"latitude": [59.31], "longitude": [18.05]})
+>>> list(md.privatize(visits, found, rng=1).columns)
+['latitude', 'longitude']
 """
 
 from ._places import Places, from_csv, from_frame, from_roads, grid, of

@@ -104,7 +104,7 @@ def plan_columns(
     >>> both = md.Prior.from_csv("titanic", ["class", "sex"])
     >>> plan = md.plan_columns(both, {"class": 1, "sex": 1}, total=md.LDP(2))
     >>> plan.check.verdict, [round(level, 2) for (level,) in plan.levels.values()]
-    (<Verdict.YES: 'yes'>, [1.25, 0.75])
+    (<Verdict.YES: 'yes'>, [1.24, 0.76])
     """
     known, priors, weights = _asked(data, columns, total, missing, max_symbols, bins)
     search = _Search(priors, weights, total, known)
