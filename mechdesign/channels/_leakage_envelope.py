@@ -41,6 +41,7 @@ from ..prior import Prior
 from ..solve.backends.highs import Model
 from ..theory.leakage import outcome_leakage
 from ..theory.validation import number
+from ._refines import integer_rows
 
 Array = NDArray[np.float64]
 _LEVELS = 33
@@ -244,20 +245,12 @@ class _Kernel:
         self.outputs = mechanism.outputs
         self.symbols = prior.support.tolist()
         self.inputs = [mechanism.inputs[x] for x in self.symbols]
-        weights = mechanism.weights.astype(object)
-        sums = weights.sum(axis=1)
-        # Rows that were read with rounding are divided by their sums, as everywhere.
-        if any(int(s) != 1 << mechanism.bits for s in sums):
-            scale = math.lcm(*(int(s) for s in sums))
-            weights = weights * np.array([scale // int(s) for s in sums], dtype=object)[:, None]
-            self.one = scale
-        else:
-            self.one = 1 << mechanism.bits
+        weights, self.one = integer_rows(mechanism, self.symbols)
         self.total = sum(prior.weights)
-        masses = dot(prior.weights, weights)
+        masses = dot([prior.weights[x] for x in self.symbols], weights)
         self.live = [y for y, mass in enumerate(masses) if mass]
         self.masses = [masses[y] for y in self.live]
-        self.rows = [[int(weights[x, y]) for y in self.live] for x in self.symbols]
+        self.rows = [[int(row[y]) for y in self.live] for row in weights]
         self.risk_averse = risk_averse
         self.largest = self._largest()
 
@@ -329,8 +322,8 @@ class _Kernel:
         from scipy import sparse
 
         n, m = len(self.rows), len(self.masses)
-        q = np.array([float(Fraction(mass, self.one * self.total)) for mass in self.masses])
         whole = self.one * self.total
+        q = np.array([float(Fraction(mass, whole)) for mass in self.masses])
         ratio = np.array([[float(v / whole) for v in row] for row in sides]) / q
         # Variables are the masses v = w q, so that no entry is as small as a rare outcome.
         outcome = sparse.hstack([sparse.eye_array(m)] * n, format="csr")
