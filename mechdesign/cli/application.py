@@ -34,6 +34,7 @@ COMMANDS = (
     "export",
     "pram",
     "estimate",
+    "estimate-change",
     "regress",
     "plan",
     "plan-columns",

@@ -25,6 +25,7 @@ from .regressions import (
     Setting,
     Solved,
     asked_terms,
+    covariate_of,
     linear,
     linear_response,
     logistic,
@@ -217,18 +218,19 @@ def regress(
     check_single(drawn, strata)
     public, terms = public_design(sample, list(covariates), drawn.weights * sample.repeats)
     private = response == column
-    setting = Setting(
-        sample, drawn, found, column, public, terms, n, not survey.asked, found.inputs
-    )
+    setting = Setting(sample, drawn, column, public, terms, n, not survey.asked, found.inputs)
     if family == "linear":
         best = reference_of(mechanism, found, truth)
         if private:
-            solved = linear_response(setting, feature, reference, best)
+            solved = linear_response(setting, found, feature, reference, best)
         else:
             question, named = asked_terms(found, feature, reference, column)
-            solved = linear(setting, question, named, sample.numbers(response, "response"), best)
+            numbers = sample.numbers(response, "response")
+            covariate = covariate_of(found, question, named, sample.reports, best)
+            solved = linear(setting, [covariate], covariate.compared, numbers)
     else:
-        solved = logistic(setting, feature, reference, None if private else response, likely[0])
+        other = None if private else response
+        solved = logistic(setting, found, feature, reference, other, likely[0])
     return _made(solved, setting, family, response, column, confidence, fit, known, note)
 
 
