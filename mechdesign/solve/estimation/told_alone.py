@@ -9,6 +9,7 @@ integers and C over 2⁵³ the weights keep the relation whatever the digits of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from math import gcd
 
 import numpy as np
@@ -71,7 +72,8 @@ def _spanning(program: EstimationProgram) -> NDArray[np.int64] | None:
     from flint import fmpq_mat
 
     loss, n = program.survey.loss, len(program.prior)
-    table = fmpq_mat(n + 1, n, [as_rational(v) for row in ((1,) * n, *loss) for v in row])
+    ones = (Fraction(1),) * n
+    table = fmpq_mat(n + 1, n, [as_rational(v) for row in (ones, *loss) for v in row])
     echelon, rank = table.rref()
     rows = [[as_fraction(echelon[i, x]) for x in range(n)] for i in range(rank)]
     # Ones are the sum of the rows times their entries at the pivots, that is of all rows.
