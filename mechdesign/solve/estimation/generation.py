@@ -41,8 +41,8 @@ _MOST, _KEPT, _MORE = 80, 0.75, 1.1
 # Columns for each symbol above which no more are drawn for a first mixture.
 _MOST_TRIED = 200
 _ROUNDS = 400
-# The gap above which columns of subset selection are mixed in, how exactly their share is found, and
-# the columns of a mixture of which fewer are found in reasonable time.
+# The gap above which columns of subset selection are mixed in, how exactly their share is found,
+# and the columns of a mixture of which fewer are found in reasonable time.
 _WIDE, _SHARE, _MOST_MIXED = 1e-3, 1e-4, 4000
 # Steps of a master, and seconds of one for each unit of its work, before any has been timed; the
 # columns for each symbol that it has however little time is left, and the share of those in hand
