@@ -8,18 +8,26 @@ from ..errors import UnknownNameError
 from . import (
     derived,
     disclosure_prevention,
+    disclosure_prevention_errata,
     information_density,
+    information_density_errata,
     pointwise_maximal_cost,
+    pointwise_maximal_cost_errata,
     pufferfish_mutual_information,
+    pufferfish_mutual_information_errata,
 )
 from .claims import ERRATA, THEOREMS, Erratum, Outcome, Theorem
 
 #: What these files hold is registered once they are imported, above.
 FILES = (
     information_density,
+    information_density_errata,
     pointwise_maximal_cost,
+    pointwise_maximal_cost_errata,
     disclosure_prevention,
+    disclosure_prevention_errata,
     pufferfish_mutual_information,
+    pufferfish_mutual_information_errata,
     derived,
 )
 

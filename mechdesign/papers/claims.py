@@ -38,7 +38,7 @@ TOLERANCE = 1e-9
 # A printed claim fails clearly by more than this much.
 _CLEARLY = 1e-6
 
-KINDS = ("false", "misprint", "loose", "incomplete")
+KINDS = ("false", "gap", "misprint", "loose")
 
 THEOREMS: dict[str, Theorem] = {}
 ERRATA: dict[str, Erratum] = {}
@@ -243,16 +243,21 @@ def _read(claim: Claim) -> str:
 
 @dataclass(frozen=True)
 class Erratum:
-    """One wrong, loose or incomplete statement.
+    """One statement that is wrong as printed, or of which more is true.
 
     Attributes
     ----------
     id : such as ``"E3"``
     source : key into ``references.bib``
     place : where it is printed
-    kind : ``"false"``, ``"misprint"``, ``"loose"`` (true, but more is true) or ``"incomplete"``
-        (a case or a condition is missing)
-    printed, corrected : the statements in our words
+    kind : how severe it is: ``"false"`` (under every reading), ``"gap"`` (a case, a condition or a
+        step of a proof is missing; some reading saves what is said), ``"misprint"`` (the text
+        around it says what is meant) or ``"loose"`` (no mistake: true, but more is true)
+    quotation : the words or the formula in question, as read
+    printed : what is judged, in our words
+    reading : what saves the statement, or why nothing does
+    corrected : what holds instead
+    proof : why that holds, and why the instances refute what is judged
     """
 
     id: str
@@ -262,6 +267,9 @@ class Erratum:
     printed: str
     corrected: str
     instances: Callable[[], Iterable[tuple[Claim, Claim]]] = field(repr=False)
+    quotation: str = ""
+    reading: str = ""
+    proof: str = ""
 
     def counterexamples(self) -> tuple[Counterexample, ...]:
         """Compute the instances."""
@@ -275,7 +283,16 @@ class Erratum:
 
 
 def erratum(
-    id: str, *, source: str, place: str, kind: str, printed: str, corrected: str
+    id: str,
+    *,
+    source: str,
+    place: str,
+    kind: str,
+    printed: str,
+    corrected: str,
+    quotation: str,
+    reading: str,
+    proof: str,
 ) -> Callable[
     [Callable[[], Iterable[tuple[Claim, Claim]]]], Callable[[], Iterable[tuple[Claim, Claim]]]
 ]:
@@ -294,7 +311,9 @@ def erratum(
                 got=f"{id}, registered in {known.instances.__module__}",
                 remedy="choose the next number",
             )
-        ERRATA[id] = Erratum(id, source, place, kind, printed, corrected, instances)
+        ERRATA[id] = Erratum(
+            id, source, place, kind, printed, corrected, instances, quotation, reading, proof
+        )
         return instances
 
     return register

@@ -397,8 +397,11 @@ def erratum_json(entry: Erratum) -> dict[str, Any]:
         "source": entry.source,
         "place": entry.place,
         "kind": entry.kind,
+        "quotation": entry.quotation,
         "printed": entry.printed,
+        "reading": entry.reading,
         "corrected": entry.corrected,
+        "proof": entry.proof,
         "counterexamples": [str(example) for example in entry.counterexamples()],
         "stands": entry.stands,
     }

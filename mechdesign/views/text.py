@@ -294,8 +294,14 @@ def print_erratum(entry: Erratum) -> None:
     """One erratum with its counterexamples, computed now."""
     out = Report()
     out.head(f"{entry.id}  {entry.source}, {entry.place} ({entry.kind})")
-    out.line(f"printed     {entry.printed}")
-    out.line(f"corrected   {entry.corrected}")
+    for name, text in (
+        ("quotation", f"“{entry.quotation}”"),
+        ("judged", entry.printed),
+        ("reading", entry.reading),
+        ("corrected", entry.corrected),
+        ("proof", entry.proof),
+    ):
+        out.line(f"{name:<11} {text}")
     for example in entry.counterexamples():
         out.line(f"computed    {example}")
 
