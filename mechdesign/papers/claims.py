@@ -147,6 +147,7 @@ class Theorem:
     conditions : what the instance must satisfy
     tight : whether every instance of the check contains one that meets a claim with equality
     also : identifiers under which the same result is stated elsewhere
+    slack : why a claim that is 2% too strong is not noticed, where that is so
     """
 
     id: str
@@ -156,6 +157,7 @@ class Theorem:
     tight: bool
     also: tuple[str, ...]
     claims: Callable[[Generator], Iterable[Claim]] = field(repr=False)
+    slack: str = ""
 
     def check(self, rng: Generator | int = 0, *, instances: int = 1, share: float = 0.0) -> Outcome:
         """Test the claims on random instances.
@@ -188,13 +190,14 @@ def theorem(
     conditions: str = "finite alphabets",
     tight: bool = False,
     also: Iterable[str] = (),
+    slack: str = "",
 ) -> Callable[[Callable[[Generator], Iterable[Claim]]], Callable[[Generator], Iterable[Claim]]]:
     """Register the decorated generator of claims as the check of a result."""
 
     def register(
         claims: Callable[[Generator], Iterable[Claim]],
     ) -> Callable[[Generator], Iterable[Claim]]:
-        add(Theorem(id, statement, source, conditions, tight, tuple(also), claims))
+        add(Theorem(id, statement, source, conditions, tight, tuple(also), claims, slack))
         return claims
 
     return register

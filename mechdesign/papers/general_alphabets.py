@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from ..errors import InputError, quote
@@ -102,3 +103,87 @@ def log_ratio(ratio: Fraction | None) -> float:
     if ratio is None:
         return math.inf
     return math.log(ratio.numerator) - math.log(ratio.denominator)
+
+
+@dataclass(frozen=True)
+class TiltedInterval:
+    """A secret uniform on [0, 1] with Laplace noise of scale b, and an outcome above 1.
+
+    The posterior has density e^{x/b}/Z, so the ratio of the prior to it is Z e^{-x/b}, largest at
+    0. Masses of intervals, and both divergences of order ∞, have closed forms.
+    """
+
+    scale: float
+
+    @property
+    def log_total(self) -> float:
+        """Log Z, with Z = b(e^{1/b} − 1)."""
+        return math.log(self.scale) + math.log(math.expm1(1 / self.scale))
+
+    @property
+    def pmc(self) -> float:
+        """Λ(X→y) = log Z."""
+        return self.log_total
+
+    @property
+    def pml(self) -> float:
+        """ℓ(X→y) = 1/b − log Z."""
+        return 1 / self.scale - self.log_total
+
+    def prior(self, start: float, end: float) -> float:
+        """P(start ≤ X ≤ end)."""
+        return end - start
+
+    def posterior(self, start: float, end: float) -> float:
+        """P(start ≤ X ≤ end | y)."""
+        rise = math.expm1((end - start) / self.scale)
+        return math.exp(start / self.scale - self.log_total) * self.scale * rise
+
+    def cells(self, step: float) -> list[tuple[float, float]]:
+        """Intervals on which the log of the ratio of the densities moves by ``step`` at most."""
+        count = max(1, math.ceil(1 / (self.scale * step) - 1e-12))
+        edges = [min(1.0, k * self.scale * step) for k in range(count)] + [1.0]
+        return list(pairwise(edges))
+
+
+@dataclass(frozen=True)
+class GaussianPosterior:
+    """A Gaussian secret N(0, s²) with Gaussian noise of variance σ², and an outcome y.
+
+    The posterior N(m, v) is narrower, so the ratio of the prior to it is unbounded: PMC is
+    infinite, PML is not.
+    """
+
+    variance: float
+    noise: float
+    outcome: float
+
+    @property
+    def _moments(self) -> tuple[float, float]:
+        total = self.variance + self.noise
+        return self.outcome * self.variance / total, self.variance * self.noise / total
+
+    @property
+    def pml(self) -> float:
+        """ℓ(X→y) = ½ log(1 + s²/σ²) + y²/2(s² + σ²)."""
+        total = self.variance + self.noise
+        return 0.5 * math.log(total / self.noise) + self.outcome**2 / (2 * total)
+
+    def log_prior(self, start: float, end: float) -> float:
+        """Log P(start ≤ X ≤ end)."""
+        return _log_normal(start, end, 0.0, self.variance)
+
+    def log_posterior(self, start: float, end: float) -> float:
+        """Log P(start ≤ X ≤ end | y)."""
+        return _log_normal(start, end, *self._moments)
+
+
+def _log_normal(start: float, end: float, mean: float, variance: float) -> float:
+    """Log of the normal probability of an interval, from the tail that is nearer."""
+    from scipy.special import log_ndtr
+
+    a, b = ((x - mean) / math.sqrt(variance) for x in (start, end))
+    if a > 0:
+        a, b = -b, -a
+    upper, lower = float(log_ndtr(b)), float(log_ndtr(a))
+    return upper + math.log1p(-math.exp(lower - upper))

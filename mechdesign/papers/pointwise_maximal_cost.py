@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import astuple
+from fractions import Fraction
 from functools import partial
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.random import Generator
@@ -42,6 +44,7 @@ from ..theory.adversaries import (
     worst_miss,
 )
 from ..theory.conversions import convert
+from ..theory.disclosure import cheapest_disclosure
 from ..theory.leakage import (
     condition,
     feature_channel,
@@ -50,12 +53,19 @@ from ..theory.leakage import (
 )
 from . import shared_properties
 from .claims import Claims, at_least, at_most, equal, holds, theorem
+from .general_alphabets import (
+    CountableOutcome,
+    GaussianPosterior,
+    TiltedInterval,
+    geometric,
+    log_ratio,
+    release_or_draw_outcome,
+)
 from .measurements import (
     Array,
     divergence,
     high_privacy_kernel,
     measure,
-    mutual_information,
     randomised_response,
     towards_constant,
 )
@@ -74,8 +84,12 @@ from .random_instances import (
     some_prior,
 )
 from .shared_properties import both_sides, curved_in_the_prior
+from .sub_convex import best_value, some_values, value_of
 
 result = partial(theorem, source="SaeidianPMC")
+
+# How often a kernel is mixed with a constant one until it meets a level.
+_MOST_TRIALS = 100
 
 
 # Section II: preliminaries
@@ -91,6 +105,97 @@ register_rules(
     "PMC-Prop-1b",
     "PMC-Prop-1c",
 )
+
+
+@result(
+    "PMC-Def-1",
+    statement="D∞(P‖Q) is the log of the largest P(A)/Q(A) over events, of the largest density "
+    "ratio, and on countable alphabets of the largest ratio of masses; infinite unless P ≪ Q.",
+    conditions="finite and countable alphabets, and densities on an interval and on the line",
+    tight=True,
+    also=("PML-Def-2.2",),
+)
+def _divergence(rng: Generator) -> Claims:
+    first, second = some_masses(rng, 5), some_masses(rng, 5)
+    claimed = divergence(first, second)
+    best = -math.inf
+    for mask in range(1, 1 << 5):
+        inside = [k for k in range(5) if mask >> k & 1]
+        found = math.log(first[inside].sum() / second[inside].sum())
+        yield at_most(found, claimed, "an event")
+        best = max(best, found)
+    yield equal(best, claimed, "all events")
+    partly = second * (np.arange(5) > 0)
+    yield equal(divergence(first, partly / partly.sum()), math.inf, "not absolutely continuous")
+    # Countable: the posterior of an outcome against the prior, over infinitely many symbols.
+    y, share = int(rng.integers(0, 40)), Fraction(int(rng.integers(1, 64)), 64)
+    outcome = release_or_draw_outcome(share, y)
+    ratios = [_posterior_ratio(outcome, x) for x in range(y + 5)]
+    yield equal(log_ratio(max(ratios)), log_ratio(outcome.pml_ratio), "countable, P(x|y)/P(x)")
+    yield equal(-log_ratio(min(ratios)), log_ratio(outcome.pmc_ratio), "countable, P(x)/P(x|y)")
+    # Densities: events that are cells of finer and finer partitions come near from below.
+    law = TiltedInterval(float(rng.uniform(0.2, 2)))
+    for step in (0.5, 0.05, 0.0005):
+        cells = law.cells(step)
+        gain = max(math.log(law.posterior(*c) / law.prior(*c)) for c in cells)
+        cost = max(math.log(law.prior(*c) / law.posterior(*c)) for c in cells)
+        for found, limit in ((gain, law.pml), (cost, law.pmc)):
+            yield at_most(found, limit, f"cells of {step}")
+            yield at_least(found, limit - step, f"cells of {step}")
+
+
+def _posterior_ratio(outcome: CountableOutcome, symbol: int) -> Fraction:
+    return outcome.likelihoods.get(symbol, outcome.rest) / outcome.probability
+
+
+@result(
+    "PMC-Def-2",
+    statement="ℓ(X→y) is the most that y adds to a gain: gains 1/P(D) on a cell D of a partition "
+    "come within the cells' width of it, on any alphabet.",
+    source="Saeidian2023PML",
+    conditions="finite and countable alphabets, and densities on an interval and on the line",
+    tight=True,
+)
+def _gains_on_cells(rng: Generator) -> Claims:
+    outcome = some_outcome(rng)
+    yield equal(gain_leakage(outcome, worst_gain(outcome)), outcome.leakage, "finite", scale=1.0)
+    law = TiltedInterval(float(rng.uniform(0.2, 2)))
+    for step in (0.5, 0.05, 0.005):
+        # The gain 1/P(D) on D has prior mean one for every cell, so the best answer gains:
+        found = math.log(max(law.posterior(*c) / law.prior(*c) for c in law.cells(step)))
+        yield at_most(found, law.pml, f"interval, step {step}")
+        yield at_least(found, law.pml - step, f"interval, step {step}")
+    normal = GaussianPosterior(*rng.uniform(0.5, 2, 2), float(rng.uniform(-2, 2)))
+    # The ratio of the densities is that of the likelihoods, largest where x = y.
+    best = normal.outcome
+    for half in (0.1, 0.01, 0.001):
+        found = normal.log_posterior(best - half, best + half)
+        found -= normal.log_prior(best - half, best + half)
+        yield at_most(found, normal.pml, f"a Gaussian, half-width {half}")
+    yield at_least(found, normal.pml - 1e-5, "in the limit of narrow cells")
+
+
+@result(
+    "PMC-Rem-1",
+    statement="Local differential privacy depends on the prior through its support alone, and "
+    "compares no symbol outside of it.",
+    conditions="finite alphabets",
+    tight=True,
+    also=("PMC-Def-6", "ID-Def-4"),
+)
+def _support(rng: Generator) -> Claims:
+    kernel = positive_kernel(rng, 4)
+    inside = sorted(rng.permutation(4)[: int(rng.integers(2, 4))].tolist())
+    # The definition: the essential supremum over independent draws of two secrets.
+    essential = max(
+        float(np.log(kernel[a] / kernel[b]).max()) for a, b in product(inside, repeat=2)
+    )
+    everywhere = measure("ldp", kernel, Prior.uniform(4))[0]
+    yield equal(measure("ldp", kernel[inside], Prior.uniform(len(inside)))[0], essential)
+    yield at_most(essential, everywhere, "fewer symbols")
+    for _ in range(2):
+        prior = Prior.from_counts(some_masses(rng, 4))
+        yield equal(measure("ldp", kernel, prior)[0], everywhere, "another prior of full support")
 
 
 @result(
@@ -138,9 +243,13 @@ def _misses(rng: Generator) -> Claims:
 @result(
     "PMC-Rem-3",
     statement="Λ(X→y) is infinite exactly when y rules a symbol out; ℓ(X→y) is at most log 1/pmin.",
+    tight=True,
 )
 def _infinite(rng: Generator) -> Claims:
     prior = some_prior(rng)
+    release = np.eye(len(prior))
+    yield equal(measure("pml", release, prior)[0], -math.log(prior.pmin), "PML of the secret")
+    yield equal(measure("pmc", release, prior)[0], math.inf, "PMC of the secret")
     mechanism = some_mechanism(rng, prior, zeros=True)
     for y in range(mechanism.shape[1]):
         if not mechanism.kernel[:, y].any():
@@ -337,14 +446,41 @@ def _ranks(rng: Generator) -> Claims:
 
 @result(
     "PMC-Ex-1",
-    statement="The least E|X−w|^r of a real-valued secret falls by a factor of at most e^Λ.",
-    conditions="r ≥ 1",
+    statement="The least E|X−w|^r of a real-valued secret, attained by the mean at r = 2 and by a "
+    "median at r = 1, falls by a factor of at most e^Λ.",
+    conditions="r ≥ 1, finitely many values",
+    tight=True,
 )
 def _distances(rng: Generator) -> Claims:
     outcome = some_outcome(rng)
     values = np.cumsum(rng.uniform(0.5, 2, len(outcome.prior))) * 10.0 ** rng.integers(-3, 4)
     for power in (1.0, 1.5, 2.0, 3.0):
-        yield at_most(power_leakage(outcome, values, power), outcome.cost, f"power {power}")
+        found = power_leakage(outcome, values, power)
+        yield at_most(found, outcome.cost, f"power {power}")
+        # A convex function of w that is searched between the least and the largest value.
+        searched = math.log(
+            _least_distance(outcome.prior, values, power)
+            / _least_distance(outcome.posterior, values, power)
+        )
+        yield equal(found, searched, f"power {power}, by search", scale=1.0)
+    before, after = (
+        float(d @ (values - d @ values) ** 2) for d in (outcome.prior, outcome.posterior)
+    )
+    yield equal(power_leakage(outcome, values, 2.0), math.log(before / after), "variances")
+
+
+def _least_distance(masses: Array, values: Array, power: float) -> float:
+    """min_w E|X − w|^power, by a golden section and, for the corners, at the values themselves."""
+    from scipy.optimize import minimize_scalar
+
+    span = float(values[-1] - values[0])
+    unit = (values - values[0]) / span
+
+    def loss(w: float) -> float:
+        return float(masses @ np.abs(unit - w) ** power)
+
+    found = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
+    return min(float(found.fun), *(loss(float(v)) for v in unit)) * span**power
 
 
 @result(
@@ -374,8 +510,10 @@ def _alpha(rng: Generator) -> Claims:
 @result(
     "PMC-Thm-3",
     statement="Costs on the cells of a partition of P(x)/P(x|y) into steps of e^ε come within ε "
-    "of Λ(X→y), for secrets of any kind.",
-    conditions="checked on finite secrets",
+    "of Λ(X→y), for secrets of any kind; where Λ is infinite they grow without bound.",
+    conditions="finite and countable alphabets, and densities on an interval and on the line",
+    tight=True,
+    also=("PMC-Def-11",),
 )
 def _partitions(rng: Generator) -> Claims:
     outcome = some_outcome(rng)
@@ -383,6 +521,48 @@ def _partitions(rng: Generator) -> Claims:
         found = cost_leakage(outcome, partition_cost(outcome, step))
         yield at_least(found, outcome.cost - step, f"step {step}")
         yield at_most(found, outcome.cost, f"step {step}")
+    # The cost 1{x∈D}/P(D) has prior mean one for every cell D; the best answer afterwards costs
+    # min P(D|y)/P(D).
+    law = TiltedInterval(float(rng.uniform(0.2, 2)))
+    for step in (0.5, 0.05, 0.0005):
+        least = min(law.posterior(*c) / law.prior(*c) for c in law.cells(step))
+        yield at_least(-math.log(least), law.pmc - step, f"interval, step {step}")
+        yield at_most(-math.log(least), law.pmc, f"interval, step {step}")
+    share, y = Fraction(int(rng.integers(1, 64)), 64), int(rng.integers(0, 3000))
+    countable = release_or_draw_outcome(share, y)
+    # Two cells: the symbol that was released, and the infinitely many others.
+    rest = (1 - geometric(y)) * countable.rest / countable.probability / (1 - geometric(y))
+    yield equal(-log_ratio(rest), log_ratio(countable.pmc_ratio), "countable, the other symbols")
+    normal = GaussianPosterior(*rng.uniform(0.5, 2, 2), float(rng.uniform(-2, 2)))
+    grown = [normal.log_prior(k, k + 1) - normal.log_posterior(k, k + 1) for k in (10, 40, 160)]
+    yield holds(grown[0] > 5 and all(b > 2 * a for a, b in pairwise(grown)), "a Gaussian: no bound")
+    gone = CountableOutcome({0: Fraction(1), 7: share}, Fraction(0))
+    yield equal(log_ratio(gone.pmc_ratio), math.inf, "countable, symbols ruled out")
+
+
+@result(
+    "PMC-Lem-2",
+    statement="Answers that are drawn cost no less than the best answer, before and after y.",
+    conditions="finite secrets, and squared distance to a secret on an interval",
+    tight=True,
+)
+def _drawn_answers(rng: Generator) -> Claims:
+    outcome = some_outcome(rng)
+    cost = rng.random((len(outcome.prior), 4))
+    for masses in (outcome.prior, outcome.posterior):
+        least = float((masses @ cost).min())
+        for _ in range(3):
+            drawn = rng.dirichlet(np.full(4, 0.3))
+            yield at_least(float(masses @ cost @ drawn), least, "a drawn answer")
+        best = np.eye(4)[int((masses @ cost).argmin())]
+        yield equal(float(masses @ cost @ best), least, "one answer for sure", scale=1.0)
+    found = cost_leakage(outcome, cost)
+    ratio = math.log((outcome.prior @ cost).min() / (outcome.posterior @ cost).min())
+    yield equal(found, ratio, "leakage by answers without chance", scale=1.0)
+    # X uniform on [0, 1]: E(X − W)² = 1/12 + E(W − ½)².
+    answers = rng.uniform(0, 1, 5)
+    drawn = float(np.mean(1 / 12 + (answers - 0.5) ** 2))
+    yield at_least(drawn, 1 / 12, "a density, drawn answers")
 
 
 # Section IV: properties and examples
@@ -516,6 +696,41 @@ register_rules(
 
 
 @result(
+    "PMC-Rem-5",
+    statement="From ε_u = log 1/(1−pmin) on a mechanism may be ε_u-PML and of infinite PMC.",
+    tight=True,
+)
+def _needed_condition(rng: Generator) -> Claims:
+    prior = mild_prior(rng)
+    found = cheapest_disclosure(prior)
+    yield equal(measure("pml", found.mechanism.kernel, prior)[0], -math.log1p(-prior.pmin), "PML")
+    yield equal(measure("pmc", found.mechanism.kernel, prior)[0], math.inf, "PMC")
+    below = -math.log1p(-prior.pmin) * float(rng.uniform(0.1, 0.99))
+    yield holds(convert(PML(below), to=PMC, prior=prior).levels[0] < math.inf, "finite below")
+
+
+@result(
+    "PMC-Fig-1",
+    statement="The two curves ε_l*(ε_u) and ε_u*(ε_l) of Figure 1 leave a region between them, "
+    "which vanishes for a fair coin.",
+    conditions="uniform priors on 2 to 6 symbols, as drawn, and others",
+    tight=True,
+    also=("ID-Fig-1",),
+)
+def _curves(rng: Generator) -> Claims:
+    for prior in (Prior.uniform(2), Prior.uniform(4), mild_prior(rng)):
+        least = prior.pmin
+        u = some_high_privacy_level(rng, prior)
+        low = convert(PML(u), to=PMC, prior=prior).levels[0]
+        yield equal(low, math.log(least / (1 - math.exp(u) * (1 - least))), "blue curve")
+        again = convert(PMC(low), to=PML, prior=prior).levels[0]
+        yield equal(again, math.log((1 - math.exp(-low) * (1 - least)) / least), "orange curve")
+        yield at_least(again, u, "orange beyond blue")
+        if len(prior) == 2 and least == 0.5:
+            yield equal(again, u, "one curve for a fair coin")
+
+
+@result(
     "PMC-Cor-4",
     statement="For a fair coin ε_u-PML, ε_l*-PMC, (ε_l*, ε_u)-ALIP, ε_l*-LIP and (ε_l* + ε_u)-LDP "
     "are the same guarantee.",
@@ -546,33 +761,46 @@ def _fair_coin(rng: Generator) -> Claims:
 
 @result(
     "PMC-Cor-5",
-    statement="With ε_l ≥ ε_l*(ε_u), no (ε_l, ε_u)-ALIP mechanism releases more mutual "
-    "information than e^ε_u p_j off the diagonal and 1 − e^ε_u (1−p_i) on it.",
-    conditions="finite alphabets, ε_u < log 1/(1−pmin)",
+    statement="With ε_l ≥ ε_l*(ε_u), e^ε_u p_j off the diagonal and 1 − e^ε_u (1−p_i) on it is "
+    "best among (ε_l, ε_u)-ALIP mechanisms for every sub-convex utility.",
+    conditions="finite alphabets, ε_u < log 1/(1−pmin); seven families of utilities with random "
+    "parameters, against all vertices",
     tight=True,
     also=("ID-Cor-4",),
 )
 def _best_for_sub_convex(rng: Generator) -> Claims:
-    prior = mild_prior(rng)
-    kernel = positive_kernel(rng, len(prior))
-    limit = -0.95 * math.log1p(-prior.pmin)
-    while measure("pml", kernel, prior)[0] > limit:
-        kernel = towards_constant(kernel, 0.3)
-    level = measure("pml", kernel, prior)[0]
+    prior = mild_prior(rng, 2, 4)
+    u = some_high_privacy_level(rng, prior)
     p = prior.probabilities
-    best = high_privacy_kernel(prior, level)
-    most = mutual_information(p, best)
-    yield at_most(mutual_information(p, kernel), most, "random kernel", scale=most)
-    merged = best @ rng.dirichlet(np.ones(3), len(p))
-    yield at_most(mutual_information(p, merged), most, "post-processed", scale=most)
-    yield equal(mutual_information(p, best @ np.eye(len(p))[::-1]), most, "relabelled")
+    low = convert(PML(u), to=PMC, prior=prior).levels[0] + float(rng.uniform(0, 1))
+    best = high_privacy_kernel(prior, u)
+    for name, value in some_values(rng, p).items():
+        most = value_of(p, best, value)
+        for least in (0.0, math.exp(-low)):
+            # Vertices are rounded to 13 digits, and the program is solved to as many.
+            found = best_value(p, least, math.exp(u), value)
+            yield equal(found, most, f"{name}, all vertices", scale=max(abs(most), 1e-3))
+        kernel = positive_kernel(rng, len(p))
+        for _ in range(_MOST_TRIALS):
+            if measure("pml", kernel, prior)[0] <= u:
+                break
+            kernel = towards_constant(kernel, 0.3)
+        yield at_most(value_of(p, kernel, value), most, f"{name}, random kernel")
+    # The same for PMC: a PML level of at least ε_u*(ε_l) is no further restriction.
+    level = some_level(rng, 0.1, 1.0)
+    high = convert(PMC(level), to=PML, prior=prior).levels[0]
+    for name, value in some_values(rng, p).items():
+        alone = best_value(p, math.exp(-level), 1 / prior.pmin, value)
+        both = best_value(p, math.exp(-level), math.exp(high) * (1 + 1e-12), value)
+        yield equal(both, alone, f"{name}, PMC", scale=max(abs(alone), 1e-3))
 
 
 @result(
     "PMC-Thm-5-Finite",
     statement="On finite alphabets bounded PMC means bounded PML, LDP at a finite level, and the "
-    "other way round for LDP (what remains of Theorems 5 and 6).",
-    conditions="finite alphabets, every symbol of positive mass",
+    "other way round for LDP; on infinite ones LDP bounds both (what remains of Theorems 5 and 6).",
+    conditions="finite alphabets with every symbol of positive mass, and a countable one",
+    tight=True,
     also=("PMC-Thm-6-Finite",),
 )
 def _finite_alphabets(rng: Generator) -> Claims:
@@ -585,5 +813,14 @@ def _finite_alphabets(rng: Generator) -> Claims:
         kernel /= kernel.sum(axis=1, keepdims=True)
     cost, gain = measure("pmc", kernel, prior)[0], measure("pml", kernel, prior)[0]
     spread = measure("ldp", kernel, prior)[0]
-    yield holds(math.isfinite(gain), "PML is finite")
+    yield at_most(gain, -math.log(prior.pmin), "PML is finite")
     yield holds(math.isfinite(cost) == math.isfinite(spread), "PMC and LDP are finite together")
+    yield at_most(cost, spread, "LDP bounds PMC")
+    # Infinitely many symbols, of which finitely many have likelihoods of their own.
+    listed = {int(x): Fraction(int(v), 1000) for x, v in enumerate(rng.integers(1, 1000, 5))}
+    outcome = CountableOutcome(listed, Fraction(int(rng.integers(1, 1000)), 1000))
+    for ratio, name in ((outcome.pmc_ratio, "PMC"), (outcome.pml_ratio, "PML")):
+        yield at_most(log_ratio(ratio), log_ratio(outcome.spread), f"countable, LDP bounds {name}")
+    # All but a rare symbol in a row: PMC of an outcome comes near its level of LDP.
+    far = CountableOutcome({60: Fraction(1, 1000)}, Fraction(1, 2))
+    yield equal(log_ratio(far.pmc_ratio), log_ratio(far.spread), "countable, a rare symbol")

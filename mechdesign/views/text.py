@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from ..release.subset_estimates import ManyEstimates
     from ..release.survey import GroupEstimates
     from ..subsets import LevelCheck, SubsetSelection
-    from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
+    from ..theory import (
+        Erratum,
+        Implication,
+        Implications,
+        Outcome,
+        Statement,
+        Theorem,
+        TightConversion,
+    )
 
 # More rows than this, and more columns of outputs, are counted and not shown.
 _MOST_ROWS, _MOST_COLUMNS = 30, 10
@@ -270,6 +278,7 @@ def print_theorem(result: Theorem) -> None:
         ("statement", result.statement),
         ("conditions", result.conditions),
         ("tight", "yes: each check holds an instance that attains it" if result.tight else "no"),
+        ("slack", result.slack),
         ("source", result.source or "derived in this project"),
     ):
         if text:
@@ -288,6 +297,14 @@ def print_outcomes(outcomes: Sequence[tuple[Theorem, Outcome]]) -> None:
 def print_errata(entries: Iterable[Erratum]) -> None:
     """Place, kind, printed and corrected statement of each erratum."""
     Report().table(tables.erratum_table(entries), titled=False, ruled=True)
+
+
+def print_coverage(entries: Sequence[Statement]) -> None:
+    """What checks each numbered statement of the papers, and how many are checked how far."""
+    out = Report()
+    out.table(tables.coverage_table(entries), titled=False, ruled=True)
+    out.table(tables.coverage_totals(entries))
+    out.line(f"{len(entries)} numbered statements")
 
 
 def print_erratum(entry: Erratum) -> None:
