@@ -165,7 +165,7 @@ def _gains_on_cells(rng: Generator) -> Claims:
         found = math.log(max(law.posterior(*c) / law.prior(*c) for c in law.cells(step)))
         yield at_most(found, law.pml, f"interval, step {step}")
         yield at_least(found, law.pml - step, f"interval, step {step}")
-    normal = GaussianPosterior(*rng.uniform(0.5, 2, 2), float(rng.uniform(-2, 2)))
+    normal = _some_normal(rng)
     # The ratio of the densities is that of the likelihoods, largest where x = y.
     best = normal.outcome
     for half in (0.1, 0.01, 0.001):
@@ -173,6 +173,11 @@ def _gains_on_cells(rng: Generator) -> Claims:
         found -= normal.log_prior(best - half, best + half)
         yield at_most(found, normal.pml, f"a Gaussian, half-width {half}")
     yield at_least(found, normal.pml - 1e-5, "in the limit of narrow cells")
+
+
+def _some_normal(rng: Generator) -> GaussianPosterior:
+    variance, noise = rng.uniform(0.5, 2, 2).tolist()
+    return GaussianPosterior(variance, noise, float(rng.uniform(-2, 2)))
 
 
 @result(
@@ -531,9 +536,11 @@ def _partitions(rng: Generator) -> Claims:
     share, y = Fraction(int(rng.integers(1, 64)), 64), int(rng.integers(0, 3000))
     countable = release_or_draw_outcome(share, y)
     # Two cells: the symbol that was released, and the infinitely many others.
-    rest = (1 - geometric(y)) * countable.rest / countable.probability / (1 - geometric(y))
-    yield equal(-log_ratio(rest), log_ratio(countable.pmc_ratio), "countable, the other symbols")
-    normal = GaussianPosterior(*rng.uniform(0.5, 2, 2), float(rng.uniform(-2, 2)))
+    before = 1 - geometric(y)
+    after = before * countable.rest / countable.probability
+    found = log_ratio(before / after)
+    yield equal(found, log_ratio(countable.pmc_ratio), "countable, the other symbols")
+    normal = _some_normal(rng)
     grown = [normal.log_prior(k, k + 1) - normal.log_posterior(k, k + 1) for k in (10, 40, 160)]
     yield holds(grown[0] > 5 and all(b > 2 * a for a, b in pairwise(grown)), "a Gaussian: no bound")
     gone = CountableOutcome({0: Fraction(1), 7: share}, Fraction(0))
@@ -561,8 +568,9 @@ def _drawn_answers(rng: Generator) -> Claims:
     yield equal(found, ratio, "leakage by answers without chance", scale=1.0)
     # X uniform on [0, 1]: E(X − W)² = 1/12 + E(W − ½)².
     answers = rng.uniform(0, 1, 5)
-    drawn = float(np.mean(1 / 12 + (answers - 0.5) ** 2))
-    yield at_least(drawn, 1 / 12, "a density, drawn answers")
+    yield at_least(
+        float(np.mean(1 / 12 + (answers - 0.5) ** 2)), 1 / 12, "a density, drawn answers"
+    )
 
 
 # Section IV: properties and examples

@@ -107,10 +107,11 @@ def _joint(
 ) -> Array:
     """The joint distribution of (g, M, w), summed from the definition."""
     secrets = sorted({private(x) for x in prior.labels})
-    known = sorted({None if public is None else public(x) for x in prior.labels})
+    values = [None if public is None else public(x) for x in prior.labels]
+    known = list(dict.fromkeys(values))
     found = np.zeros((len(secrets), mechanism.shape[1], len(known)))
-    for x, mass, row in zip(prior.labels, prior.probabilities, mechanism.kernel, strict=True):
-        w = None if public is None else public(x)
+    rows = zip(prior.labels, values, prior.probabilities, mechanism.kernel, strict=True)
+    for x, w, mass, row in rows:
         found[secrets.index(private(x)), :, known.index(w)] += mass * row
     return found
 
@@ -197,13 +198,10 @@ def _neighbours(rng: Generator) -> Claims:
     functions: Functions = [(_row(i), _others(i)) for i in range(rows)]
     framework = Pufferfish.specialised(1.0, labels, functions)
     uniform = Prior.uniform(labels)
-    apart = [
-        sum(a != b for a, b in zip(labels[first.index(1)], labels[second.index(1)], strict=True))
-        for _, _, first, second in (
-            (r, t, [v > 0 for v in one], [v > 0 for v in two])
-            for r, t, one, two in framework.hypotheses(uniform)
-        )
-    ]
+    apart = []
+    for _, _, *laws in framework.hypotheses(uniform):
+        one, two = (next(x for x, mass in zip(labels, law, strict=True) if mass) for law in laws)
+        apart.append(sum(a != b for a, b in zip(one, two, strict=True)))
     claimed = rows * size ** (rows - 1) * math.comb(size, 2)
     yield equal(len(apart), claimed, "pairs of neighbours", scale=claimed)
     yield holds(set(apart) == {1}, "each pair differs in one row")
