@@ -82,7 +82,7 @@ def release_or_draw_outcome(share: Any, outcome: int) -> CountableOutcome:
         a = Fraction(0)
     if not 0 < a < 1:
         raise InputError(
-            "share of independent draws",
+            "share of independent samples",
             expected="a number between 0 and 1",
             got=quote(share),
             remedy="pass for example 0.5",

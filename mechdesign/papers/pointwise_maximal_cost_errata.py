@@ -62,7 +62,7 @@ def _pmc_bounds_pml() -> Pairs:
     "direction fails on infinite alphabets under every reading.",
     corrected="If LDP then PMC; the converse holds on finite alphabets, at a level ε_l + "
     "ε_u*(ε_l) that grows without bound as pmin → 0.",
-    proof="The mechanism of E3a with draws of probability ¼: e^Λ(X→y) = 4 for every y, while "
+    proof="The mechanism of E3a with probability ¼ in place of ½: e^Λ(X→y) = 4 for every y, while "
     "P(y|y)/P(y|x) = 1 + 3/p_y = 1 + 3·2^(y+1) for every x ≠ y.",
 )
 def _pmc_bounds_ldp() -> Pairs:
