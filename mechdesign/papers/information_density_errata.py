@@ -51,7 +51,7 @@ def _condition_without_log() -> Pairs:
     reading="With a logarithm on the right, as the proposition states it.",
     corrected="by the logarithm of it, as the proposition says; some mechanism attains that.",
     proof="The display before it bounds the ratio P(x|y)/P(x), whose logarithm is i(x;y); the "
-    "mechanism that releases the secret or draws from the prior attains the bound.",
+    "mechanism that releases the secret or a sample of the prior attains the bound.",
 )
 def _display_without_log() -> Pairs:
     prior, low = Prior([0.5, 0.3, 0.2]), 0.7

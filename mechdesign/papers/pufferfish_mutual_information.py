@@ -445,7 +445,7 @@ def _not_adaptive(rng: Generator) -> Claims:
         yield at_most(found, parts, f"{name} of two mechanisms", scale=parts)
     twice = ratios.measure(first.parallel(first), prior)[0]
     yield equal(twice, 2 * ratios.measure(first, prior)[0], "ratios of one mechanism, twice")
-    # A bit plus noise, and the noise: each alone leaks nothing about the bit, both together disclose it.
+    # A bit plus noise, and the noise: each alone leaks nothing about the bit, both disclose it.
     pairs = list(product((0, 1), repeat=2))
     even = Prior.uniform(pairs)
     masked = Mechanism(np.eye(2)[[(x + z) % 2 for x, z in pairs]], pairs)
