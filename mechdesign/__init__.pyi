@@ -116,6 +116,7 @@ from .storage import save as save
 from .subsets._subset_selection import SubsetSelection as SubsetSelection
 from .subsets._subset_selection import subset_selection as subset_selection
 from .theory._composition import compose as compose
+from .theory._odometer import Odometer as Odometer
 from .theory.conversions import convert as convert
 from .theory.conversions import implications as implications
 from .views.pages import write_report as write_report

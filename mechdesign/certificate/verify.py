@@ -276,6 +276,9 @@ def _all(over: _Family, under: Any, level: float, scale: Fraction = _ONE) -> _Pa
     return _Part("all", [(over, under, scale)], level)
 
 
+_NO_PART = _all([{0: 1}], [{0: 1}], math.inf)
+
+
 def _matched(pairs: list[tuple[Any, Any, Fraction]], level: float) -> list[_Part]:
     return [_Part("matched", [([a], [b], d) for a, b, d in pairs], level)]
 
@@ -338,7 +341,7 @@ class _Prior:
         for scale, few, _ in self._by_level(levels_of, [x for x in self.n if self.weights[x]]):
             above = _all(few, self.whole, epsilon, scale)
             parts += [above] * ("a" in ways) + [above.turned()] * ("b" in ways)
-        return parts or [_all([{0: 1}], [{0: 1}], epsilon)]
+        return parts or [_NO_PART]
 
     def SymbolPML(self, epsilon: float, levels_of: Any) -> list[_Part]:
         return self.SymbolLIP(epsilon, levels_of, "a")
@@ -351,7 +354,7 @@ class _Prior:
         for scale, few, many in self._by_level(levels_of, list(self.n)):
             part = _all(few, many, epsilon, scale)
             parts += [part] if few == many else [part, part.turned()]
-        return parts or [_all([{0: 1}], [{0: 1}], epsilon)]
+        return parts or [_NO_PART]
 
     def _by_level(self, table: Any, places: list[int]) -> Iterator[tuple[Fraction, Any, Any]]:
         """Each finite factor, upwards, with its symbols and those of no smaller one."""
@@ -366,7 +369,7 @@ class _Prior:
         _need(all(_real(r) > 0 for _, _, r in levels_of), "a factor on the level")
         rows = [(self.labels.index(a), self.labels.index(b), _real(r)) for a, b, r in levels_of]
         pairs = [({i: 1}, {j: 1}, Fraction(r)) for i, j, r in rows if r < math.inf]
-        return _matched(pairs, epsilon) if pairs else [_all([{0: 1}], [{0: 1}], epsilon)]
+        return _matched(pairs, epsilon) if pairs else [_NO_PART]
 
     def UtilityOptimisedLDP(self, epsilon: float, sensitive: Any) -> list[_Part]:
         few = [{x: 1} for x in sorted(map(self.labels.index, sensitive))]

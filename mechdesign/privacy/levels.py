@@ -54,7 +54,7 @@ class _BySymbol(LikelihoodBound, register=False):
                 found.append(Bound(points, whole, self.epsilon, scales=scales))
             if self._below:
                 found.append(Bound(whole, points, self.epsilon, scales=scales))
-        return found or [_nothing(prior, self.epsilon)]
+        return found or [_nothing(prior)]
 
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
         """The largest log lift of a symbol over its factor, either way where asked, ``(M,)``."""
@@ -226,7 +226,7 @@ class InputDiscriminativeLDP(LikelihoodBound):
             if len(places) < len(rest):
                 found.append(Bound(many, few, self.epsilon, scales=(scale,)))
             rest -= set(places)
-        return found or [_nothing(prior, self.epsilon)]
+        return found or [_nothing(prior)]
 
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
         """Max |log P(y|x) − log P(y|x')| over the smaller factor, an ``(M,)`` array in nats."""
@@ -341,7 +341,7 @@ class ContextAwareLDP(LikelihoodBound):
         """(δ_x, δ_x') at ε times its factor, for every pair named."""
         found = self._positions(prior)
         if not found:
-            return [_nothing(prior, self.epsilon)]
+            return [_nothing(prior)]
         over, under, scales = zip(*found, strict=True)
         return [
             Bound(
@@ -601,10 +601,10 @@ def _unknown(subject: str, label: Any, remedy: str) -> LevelError:
     )
 
 
-def _nothing(prior: Prior, epsilon: float) -> Bound:
-    """A bound that asks nothing."""
+def _nothing(prior: Prior) -> Bound:
+    """A bound that asks nothing, and measures zero."""
     one = Hypotheses.points(prior, [0])
-    return Bound(one, one, epsilon)
+    return Bound(one, one, math.inf)
 
 
 def _steepest(kernel: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[np.float64]:

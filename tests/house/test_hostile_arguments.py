@@ -374,6 +374,7 @@ for _name in (
     "DP",
     "FreeLunch",
     "MetricPrivacy",
+    "Odometer",
     "SymbolPML",
     "SymbolPMC",
     "SymbolLIP",
