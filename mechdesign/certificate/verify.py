@@ -1085,16 +1085,16 @@ def _priced(asked: _Asked, rates: _Rows, prices: list[float]) -> list[Fraction]:
     width = max(map(max, rough)) - min(map(min, rough))
     rows = zip(prices, masses, rough, strict=True)
     cut = [min(max(v, m * (min(r) - width)), m * (max(r) + width)) for v, m, r in rows]
-    # Forbidden entries are far below the others, where they are in no supremum.
-    least, most = min(map(min, rates)), max(map(max, rates))
-    far = least - 1024 * (most - least + max(abs(least), abs(most)))
     tried = [[v / m for v, m in zip(numbers, masses, strict=True)] for numbers in (prices, cut)]
     found = []
     for pis in [list(map(Fraction, row)) for row in tried if all(map(math.isfinite, row))]:
-        tops = []
+        tops, known = [], list(zip(rates, asked.allowed, pis, strict=True))
+        left = [row[y] - pi for row, ys, pi in known for y in ys] or [_ZERO]
+        # Forbidden entries are far below the others, where they are in no supremum.
+        far = min(left) - 1024 * (max(left) - min(left) + max(map(abs, left)))
         for y in range(len(rates[0])):
-            known = zip(rates, asked.allowed, pis, p.masses, strict=True)
-            column = [((row[y] if y in ys else far) - pi, m) for row, ys, pi, m in known]
+            off = [row[y] - pi if y in ys else far for row, ys, pi in known]
+            column = list(zip(off, p.masses, strict=True))
             total = sum((d * m for d, m in column), _ZERO)
             value, free, above, weight, best = low * total, 1 - low, total, _ONE, total
             for d, m in sorted(column, reverse=True):
