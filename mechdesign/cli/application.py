@@ -19,6 +19,7 @@ COMMANDS = (
     "design",
     "smallest",
     "audit",
+    "audit-samples",
     "certify",
     "compare",
     "explore",

@@ -25,7 +25,7 @@ from ._identifiability import ask, report_weights
 from .codes import check_choice
 from .counts import count_reports
 from .estimates import Estimate
-from .likelihood import Convergence, maximise
+from .likelihood import Convergence, fit_of, maximise
 from .mode_wise import estimate_combinations, large_columns
 from .pilots import shrunk_truth
 from .receipts import trace
@@ -54,8 +54,6 @@ MISFIT_REMEDY = (
     "check that it made them, that nobody changed them and that they are no raw data; "
     "misfit='warn' (--misfit warn) estimates all the same"
 )
-# Relative rounding of a sum of frequencies and logarithms, generously.
-_ROUNDING = 1e-14
 
 
 @overload
@@ -348,30 +346,6 @@ def warn_of_errors(made: Estimate, question: Question) -> None:
 
 
 # Whether the mechanism made the reports
-
-
-def fit_of(
-    kernel: NDArray[np.float64],
-    f: NDArray[np.float64],
-    p: NDArray[np.float64],
-    n: int,
-    gap: float = 0.0,
-) -> float:
-    """A p-value for the hypothesis that the kernel made reports with frequencies ``f``.
-
-    With t = n·KL(f‖pᵀK) at the distribution of largest likelihood it is e^-t (et/(M−1))^(M−1),
-    which bounds the probability of such a distance from the true distribution for every number
-    of reports [Agrawal2020], so that few reports of many outcomes raise no false alarm. Neither do
-    very many: the gap of ``p`` to the largest likelihood, and rounding, are taken off the distance.
-    """
-    positive = f > 0
-    q = p @ kernel
-    distance = float((f[positive] * np.log(f[positive] / q[positive])).sum())
-    t = max(n * (distance - gap - _ROUNDING * (1 + float(positive.sum()))), 0.0)
-    freedom = int(kernel.any(axis=0).sum()) - 1
-    if freedom == 0 or t <= freedom:
-        return 1.0
-    return float(np.exp(freedom * (1 + np.log(t / freedom)) - t))
 
 
 def judge_fit(fit: float, misfit: str, name: str = "reports") -> None:

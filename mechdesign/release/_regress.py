@@ -14,11 +14,11 @@ from ..labels import Label
 from ..mechanism import mechanism_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
-from ._estimate import fit_of, judge_fit
+from ._estimate import judge_fit
 from ._identifiability import ask
 from .codes import check_choice
 from .estimates import Intervals
-from .likelihood import maximise
+from .likelihood import fit_of, maximise
 from .receipts import Receipt, trace
 from .references import CONFIDENCE, check_confidence, reference_of
 from .regressions import (

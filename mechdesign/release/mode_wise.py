@@ -21,7 +21,7 @@ from ..mechanism import Mechanism
 from ..schema import Schema
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
 from ._identifiability import ask, report_weights
-from .likelihood import maximise
+from .likelihood import fit_of, maximise
 from .references import FEWEST, reference_of
 from .samples import CountedRows, Sample, read_columns
 from .several_estimates import kernels_of, note_of_plan
@@ -139,8 +139,6 @@ def contracted(
 
 
 def _fit(kernel: Mechanism, counts: NDArray[Any], n: int) -> float:
-    from ._estimate import fit_of
-
     found, gap, _ = maximise(kernel.kernel, counts[None, :] / n)
     return fit_of(kernel.kernel, counts / n, found[0], n, float(gap[0]))
 

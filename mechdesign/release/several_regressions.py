@@ -20,9 +20,9 @@ from ..labels import Label, listing
 from ..mechanism import Mechanism, mechanism_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.questions import Question
-from ._estimate import fit_of, judge_fit
+from ._estimate import judge_fit
 from ._identifiability import ask, report_weights
-from .likelihood import maximise
+from .likelihood import fit_of, maximise
 from .receipts import Receipt, trace
 from .references import reference_of
 from .regressions import (

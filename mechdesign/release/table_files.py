@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, LeftoverWarning, StorageError, warn
+from ..input_tables import MISSING_TEXT
+from ..labels import parse_labels
 from ..mechanism import mechanism_of
 from ..progress import counter
 from ..subsets import SubsetSelection
@@ -364,6 +366,27 @@ def _count_cells(path: str | Path, columns: list[str], *, progress: bool) -> dic
                 advance(batch.num_rows)
 
         return count_rows(counted(), columns)
+
+
+def read_cells(path: str | Path, columns: Sequence[str]) -> list[list[Any]]:
+    """The cells of columns of a file, row by row: texts as labels, what is missing as ``None``.
+
+    Raises :class:`DataError` for files and columns that cannot be read.
+    """
+    found: list[list[Any]] = [[] for _ in columns]
+    with _open_reports(path, list(dict.fromkeys(columns))) as (batches, _):
+        for batch in batches:
+            for cells, name in zip(found, columns, strict=True):
+                cells += batch.column(batch.schema.names.index(name)).to_pylist()
+    return [_parsed(cells) for cells in found]
+
+
+def _parsed(cells: list[Any]) -> list[Any]:
+    """Cells with texts read as labels, all of a column alike."""
+    texts = [cell for cell in dict.fromkeys(cells) if isinstance(cell, str)]
+    texts = [text for text in texts if text.strip().lower() not in MISSING_TEXT]
+    labels = dict(zip(texts, parse_labels(texts), strict=True))
+    return [labels.get(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
 def count_subset_file(

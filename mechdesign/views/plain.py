@@ -38,7 +38,15 @@ if TYPE_CHECKING:
     from ..solve.choice import Choice
     from ..solve.columns_plan import ColumnsPlan
     from ..subsets import LevelCheck, SubsetSelection
-    from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
+    from ..theory import (
+        Erratum,
+        Implication,
+        Implications,
+        Outcome,
+        Statement,
+        Theorem,
+        TightConversion,
+    )
     from ..theory._composition import Composition
 
 
@@ -392,7 +400,23 @@ def theorem_json(result: Theorem) -> dict[str, Any]:
         "statement": result.statement,
         "conditions": result.conditions,
         "tight": result.tight,
+        "slack": result.slack,
         "source": result.source,
+    }
+
+
+def statement_json(entry: Statement) -> dict[str, Any]:
+    """A numbered statement, and what checks it how far, as plain values."""
+    return {
+        "id": entry.id,
+        "place": entry.place,
+        "source": entry.source,
+        "says": entry.says,
+        "implemented": list(entry.implemented),
+        "checked": list(entry.checked),
+        "errata": list(entry.errata),
+        "status": entry.status,
+        "reason": entry.partly or entry.cannot,
     }
 
 
@@ -418,8 +442,11 @@ def erratum_json(entry: Erratum) -> dict[str, Any]:
         "source": entry.source,
         "place": entry.place,
         "kind": entry.kind,
+        "quotation": entry.quotation,
         "printed": entry.printed,
+        "reading": entry.reading,
         "corrected": entry.corrected,
+        "proof": entry.proof,
         "counterexamples": [str(example) for example in entry.counterexamples()],
         "stands": entry.stands,
     }
