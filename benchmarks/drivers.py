@@ -326,7 +326,8 @@ def two_levels(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
 
     town, prior, within = _town(case)
     start = time.perf_counter()
-    made = md.places.two_levels(town, prior, case.level, within)
+    blocks = 6 if len(town) > 1000 else 3
+    made = md.places.two_levels(town, prior, case.level, within, blocks=blocks)
     return _plain(start, -made.loss, f"achieved level {made.achieved:.12g}", True)
 
 
