@@ -74,9 +74,9 @@ def repair_required(
         return weights, Repair((), 0.0, 1)
     stays = _keeps_limits(program, weights)
     start = moved(program, allowed)
-    weights = to_weights(start)
-    if satisfies(program, weights):
-        return weights, Repair((), 0.0, 1)
+    for near in (to_weights(start), _without_holes(program, to_weights(start))):
+        if satisfies(program, near):
+            return near, Repair((), 0.0, 1)
     # Moving costs digits that entries of 1e-11 need; what keeps its limits may stay where it is.
     starts = [allowed, start] if stays and not np.array_equal(start, allowed) else [start]
     rounds = 1
@@ -146,6 +146,18 @@ def _allowed(program: LinearProgram, kernel: Array) -> Array:
         empty = found.sum(axis=1) == 0
         found[empty] = ~program.forbidden[empty]
         found /= np.maximum(found.sum(axis=1), 1e-300)[:, None]
+    return found
+
+
+def _without_holes(program: LinearProgram, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Weights with one in place of zero where others have the output: bounds on likelihood ratios
+    ask for no more than that where they ask for less than what can be told from zero.
+    """
+    holes = (weights == 0) & weights.any(axis=0)
+    if program.forbidden is not None:
+        holes &= ~program.forbidden
+    found = weights + holes
+    found[np.arange(len(found)), weights.argmax(axis=1)] -= holes.sum(axis=1)
     return found
 
 

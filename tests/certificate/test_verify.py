@@ -273,7 +273,8 @@ def is_so_of_gains(content):
         gains = md.utility.Matrix(content["utility"]["gains"], honest.mechanism.outputs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            best = md.design(honest.prior, gains, honest.notions)
+            asked = honest.requirements
+            best = md.design(honest.prior, gains, honest.notions, subject_to=asked)
     except MechdesignError:
         return False
     exact = [[Fraction(u) for u in row] for row in content["utility"]["gains"]]
