@@ -46,9 +46,8 @@ def descend(
     # Columns of sums zero over outputs, orthonormal.
     outputs = kernel.shape[1]
     free = np.linalg.qr(np.hstack([np.ones((outputs, 1)), np.eye(outputs)[:, 1:]]))[0][:, 1:]
-    risk = risk_of(kernel, truth, loss)
-    weight = first * risk
-    while weight > _LAST * risk:
+    weight = first * risk_of(kernel, truth, loss)
+    while weight > _LAST * abs(risk_of(kernel, truth, loss)):
         for _ in range(_STEPS):
             if not in_time():
                 return kernel
