@@ -1120,8 +1120,15 @@ def subset_cases() -> Iterator[Case]:
         is_full = content["base"] ** content["dimension"] == n
         proved = is_full or isinstance(notion, md.LDP)
         privacy = {"privacy": "proved" if proved else "not proved here"}
-        states = {"weights": "proved", "risk": "not proved here", **privacy}
+        placed = "placements" in content
+        risk = {"risk": "not proved here" if placed else "proved"}
+        states = {"weights": "proved", **risk, **privacy}
         yield Case(f"{n} symbols, {notion}", in_bytes(content), open_state, states)
+        if not placed:
+            data = in_bytes(changed(content, ("risk_exact",), "1/3"))
+            yield Case(f"{n} symbols, another risk", data, refuted, {"risk": "refuted"})
+            data = in_bytes(changed(content, ("base",), content["base"] + 1))
+            yield Case(f"{n} symbols, no prime", data, {"unreadable"})
         state = "refuted" if is_full else "not proved here"
         data = in_bytes(changed(content, epsilon, 0.3))
         yield Case(f"{n} symbols, {notion} as 0.3", data, {state}, {"privacy": state})
