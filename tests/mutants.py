@@ -38,6 +38,8 @@ FILES = {
     "noise.bounded": ["noise/test_noise.py"],
     "noise.response": ["noise/test_noise.py"],
 }
+#: Changes of the sample that nothing sees, and why that is right.
+SURVIVORS: dict[str, str] = {}
 #: Limits of the processor's time of one change, in seconds: of the checks, and of the tests.
 CHECKS, TESTS = 20, 120
 
@@ -234,14 +236,20 @@ class _Change(ast.NodeTransformer):
         return super().generic_visit(node)
 
 
+def changed_tree(text: str, mutant: Mutant) -> ast.Module:
+    """The parsed text of a module with one change made."""
+    change = _Change(mutant)
+    tree = ast.fix_missing_locations(change.visit(ast.parse(text)))
+    assert change.done == 1, mutant
+    return tree
+
+
 def apply(mutant: Mutant) -> int:
     """Swap in the changed code; how many living functions changed."""
     module = importlib.import_module(f"mechdesign.{mutant.module}")
     text = source_of(mutant.module)
-    change = _Change(mutant)
-    tree = ast.fix_missing_locations(change.visit(ast.parse(text)))
-    assert change.done == 1, mutant
     filename = inspect.getsourcefile(module)
+    tree = changed_tree(text, mutant)
     return _swap(module, compile(text, filename, "exec"), compile(tree, filename, "exec"))
 
 
@@ -281,8 +289,11 @@ def _swap(module: types.ModuleType, old: types.CodeType, new: types.CodeType) ->
     return swapped
 
 
-def reached_by_checks():
-    """Functions of the changed files that each check reaches: (module, name, first line)."""
+def reached_by_checks() -> dict[str, set[tuple[str, str, int]]]:
+    """Functions of the changed files that each check reaches: (module, name, first line).
+
+    Checks that reach less come first: they take less time.
+    """
     from mechdesign.papers import catalogue
 
     files = {
@@ -304,7 +315,7 @@ def reached_by_checks():
         finally:
             sys.setprofile(None)
         found[result.id] = touched
-    return found
+    return dict(sorted(found.items(), key=lambda entry: len(entry[1])))
 
 
 def verdict(change: Callable[[], int], module: str, names: list[str], *, tests: bool) -> str:
@@ -324,7 +335,7 @@ def verdict(change: Callable[[], int], module: str, names: list[str], *, tests: 
                 quiet = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(quiet, 1)
                 os.dup2(quiet, 2)
-                if not change():
+                if not _applied(change):
                     os._exit(3)
                 status = run(module, names)
             finally:
@@ -339,6 +350,14 @@ def verdict(change: Callable[[], int], module: str, names: list[str], *, tests: 
     return "survived"
 
 
+def _applied(change: Callable[[], int]) -> bool:
+    """Whether a change found its place; an error in making it is none that a check has seen."""
+    try:
+        return change() > 0
+    except (AssertionError, SyntaxError, ValueError, TypeError):
+        return False
+
+
 def _spent() -> int:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return int(used.ru_utime + used.ru_stime) + 1
@@ -351,10 +370,11 @@ def _checks(module: str, names: list[str]) -> int:
 
     warnings.simplefilter("ignore")
     for name in names:
-        if not catalogue.find_theorem(name).check(1, instances=4).ok:
+        if not catalogue.find_theorem(name).check(1, instances=3).ok:
             return 1
+    noisy = ("SaeidianDisclosure", "NuradhaGoldfeld")
     if module.startswith(("noise", "theory.counting")):
-        return int(not all(entry.stands for entry in catalogue.errata()))
+        return int(not all(e.stands for e in catalogue.errata() if e.source in noisy))
     return 0
 
 
@@ -384,8 +404,8 @@ NAMED = (
     ),
     (
         "theory.disclosure",
-        "everything_from=-math.log(prior.pmin)",
-        "everything_from=-0.9 * math.log(prior.pmin)",
+        "prior.min_entropy(),\n        -math.log(prior.pmin),",
+        "prior.min_entropy(),\n        -0.9 * math.log(prior.pmin),",
     ),
 )
 

@@ -426,6 +426,7 @@ def _guesswork(rng: Generator) -> Claims:
         if error < math.inf:
             attack = worst_guesswork(outcome, 256, moment=moment)
             yield equal(attack.attained, outcome.cost - error, "stated error", scale=1.0)
+            yield equal(attack.error, error, "the error that it says", scale=1.0)
     yield at_most(guesswork_error(outcome, 1 << 40), 1e-6, "the error goes to zero")
     yield equal(
         guesswork_leakage(outcome), guesswork_leakage(outcome, moment=1.0), "itself", scale=1.0
