@@ -97,7 +97,7 @@ def _estimation_duality(rng: Generator) -> Claims:
         yield equal(risk(kernel), closed, f"subsets of {size}", scale=closed)
         if closed < best:
             best, chosen = closed, kernel
-    optimal = np.linalg.inv(_information(chosen, truth))
+    optimal: Array = np.asarray(np.linalg.inv(_information(chosen, truth)), dtype=np.float64)
     yield equal(bound(optimal), best, "Z = J⁻¹ of subset selection", scale=best)
     for share in (0.5, 0.9):
         weaker = np.hstack([share * chosen, np.full((n, 1), 1 - share)])
