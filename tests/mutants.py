@@ -53,8 +53,8 @@ SURVIVORS = {
     "elsewhere approaches the supremum",
     "theory.databases._rising: bits - 1 → bits - 2": "the largest weight may be a quarter as well",
     "theory.rules.lower_star: 1 / (1 - p) → 2 / (1 - p)": "the next line refuses the same levels",
-    "theory._composition.adaptive: 1 << bits - second.bits → 2 << bits - second.bits": "all weights "
-    "are scaled alike",
+    "theory._composition.adaptive: 1 << bits - second.bits → 2 << bits - second.bits": "all "
+    "weights are scaled alike",
     "theory._composition.repeated: outputs - 1 → outputs - 2": "a limit of work",
     "noise.bounded.LaplaceMean.__post_init__: Fraction(self.scale) * self.entries → "
     "Fraction(self.scale) / self.entries": "a guard against overflow, far from all scales in use",
