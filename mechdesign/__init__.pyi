@@ -50,12 +50,14 @@ from .privacy import ApproximatePufferfish as ApproximatePufferfish
 from .privacy import Bound as Bound
 from .privacy import ConditionalPMC as ConditionalPMC
 from .privacy import ConditionalPML as ConditionalPML
+from .privacy import ContextAwareLDP as ContextAwareLDP
 from .privacy import EntryPML as EntryPML
 from .privacy import FeaturePMC as FeaturePMC
 from .privacy import FeaturePML as FeaturePML
 from .privacy import FreeLunch as FreeLunch
 from .privacy import Hypotheses as Hypotheses
 from .privacy import InferenceCost as InferenceCost
+from .privacy import InputDiscriminativeLDP as InputDiscriminativeLDP
 from .privacy import LikelihoodBound as LikelihoodBound
 from .privacy import MaximalCostLeakage as MaximalCostLeakage
 from .privacy import MaximalLeakage as MaximalLeakage
@@ -65,6 +67,10 @@ from .privacy import MIPufferfish as MIPufferfish
 from .privacy import PrivacyNotion as PrivacyNotion
 from .privacy import Pufferfish as Pufferfish
 from .privacy import RobustPML as RobustPML
+from .privacy import SymbolLIP as SymbolLIP
+from .privacy import SymbolPMC as SymbolPMC
+from .privacy import SymbolPML as SymbolPML
+from .privacy import UtilityOptimisedLDP as UtilityOptimisedLDP
 from .privacy import inference_cost as inference_cost
 from .privacy.pointwise import PMLRegions as PMLRegions
 from .privacy.pointwise import pml_regions as pml_regions
@@ -113,6 +119,7 @@ from .storage import save as save
 from .subsets._subset_selection import SubsetSelection as SubsetSelection
 from .subsets._subset_selection import subset_selection as subset_selection
 from .theory._composition import compose as compose
+from .theory._odometer import Odometer as Odometer
 from .theory.conversions import convert as convert
 from .theory.conversions import implications as implications
 from .views.pages import write_report as write_report

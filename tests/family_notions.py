@@ -12,6 +12,7 @@ SIDE = {0: {"u": 1, "v": 1}, 1: {"u": 2, "v": 1}, 2: {"v": 1}, 3: {"u": 0.5, "v"
 CORNERS = [md.Prior([0.4, 0.3, 0.2, 0.1]), md.Prior([0.1, 0.5, 0.1, 0.3])]
 SECRETS = {"low": [0, 1], "high": [2, 3], "odd": [1, 3]}
 RANGES = {0: (0.1, 0.4), 1: (0.2, 0.3), 2: (0.0, 0.5), 3: (0.15, 0.9)}
+FACTORS = {0: 1.0, 1: 0.5, 2: 2.0, 3: 0.5}
 
 MAKERS = {
     "DP adjacent": lambda e: md.DP(e, "adjacent"),
@@ -32,5 +33,13 @@ MAKERS = {
     "robust ball": lambda e: md.RobustPML.ball(e, CORNERS[0], 0.3),
     "pufferfish": lambda e: md.Pufferfish(e, SECRETS, priors=CORNERS),
     "pufferfish, one prior": lambda e: md.Pufferfish(e, SECRETS, [("low", "odd")]),
+    "symbol PML": lambda e: md.SymbolPML(e, FACTORS),
+    "symbol PMC": lambda e: md.SymbolPMC(e, FACTORS),
+    "symbol LIP": lambda e: md.SymbolLIP(e, FACTORS),
+    "discriminative": lambda e: md.InputDiscriminativeLDP(e, FACTORS),
+    "context-aware": lambda e: md.ContextAwareLDP(
+        e, [(0, 1), (1, 2, 0.5), (2, 0, 2), (3, 0, 1.25), (0, 3, 3)]
+    ),
+    "high and low": lambda e: md.UtilityOptimisedLDP(e, [1, 3]),
     "entry": lambda e: md.EntryPML(e, N - 1, 0.2),
 }

@@ -45,7 +45,9 @@ LARGEST_LEVEL, LARGEST_PROGRAM, INSIDE = 8, 40, 1e-7
 class Asked:
     """A notion: its name, its levels, and what else defines it, all in plain numbers.
 
-    ``more`` holds, by notion: ``pairs`` of positions (DP); ``distances`` (MetricPrivacy);
+    ``more`` holds, by notion: ``pairs`` of positions (DP), with factors (ContextAwareLDP);
+    ``distances`` (MetricPrivacy); ``factors`` by position (SymbolPML and its kin,
+    InputDiscriminativeLDP); ``sensitive`` positions (UtilityOptimisedLDP);
     ``entries``, ``low``, ``high`` (EntryPML); ``rows`` of {value: chance} for each symbol (features
     and side information); ``secrets`` as rows of chances, ``pairs`` of them and ``thetas``
     (Pufferfish); ``kind`` and its numbers (RobustPML); ``delta``; ``tables`` and ``thetas``
@@ -301,6 +303,43 @@ def prior_corners(more: dict[str, Any], n: int) -> list[Row]:
     return [list(row) for row in dict.fromkeys(map(tuple, corners))]
 
 
+def _by_symbol(above: bool, below: bool) -> Callable[[Asked, Row], Iterator[Pair]]:
+    def pairs(asked: Asked, p: Row) -> Iterator[Pair]:
+        (level,) = _levels(asked)
+        for x, r in enumerate(asked.more["factors"]):
+            if level is not None and p[x] and r < math.inf:
+                alone, own = point(len(p), x), level * Fraction(r)
+                if above:
+                    yield alone, p, own
+                if below:
+                    yield p, alone, own
+
+    return pairs
+
+
+def _discriminative(asked: Asked, p: Row) -> Iterator[Pair]:
+    (level,) = _levels(asked)
+    factors = asked.more["factors"]
+    for a, b in permutations(range(len(p)), 2):
+        r = min(factors[a], factors[b])
+        if level is not None and r < math.inf:
+            yield point(len(p), a), point(len(p), b), level * Fraction(r)
+
+
+def _context(asked: Asked, p: Row) -> Iterator[Pair]:
+    (level,) = _levels(asked)
+    for (a, b), r in asked.more["pairs"].items():
+        if level is not None and r < math.inf:
+            yield point(len(p), a), point(len(p), b), level * Fraction(r)
+
+
+def _sensitive(asked: Asked, p: Row) -> Iterator[Pair]:
+    (level,) = _levels(asked)
+    for a, b in permutations(range(len(p)), 2):
+        if level is not None and a in asked.more["sensitive"]:
+            yield point(len(p), a), point(len(p), b), level
+
+
 PAIRS: dict[str, Callable[[Asked, Row], Iterator[Pair]]] = {
     "PML": _pml,
     "PMC": _pmc,
@@ -310,6 +349,12 @@ PAIRS: dict[str, Callable[[Asked, Row], Iterator[Pair]]] = {
     "FreeLunch": _ldp,
     "DP": _dp,
     "MetricPrivacy": _metric,
+    "SymbolPML": _by_symbol(True, False),
+    "SymbolPMC": _by_symbol(False, True),
+    "SymbolLIP": _by_symbol(True, True),
+    "InputDiscriminativeLDP": _discriminative,
+    "ContextAwareLDP": _context,
+    "UtilityOptimisedLDP": _sensitive,
     "EntryPML": _entry,
     "FeaturePML": _feature(True),
     "FeaturePMC": _feature(False),

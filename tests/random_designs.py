@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -176,6 +176,35 @@ def _metric(rng: Generator, n: int, masses: list[float]) -> Made:
     return _made("MetricPrivacy", level, (given,), distances=given)
 
 
+def _some_factors(rng: Generator, n: int) -> list[float]:
+    found = rng.choice([0.25, 0.5, 1.0, 1.0, 2.0, 3.7, math.inf], n)
+    return [float(r) for r in found]
+
+
+def _by_symbol(name: str) -> Callable[[Generator, int, list[float]], Made]:
+    def make(rng: Generator, n: int, masses: list[float]) -> Made:
+        factors = _some_factors(rng, n)
+        return _made(name, (random_level(rng),), (factors,), factors=factors)
+
+    return make
+
+
+def _context(rng: Generator, n: int, masses: list[float]) -> Made:
+    every = list(permutations(range(n), 2))
+    pairs = {
+        pair: r
+        for pair, r in zip(every, _some_factors(rng, len(every)), strict=True)
+        if rng.random() < 0.6
+    }
+    given = [(a, b, r) for (a, b), r in pairs.items()]
+    return _made("ContextAwareLDP", (random_level(rng),), (given,), pairs=pairs)
+
+
+def _sensitive(rng: Generator, n: int, masses: list[float]) -> Made:
+    some = [x for x in range(n) if rng.random() < 0.5] or [int(rng.integers(n))]
+    return _made("UtilityOptimisedLDP", (random_level(rng),), (some,), sensitive=some)
+
+
 def _entry(rng: Generator, n: int, masses: list[float]) -> Made:
     low = float(rng.choice([0.0, 0.1, 0.25, 0.3, 0.5]))
     high = float(rng.choice([0.5, 0.75, 1.0])) if rng.random() < 0.5 else None
@@ -319,6 +348,12 @@ MAKERS: dict[str, Callable[[Generator, int, list[float]], Made]] = {
     "FreeLunch": _simple("FreeLunch"),
     "DP": _dp,
     "MetricPrivacy": _metric,
+    "SymbolPML": _by_symbol("SymbolPML"),
+    "SymbolPMC": _by_symbol("SymbolPMC"),
+    "SymbolLIP": _by_symbol("SymbolLIP"),
+    "InputDiscriminativeLDP": _by_symbol("InputDiscriminativeLDP"),
+    "ContextAwareLDP": _context,
+    "UtilityOptimisedLDP": _sensitive,
     "EntryPML": _entry,
     "FeaturePML": _of_table("FeaturePML"),
     "FeaturePMC": _of_table("FeaturePMC"),

@@ -43,6 +43,7 @@ GAINS3 = md.utility.Matrix([[1, 0, 0.5], [0, 1, 0.2], [0, 0.3, 1]], ["a", "b", "
 WIDE3 = md.utility.Matrix([[3, -1, 0.5], [0, 1, 0.2], [-2, 0.3, 1]], ["a", "b", "c"])
 WIDE = md.utility.Matrix([[3, -1, 0.5, 0.1], [0, 1, 0.2, 0.6], [-2, 0.3, 1, 0.5]])
 FEATURE = {"a": 0, "b": {0: 1, 1: 3}, "c": 1}
+LEVELS = {"a": 1, "b": 0.5, "c": math.inf}
 SECRETS = {"s": ["a"], "t": {"b": 0.5, "c": 1}}
 TWINS = [[0, 0, 1, 2], [0, 0, 1, 2], [1, 1, 0, 3], [2, 2, 3, 0]]
 ODD = [[0, 0, 1, 2], [0, 0, 2, 2], [1, 2, 0, 3], [2, 2, 3, 0]]
@@ -88,6 +89,14 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "twins": (GRID, HAMMING, md.MetricPrivacy(0.6, TWINS)),
     "no metric": (GRID, HAMMING, md.MetricPrivacy(0.6, ODD)),
     "graph": (GRID, HAMMING, md.MetricPrivacy.graph(0.6, EDGES)),
+    "symbols": (ABC, HAMMING, md.SymbolPML(0.4, LEVELS)),
+    "symbols, cost": (ABC, GAINS, md.SymbolPMC(0.4, LEVELS)),
+    "symbols, both": (ABC, WIDE, md.SymbolLIP(0.4, LEVELS)),
+    "symbols, none": (ABC, HAMMING, [md.SymbolLIP(1, dict.fromkeys("abc", math.inf)), md.LDP(1)]),
+    "discriminative": (ABC, WIDE, md.InputDiscriminativeLDP(0.6, LEVELS)),
+    "discriminative, zero mass": (BETWEEN, HAMMING, md.InputDiscriminativeLDP(1, [1, 2, 0.5])),
+    "one way": (ABC, HAMMING, md.ContextAwareLDP(0.7, [("a", "b", 2.5), ("b", "c"), ("c", "a")])),
+    "sensitive": (ABC, WIDE, md.UtilityOptimisedLDP(0.7, ["b", "a"])),
     "entries": (GRID, HAMMING, md.EntryPML(0.1, 3, 0.3)),
     "entries, any": (GRID, HAMMING, md.EntryPML(0.3, 3, 0.0, 0.5)),
     "entries, one chance": (GRID, HAMMING, md.EntryPML(0.3, 3, 0.25, 0.25)),
@@ -112,6 +121,7 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "maximal": (ABC, HAMMING, md.MaximalLeakage(0.3)),
     "maximal cost": (ABC, GAINS, md.MaximalCostLeakage(0.7)),
     "inference": (ABC, HAMMING, md.InferenceCost(0.4, [[0, 1, 0.5], [2, 0, 0.5], [0.3, 1, 0.5]])),
+    "inference, zero mass": (EMPTY, HAMMING, md.InferenceCost(0.4, [[0, 1], [2, 0], [1, 1]])),
     "maximal with lift": (ABC, WIDE, [md.MaximalLeakage(0.2), md.PML(0.4)]),
     "approximate": (ABC, HAMMING, md.ApproximateLDP(1.0, 1e-3)),
     "approximate, far": (ABC, HAMMING, [md.ApproximateLDP(20.0, 0.25), md.PMC(1)]),

@@ -261,17 +261,22 @@ class _Part(NamedTuple):
     level: float
     delta: Fraction = _ZERO
 
-    def factor(self, scale: Fraction = _ONE) -> Any:
-        """A rational at or above e^(level · scale); ``None`` where that asks next to nothing."""
-        level = Fraction(self.level) * scale
+    def factor(self, scale: Fraction | None = None) -> Any:
+        """A rational at or above e^(level · scale), by default that of the first group; ``None``
+        where that asks next to nothing.
+        """
+        level = Fraction(self.level) * (self.groups[0][2] if scale is None else scale)
         return exp_bounds(level)[1] if level <= LARGEST_LEVEL else None
 
     def turned(self) -> _Part:
         return self._replace(groups=[(under, over, d) for over, under, d in self.groups])
 
 
-def _all(over: _Family, under: Any, level: float) -> _Part:
-    return _Part("all", [(over, under, _ONE)], level)
+def _all(over: _Family, under: Any, level: float, scale: Fraction = _ONE) -> _Part:
+    return _Part("all", [(over, under, scale)], level)
+
+
+_NO_PART = _all([{0: 1}], [{0: 1}], math.inf)
 
 
 def _matched(pairs: list[tuple[Any, Any, Fraction]], level: float) -> list[_Part]:
@@ -330,6 +335,45 @@ class _Prior:
         return [_all(self.symbols, self.symbols, epsilon)]
 
     FreeLunch = LDP
+
+    def SymbolLIP(self, epsilon: float, levels_of: Any, ways: str = "ab") -> list[_Part]:
+        parts = []
+        for scale, few, _ in self._by_level(levels_of, [x for x in self.n if self.weights[x]]):
+            above = _all(few, self.whole, epsilon, scale)
+            parts += [above] * ("a" in ways) + [above.turned()] * ("b" in ways)
+        return parts or [_NO_PART]
+
+    def SymbolPML(self, epsilon: float, levels_of: Any) -> list[_Part]:
+        return self.SymbolLIP(epsilon, levels_of, "a")
+
+    def SymbolPMC(self, epsilon: float, levels_of: Any) -> list[_Part]:
+        return self.SymbolLIP(epsilon, levels_of, "b")
+
+    def InputDiscriminativeLDP(self, epsilon: float, levels_of: Any) -> list[_Part]:
+        parts = []
+        for scale, few, many in self._by_level(levels_of, list(self.n)):
+            part = _all(few, many, epsilon, scale)
+            parts += [part] if few == many else [part, part.turned()]
+        return parts or [_NO_PART]
+
+    def _by_level(self, table: Any, places: list[int]) -> Iterator[tuple[Fraction, Any, Any]]:
+        """Each finite factor, upwards, with its symbols and those of no smaller one."""
+        factors = {label: _real(r) for label, r in table}
+        found = {x: factors[self.labels[x]] for x in places}
+        _need(min(found.values()) > 0, "a factor on the level")
+        for r in sorted({r for r in found.values() if r < math.inf}):
+            few = [{x: 1} for x in places if found[x] == r]
+            yield Fraction(r), few, [{x: 1} for x in places if found[x] >= r]
+
+    def ContextAwareLDP(self, epsilon: float, levels_of: Any) -> list[_Part]:
+        _need(all(_real(r) > 0 for _, _, r in levels_of), "a factor on the level")
+        rows = [(self.labels.index(a), self.labels.index(b), _real(r)) for a, b, r in levels_of]
+        pairs = [({i: 1}, {j: 1}, Fraction(r)) for i, j, r in rows if r < math.inf]
+        return _matched(pairs, epsilon) if pairs else [_NO_PART]
+
+    def UtilityOptimisedLDP(self, epsilon: float, sensitive: Any) -> list[_Part]:
+        few = [{x: 1} for x in sorted(map(self.labels.index, sensitive))]
+        return [_all(few, self.symbols, epsilon)]
 
     def MaximalLeakage(self, epsilon: float) -> list[_Part]:
         return [_Part("maxima", [(self.live, (), _ONE)], epsilon)]
@@ -517,7 +561,8 @@ class _Prior:
 
 NOTIONS = {name for name in vars(_Prior) if name[0].isupper()}
 #: Those that say the same under every prior, and can be checked without one.
-WITHOUT_PRIOR = {"LDP", "FreeLunch", "DP", "MetricPrivacy", "ApproximateLDP"}
+TIED = {"MetricPrivacy", "InputDiscriminativeLDP", "ContextAwareLDP", "UtilityOptimisedLDP"}
+WITHOUT_PRIOR = {"LDP", "FreeLunch", "DP", "ApproximateLDP"} | TIED
 
 
 # Priors and kernels of a file
@@ -617,7 +662,8 @@ def _check_notion(
     groups = found if name == "ALIP" else [[m for measured in found for m in measured]]
     for word, measured in zip(said, groups, strict=True):
         level = less = _real(_parameter(word), 0)
-        for _ in range(4 if name == "MetricPrivacy" else 1):  # where lengths divide it, it is rough
+        for _ in range(4 if {"distances", "levels_of"} & set(part["parameters"]) else 1):
+            # Where lengths or factors divide it, it is rough.
             less = math.nextafter(min(less, LARGEST_LEVEL), 0.0)
         enough, more = (_every(m.holds(v) for m in measured) for v in (level, less))
         is_least = level == 0 or (None if more is None else not more)
@@ -853,7 +899,7 @@ class _Asked:
         # Symbols without mass are designed for only where something ties them to others.
         is_tied = any(not prior.weights[x] for _, limit in held for x, _ in limit.terms)
         for part in known:
-            is_tied |= part["name"] in ("MetricPrivacy", "EntryPML", "InferenceCost")
+            is_tied |= part["name"] in TIED | {"EntryPML", "InferenceCost"}
             is_tied |= part["parameters"].get("neighbours", "all") != "all"
             is_tied |= part["parameters"].get("priors") is not None
         kept = [x for x in prior.n if prior.weights[x] or is_tied]

@@ -35,6 +35,7 @@ COMMANDS = (
     "export",
     "pram",
     "estimate",
+    "estimate-change",
     "regress",
     "plan",
     "plan-columns",

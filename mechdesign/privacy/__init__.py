@@ -22,6 +22,14 @@ from .notion import (
 )
 from .pointwise import ALIP, LIP, PMC, PML
 from .differential import DP, LDP, FreeLunch, MetricPrivacy
+from .levels import (
+    ContextAwareLDP,
+    InputDiscriminativeLDP,
+    SymbolLIP,
+    SymbolPMC,
+    SymbolPML,
+    UtilityOptimisedLDP,
+)
 from .features import ConditionalPMC, ConditionalPML, FeaturePMC, FeaturePML
 from .databases import EntryPML
 from .pufferfish import ApproximatePufferfish, Pufferfish
@@ -46,6 +54,7 @@ __all__ = [
     "ConditionalPMC",
     "ConditionalPML",
     "ConicRows",
+    "ContextAwareLDP",
     "EntryPML",
     "Epigraph",
     "Evaluation",
@@ -54,6 +63,7 @@ __all__ = [
     "FreeLunch",
     "Hypotheses",
     "InferenceCost",
+    "InputDiscriminativeLDP",
     "LikelihoodBound",
     "MIPrivacy",
     "MIPufferfish",
@@ -66,6 +76,10 @@ __all__ = [
     "RobustPML",
     "SumConstraint",
     "SumPrice",
+    "SymbolLIP",
+    "SymbolPMC",
+    "SymbolPML",
+    "UtilityOptimisedLDP",
     "as_notions",
     "inference_cost",
     "parse_notion",

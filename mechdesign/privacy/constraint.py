@@ -330,8 +330,9 @@ class Bound:
         Level in nats, exactly the float given; ``inf`` asks nothing.
     pairing : {"all", "matched"}
         Every μ with every ν, or the i-th with the i-th.
-    scales : sequence of numbers, only with ``pairing="matched"``
-        Factors on ``epsilon``, one per pair (distances, for metric privacy).
+    scales : sequence of numbers
+        Factors on ``epsilon``, one per matched pair (distances, for metric privacy); with
+        ``pairing="all"`` a single one.
     parameter : int
         Which level of its notion this bound carries (0 for notions with one level).
     """
@@ -367,12 +368,11 @@ class Bound:
                 got=f"{len(self.over)} and {len(self.under)}",
                 remedy="use pairing='all' or match them",
             )
-        if self.scales is not None and (
-            self.pairing != "matched" or len(self.scales) != len(self.over)
-        ):
+        count = len(self.over) if self.pairing == "matched" else 1
+        if self.scales is not None and len(self.scales) != count:
             raise LevelError(
                 "bound",
-                expected="one scale per matched pair",
+                expected="one scale per matched pair, or a single one for all pairs",
                 got=f"{len(self.scales)}",
                 remedy="give as many scales as pairs",
             )
@@ -409,8 +409,10 @@ class Bound:
         return any(not known.issuperset(found.support) for found in distributions)
 
     def kinds(self, prior: Prior) -> str | None:
-        """What its hypotheses are of a prior, both sides; ``None`` where pairs are matched."""
-        if self.pairing != "all":
+        """What its hypotheses are of a prior, both sides; ``None`` where pairs are matched or
+        scaled.
+        """
+        if self.pairing != "all" or self.scales is not None:
             return None
         return f"{self.over.kind(prior)} {self.under.kind(prior)}"
 
@@ -502,8 +504,7 @@ def _check_all(bound: Bound, mechanism: Mechanism, slack: Fraction) -> BoundChec
         return BoundCheck(verdict, math.inf, None, y, *names)
     ratio *= scale
     verdict = _decide(ratio, slack, bound, 0)
-    largest = ratio * slack if slack != 1 else ratio
-    return BoundCheck(verdict, max(0.0, log_upper(largest)), ratio, y, *names)
+    return BoundCheck(verdict, _unscaled(ratio * slack, bound, 0), ratio, y, *names)
 
 
 def _check_matched(bound: Bound, mechanism: Mechanism, slack: Fraction) -> BoundCheck:

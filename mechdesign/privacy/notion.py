@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LevelError, UnknownNameError, is_iterable, quote
-from ..exact import Verdict
+from ..exact import Verdict, log_upper
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -323,8 +323,9 @@ class LikelihoodBound(PrivacyNotion):
     def _evidence(self, bound: Bound, worst: BoundCheck, mechanism: Mechanism) -> str:
         shown = "infinite"
         if worst.ratio is not None:
-            huge = worst.level > _LARGEST_SHOWN
-            shown = f"e^{worst.level:.12g}" if huge else f"{float(worst.ratio):.12g}"
+            power = log_upper(worst.ratio) if worst.ratio > 1 else 0.0
+            huge = power > _LARGEST_SHOWN
+            shown = f"e^{power:.12g}" if huge else f"{float(worst.ratio):.12g}"
         text = (
             f"outcome {quote(mechanism.outputs[worst.output])}: likelihood ratio of {worst.over} "
             f"to {worst.under} is {shown}, level {worst.level:.12g}"
@@ -480,7 +481,8 @@ def check_level(value: Any, subject: str) -> float:
             subject,
             expected="a non-negative number of nats",
             got=quote(value),
-            remedy="give a level such as 0.5",
+            remedy="give a level such as 0.5 (SymbolPML, SymbolPMC, SymbolLIP and "
+            "InputDiscriminativeLDP take a level for each symbol)",
         )
     return level
 

@@ -254,6 +254,14 @@ class ConeRows(ABC):
     def _likelihoods_under(self, mechanism: Mechanism) -> Array:
         return self._under.of_kernel(mechanism.kernel)
 
+    def _per_scale(self, found: Array) -> Array:
+        """Levels divided by the scales of the bound."""
+        scales = np.array([float(s) for s in self._bound.scales or [1.0] * len(found)])
+        free = scales == 0
+        each: Array = found / np.where(free, 1.0, scales)
+        each[free & (found > 4 * _LOG_SLACK)] = math.inf
+        return each
+
     def _implied(self, ratios: Iterable[Array]) -> Array:
         """Log of the largest ratio of every μ to every ν, ``(A, B)``, rounded to nearest."""
         from scipy.special import logsumexp
@@ -376,17 +384,18 @@ class AllPairs(ConeRows):
 
     def groups(self) -> Iterator[Group]:
         """One."""
+        scales = self._bound.scales
         yield Group(
             self._over.distributions,
             self._under.distributions,
             self._bound.level(),
-            Fraction(1),
+            Fraction(1) if scales is None else fraction(scales[0]),
             self._bound.parameter,
         )
 
     def implied_level(self, ratios: Iterable[Array]) -> float:
-        """The largest over all pairs."""
-        return float(_rounded_up(np.array([self._implied(ratios).max()]))[0])
+        """The largest over all pairs, divided by their scale."""
+        return float(self._per_scale(_rounded_up(np.array([self._implied(ratios).max()]))).max())
 
 
 class Matched(ConeRows):
@@ -493,12 +502,7 @@ class Matched(ConeRows):
 
     def implied_level(self, ratios: Iterable[Array]) -> float:
         """The largest over the pairs, each divided by its scale."""
-        found = _rounded_up(np.diagonal(self._implied(ratios)).copy())
-        scales = np.array([float(s) for s in self._bound.scales or [1.0] * len(found)])
-        free = scales == 0
-        each = found / np.where(free, 1.0, scales)
-        each[free & (found > 4 * _LOG_SLACK)] = math.inf
-        return float(each.max())
+        return float(self._per_scale(_rounded_up(np.diagonal(self._implied(ratios)).copy())).max())
 
 
 class Ratios:
@@ -508,7 +512,7 @@ class Ratios:
         self._bound, self.over, self.under = bound, over, under
         self._levels = np.full(len(over), float(bound.epsilon))
         if bound.scales is not None:
-            self._levels = bound.epsilon * np.array([float(s) for s in bound.scales])
+            self._levels[:] = bound.epsilon * np.array([float(s) for s in bound.scales])
 
     @property
     def _is_matched(self) -> bool:
@@ -522,7 +526,7 @@ class Ratios:
             live = np.isfinite(over)
             reach = under + self._levels[:, None] - room
             return int((np.where(live, over, -math.inf) >= np.where(live, reach, 0.0)).sum())
-        level = self._bound.epsilon
+        level = float(self._levels[0])
         return sum(
             int((o.size - np.searchsorted(np.sort(o), u + level - room)).sum())
             for o, u in zip(over.T, np.where(np.isfinite(under), under, math.inf).T, strict=True)
@@ -547,7 +551,8 @@ class Ratios:
                 slack = float(self._levels[i]) - math.log(over / under)
             else:
                 slack = math.inf if under > 0 else 0.0
-            scale = 1.0 if self._bound.scales is None else float(self._bound.scales[i])
+            scales = self._bound.scales or (1.0,)
+            scale = float(scales[i if len(scales) > 1 else 0])
             yield PairPrice(
                 self._bound.over.names[i],
                 self._bound.under.names[j],
@@ -560,7 +565,7 @@ class Ratios:
         """Likelihood νᵀk and level of the pair nearest to its bound; ``None`` where none occurs."""
         over, under = self.over[:, output], self.under[:, output]
         if not self._is_matched:
-            return float(under.min()), self._bound.epsilon
+            return float(under.min()), float(self._levels[0])
         live = (over > 0) & (under > 0)
         if not live.any():
             return None

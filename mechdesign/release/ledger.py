@@ -34,6 +34,7 @@ from ..errors import (
     MechdesignError,
     RepeatWarning,
     StorageError,
+    is_iterable,
     warn,
 )
 from ..files import check_folder, check_writable, read_json, read_text, write_text
@@ -45,6 +46,7 @@ from ..published import kernel_fingerprint
 from ..storage import from_json, mechanism_from_json, mechanism_to_json, to_json
 from ..subsets import SubsetSelection
 from ..theory._composition import compose
+from ..theory._odometer import Odometer
 from .identities import encode_identities
 from .persons import (
     UNBOUNDED,
@@ -274,6 +276,75 @@ class Ledger:
             persons = self._persons_of(self._lines())
             judge = self._judge(None, None, None)
             return persons.account(self._people(people), whom(self._key(), found), judge)
+
+    def odometer(
+        self,
+        identity: Any,
+        reports: Sequence[Any],
+        prior: Any,
+        column: str | None = None,
+        people: str | None = None,
+        *,
+        unchanged: bool = False,
+    ) -> Odometer:
+        """What the reports of one person really told, of one column.
+
+        The kernels are those of the ledger, in the order of the releases; it does not hold reports,
+        so those that were made are passed.
+
+        Parameters
+        ----------
+        identity : as in the column of persons
+        reports : what was reported of them, in the order of the releases
+        prior : over the symbols, in any form
+        column : the name of it, where their releases are about several
+        people : the ``about`` of the releases, none when left out
+        unchanged : that the value was the same all along, where the ledger does not know: under
+            several keys, or without ``person``
+
+        Raises
+        ------
+        InputError
+            For other numbers of reports than draws, several columns, or a value that changed, of
+            which reports do not add up.
+        StorageError
+            Where the ledger no longer has a kernel.
+        """
+        (found,) = encode_identities([identity], "person")
+        with self._locked():
+            persons = self._persons_of(self._lines())
+            rows = persons.history(self._people(people), whom(self._key(), found))
+        rows = [row for row in rows if column is None or row[0] == column]
+        given = list(reports) if is_iterable(reports) and not isinstance(reports, str) else []
+        kernels = [kernel for _, kernel, _, times in rows for _ in range(times)]
+        columns = len({name for name, *_ in rows})
+        if columns != 1 or len(given) != len(kernels):
+            raise InputError(
+                "reports of a person",
+                expected=f"{len(kernels)}, one for each draw, of one column",
+                got=f"{len(given)} reports, and draws of {columns} columns",
+                remedy="pass each report once, in order, and name the column",
+            )
+        values = {value for *_, value, _ in rows}
+        is_known = len(kernels) == 1 or (len(values) == 1 and None not in values)
+        if not (is_known or unchanged is True):
+            raise InputError(
+                "reports of a person",
+                expected="draws about one value",
+                got="draws of which the ledger does not know that",
+                remedy="say unchanged=True where the value never changed; else the ledger knows "
+                "bounds alone (Ledger.person)",
+            )
+        told = Odometer(prior)
+        for fingerprint, report in zip(kernels, given, strict=True):
+            kernel = self.kernel(fingerprint)
+            if not isinstance(kernel, Mechanism):
+                raise StorageError(
+                    f"ledger {self.path}: expected the matrix of kernel {fingerprint[:12]}, got "
+                    "none; take its file from a copy."
+                )
+            told = told.after(kernel, report)
+        return told
 
     def _people(self, name: str | None) -> str:
         return self._hidden(f"people {name or ''}")

@@ -539,6 +539,17 @@ class Persons:
         )
         return PersonAccount(nats(int(total)), entries)
 
+    def history(self, people: str, person: bytes) -> list[tuple[str, str, bytes | None, int]]:
+        """Column, kernel, hash of the value where it is known, and number, of each draw."""
+        if not self.path.exists():
+            return []
+        with self._opened() as base:
+            return base.execute(
+                "SELECT secret, kernel, value, times FROM draws JOIN releases ON number = release "
+                "WHERE draws.people = ? AND person = ? ORDER BY number",
+                [people, person],
+            ).fetchall()
+
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
         try:

@@ -110,6 +110,12 @@ def box_vertices(low, high):
     return np.unique(np.round(found, 14), axis=0)
 
 
+def ordered_pairs(scales, epsilon):
+    n = len(scales)
+    every = [(a, b) for a in range(n) for b in range(n) if a != b and scales[a, b] < math.inf]
+    return [(np.eye(n)[a], np.eye(n)[b], epsilon * scales[a, b]) for a, b in every]
+
+
 def pml_pairs(vertices, n, epsilon):
     return [(np.eye(n)[x], v, epsilon) for v in vertices for x in range(n)]
 
@@ -176,6 +182,25 @@ def drawn(name, rng):
         ]
         priors = [md.Prior.from_counts(q) for q in allowed]
         return p, md.Pufferfish(e, secrets, priors=priors), pairs
+    if name in ("SymbolPML", "SymbolPMC", "SymbolLIP", "InputDiscriminativeLDP"):
+        r = rng.choice([0.3, 1.0, 1.0, 2.5, math.inf], n)
+        r[0] = 0.7
+        notion = getattr(md, name)(e, dict(enumerate(r.tolist())))
+        if name == "InputDiscriminativeLDP":
+            return p, notion, ordered_pairs(np.minimum(r[:, None], r), e)
+        live = np.flatnonzero(np.isfinite(r))
+        above = [(point[x], p, e * r[x]) for x in live if name != "SymbolPMC"]
+        below = [(p, point[x], e * r[x]) for x in live if name != "SymbolPML"]
+        return p, notion, above + below
+    if name == "ContextAwareLDP":
+        r = rng.choice([0.3, 1.0, 2.5, math.inf], (n, n))
+        r[0, 1] = 0.7
+        return p, md.ContextAwareLDP.matrix(e, r), ordered_pairs(r, e)
+    if name == "UtilityOptimisedLDP":
+        some = [0, *np.flatnonzero(rng.random(n) < 0.4).tolist()]
+        r = np.full((n, n), math.inf)
+        r[some] = 1.0
+        return p, md.UtilityOptimisedLDP(e, some), ordered_pairs(r, e)
     assert name == "entry"
     low = float(rng.uniform(0.05, 0.5))
     high = float(rng.uniform(low, 1))
@@ -208,6 +233,12 @@ KINDS = (
     "ball",
     "pufferfish",
     "entry",
+    "SymbolPML",
+    "SymbolPMC",
+    "SymbolLIP",
+    "InputDiscriminativeLDP",
+    "ContextAwareLDP",
+    "UtilityOptimisedLDP",
 )
 
 

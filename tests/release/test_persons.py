@@ -350,3 +350,46 @@ def test_releases_that_come_again_are_not_warned_of(place):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RepeatWarning)
         release("one.csv", "r2.csv")
+
+
+# What reports really told
+
+
+def test_the_odometer_of_a_person_reads_the_kernels_of_the_ledger(place):
+    """Two kernels about one value: the posterior of what was reported, not the worst case."""
+    weak = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(0.5))
+    first = release("one.csv", "r1.csv", ledger="l")
+    md.privatize_file("one.csv", "r2.csv", "x", weak, person="id", key=KEY, ledger="l")
+    second = pd.read_csv("r2.csv")["x"].tolist()
+    prior = md.Prior([0.5, 0.3, 0.2], LABELS)
+    for person in range(4):
+        told = Ledger("l").odometer(person + 1, [first[person], second[person]], prior)
+        y, z = (
+            FOUND.mechanism.outputs.index(first[person]),
+            weak.mechanism.outputs.index(second[person]),
+        )
+        likelihood = FOUND.mechanism.kernel[:, y] * weak.mechanism.kernel[:, z]
+        masses = prior.probabilities * likelihood
+        np.testing.assert_allclose(told.posterior.probabilities, masses / masses.sum())
+        expected = np.log(likelihood.max() / likelihood.min())
+        assert told.level(md.LDP) == pytest.approx(expected)
+        assert told.level(md.LDP) <= Ledger("l").person(person + 1).level
+
+
+def test_the_odometer_refuses_what_the_ledger_does_not_know(place):
+    first = release("one.csv", "r1.csv", ledger="l")
+    write("two.csv", ["b", "b", "c", "a"])
+    second = release("two.csv", "r2.csv", ledger="l")
+    book, prior = Ledger("l"), md.Prior.uniform(LABELS)
+    # The second person's value is the same, and the report is too: one draw.
+    assert first[1] == second[1]
+    assert book.odometer(2, [first[1]], prior).reports == (first[1],)
+    for reports in ([first[1], second[1]], [], "a", None):
+        with pytest.raises(InputError, match="expected 1, one for each draw"):
+            book.odometer(2, reports, prior)
+    # The first person's changed.
+    with pytest.raises(InputError, match="draws about one value"):
+        book.odometer(1, [first[0], second[0]], prior)
+    assert len(book.odometer(1, [first[0], second[0]], prior, unchanged=True).reports) == 2
+    with pytest.raises(InputError, match="0 columns"):
+        book.odometer(9, ["a"], prior)
