@@ -9,6 +9,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign import SampleVerdict
+from mechdesign.evidence.hypotheses import Questions
+from mechdesign.evidence.judging import Evidence, judge
 
 REPETITIONS = 500
 #: Three binomial standard errors of a rate of 5% over all repetitions.
@@ -32,6 +34,24 @@ def rate(verdicts, wanted):
     return sum(verdict is wanted for verdict in verdicts) / len(verdicts)
 
 
+def judged(inputs, reports, claims, confidence=0.95):
+    """Limits and verdicts as ``audit_samples`` has them, without p-values and advice."""
+    counts = np.zeros((3, 3))
+    np.add.at(counts, (inputs, reports), 1)
+    evidence = Evidence(Questions(claims, PRIOR), (counts,), 1, 3, is_whole=True)
+    return evidence, judge(evidence, 1 - confidence)
+
+
+def test_what_is_judged_here_is_what_an_audit_says():
+    inputs, reports = columns(np.random.default_rng(9), 1.0, 3000)
+    claims = [md.LDP(1.0), md.PML(0.3), md.LIP(1.2)]
+    audit = md.audit_samples(inputs, reports, claims, prior=PRIOR, outputs=range(3))
+    _, found = judged(inputs, reports, claims)
+    assert [verdict for _, _, verdict in found] == [f.verdict for f in audit.findings]
+    levels = [level.lower for finding in audit.findings for level in finding.levels]
+    assert [limits.lower for _, each, _ in found for limits in each] == levels
+
+
 def test_reports_in_a_table():
     """At the very levels that a kernel has, which is where an accusation is most likely."""
     exact = md.audit(response(1.0), PRIOR)
@@ -39,15 +59,16 @@ def test_reports_in_a_table():
     rng = np.random.default_rng(0)
     accused, covered, naive, found = 0, 0, 0, 0
     for _ in range(REPETITIONS):
-        inputs, reports = columns(rng, 1.0, 3000)
-        audit = md.audit_samples(inputs, reports, claims, prior=PRIOR, outputs=range(3))
-        accused += audit.verdict is SampleVerdict.VIOLATED
-        levels = [finding.levels[0] for finding in audit.findings]
-        covered += all(level.lower <= level.claimed <= level.upper for level in levels)
-        naive += any(level.estimate > level.claimed for level in levels)
-        inputs, reports = columns(rng, 1.4, 3000)
-        broken = md.audit_samples(inputs, reports, md.LDP(1.0), prior=PRIOR, outputs=range(3))
-        found += broken.verdict is SampleVerdict.VIOLATED
+        evidence, results = judged(*columns(rng, 1.0, 3000), claims)
+        accused += any(verdict is SampleVerdict.VIOLATED for _, _, verdict in results)
+        covered += all(
+            each[0].lower <= claim.epsilon <= each[0].upper
+            for claim, (_, each, _) in zip(claims, results, strict=True)
+        )
+        shares = evidence.estimates()[:3]
+        naive += bool(np.log(shares.max(axis=0) / shares.min(axis=0)).max() > 1.0)
+        _, ((_, _, verdict),) = judged(*columns(rng, 1.4, 3000), [md.LDP(1.0)])
+        found += verdict is SampleVerdict.VIOLATED
     assert accused / REPETITIONS <= 0.05 + ROOM
     assert covered / REPETITIONS >= 0.95 - ROOM
     assert found / REPETITIONS >= 0.95
@@ -65,7 +86,7 @@ def test_a_mechanism_that_is_called():
 
     def audit(level, claim):
         return md.audit_samples(
-            range(3), of_level(level), claim, outputs=range(3), calls=4000, batch=True
+            range(3), of_level(level), claim, outputs=range(3), calls=3000, batch=True
         )
 
     true, broken = [], []
@@ -75,7 +96,7 @@ def test_a_mechanism_that_is_called():
         level = found.findings[0].levels[0]
         covered += level.lower <= 1.0 <= level.upper
         true.append(found.verdict)
-        broken.append(audit(1.6, md.LDP(1.0)).verdict)
+        broken.append(audit(1.8, md.LDP(1.0)).verdict)
     assert rate(true, SampleVerdict.VIOLATED) <= 0.05 + ROOM
     assert rate(true, SampleVerdict.CONSISTENT) <= 0.05 + ROOM
     assert covered / REPETITIONS >= 0.95 - ROOM
@@ -86,11 +107,10 @@ def test_a_claim_that_is_kept_with_room_is_called_consistent():
     rng = np.random.default_rng(2)
     right, wrong = [], []
     for _ in range(REPETITIONS):
-        inputs, reports = columns(rng, 0.5, 3000)
         claims = [md.LDP(1.0), md.LDP(0.49)]
-        found = md.audit_samples(inputs, reports, claims, prior=PRIOR, outputs=range(3))
-        right.append(found.findings[0].verdict)
-        wrong.append(found.findings[1].verdict)
+        _, results = judged(*columns(rng, 0.5, 3000), claims)
+        right.append(results[0][2])
+        wrong.append(results[1][2])
     assert rate(right, SampleVerdict.CONSISTENT) >= 0.95
     # A control: a level just below the true one is never called kept.
     assert rate(wrong, SampleVerdict.CONSISTENT) <= 0.05 + ROOM
