@@ -38,6 +38,7 @@ COMMANDS = (
     "plan",
     "plan-columns",
     "compose",
+    "order",
     "ledger",
     "subset-selection",
     "places",
