@@ -48,11 +48,13 @@ def _privacy(case: Case, level: float) -> Any:
     import mechdesign as md
 
     name = case.notion
-    if name in ("Line", "Grid"):
+    if name in ("Line", "Grid", "Square"):
         return md.MetricPrivacy(level, case.distances())
     if name == "LIP+LDP":
         # LIP(1) alone gives LDP(2), LDP(1.5) alone more than LIP(1): both count.
         return [md.LIP(level), md.LDP(1.5 * level)]
+    if name == "PML+LDP":
+        return [md.PML(level), md.LDP(level)]
     if name == "line":
         from .neighbours import OnALine
 
@@ -278,7 +280,7 @@ def qif_peer(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
     import qif
 
     _one_level(case)
-    if case.notion in ("Line", "Grid"):
+    if case.notion in ("Line", "Grid", "Square"):
         d = case.distances()
     elif case.notion == "LDP" and case.utility == "hamming":
         d = 1.0 - np.eye(case.n)
@@ -300,6 +302,47 @@ def qif_peer(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
         rates = np.where(d > 0, apart / d, 0.0).max()
     found["note"] = f"achieved level {float(rates):.12g}"
     return found
+
+
+def _town(case: Case) -> tuple[Any, Any, float]:
+    """Cells of 100 m around Stockholm, visits to them, and metres within which the level holds."""
+    import mechdesign as md
+
+    if case.notion != "TwoLevels":
+        raise ValueError("this driver runs places in two levels only")
+    rows = max(1, round(math.sqrt(case.n / 1.2)))
+    shape = rows, max(2, case.n // rows)
+    step = math.degrees(100 / 6_371_000)
+    east = 18.0 + shape[1] * step / math.cos(math.radians(59.3))
+    town = md.places.grid((59.3, 18.0, 59.3 + shape[0] * step, east), shape)
+    masses = np.random.default_rng(case.seed).dirichlet(np.ones(len(town)))
+    return town, town.carried(md.Prior.from_counts(masses, town.labels)), 1000.0
+
+
+@driver("two-levels")
+def two_levels(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
+    """``md.places.two_levels``, its level measured exactly over all pairs."""
+    import mechdesign as md
+
+    town, prior, within = _town(case)
+    start = time.perf_counter()
+    made = md.places.two_levels(town, prior, case.level, within)
+    return _plain(start, -made.loss, f"achieved level {made.achieved:.12g}", True)
+
+
+@driver("noise")
+def noise(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
+    """The best of planar Laplace, planar geometric and exponential noise, remapped."""
+    import mechdesign as md
+
+    town, prior, within = _town(case)
+    start = time.perf_counter()
+    losses = {}
+    for make in (md.noise.planar_laplace, md.noise.planar_geometric, md.noise.exponential):
+        remapped = town.remap(make(town, case.level, within), prior)
+        losses[make.__name__] = town.expected_loss(remapped, prior)
+    name = min(losses, key=lambda one: losses[one])
+    return _plain(start, -losses[name], name, True)
 
 
 def _one_level(case: Case) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+import time
 import warnings
 
 from .cases import Case
@@ -18,7 +19,9 @@ def main() -> None:
     driver = DRIVERS[name]
     small = {**case.__dict__, "n": min(case.n, 30), "m": min(case.m, 30), "levels": 1}
     driver(Case(**small), limit)
+    start = time.process_time()
     found = driver(case, limit)
+    found["processor"] = time.process_time() - start
     found["megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps(found))
 

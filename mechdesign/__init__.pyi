@@ -26,6 +26,9 @@ from .channels._refines import Refinement as Refinement
 from .channels._refines import refines as refines
 from .devices._export import export as export
 from .errors import MechdesignError as MechdesignError
+from .evidence._audit_samples import audit_samples as audit_samples
+from .evidence.findings import SampleAudit as SampleAudit
+from .evidence.findings import SampleVerdict as SampleVerdict
 from .exact import Verdict as Verdict
 from .mechanism import Mechanism as Mechanism
 from .plotting._plot_binding import plot_binding as plot_binding
@@ -123,3 +126,4 @@ from .theory._odometer import Odometer as Odometer
 from .theory.conversions import convert as convert
 from .theory.conversions import implications as implications
 from .views.pages import write_report as write_report
+from .views.samples import write_sample_report as write_sample_report

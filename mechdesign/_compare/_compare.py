@@ -48,6 +48,7 @@ def compare(
     resume: str | Path | None = None,
     progress: bool = False,
     subject_to: Any = (),
+    time_limit: float | None = None,
 ) -> Comparison:
     """The best utility that each notion allows, at levels that are matched.
 
@@ -77,6 +78,7 @@ def compare(
         As in :func:`design`, the same for every point. Targets at which no kernel satisfies them
         are listed in ``missing``, with the reason. Losses and shares of what can be gained are
         those without them, so that comparisons with and without requirements can be compared.
+    time_limit : seconds for each design, as in :func:`design`
 
     Returns
     -------
@@ -126,13 +128,14 @@ def compare(
                     solver,
                     folder,
                     requirements,
+                    time_limit,
                 )
                 for family in families
             ]
     for task in tasks:  # what cannot be designed is refused before anything is
         for level in {task.targets[len(task.targets) // 2], task.targets[-1]}:
             notions = task.family.at(level)
-            problem = state_problem(task.prior, task.utility, notions, outputs, None, requirements)
+            problem = task.problem(notions)
             if match != "ldp":  # where what implies no LDP is left out, not designed
                 choose(problem, solver)
             if resume is not None:

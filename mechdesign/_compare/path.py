@@ -79,6 +79,13 @@ class Task:
     solver: str
     folder: str | None
     requirements: tuple[Requirement, ...] = ()
+    time_limit: float | None = None
+
+    def problem(self, notions: Any) -> Problem:
+        """What is designed for notions."""
+        return state_problem(
+            self.prior, self.utility, notions, self.outputs, self.time_limit, self.requirements
+        )
 
     def run(self) -> list[FrontierPoint | Missing]:
         """The points of the stretch."""
@@ -142,10 +149,7 @@ class _Path:
 
     def _designed(self, level: float) -> tuple[Problem, Design]:
         task = self.task
-        notions = task.family.at(level)
-        problem = state_problem(
-            task.prior, task.utility, notions, task.outputs, None, task.requirements
-        )
+        problem = task.problem(task.family.at(level))
         mine, its = problem.program, None if self.first is None else self.first.program
         if isinstance(mine, LinearProgram) and isinstance(its, LinearProgram):
             # One array of gains serves all.

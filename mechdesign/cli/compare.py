@@ -88,6 +88,9 @@ def compare(
         Path | None,
         typer.Option(help="Folder to keep designs in; a stopped comparison goes on from there."),
     ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds for each design that is searched for; default 60.")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Processes to run in; -1 for one per core.")] = 1,
     excel_safe: ExcelSafe = False,
     as_json: AsJson = False,
@@ -123,6 +126,7 @@ def compare(
             resume=resume,
             progress=sys.stderr.isatty(),
             subject_to=required,
+            time_limit=time_limit,
         )
     except KeyboardInterrupt:
         if resume is not None:

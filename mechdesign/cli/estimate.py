@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from ..release.estimates import Estimate
     from ..release.number_estimates import NumberEstimate
     from ..release.report_counts import ReportCounts
-    from ..release.several_estimates import Reports
-    from ..release.survey import Survey
+    from ..release.samples import CountedRows
+    from ..release.subset_estimates import ManyEstimates
+    from ..release.survey import GroupEstimates, Survey
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,10 @@ def estimate(
     misfit: Misfit = "error",
     top: Annotated[
         int | None,
-        typer.Option(min=1, help="Of a subset selection, only the largest shares, so many."),
+        typer.Option(
+            min=1,
+            help="Of a subset selection, or many columns, the largest shares only.",
+        ),
     ] = None,
     truth: Annotated[
         str | None,
@@ -251,18 +255,23 @@ def estimate(
     }
     names = list(columns or [])
     if not joint and second_round is None:
-        several = _read_several(kernel, reports, names, receipt)
+        several = _read_several(kernel, reports, names, drawn.columns)
         if several is not None:
-            if top is not None or drawn.asked:
-                raise InputError(
-                    "options of one column",
-                    expected="the reports of one column and one design",
-                    got="several",
-                    remedy="name one --column, or leave out --top and the options of a survey",
-                )
             of_numbers = partial(_numbers, mean=mean, quantiles=quantile, ends=limits)
             _of_several(
-                several, feature, truth, receipt, plot, missing, options, as_json, force, of_numbers
+                *several,
+                names,
+                drawn,
+                feature,
+                truth,
+                receipt,
+                plot,
+                top,
+                missing,
+                options,
+                as_json,
+                force,
+                of_numbers,
             )
             return
     if len(names) != 1:
@@ -329,8 +338,7 @@ def estimate(
     from ..release._estimate import estimate as run_estimate
     from ..release.table_files import count_file, count_subset_file, sample_file
     from ..subsets import SubsetSelection
-    from ..views.plain import estimate_json, groups_json, many_estimates_json, survey_json
-    from ..views.text import print_groups, print_many_estimates
+    from ..views.plain import estimate_json, groups_json, survey_json
 
     designed: Any = load_release(kernel)
     if is_plan_file(kernel):
@@ -361,12 +369,7 @@ def estimate(
             **options,
             **vars(drawn),
         )
-        if as_json:
-            print_json(many_estimates_json(many, designed.fingerprint, top))
-            return
-        print_many_estimates(many, top or 10)
-        if many.note:
-            note(many.note)
+        _show_many(many, designed.fingerprint, top, as_json)
         return
     if top is not None:
         raise InputError(
@@ -399,44 +402,49 @@ def estimate(
         numbers = _numbers(result, mean, quantile, limits)
         shown = survey_json(result, fingerprint)
         _show(result, shown, plot, as_json=as_json, force=force, numbers=numbers)
-    elif as_json:
-        print_json(groups_json(result, fingerprint))
     else:
-        print_groups(result)
-        if result.note:
-            note(result.note)
+        _show_groups(result, groups_json(result, fingerprint), as_json)
 
 
 def _read_several(
-    kernel: str, reports: str, names: list[str], receipt: Path | None
-) -> Reports | None:
-    """Reports of a plan or of a kernel on tuples; ``None`` for those in one column of a design."""
+    kernel: str, reports: str, names: list[str], beside: Sequence[str]
+) -> tuple[Any, CountedRows] | None:
+    """The plan or kernel on tuples, and the rows of its reports with columns ``beside`` them;
+    ``None`` for reports in one column of a design.
+    """
     from ..kernel_files import load_release
-    from ..release.several_estimates import count_several, report_columns
-    from ..release.table_files import open_batches
+    from ..release.several_estimates import report_columns
+    from ..release.table_files import open_batches, rows_of_file
     from ..solve.columns_plan import KernelPlan
+    from ..subsets import SubsetSelection
 
     if reports.lower().endswith(".json"):
         names[:] = names or ["report"]
     if len(names) == 1:
         return None
     designed = load_release(kernel)
-    if not names and not isinstance(designed, KernelPlan):
-        known = report_columns(designed)
-        with open_batches(reports) as (schema, _, _):
-            names += known if known and set(known) <= set(schema.names) else ["report"]
-        if len(names) == 1:
-            return None
+    if not names:
+        names += report_columns(designed)
+        if not isinstance(designed, KernelPlan):
+            with open_batches(reports) as (schema, _, _):
+                if not names or not set(names) <= set(schema.names):
+                    names[:] = ["report"]
+    if len(names) == 1 or isinstance(designed, SubsetSelection):
+        return None
     progress = sys.stderr.isatty()
-    return count_several(reports, designed, names, receipt=receipt, progress=progress)
+    return designed, rows_of_file(reports, [*names, *beside], progress=progress)
 
 
 def _of_several(
-    found: Reports,
+    designed: Any,
+    rows: CountedRows,
+    names: list[str],
+    drawn: Survey,
     feature: str | None,
     truth: str | None,
     receipt: Path | None,
     plot: Path | None,
+    top: int | None,
     missing: str,
     options: dict[str, Any],
     as_json: bool,
@@ -447,25 +455,90 @@ def _of_several(
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
     from ..release._estimate import estimate as run_estimate
-    from ..release.receipts import load_receipt
-    from ..views.plain import estimate_json
+    from ..release.mode_wise import large_columns
+    from ..release.several_estimates import one_kernel
+    from ..views.plain import estimate_json, groups_json, survey_json
 
+    if large_columns(designed, names) is not None:
+        if plot is not None:
+            raise InputError(
+                "--plot",
+                expected="the estimates of fewer columns",
+                got=f"{len(names)} columns with too many combinations for a picture",
+                remedy="name fewer with --column",
+            )
+        many: Any = run_estimate(
+            rows,
+            designed,
+            names,
+            missing=missing,
+            feature=feature,
+            receipt=receipt,
+            truth=truth,
+            **options,
+            **vars(drawn),
+        )
+        kernels = {name: kernel_fingerprint(mechanism_of(designed[name])) for name in names}
+        _show_many(many, kernels, top, as_json)
+        return
+    if top is not None:
+        raise InputError(
+            "--top",
+            expected="a saved subset selection, or a plan for more combinations",
+            got=f"{len(names)} columns, which are shown as a whole",
+            remedy="leave it out",
+        )
+    beside = drawn.columns if drawn.asked else None
+    found = one_kernel(rows, designed, names, receipt, missing, beside)
     mechanism = mechanism_of(found.mechanism)
-    made = run_estimate(
+    made: Any = run_estimate(
         found.reports,
         found.mechanism,
         missing=missing,
         feature=read_feature(feature, mechanism),
-        receipt=found.receipt
-        if receipt is None or found.note is not None
-        else load_receipt(receipt),
+        receipt=found.receipt,
         truth=None if truth is None else read_truth(truth),
         **options,
+        **vars(drawn),
     )
+    fingerprint = kernel_fingerprint(mechanism)
+    if drawn.by_group is not None:
+        if found.note is not None:
+            each = tuple(replace(one, note=found.note) for one in made.estimates)
+            made = replace(made, estimates=each)
+        _show_groups(made, groups_json(made, fingerprint), as_json)
+        return
     if found.note is not None:
         made = replace(made, note=found.note)
-    shown = estimate_json(made, kernel_fingerprint(mechanism))
+    shown = survey_json(made, fingerprint) if drawn.asked else estimate_json(made, fingerprint)
     _show(made, shown, plot, as_json=as_json, force=force, numbers=numbers(made))
+
+
+def _show_many(
+    many: ManyEstimates, kernel: str | dict[str, str], top: int | None, as_json: bool
+) -> None:
+    """Shares of many symbols, as JSON or the largest as a table."""
+    from ..views.plain import many_estimates_json
+    from ..views.text import print_many_estimates
+
+    if as_json:
+        print_json(many_estimates_json(many, kernel, top))
+        return
+    print_many_estimates(many, top or 10)
+    if many.note:
+        note(many.note)
+
+
+def _show_groups(made: GroupEstimates, shown: dict[str, Any], as_json: bool) -> None:
+    """Estimates of each group, and how they differ."""
+    from ..views.text import print_groups
+
+    if as_json:
+        print_json(shown)
+        return
+    print_groups(made)
+    if made.note:
+        note(made.note)
 
 
 def _numbers(

@@ -12,11 +12,11 @@ from .exit_codes import NOT_MET
 from .options import AsJson, print_json
 
 _MOST_INSTANCES = 100_000
-_ACTIONS = ("list", "show", "check", "errata")
+_ACTIONS = ("list", "show", "check", "errata", "coverage")
 
 
 def theorems(
-    action: Annotated[str, typer.Argument(help="list, show, check or errata.")] = "list",
+    action: Annotated[str, typer.Argument(help="list, show, check, errata or coverage.")] = "list",
     names: Annotated[
         list[str] | None, typer.Argument(help="Identifiers, such as PMC-Thm-4.1 or E7.")
     ] = None,
@@ -28,12 +28,13 @@ def theorems(
     """List the results the library rests on, show one, or check them on random instances.
 
     'errata' lists what is wrong in the papers, with counterexamples; with identifiers, 'show' does.
+    'coverage' lists every numbered statement of the papers, what checks it, and how far.
     """
-    from ..papers.catalogue import errata, known_theorems
+    from ..papers.catalogue import errata, known_theorems, statements
 
     if not isinstance(action, str) or action not in _ACTIONS:
         raise UnknownNameError("action of theorems", action, _ACTIONS)
-    if action in ("list", "errata") and names:
+    if action in ("list", "errata", "coverage") and names:
         raise InputError(
             f"theorems {action}",
             expected="no identifiers",
@@ -44,6 +45,8 @@ def theorems(
         _list(known_theorems(), as_json)
     elif action == "errata":
         _errata(errata(), as_json)
+    elif action == "coverage":
+        _coverage(statements(), as_json)
     elif action == "show":
         if not names:
             raise InputError(
@@ -79,11 +82,23 @@ def _errata(entries: Any, as_json: bool) -> None:
         raise typer.Exit(NOT_MET)
 
 
-def _show(names: list[str], as_json: bool) -> None:
-    from ..papers.catalogue import errata, find_erratum, find_theorem
-    from ..views.plain import erratum_json, theorem_json
-    from ..views.text import print_erratum, print_theorem
+def _coverage(entries: Any, as_json: bool) -> None:
+    from ..views.plain import statement_json
+    from ..views.text import print_coverage
 
+    if as_json:
+        print_json([statement_json(entry) for entry in entries])
+    else:
+        print_coverage(entries)
+
+
+def _show(names: list[str], as_json: bool) -> None:
+    from ..papers.catalogue import errata, find_erratum, find_theorem, known_theorems, statements
+    from ..views.plain import erratum_json, statement_json, theorem_json
+    from ..views.text import print_coverage, print_erratum, print_theorem
+
+    results = {name.lower() for r in known_theorems() for name in (r.id, *r.also)}
+    numbered = {entry.id.lower(): entry for entry in statements()}
     mistakes = {entry.id.lower() for entry in errata()}
     shown = []
     for name in names:
@@ -93,6 +108,12 @@ def _show(names: list[str], as_json: bool) -> None:
             shown.append(erratum_json(entry))
             if not as_json:
                 print_erratum(entry)
+        elif name.strip().lower() in numbered and name.strip().lower() not in results:
+            # A statement that several results check together.
+            statement = numbered[name.strip().lower()]
+            shown.append(statement_json(statement))
+            if not as_json:
+                print_coverage([statement])
         else:
             result = find_theorem(name)
             shown.append(theorem_json(result))

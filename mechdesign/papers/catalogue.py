@@ -8,18 +8,37 @@ from ..errors import UnknownNameError
 from . import (
     derived,
     disclosure_prevention,
+    disclosure_prevention_errata,
+    disclosure_prevention_statements,
     information_density,
+    information_density_errata,
+    information_density_statements,
     pointwise_maximal_cost,
+    pointwise_maximal_cost_errata,
+    pointwise_maximal_cost_noise,
+    pointwise_maximal_cost_statements,
     pufferfish_mutual_information,
+    pufferfish_mutual_information_errata,
+    pufferfish_mutual_information_statements,
 )
 from .claims import ERRATA, THEOREMS, Erratum, Outcome, Theorem
+from .statements import STATEMENTS, Statement
 
 #: What these files hold is registered once they are imported, above.
 FILES = (
     information_density,
+    information_density_errata,
+    information_density_statements,
     pointwise_maximal_cost,
+    pointwise_maximal_cost_errata,
+    pointwise_maximal_cost_noise,
+    pointwise_maximal_cost_statements,
     disclosure_prevention,
+    disclosure_prevention_errata,
+    disclosure_prevention_statements,
     pufferfish_mutual_information,
+    pufferfish_mutual_information_errata,
+    pufferfish_mutual_information_statements,
     derived,
 )
 
@@ -71,6 +90,24 @@ def find_erratum(name: str) -> Erratum:
     if wanted is None or wanted not in found:
         raise UnknownNameError("erratum", name, (entry.id for entry in found.values()))
     return found[wanted]
+
+
+def statements() -> tuple[Statement, ...]:
+    """Every numbered statement of the four papers: what implements it, and what checks it how far.
+
+    Examples
+    --------
+    >>> first = statements()[0]
+    >>> first.id, first.place, first.status, first.checked
+    ('ID-Def-1', 'Definition 1', 'as printed', ('PMC-Def-4', 'PMC-Def-4.2'))
+    """
+    kinds = ["Def", "Thm", "Prop", "Cor", "Lem", "Rem", "Ex", "Fig", "Tab"]
+
+    def order(entry: Statement) -> tuple[object, ...]:
+        paper, kind, number = entry.id.split("-", 2)
+        return paper, kinds.index(kind), _order(number)
+
+    return tuple(sorted(STATEMENTS.values(), key=order))
 
 
 def _order(name: str) -> tuple[object, ...]:

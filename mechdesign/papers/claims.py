@@ -38,7 +38,7 @@ TOLERANCE = 1e-9
 # A printed claim fails clearly by more than this much.
 _CLEARLY = 1e-6
 
-KINDS = ("false", "misprint", "loose", "incomplete")
+KINDS = ("false", "gap", "misprint", "loose")
 
 THEOREMS: dict[str, Theorem] = {}
 ERRATA: dict[str, Erratum] = {}
@@ -147,6 +147,7 @@ class Theorem:
     conditions : what the instance must satisfy
     tight : whether every instance of the check contains one that meets a claim with equality
     also : identifiers under which the same result is stated elsewhere
+    slack : why a claim that is 2% too strong is not noticed, where that is so
     """
 
     id: str
@@ -156,6 +157,7 @@ class Theorem:
     tight: bool
     also: tuple[str, ...]
     claims: Callable[[Generator], Iterable[Claim]] = field(repr=False)
+    slack: str = ""
 
     def check(self, rng: Generator | int = 0, *, instances: int = 1, share: float = 0.0) -> Outcome:
         """Test the claims on random instances.
@@ -188,13 +190,14 @@ def theorem(
     conditions: str = "finite alphabets",
     tight: bool = False,
     also: Iterable[str] = (),
+    slack: str = "",
 ) -> Callable[[Callable[[Generator], Iterable[Claim]]], Callable[[Generator], Iterable[Claim]]]:
     """Register the decorated generator of claims as the check of a result."""
 
     def register(
         claims: Callable[[Generator], Iterable[Claim]],
     ) -> Callable[[Generator], Iterable[Claim]]:
-        add(Theorem(id, statement, source, conditions, tight, tuple(also), claims))
+        add(Theorem(id, statement, source, conditions, tight, tuple(also), claims, slack))
         return claims
 
     return register
@@ -243,16 +246,21 @@ def _read(claim: Claim) -> str:
 
 @dataclass(frozen=True)
 class Erratum:
-    """One wrong, loose or incomplete statement.
+    """One statement that is wrong as printed, or of which more is true.
 
     Attributes
     ----------
     id : such as ``"E3"``
     source : key into ``references.bib``
     place : where it is printed
-    kind : ``"false"``, ``"misprint"``, ``"loose"`` (true, but more is true) or ``"incomplete"``
-        (a case or a condition is missing)
-    printed, corrected : the statements in our words
+    kind : how severe it is: ``"false"`` (under every reading), ``"gap"`` (a case, a condition or a
+        step of a proof is missing; some reading saves what is said), ``"misprint"`` (the text
+        around it says what is meant) or ``"loose"`` (no mistake: true, but more is true)
+    quotation : the words or the formula in question, as read
+    printed : what is judged, in our words
+    reading : what saves the statement, or why nothing does
+    corrected : what holds instead
+    proof : why that holds, and why the instances refute what is judged
     """
 
     id: str
@@ -262,6 +270,9 @@ class Erratum:
     printed: str
     corrected: str
     instances: Callable[[], Iterable[tuple[Claim, Claim]]] = field(repr=False)
+    quotation: str = ""
+    reading: str = ""
+    proof: str = ""
 
     def counterexamples(self) -> tuple[Counterexample, ...]:
         """Compute the instances."""
@@ -275,7 +286,16 @@ class Erratum:
 
 
 def erratum(
-    id: str, *, source: str, place: str, kind: str, printed: str, corrected: str
+    id: str,
+    *,
+    source: str,
+    place: str,
+    kind: str,
+    printed: str,
+    corrected: str,
+    quotation: str,
+    reading: str,
+    proof: str,
 ) -> Callable[
     [Callable[[], Iterable[tuple[Claim, Claim]]]], Callable[[], Iterable[tuple[Claim, Claim]]]
 ]:
@@ -294,7 +314,9 @@ def erratum(
                 got=f"{id}, registered in {known.instances.__module__}",
                 remedy="choose the next number",
             )
-        ERRATA[id] = Erratum(id, source, place, kind, printed, corrected, instances)
+        ERRATA[id] = Erratum(
+            id, source, place, kind, printed, corrected, instances, quotation, reading, proof
+        )
         return instances
 
     return register

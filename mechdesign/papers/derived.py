@@ -191,7 +191,8 @@ def _conditional(rng: Generator) -> Claims:
         )
         lift = by_side[z].posterior(known) / known.probabilities[:, None]
         direct = -np.log(lift.min(axis=0)) if averse else np.log(lift.max(axis=0))
-        yield at_most(float(np.abs(found - direct).max()), 0.0, "from the posterior")
+        for own, other in zip(found, direct, strict=True):
+            yield equal(float(own), float(other), "from the posterior", scale=1.0)
 
 
 @theorem(
@@ -504,6 +505,11 @@ def _picking(rng: Generator) -> Claims:
     yield holds(choice.largest < choice.below or choice.below - choice.largest < 1e-15, "below")
     prices = [disclosure_price(prior, f) for f in hide]
     yield equal(choice.below, min(prices), "smallest price")
+    yield equal(choice.nothing_below, -math.log1p(-prior.pmin), "nothing is disclosed below")
+    yield equal(choice.singling_out, prior.min_entropy(), "symbols are singled out from")
+    yield equal(choice.everything_from, -math.log(prior.pmin), "everything may be told from")
+    release = Mechanism(np.eye(len(prior)), prior.labels)
+    yield equal(pml_level(release, prior), choice.everything_from, "releasing the secret")
     mechanism = some_mechanism(rng, prior, zeros=True)
     if PML(choice.largest).check(mechanism, prior).verdict.value == "yes":
         yield holds(not any(disclosures(mechanism, prior, f) for f in hide), "hidden")
@@ -539,11 +545,11 @@ def _ends(rng: Generator) -> Claims:
     n = int(rng.integers(2, 60))
     m = int(rng.integers(0, n))
     low, high = sorted(rng.uniform(0.02, 0.98, 2))
-    for share in rng.uniform(low, high, 4):
+    for share in (*rng.uniform(low, high, 4), low * (1 + 1e-9), high * (1 - 1e-9)):
         most = person_leakage(n, m, low, True)
-        yield at_most(person_leakage(n, m, share, True), most, "yes")
+        yield at_most(person_leakage(n, m, share, True), most, "yes", scale=most)
         most = person_leakage(n, m, high, False)
-        yield at_most(person_leakage(n, m, share, False), most, "no")
+        yield at_most(person_leakage(n, m, share, False), most, "no", scale=most)
 
 
 @theorem(

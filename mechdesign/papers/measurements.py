@@ -103,3 +103,25 @@ def posterior_entropies(mechanism: Mechanism, prior: Prior, channel: Mechanism) 
     top = feature_posterior(mechanism, prior, channel).max(axis=0)[q > 0]
     found: Array = -np.log(np.minimum(top, 1.0))
     return found
+
+
+def gaussian_information(total: float, rest: float, noise: float) -> float:
+    """I(g; f + N(0, noise)) for jointly Gaussian f, g: Var f = ``total``, Var(f|g) = ``rest``."""
+    return 0.5 * math.log((total + noise) / (rest + noise))
+
+
+def mixture_information(atoms: list[float], masses: list[float], noise: float) -> float:
+    """I(f; f + N(0, noise)) for f on finitely many atoms, by the trapezoidal rule."""
+    from scipy.integrate import trapezoid
+
+    spread = math.sqrt(noise)
+    y = np.linspace(min(atoms) - 10 * spread, max(atoms) + 10 * spread, 20001)
+    likelihoods = [
+        np.exp(-((y - a) ** 2) / (2 * noise)) / math.sqrt(2 * math.pi * noise) for a in atoms
+    ]
+    average = sum(m * d for m, d in zip(masses, likelihoods, strict=True))
+    terms = [
+        m * trapezoid(np.where(d > 1e-300, d * np.log(np.maximum(d, 1e-300) / average), 0.0), y)
+        for m, d in zip(masses, likelihoods, strict=True)
+    ]
+    return float(sum(terms))

@@ -7,16 +7,14 @@ grow, or a closed form.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import astuple
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.random import Generator
 
-from ..errors import InputError, quote
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy import ALIP, LDP, LIP, PMC, PML
@@ -46,25 +44,31 @@ from ..theory.adversaries import (
     worst_miss,
 )
 from ..theory.conversions import convert
+from ..theory.disclosure import cheapest_disclosure
 from ..theory.leakage import (
     condition,
     feature_channel,
     prior_curvature,
     pushforward,
 )
-from ..theory.tight import tight_conversion
 from . import shared_properties
-from .claims import Claims, Pairs, at_least, at_most, equal, erratum, holds, theorem
+from .claims import Claims, at_least, at_most, equal, holds, theorem
+from .general_alphabets import (
+    CountableOutcome,
+    GaussianPosterior,
+    TiltedInterval,
+    geometric,
+    log_ratio,
+    release_or_draw_outcome,
+)
 from .measurements import (
     Array,
     divergence,
     high_privacy_kernel,
     measure,
-    mutual_information,
     randomised_response,
     towards_constant,
 )
-from .measurements import maximal_cost_leakage as plain_maximal_cost_leakage
 from .published_conversions import register_rules
 from .random_instances import (
     crossing_priors,
@@ -80,9 +84,12 @@ from .random_instances import (
     some_prior,
 )
 from .shared_properties import both_sides, curved_in_the_prior
+from .sub_convex import best_value, some_values, value_of
 
 result = partial(theorem, source="SaeidianPMC")
-mistake = partial(erratum, source="SaeidianPMC")
+
+# How often a kernel is mixed with a constant one until it meets a level.
+_MOST_TRIALS = 100
 
 
 # Section II: preliminaries
@@ -98,6 +105,102 @@ register_rules(
     "PMC-Prop-1b",
     "PMC-Prop-1c",
 )
+
+
+@result(
+    "PMC-Def-1",
+    statement="D∞(P‖Q) is the log of the largest P(A)/Q(A) over events, of the largest density "
+    "ratio, and on countable alphabets of the largest ratio of masses; infinite unless P ≪ Q.",
+    conditions="finite and countable alphabets, and densities on an interval and on the line",
+    tight=True,
+    also=("PML-Def-2.2",),
+)
+def _divergence(rng: Generator) -> Claims:
+    first, second = some_masses(rng, 5), some_masses(rng, 5)
+    claimed = divergence(first, second)
+    best = -math.inf
+    for mask in range(1, 1 << 5):
+        inside = [k for k in range(5) if mask >> k & 1]
+        found = math.log(first[inside].sum() / second[inside].sum())
+        yield at_most(found, claimed, "an event")
+        best = max(best, found)
+    yield equal(best, claimed, "all events")
+    partly = second * (np.arange(5) > 0)
+    yield equal(divergence(first, partly / partly.sum()), math.inf, "not absolutely continuous")
+    # Countable: the posterior of an outcome against the prior, over infinitely many symbols.
+    y, share = int(rng.integers(0, 40)), Fraction(int(rng.integers(1, 64)), 64)
+    outcome = release_or_draw_outcome(share, y)
+    ratios = [_posterior_ratio(outcome, x) for x in range(y + 5)]
+    yield equal(log_ratio(max(ratios)), log_ratio(outcome.pml_ratio), "countable, P(x|y)/P(x)")
+    yield equal(-log_ratio(min(ratios)), log_ratio(outcome.pmc_ratio), "countable, P(x)/P(x|y)")
+    # Densities: events that are cells of finer and finer partitions come near from below.
+    law = TiltedInterval(float(rng.uniform(0.2, 2)))
+    for step in (0.5, 0.05, 0.0005):
+        cells = law.cells(step)
+        gain = max(math.log(law.posterior(*c) / law.prior(*c)) for c in cells)
+        cost = max(math.log(law.prior(*c) / law.posterior(*c)) for c in cells)
+        for found, limit in ((gain, law.pml), (cost, law.pmc)):
+            yield at_most(found, limit, f"cells of {step}")
+            yield at_least(found, limit - step, f"cells of {step}")
+
+
+def _posterior_ratio(outcome: CountableOutcome, symbol: int) -> Fraction:
+    return outcome.likelihoods.get(symbol, outcome.rest) / outcome.probability
+
+
+@result(
+    "PMC-Def-2",
+    statement="ℓ(X→y) is the most that y adds to a gain: gains 1/P(D) on a cell D of a partition "
+    "come within the cells' width of it, on any alphabet.",
+    source="Saeidian2023PML",
+    conditions="finite and countable alphabets, and densities on an interval and on the line",
+    tight=True,
+)
+def _gains_on_cells(rng: Generator) -> Claims:
+    outcome = some_outcome(rng)
+    yield equal(gain_leakage(outcome, worst_gain(outcome)), outcome.leakage, "finite", scale=1.0)
+    law = TiltedInterval(float(rng.uniform(0.2, 2)))
+    for step in (0.5, 0.05, 0.005):
+        # The gain 1/P(D) on D has prior mean one for every cell, so the best answer gains:
+        found = math.log(max(law.posterior(*c) / law.prior(*c) for c in law.cells(step)))
+        yield at_most(found, law.pml, f"interval, step {step}")
+        yield at_least(found, law.pml - step, f"interval, step {step}")
+    normal = _some_normal(rng)
+    # The ratio of the densities is that of the likelihoods, largest where x = y.
+    best = normal.outcome
+    for half in (0.1, 0.01, 0.001):
+        found = normal.log_posterior(best - half, best + half)
+        found -= normal.log_prior(best - half, best + half)
+        yield at_most(found, normal.pml, f"a Gaussian, half-width {half}")
+    yield at_least(found, normal.pml - 1e-5, "in the limit of narrow cells")
+
+
+def _some_normal(rng: Generator) -> GaussianPosterior:
+    variance, noise = rng.uniform(0.5, 2, 2).tolist()
+    return GaussianPosterior(variance, noise, float(rng.uniform(-2, 2)))
+
+
+@result(
+    "PMC-Rem-1",
+    statement="Local differential privacy depends on the prior through its support alone, and "
+    "compares no symbol outside of it.",
+    conditions="finite alphabets",
+    tight=True,
+    also=("PMC-Def-6", "ID-Def-4"),
+)
+def _support(rng: Generator) -> Claims:
+    kernel = positive_kernel(rng, 4)
+    inside = sorted(rng.permutation(4)[: int(rng.integers(2, 4))].tolist())
+    # The definition: the essential supremum over independent draws of two secrets.
+    essential = max(
+        float(np.log(kernel[a] / kernel[b]).max()) for a, b in product(inside, repeat=2)
+    )
+    everywhere = measure("ldp", kernel, Prior.uniform(4))[0]
+    yield equal(measure("ldp", kernel[inside], Prior.uniform(len(inside)))[0], essential)
+    yield at_most(essential, everywhere, "fewer symbols")
+    for _ in range(2):
+        prior = Prior.from_counts(some_masses(rng, 4))
+        yield equal(measure("ldp", kernel, prior)[0], everywhere, "another prior of full support")
 
 
 @result(
@@ -145,9 +248,13 @@ def _misses(rng: Generator) -> Claims:
 @result(
     "PMC-Rem-3",
     statement="Λ(X→y) is infinite exactly when y rules a symbol out; ℓ(X→y) is at most log 1/pmin.",
+    tight=True,
 )
 def _infinite(rng: Generator) -> Claims:
     prior = some_prior(rng)
+    release = np.eye(len(prior))
+    yield equal(measure("pml", release, prior)[0], -math.log(prior.pmin), "PML of the secret")
+    yield equal(measure("pmc", release, prior)[0], math.inf, "PMC of the secret")
     mechanism = some_mechanism(rng, prior, zeros=True)
     for y in range(mechanism.shape[1]):
         if not mechanism.kernel[:, y].any():
@@ -344,14 +451,41 @@ def _ranks(rng: Generator) -> Claims:
 
 @result(
     "PMC-Ex-1",
-    statement="The least E|X−w|^r of a real-valued secret falls by a factor of at most e^Λ.",
-    conditions="r ≥ 1",
+    statement="The least E|X−w|^r of a real-valued secret, attained by the mean at r = 2 and by a "
+    "median at r = 1, falls by a factor of at most e^Λ.",
+    conditions="r ≥ 1, finitely many values",
+    tight=True,
 )
 def _distances(rng: Generator) -> Claims:
     outcome = some_outcome(rng)
     values = np.cumsum(rng.uniform(0.5, 2, len(outcome.prior))) * 10.0 ** rng.integers(-3, 4)
     for power in (1.0, 1.5, 2.0, 3.0):
-        yield at_most(power_leakage(outcome, values, power), outcome.cost, f"power {power}")
+        found = power_leakage(outcome, values, power)
+        yield at_most(found, outcome.cost, f"power {power}")
+        # A convex function of w that is searched between the least and the largest value.
+        searched = math.log(
+            _least_distance(outcome.prior, values, power)
+            / _least_distance(outcome.posterior, values, power)
+        )
+        yield equal(found, searched, f"power {power}, by search", scale=1.0)
+    before, after = (
+        float(d @ (values - d @ values) ** 2) for d in (outcome.prior, outcome.posterior)
+    )
+    yield equal(power_leakage(outcome, values, 2.0), math.log(before / after), "variances")
+
+
+def _least_distance(masses: Array, values: Array, power: float) -> float:
+    """min_w E|X − w|^power, by a golden section and, for the corners, at the values themselves."""
+    from scipy.optimize import minimize_scalar
+
+    span = float(values[-1] - values[0])
+    unit = (values - values[0]) / span
+
+    def loss(w: float) -> float:
+        return float(masses @ np.abs(unit - w) ** power)
+
+    found = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
+    return min(float(found.fun), *(loss(float(v)) for v in unit)) * span**power
 
 
 @result(
@@ -381,8 +515,10 @@ def _alpha(rng: Generator) -> Claims:
 @result(
     "PMC-Thm-3",
     statement="Costs on the cells of a partition of P(x)/P(x|y) into steps of e^ε come within ε "
-    "of Λ(X→y), for secrets of any kind.",
-    conditions="checked on finite secrets",
+    "of Λ(X→y), for secrets of any kind; where Λ is infinite they grow without bound.",
+    conditions="finite and countable alphabets, and densities on an interval and on the line",
+    tight=True,
+    also=("PMC-Def-11",),
 )
 def _partitions(rng: Generator) -> Claims:
     outcome = some_outcome(rng)
@@ -390,6 +526,51 @@ def _partitions(rng: Generator) -> Claims:
         found = cost_leakage(outcome, partition_cost(outcome, step))
         yield at_least(found, outcome.cost - step, f"step {step}")
         yield at_most(found, outcome.cost, f"step {step}")
+    # The cost 1{x∈D}/P(D) has prior mean one for every cell D; the best answer afterwards costs
+    # min P(D|y)/P(D).
+    law = TiltedInterval(float(rng.uniform(0.2, 2)))
+    for step in (0.5, 0.05, 0.0005):
+        least = min(law.posterior(*c) / law.prior(*c) for c in law.cells(step))
+        yield at_least(-math.log(least), law.pmc - step, f"interval, step {step}")
+        yield at_most(-math.log(least), law.pmc, f"interval, step {step}")
+    share, y = Fraction(int(rng.integers(1, 64)), 64), int(rng.integers(0, 3000))
+    countable = release_or_draw_outcome(share, y)
+    # Two cells: the symbol that was released, and the infinitely many others.
+    before = 1 - geometric(y)
+    after = before * countable.rest / countable.probability
+    found = log_ratio(before / after)
+    yield equal(found, log_ratio(countable.pmc_ratio), "countable, the other symbols")
+    normal = _some_normal(rng)
+    grown = [normal.log_prior(k, k + 1) - normal.log_posterior(k, k + 1) for k in (10, 40, 160)]
+    yield holds(grown[0] > 5 and all(b > 2 * a for a, b in pairwise(grown)), "a Gaussian: no bound")
+    gone = CountableOutcome({0: Fraction(1), 7: share}, Fraction(0))
+    yield equal(log_ratio(gone.pmc_ratio), math.inf, "countable, symbols ruled out")
+
+
+@result(
+    "PMC-Lem-2",
+    statement="Answers that are drawn cost no less than the best answer, before and after y.",
+    conditions="finite secrets, and squared distance to a secret on an interval",
+    tight=True,
+)
+def _drawn_answers(rng: Generator) -> Claims:
+    outcome = some_outcome(rng)
+    cost = rng.random((len(outcome.prior), 4))
+    for masses in (outcome.prior, outcome.posterior):
+        least = float((masses @ cost).min())
+        for _ in range(3):
+            drawn = rng.dirichlet(np.full(4, 0.3))
+            yield at_least(float(masses @ cost @ drawn), least, "a drawn answer")
+        best = np.eye(4)[int((masses @ cost).argmin())]
+        yield equal(float(masses @ cost @ best), least, "one answer for sure", scale=1.0)
+    found = cost_leakage(outcome, cost)
+    ratio = math.log((outcome.prior @ cost).min() / (outcome.posterior @ cost).min())
+    yield equal(found, ratio, "leakage by answers without chance", scale=1.0)
+    # X uniform on [0, 1]: E(X − W)² = 1/12 + E(W − ½)².
+    answers = rng.uniform(0, 1, 5)
+    yield at_least(
+        float(np.mean(1 / 12 + (answers - 0.5) ** 2)), 1 / 12, "a density, drawn answers"
+    )
 
 
 # Section IV: properties and examples
@@ -523,6 +704,41 @@ register_rules(
 
 
 @result(
+    "PMC-Rem-5",
+    statement="From ε_u = log 1/(1−pmin) on a mechanism may be ε_u-PML and of infinite PMC.",
+    tight=True,
+)
+def _needed_condition(rng: Generator) -> Claims:
+    prior = mild_prior(rng)
+    found = cheapest_disclosure(prior)
+    yield equal(measure("pml", found.mechanism.kernel, prior)[0], -math.log1p(-prior.pmin), "PML")
+    yield equal(measure("pmc", found.mechanism.kernel, prior)[0], math.inf, "PMC")
+    below = -math.log1p(-prior.pmin) * float(rng.uniform(0.1, 0.99))
+    yield holds(convert(PML(below), to=PMC, prior=prior).levels[0] < math.inf, "finite below")
+
+
+@result(
+    "PMC-Fig-1",
+    statement="The two curves ε_l*(ε_u) and ε_u*(ε_l) of Figure 1 leave a region between them, "
+    "which vanishes for a fair coin.",
+    conditions="uniform priors on 2 to 6 symbols, as drawn, and others",
+    tight=True,
+    also=("ID-Fig-1",),
+)
+def _curves(rng: Generator) -> Claims:
+    for prior in (Prior.uniform(2), Prior.uniform(4), mild_prior(rng)):
+        least = prior.pmin
+        u = some_high_privacy_level(rng, prior)
+        low = convert(PML(u), to=PMC, prior=prior).levels[0]
+        yield equal(low, math.log(least / (1 - math.exp(u) * (1 - least))), "blue curve")
+        again = convert(PMC(low), to=PML, prior=prior).levels[0]
+        yield equal(again, math.log((1 - math.exp(-low) * (1 - least)) / least), "orange curve")
+        yield at_least(again, u, "orange beyond blue")
+        if len(prior) == 2 and least == 0.5:
+            yield equal(again, u, "one curve for a fair coin")
+
+
+@result(
     "PMC-Cor-4",
     statement="For a fair coin ε_u-PML, ε_l*-PMC, (ε_l*, ε_u)-ALIP, ε_l*-LIP and (ε_l* + ε_u)-LDP "
     "are the same guarantee.",
@@ -553,33 +769,46 @@ def _fair_coin(rng: Generator) -> Claims:
 
 @result(
     "PMC-Cor-5",
-    statement="With ε_l ≥ ε_l*(ε_u), no (ε_l, ε_u)-ALIP mechanism releases more mutual "
-    "information than e^ε_u p_j off the diagonal and 1 − e^ε_u (1−p_i) on it.",
-    conditions="finite alphabets, ε_u < log 1/(1−pmin)",
+    statement="With ε_l ≥ ε_l*(ε_u), e^ε_u p_j off the diagonal and 1 − e^ε_u (1−p_i) on it is "
+    "best among (ε_l, ε_u)-ALIP mechanisms for every sub-convex utility.",
+    conditions="finite alphabets, ε_u < log 1/(1−pmin); seven families of utilities with random "
+    "parameters, against all vertices",
     tight=True,
     also=("ID-Cor-4",),
 )
 def _best_for_sub_convex(rng: Generator) -> Claims:
-    prior = mild_prior(rng)
-    kernel = positive_kernel(rng, len(prior))
-    limit = -0.95 * math.log1p(-prior.pmin)
-    while measure("pml", kernel, prior)[0] > limit:
-        kernel = towards_constant(kernel, 0.3)
-    level = measure("pml", kernel, prior)[0]
+    prior = mild_prior(rng, 2, 4)
+    u = some_high_privacy_level(rng, prior)
     p = prior.probabilities
-    best = high_privacy_kernel(prior, level)
-    most = mutual_information(p, best)
-    yield at_most(mutual_information(p, kernel), most, "random kernel", scale=most)
-    merged = best @ rng.dirichlet(np.ones(3), len(p))
-    yield at_most(mutual_information(p, merged), most, "post-processed", scale=most)
-    yield equal(mutual_information(p, best @ np.eye(len(p))[::-1]), most, "relabelled")
+    low = convert(PML(u), to=PMC, prior=prior).levels[0] + float(rng.uniform(0, 1))
+    best = high_privacy_kernel(prior, u)
+    for name, value in some_values(rng, p).items():
+        most = value_of(p, best, value)
+        for least in (0.0, math.exp(-low)):
+            # Vertices are rounded to 13 digits, and the program is solved to as many.
+            found = best_value(p, least, math.exp(u), value)
+            yield equal(found, most, f"{name}, all vertices", scale=max(abs(most), 1e-3))
+        kernel = positive_kernel(rng, len(p))
+        for _ in range(_MOST_TRIALS):
+            if measure("pml", kernel, prior)[0] <= u:
+                break
+            kernel = towards_constant(kernel, 0.3)
+        yield at_most(value_of(p, kernel, value), most, f"{name}, random kernel")
+    # The same for PMC: a PML level of at least ε_u*(ε_l) is no further restriction.
+    level = some_level(rng, 0.1, 1.0)
+    high = convert(PMC(level), to=PML, prior=prior).levels[0]
+    for name, value in some_values(rng, p).items():
+        alone = best_value(p, math.exp(-level), 1 / prior.pmin, value)
+        both = best_value(p, math.exp(-level), math.exp(high) * (1 + 1e-12), value)
+        yield equal(both, alone, f"{name}, PMC", scale=max(abs(alone), 1e-3))
 
 
 @result(
     "PMC-Thm-5-Finite",
     statement="On finite alphabets bounded PMC means bounded PML, LDP at a finite level, and the "
-    "other way round for LDP (what remains of Theorems 5 and 6).",
-    conditions="finite alphabets, every symbol of positive mass",
+    "other way round for LDP; on infinite ones LDP bounds both (what remains of Theorems 5 and 6).",
+    conditions="finite alphabets with every symbol of positive mass, and a countable one",
+    tight=True,
     also=("PMC-Thm-6-Finite",),
 )
 def _finite_alphabets(rng: Generator) -> Claims:
@@ -592,247 +821,14 @@ def _finite_alphabets(rng: Generator) -> Claims:
         kernel /= kernel.sum(axis=1, keepdims=True)
     cost, gain = measure("pmc", kernel, prior)[0], measure("pml", kernel, prior)[0]
     spread = measure("ldp", kernel, prior)[0]
-    yield holds(math.isfinite(gain), "PML is finite")
+    yield at_most(gain, -math.log(prior.pmin), "PML is finite")
     yield holds(math.isfinite(cost) == math.isfinite(spread), "PMC and LDP are finite together")
-
-
-# Errata
-
-
-def truncations(share: Any = Fraction(1, 2), sizes: Iterable[int] = range(2, 40)) -> list[Any]:
-    """With probability 1 − ``share`` the secret, else an independent draw, on n symbols.
-
-    The prior halves from symbol to symbol (the last two are equal), so that for a dyadic share all
-    numbers are dyadic and the kernels exact. As n grows the prior tends to a geometric one on
-    infinitely many symbols. In closed form, for every n and in the limit::
-
-        PMC of every outcome      −log share
-        PML of outcome y          log(share + (1 − share)/p_y)         unbounded as p_y → 0
-        LDP                       log(1 + (1 − share)/(share·pmin))    unbounded as pmin → 0
-
-    Returns
-    -------
-    list of dict
-        n, and the exact likelihood ratios e^PMC, e^PML and e^LDP as fractions
-
-    Raises
-    ------
-    InputError
-        For a share that is no dyadic number between 0 and 1, or fewer than two symbols.
-    """
-    a = Fraction(share)
-    if not 0 < a < 1 or a.denominator & (a.denominator - 1):
-        raise InputError(
-            "share of independent draws",
-            expected="a dyadic number between 0 and 1",
-            got=quote(share),
-            remedy="pass for example 0.5",
-        )
-    rows = []
-    for n in sizes:
-        if n < 2:
-            raise InputError(
-                "size of a truncation",
-                expected="at least 2 symbols",
-                got=str(n),
-                remedy="pass numbers from 2 on",
-            )
-        masses = [Fraction(1, 1 << min(k + 1, n - 1)) for k in range(n)]
-        prior = Prior(masses)
-        bits = (n - 1) + a.denominator.bit_length() - 1
-        weights = np.array(
-            [
-                [int((a * masses[y] + (1 - a) * (x == y)) * (1 << bits)) for y in range(n)]
-                for x in range(n)
-            ],
-            dtype=object,
-        )
-        mechanism = Mechanism.from_weights(weights, bits)
-        row: dict[str, Any] = {"n": n}
-        for notion in (PMC(1.0), PML(1.0), LDP(1.0)):
-            row[type(notion).__name__] = _largest_ratio(notion, mechanism, prior)
-        rows.append(row)
-    return rows
-
-
-def _largest_ratio(notion: PMC | PML | LDP, mechanism: Mechanism, prior: Prior) -> Fraction:
-    ratio = notion.check(mechanism, prior).ratio
-    assert ratio is not None
-    return ratio
-
-
-@mistake(
-    "E3a",
-    place="Theorem 5",
-    kind="false",
-    printed="On general alphabets, essentially bounded PMC implies essentially bounded PML.",
-    corrected="False on infinite alphabets; on finite ones ε_l-PMC implies ε_u*(ε_l)-PML, which "
-    "grows without bound as pmin → 0.",
-)
-def _pmc_bounds_pml() -> Pairs:
-    rows = truncations(Fraction(1, 2), (2, 10, 60, 200))
-    for row in rows[1:]:
-        # Were PML bounded by a function of PMC, here 2, it would be bounded by its value at n = 2.
-        claimed = (1 - Fraction(1, 2) * (1 - _pmin(row["n"]))) / _pmin(row["n"])
-        yield (
-            holds(
-                row["PML"] <= rows[0]["PML"], f"e^PML stays bounded at e^PMC = 2, n = {row['n']}"
-            ),
-            holds(row["PMC"] == 2 and row["PML"] == claimed),
-        )
-
-
-@mistake(
-    "E3b",
-    place="Theorem 6",
-    kind="false",
-    printed="PMC is essentially bounded if and only if the mechanism is ε-LDP for a finite ε.",
-    corrected="Only if LDP then PMC; the converse holds on finite alphabets, at a level ε_l + "
-    "ε_u*(ε_l) that grows without bound as pmin → 0.",
-)
-def _pmc_bounds_ldp() -> Pairs:
-    rows = truncations(Fraction(1, 4), (2, 10, 60, 200))
-    for row in rows[1:]:
-        closed = 1 + 3 / _pmin(row["n"])
-        yield (
-            holds(
-                row["LDP"] <= rows[0]["LDP"], f"e^LDP stays bounded at e^PMC = 4, n = {row['n']}"
-            ),
-            holds(row["PMC"] == 4 and row["LDP"] == closed),
-        )
-
-
-def _pmin(n: int) -> Fraction:
-    return Fraction(1, 1 << (n - 1))
-
-
-@mistake(
-    "E3c",
-    place="Theorem 5, on the unit interval",
-    kind="false",
-    printed="Bounded PMC implies bounded PML for a secret with a density.",
-    corrected="X uniform on (0,1) with density ½ + (2/x)·1{3x/4 ≤ y ≤ x} has PMC at most log(1 + "
-    "4 log(4/3)) and unbounded PML.",
-)
-def _pmc_bounds_pml_on_the_interval() -> Pairs:
-    from scipy.integrate import trapezoid
-
-    closed = math.log1p(4 * math.log(4 / 3))
-    for y in (1e-2, 1e-4, 1e-8):
-        # The density of Y, by the trapezoidal rule in log x, and the extremes of the likelihood.
-        x = np.exp(np.linspace(math.log(y), math.log(min(1.0, 4 * y / 3)), 2001))
-        density = 0.5 + float(trapezoid(2 / x * x, np.log(x)))
-        cost = math.log(density / 0.5)
-        gain = math.log((0.5 + 2 / y) / density)
-        yield (
-            at_most(gain, 3.0, f"PML at y = {y:g}, beside a PMC of {cost:.4f}"),
-            equal(cost, closed),
-        )
-
-
-@mistake(
-    "E4",
-    place="Footnote 5",
-    kind="misprint",
-    printed="ε_r = ε + log 2/(2−e^ε) makes randomised response the binary PML mechanism.",
-    corrected="ε_r = ε + log 1/(2−e^ε).",
-)
-def _footnote() -> Pairs:
-    prior, level = Prior([0.5, 0.5]), 0.3
-    kernel = high_privacy_kernel(prior, level)
-    found = measure("ldp", kernel, prior)[0]
-    yield (
-        equal(found, level + math.log(2 / (2 - math.exp(level))), "LDP level at ε = .3"),
-        equal(found, level - math.log(2 - math.exp(level))),
-    )
-
-
-def gaussian_tail(level: float) -> float:
-    """P(Λ(X → Y) ≥ level) for X uniform on ±1 and Y = X + N(0, 1), in closed form.
-
-    There e^Λ = (1 + e^(2|y|))/2, so the event is |Y| ≥ ½ log(2e^level − 1).
-    """
-    edge = 0.5 * math.log(2 * math.exp(level) - 1)
-    return _upper_tail(edge - 1) + _upper_tail(edge + 1)
-
-
-def _upper_tail(z: float) -> float:
-    return 0.5 * math.erfc(z / math.sqrt(2))
-
-
-@mistake(
-    "E5",
-    place="Example 6, last sentence",
-    kind="false",
-    printed="Λ is dominated by a Gaussian with mean r/2 and variance 4r(r+1).",
-    corrected="Bounds (15) to (18) hold: P(Λ ≥ β + r/2) ≤ 2·exp(−β²/(8(r²+r))).",
-)
-def _gaussian_domination() -> Pairs:
-    r, level = 1.0, 1.0
-    found = gaussian_tail(level)
-    normal = _upper_tail((level - r / 2) / math.sqrt(4 * r * (r + 1)))
-    bound = 2 * math.exp(-((level - r / 2) ** 2) / (8 * (r * r + r)))
-    yield (
-        at_most(found, normal, "P(Λ ≥ 1) for X uniform on ±1, σ = 1"),
-        at_most(found, bound),
-    )
-
-
-@mistake(
-    "E6a",
-    place="Section III-C, after (9b); also Section V-B of the earlier paper",
-    kind="false",
-    printed="Jensen's inequality is strict, so maximal cost leakage underestimates E[Λ].",
-    corrected="Maximal cost leakage is at most E[Λ], with equality where Λ is constant.",
-)
-def _jensen() -> Pairs:
-    prior = Prior([0.5, 0.5])
-    kernel = randomised_response(2, 1.0)
-    cost = plain_maximal_cost_leakage(kernel)
-    per_outcome = PMC(1.0).leakage(kernel, prior)
-    mean = float((prior.probabilities @ kernel) @ per_outcome)
-    yield (
-        holds(cost < mean - 1e-9, "binary randomised response at ε = 1: strictly less"),
-        equal(cost, mean),
-    )
-
-
-@mistake(
-    "E13",
-    place="Section II-D, after Proposition 1; Section III-C of the earlier paper",
-    kind="loose",
-    printed="ε-LIP implies 2ε-LDP.",
-    corrected="It implies less wherever no two symbols can take both ends of the lift at once; "
-    "for a fair coin log(2e^ε − 1), and that is tight.",
-)
-def _twice() -> Pairs:
-    for level in (0.1, 1.0):
-        found = tight_conversion(LIP(level), LDP, Prior([0.5, 0.5]))
-        yield (
-            equal(found.target.levels[0], 2 * level, f"least LDP level under LIP({level:g})"),
-            equal(found.levels[0].attained, math.log(2 * math.exp(level) - 1)),
-        )
-
-
-@mistake(
-    "E18",
-    place="Theorem 1, proof; also Theorem 2 of the earlier paper",
-    kind="loose",
-    printed="The supremum over features is approached by splitting x* into sufficiently many "
-    "parts.",
-    corrected="It is attained: by the split into k parts from k ≥ P(x*)/(1 − P(x*)) on, and for "
-    "every prior by a feature of two values.",
-)
-def _two_values() -> Pairs:
-    prior = Prior([0.8, 0.1, 0.1])
-    outcome = observe(Mechanism([[0.2, 0.8], [0.7, 0.3], [0.7, 0.3]]), prior, 0)
-    p, posterior = 0.8, 0.16 / 0.3
-    enough = math.ceil(p / (1 - p) - 1e-9)
-    split = math.log((1 - max(p / enough, 1 - p)) / (1 - max(posterior / enough, 1 - posterior)))
-    two = worst_miss(outcome)
-    assert two.feature.shape[1] == 2
-    for attained, about in ((two.attained, "two values"), (split, f"x* in {enough} parts")):
-        yield (
-            at_most(attained, outcome.cost * 0.999, f"{about} fall short of Λ at p = (.8, .1, .1)"),
-            equal(attained, math.log(p / posterior)),
-        )
+    yield at_most(cost, spread, "LDP bounds PMC")
+    # Infinitely many symbols, of which finitely many have likelihoods of their own.
+    listed = {int(x): Fraction(int(v), 1000) for x, v in enumerate(rng.integers(1, 1000, 5))}
+    outcome = CountableOutcome(listed, Fraction(int(rng.integers(1, 1000)), 1000))
+    for ratio, name in ((outcome.pmc_ratio, "PMC"), (outcome.pml_ratio, "PML")):
+        yield at_most(log_ratio(ratio), log_ratio(outcome.spread), f"countable, LDP bounds {name}")
+    # All but a rare symbol in a row: PMC of an outcome comes near its level of LDP.
+    far = CountableOutcome({60: Fraction(1, 1000)}, Fraction(1, 2))
+    yield equal(log_ratio(far.pmc_ratio), log_ratio(far.spread), "countable, a rare symbol")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import wraps
@@ -179,7 +180,7 @@ def _attaining(rng: Generator, prior: Prior, rule: Rule) -> Claims:
         tight = tight_conversion(notions, NOTIONS[rule.conclusion], prior)
         kernels = [entry.witness.kernel for entry in tight.levels if entry.witness is not None]
     else:
-        kernel, levels = _extreme(rng, prior, rule)
+        prior, kernel, levels = _extreme(rng, prior, rule)
         kernels = [kernel]
     claimed = _applied(rule, prior, levels)
     if claimed is None:
@@ -198,23 +199,46 @@ def _applied(rule: Rule, prior: Prior, levels: list[float]) -> Levels | None:
         return None
 
 
-def _extreme(rng: Generator, prior: Prior, rule: Rule) -> tuple[Array, list[float]]:
-    """A kernel that comes as close to a rule's conclusion as the prior allows, and its level."""
+def _extreme(rng: Generator, prior: Prior, rule: Rule) -> tuple[Prior, Array, list[float]]:
+    """A kernel that comes as close to a rule's conclusion as there is one, its prior and levels."""
     high = some_high_privacy_level(rng, prior)
     level = some_level(rng)
+    size = int(rng.integers(3, 6))
     known: dict[str, Callable[[], tuple[Array, list[float]]]] = {
         "D-PML-ML": lambda: (high_privacy_kernel(prior, high), [high]),
         "D-LDP-ML": lambda: (randomised_response(len(prior), level), [level]),
         "PMC-Eq-9": lambda: (release_or_draw(prior, level), [level]),
         "D-LDP-MCL": lambda: (randomised_response(len(prior), -level), [level]),
-        "D-LDP-MI": lambda: (randomised_response(len(prior), level), [level]),
     }
     if rule.id in known:
-        return known[rule.id]()
+        return prior, *known[rule.id]()
+    # These hold for every prior, and are attained under uniform ones at levels that fit them.
+    if rule.id == "D-ML-MI":
+        return Prior.uniform(size), np.eye(size), [math.log(size)]
+    if rule.id == "D-LDP-MI":
+        level = _balanced_level(size)
+        return Prior.uniform(size), randomised_response(size, level), [level]
+    if rule.id == "D-ALIP-MI":
+        # Lifts are l, or h on a share 1/N of the symbols, where their mean is one.
+        least = float(rng.uniform(0.3, 0.95))
+        most = size * (1 - least) + least
+        kernel = (np.full((size, size), least) + (most - least) * np.eye(size)) / size
+        return Prior.uniform(size), kernel, [-math.log(least), math.log(most)]
     if not rule.premises:
-        return np.eye(len(prior)), []
+        return prior, np.eye(len(prior)), []
     kernel = release_or_draw(prior, level)
-    return kernel, [v for name in rule.premises for v in measure(name, kernel, prior)]
+    return prior, kernel, [v for name in rule.premises for v in measure(name, kernel, prior)]
+
+
+def _balanced_level(size: int) -> float:
+    """The ε at which the best share (εE − E + 1)/(E − 1)² of likely symbols, E = e^ε, is 1/N."""
+    from scipy.optimize import brentq
+
+    def above(level: float) -> float:
+        e = math.exp(level)
+        return (level * e - e + 1) / (e - 1) ** 2 - 1 / size
+
+    return float(brentq(above, 0.1, 30, xtol=1e-14, rtol=1e-14))
 
 
 def _split(rule: Rule, levels: list[float]) -> list[Levels]:

@@ -526,24 +526,27 @@ def deciding_pairs(distances: Any, labels: Sequence[Label]) -> list[tuple[int, i
             return [(i, j, float(d)) for i, j, d in every if d < math.inf]
     else:
         reduced = matrix
-    needed = ~_between(reduced) & (reduced < math.inf)
-    rows, columns = np.nonzero(np.triu(needed, 1))
+    rows, columns = _needed(reduced)
     return twins + [
         (kept[i], kept[j], float(reduced[i, j]))
         for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
     ]
 
 
-def _between(matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which pairs have some third symbol exactly between them."""
-    found = np.zeros(matrix.shape, dtype=bool)
-    with np.errstate(invalid="ignore"):
-        for z in range(len(matrix)):
-            left, right = matrix[:, z][:, None], matrix[z][None, :]
-            total = left + right
-            # The rounding error of a sum of two floats is itself a float (Knuth).
-            part = total - left
-            error = (left - (total - part)) + (right - part)
-            within = (total < matrix) | ((total == matrix) & (error <= 0))
-            found |= within & (left > 0) & (right > 0)
-    return found
+def _needed(matrix: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Pairs at finite distances that have no third symbol exactly between them."""
+    rows, columns = np.nonzero(np.triu(matrix < math.inf, 1))
+    # In random order, so that most pairs are done with early where few are needed.
+    for z in np.random.default_rng(0).permutation(len(matrix)).tolist():
+        left, right, whole = matrix[rows, z], matrix[z, columns], matrix[rows, columns]
+        total = left + right
+        near = np.flatnonzero((total <= whole) & (left > 0) & (right > 0))
+        if not len(near):
+            continue
+        left, right, total, whole = left[near], right[near], total[near], whole[near]
+        # The rounding error of a sum of two floats is itself a float (Knuth).
+        part = total - left
+        error = (left - (total - part)) + (right - part)
+        between = (total < whole) | ((total == whole) & (error <= 0))
+        rows, columns = np.delete(rows, near[between]), np.delete(columns, near[between])
+    return rows, columns

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
@@ -23,7 +25,8 @@ from ._identifiability import ask, report_weights
 from .codes import check_choice
 from .counts import count_reports
 from .estimates import Estimate
-from .likelihood import Convergence, maximise
+from .likelihood import Convergence, fit_of, maximise
+from .mode_wise import estimate_combinations, large_columns
 from .pilots import shrunk_truth
 from .receipts import trace
 from .references import (
@@ -47,32 +50,38 @@ _CHOICES = {
 }
 # Estimates from reports that fit the mechanism with a smaller probability are refused.
 _MISFIT = 1e-6
-# Relative rounding of a sum of frequencies and logarithms, generously.
-_ROUNDING = 1e-14
 
 
 @overload
 def estimate(
-    reports: Any, mechanism: SubsetSelection, column: str | None = None, **options: Any
+    reports: Any,
+    mechanism: SubsetSelection,
+    column: str | Sequence[str] | None = None,
+    **options: Any,
 ) -> ManyEstimates: ...
 
 
 @overload
 def estimate(
-    reports: Any, mechanism: Any, column: str | None = None, *, by_group: str, **options: Any
+    reports: Any,
+    mechanism: Any,
+    column: str | Sequence[str] | None = None,
+    *,
+    by_group: str,
+    **options: Any,
 ) -> GroupEstimates: ...
 
 
 @overload
 def estimate(
-    reports: Any, mechanism: Any, column: str | None = None, **options: Any
+    reports: Any, mechanism: Any, column: str | Sequence[str] | None = None, **options: Any
 ) -> Estimate: ...
 
 
 def estimate(  # type: ignore[misc]  # the options stand once, here
     reports: Any,
     mechanism: Any,
-    column: str | None = None,
+    column: Any = None,
     *,
     method: str = "inversion",
     feature: Asked = None,
@@ -99,11 +108,12 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     ----------
     reports : table with ``column``, column of reports, or mapping from output to count
         Any table that :func:`privatize` takes. A receipt that it carries must name this mechanism.
-    mechanism : Mechanism, Design or SubsetSelection
+    mechanism : Mechanism, Design, SubsetSelection or plan for several columns
         A design's prior only tunes the variance of the inversion; it never biases it. With one for
         :class:`mechdesign.utility.Estimation` the weights are those that it is optimal for.
         Reports of a subset selection are estimated from by inversion alone, and what comes back
-        has no covariances (:class:`mechdesign.release.subset_estimates.ManyEstimates`).
+        has no covariances (:class:`mechdesign.release.subset_estimates.ManyEstimates`); so are
+        those of many columns of a plan, whose combinations of values and reports are over 400,000.
     method : {"inversion", "likelihood"}
         Weights on reports that are unbiased for every distribution [Warner1965], or the
         distribution of largest likelihood [Cover1984], which stays in the simplex and says how far
@@ -179,8 +189,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     if isinstance(mechanism, SubsetSelection):
         refuse_other_than(method=(method, "inversion"), feature=(feature, None))
         refuse_other_than(by=(by, "symbols"), intervals=(intervals, "delta"), truth=(truth, None))
-        for name in survey.asked:
-            refuse_other_than(**{name: (getattr(survey, name), None)})
+        given: dict[str, Any] = {each: (getattr(survey, each), None) for each in survey.asked}
+        refuse_other_than(**given)
         check_choice("policy for missing reports", missing, ("error", "drop"))
         many = estimate_many(
             reports,
@@ -193,6 +203,24 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         )
         judge_fit(many.fit, misfit)
         return many
+    if (names := large_columns(mechanism, column)) is not None:
+        options: dict[str, Any] = {each: (getattr(survey, each), None) for each in survey.asked}
+        options.update(method=(method, "inversion"), feature=(feature, None), by=(by, "symbols"))
+        options.update(intervals=(intervals, "delta"), truth=(truth, None))
+        remedy = f"estimate fewer of them at a time, such as column={names[:1]!r}"
+        refuse_other_than("so many columns at once", remedy, **options)
+        many, fits = estimate_combinations(
+            reports,
+            mechanism,
+            names,
+            confidence=confidence,
+            target=target,
+            missing=missing,
+            receipt=receipt,
+        )
+        for name, fit in fits.items():
+            judge_fit(fit, misfit, f"reports in column {quote(name)}")
+        return replace(many, fit=min(fits.values()))
     beside = survey.columns if survey.asked else None
     read = one_kernel(reports, mechanism, column, receipt, missing, beside)
     reports, mechanism, column, receipt = read.reports, read.mechanism, read.column, read.receipt
@@ -314,30 +342,6 @@ def warn_of_errors(made: Estimate, question: Question) -> None:
 
 
 # Whether the mechanism made the reports
-
-
-def fit_of(
-    kernel: NDArray[np.float64],
-    f: NDArray[np.float64],
-    p: NDArray[np.float64],
-    n: int,
-    gap: float = 0.0,
-) -> float:
-    """A p-value for the hypothesis that the kernel made reports with frequencies ``f``.
-
-    With t = n·KL(f‖pᵀK) at the distribution of largest likelihood it is e^-t (et/(M−1))^(M−1),
-    which bounds the probability of such a distance from the true distribution for every number
-    of reports [Agrawal2020], so that few reports of many outcomes raise no false alarm. Neither do
-    very many: the gap of ``p`` to the largest likelihood, and rounding, are taken off the distance.
-    """
-    positive = f > 0
-    q = p @ kernel
-    distance = float((f[positive] * np.log(f[positive] / q[positive])).sum())
-    t = max(n * (distance - gap - _ROUNDING * (1 + float(positive.sum()))), 0.0)
-    freedom = int(kernel.any(axis=0).sum()) - 1
-    if freedom == 0 or t <= freedom:
-        return 1.0
-    return float(np.exp(freedom * (1 + np.log(t / freedom)) - t))
 
 
 def judge_fit(fit: float, misfit: str, name: str = "reports") -> None:

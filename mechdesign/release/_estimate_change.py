@@ -21,6 +21,7 @@ from .identities import encode_identities
 from .persons import plain_identity
 from .receipts import trace
 from .references import CONFIDENCE, check_confidence, reference_of
+from .samples import CountedRows
 
 Vector = NDArray[np.float64]
 
@@ -154,7 +155,10 @@ def estimate_change(
         zip((first, second), columns, kernels, known, told, strict=True), 1
     ):
         counts = np.bincount(list(of.values()), minlength=len(kernel.outputs))
-        receipt, note = trace(table, name, kernel, receipt, len(of), f"reports of round {i}")
+        carried = name
+        if isinstance(table, CountedRows):
+            carried, receipt = None, receipt or table.receipts.get(name)
+        receipt, note = trace(table, carried, kernel, receipt, len(of), f"reports of round {i}")
         made.append(
             estimate(
                 dict(zip(kernel.outputs, counts.tolist(), strict=True)),
@@ -225,9 +229,15 @@ def _reports_of(
             got=f"{quote(column, 40)} and {quote(person, 40)}",
             remedy="pass column= and person=",
         )
-    book = Codebook(kernel.outputs, "outputs of the mechanism")
-    pairs = list(count_rows(table, [person, column]))
-    identities = encode_identities([who for who, _ in pairs], person)
+    book = Codebook(kernel.outputs, "outputs of the mechanism", texts=_is_of_texts(table))
+    if isinstance(table, CountedRows):
+        pairs = list(table.of([person, column]))
+    else:
+        pairs = list(count_rows(table, [person, column]))
+    # An empty cell of a text file is a missing identity.
+    blank_cell = "" if _is_of_texts(table) else None
+    people = [None if who == blank_cell else who for who, _ in pairs]
+    identities = encode_identities(people, person)
     found: dict[bytes, int] = {}
     unseen: list[Label] = []
     blank = 0
@@ -255,6 +265,11 @@ def _reports_of(
             remedy="leave them out with missing='drop'; estimates are then about the others",
         )
     return found
+
+
+def _is_of_texts(table: Any) -> bool:
+    """Whether values were read from a text file."""
+    return isinstance(table, CountedRows) and table.texts
 
 
 def _two(given: Any, subject: str) -> list[Any]:

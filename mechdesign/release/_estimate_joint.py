@@ -17,7 +17,6 @@ from ..utility.questions import Question
 from ._estimate import (
     bootstrap_options,
     check_options,
-    fit_of,
     judge_fit,
     limits,
     normal_limits,
@@ -25,7 +24,7 @@ from ._estimate import (
 )
 from ._identifiability import ask, report_weights
 from .counts import count_pairs
-from .likelihood import Convergence, maximise, maximise_pair
+from .likelihood import Convergence, fit_of, maximise, maximise_pair
 from .receipts import trace
 from .references import reference_of
 

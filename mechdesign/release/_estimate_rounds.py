@@ -16,7 +16,6 @@ from ..theory._composition import Composition, compose
 from ..utility.estimation import Asked
 from ._estimate import (
     estimate,
-    fit_of,
     judge_fit,
     limits,
     warn_of_errors,
@@ -26,7 +25,7 @@ from ._identifiability import ask, least_variance
 from .codes import check_choice
 from .counts import count_pairs, count_reports
 from .estimates import Estimate
-from .likelihood import Convergence, maximise
+from .likelihood import Convergence, fit_of, maximise
 from .pilots import shrunk_truth
 from .receipts import trace
 from .references import CONFIDENCE, check_confidence, prior_of, reference_of

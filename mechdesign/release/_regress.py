@@ -14,17 +14,18 @@ from ..labels import Label
 from ..mechanism import mechanism_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
-from ._estimate import fit_of, judge_fit
+from ._estimate import judge_fit
 from ._identifiability import ask
 from .codes import check_choice
 from .estimates import Intervals
-from .likelihood import maximise
+from .likelihood import fit_of, maximise
 from .receipts import Receipt, trace
 from .references import CONFIDENCE, check_confidence, reference_of
 from .regressions import (
     Setting,
     Solved,
     asked_terms,
+    covariate_of,
     linear,
     linear_response,
     logistic,
@@ -217,18 +218,19 @@ def regress(
     check_single(drawn, strata)
     public, terms = public_design(sample, list(covariates), drawn.weights * sample.repeats)
     private = response == column
-    setting = Setting(
-        sample, drawn, found, column, public, terms, n, not survey.asked, found.inputs
-    )
+    setting = Setting(sample, drawn, column, public, terms, n, not survey.asked, found.inputs)
     if family == "linear":
         best = reference_of(mechanism, found, truth)
         if private:
-            solved = linear_response(setting, feature, reference, best)
+            solved = linear_response(setting, found, feature, reference, best)
         else:
             question, named = asked_terms(found, feature, reference, column)
-            solved = linear(setting, question, named, sample.numbers(response, "response"), best)
+            numbers = sample.numbers(response, "response")
+            covariate = covariate_of(found, question, named, sample.reports, best)
+            solved = linear(setting, [covariate], covariate.compared, numbers)
     else:
-        solved = logistic(setting, feature, reference, None if private else response, likely[0])
+        other = None if private else response
+        solved = logistic(setting, found, feature, reference, other, likely[0])
     return _made(solved, setting, family, response, column, confidence, fit, known, note)
 
 

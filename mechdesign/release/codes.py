@@ -7,7 +7,9 @@ integers: the position of an input of the mechanism for each row, or :data:`ABSE
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, tidy
 
 ABSENT = -1
+# Rows that a dictionary is made of by one processor.
+_PART = 1 << 20
 
 _SHOWN: ContextVar[bool] = ContextVar("mechdesign_shown_values", default=False)
 
@@ -163,6 +167,24 @@ class Codebook:
             else f"{len(unseen)} other value{'s' if len(unseen) > 1 else ''}{where}",
             remedy=remedy,
         )
+
+
+def labels_of_cells(cells: Iterable[Any], book: Codebook, column: str) -> dict[Any, Any]:
+    """The label that each cell of a text file names, ``None`` for a blank one.
+
+    Raises :class:`DataError` for cells that are no labels of the book.
+    """
+    found, unseen = {}, []
+    for cell in cells:
+        place = book.place(cell)
+        # A label may look like a missing value, such as "none"; only other cells can be blank.
+        found[cell] = None if place == ABSENT else book.labels[place]
+        if place == ABSENT and not book.is_blank(cell):
+            unseen.append(cell)
+    if unseen:
+        remedy = "pass the mechanism that made them"
+        raise book.refuse(f"reports in column {column!r}", unseen, remedy)
+    return found
 
 
 def _key(label: Label) -> Any:
@@ -375,7 +397,7 @@ def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray
 
         if not pa.types.is_dictionary(values.type):
             try:
-                values = values.dictionary_encode()
+                values = _dictionary(values)
             except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
                 raise _no_values(column, f"values of type {values.type}") from None
         if isinstance(values, pa.ChunkedArray):
@@ -393,6 +415,26 @@ def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray
     except TypeError:
         raise _no_values(column, "values that are not hashable, such as lists") from None
     return list(number), np.fromiter((number[value] for value in values), np.int64, len(values))
+
+
+def _dictionary(values: Any) -> Any:
+    """An Arrow array as a dictionary; parts of a long one by several processors at once."""
+    import pyarrow as pa
+
+    if len(values) < 2 * _PART or processors() == 1:
+        return values.dictionary_encode()
+    parts = [values.slice(start, _PART) for start in range(0, len(values), _PART)]
+    with ThreadPoolExecutor(processors()) as beside:
+        found = list(beside.map(lambda part: part.dictionary_encode(), parts))
+    chunks = [chunk for part in found for chunk in getattr(part, "chunks", [part])]
+    return pa.chunked_array(chunks, type=found[0].type)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _no_values(column: Any, got: str) -> DataError:

@@ -17,7 +17,7 @@ from ..labels import Label
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..published import kernel_fingerprint
 from .bin_codes import bins_of, encoder_of
-from .codes import ABSENT, Codebook, Policy, StrataEncoder, distinct_values
+from .codes import ABSENT, Codebook, Policy, StrataEncoder, distinct_values, processors
 from .identities import Admission, Identity, IdentityWords, encode_identities
 from .receipts import Fingerprinter, Receipt, make_receipt
 from .sampler import AliasTable, draw_table
@@ -352,15 +352,16 @@ class ColumnRelease:
             return drawn
         drawn = np.empty(len(codes), dtype=kind)
         parts = [slice(start, start + _PART) for start in range(0, len(codes), _PART)]
-        with ThreadPoolExecutor(1) as beside:
-            # The hash of a part is taken, in its order, while the next is drawn.
-            hashed = []
-            for part in parts:
-                drawn[part] = self._drawn(codes[part], words, kind)
-                places = _behind(drawn[part], len(outputs))
-                hashed.append(beside.submit(fingerprint, places))
-        for done in hashed:
-            done.result()
+
+        def draw(part: slice) -> NDArray[Any]:
+            drawn[part] = self._drawn(codes[part], words, kind)
+            return _behind(drawn[part], len(outputs))
+
+        # Words of the operating system belong to no row, so that several parts take theirs at once.
+        with ThreadPoolExecutor(processors() if words.in_parts else 1) as beside:
+            # The hash of a part is taken, in its order, while the next are drawn.
+            for places in beside.map(draw, parts):
+                fingerprint(places)
         return drawn
 
     def _drawn(self, codes: NDArray[Any], words: Words, kind: np.dtype[Any]) -> NDArray[Any]:

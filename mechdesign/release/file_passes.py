@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -254,17 +255,40 @@ def write_reports(
         with (
             new_table(part, after, source, excel_safe=excel_safe) as write,
             counter(total, "privatising", show=progress) as advance,
+            _writing_beside(write) as write_next,
         ):
             for batch in batches:
-                made = privatize_batch(batch, release)
-                try:
-                    write(made)
-                except OSError as problem:
-                    raise StorageError(
-                        f"output: cannot be written ({problem.strerror or 'no reason given'})."
-                    ) from None
+                write_next(privatize_batch(batch, release))
                 advance(batch.num_rows)
                 stop_if_asked()
+
+
+@contextmanager
+def _writing_beside(write: Callable[[Any], Any]) -> Iterator[Callable[[Any], None]]:
+    """A function that has a batch written while the next one is made; one at a time, in order.
+
+    All of them are written when the context is left without an error.
+    """
+
+    def finish(written: Future[Any]) -> None:
+        try:
+            written.result()
+        except OSError as problem:
+            raise StorageError(
+                f"output: cannot be written ({problem.strerror or 'no reason given'})."
+            ) from None
+
+    under_way: list[Future[Any]] = []
+    with ThreadPoolExecutor(1) as beside:
+
+        def write_next(batch: Any) -> None:
+            while under_way:
+                finish(under_way.pop())
+            under_way.append(beside.submit(write, batch))
+
+        yield write_next
+        while under_way:
+            finish(under_way.pop())
 
 
 def write_receipt_beside(

@@ -19,6 +19,8 @@ _ITERATIONS = 100
 _EM_ITERATIONS = 20_000
 _MOST_NUMBERS = 4_000_000
 _TINY = 1e-150
+# Relative rounding of a sum of frequencies and logarithms, generously.
+_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -198,3 +200,27 @@ def _better(
     ]
     chosen = jump if value[0] >= value[1] else safe
     return chosen / chosen.sum()
+
+
+def fit_of(
+    kernel: NDArray[np.float64],
+    f: NDArray[np.float64],
+    p: NDArray[np.float64],
+    n: int,
+    gap: float = 0.0,
+) -> float:
+    """A p-value for the hypothesis that the kernel made reports with frequencies ``f``.
+
+    With t = n·KL(f‖pᵀK) at the distribution of largest likelihood it is e^-t (et/(M−1))^(M−1),
+    which bounds the probability of such a distance from the true distribution for every number
+    of reports [Agrawal2020], so that few reports of many outcomes raise no false alarm. Neither do
+    very many: the gap of ``p`` to the largest likelihood, and rounding, are taken off the distance.
+    """
+    positive = f > 0
+    q = p @ kernel
+    distance = float((f[positive] * np.log(f[positive] / q[positive])).sum())
+    t = max(n * (distance - gap - _ROUNDING * (1 + float(positive.sum()))), 0.0)
+    freedom = int(kernel.any(axis=0).sum()) - 1
+    if freedom == 0 or t <= freedom:
+        return 1.0
+    return float(np.exp(freedom * (1 + np.log(t / freedom)) - t))

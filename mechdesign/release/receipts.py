@@ -418,7 +418,8 @@ class Fingerprinter:
 
     def __init__(self, key: bytes = b"") -> None:
         self._key, self._rows = key, 0
-        self._sequence = hashlib.blake2b(digest_size=16, key=key)
+        # SHA-256 is several times as fast as BLAKE2 where the processor knows it.
+        self._sequence = hashlib.sha256(hashlib.blake2b(key=key).digest())
         self._sums = np.zeros(2, dtype=np.uint64)
 
     def add(self, array: Any) -> None:
@@ -438,14 +439,14 @@ class Fingerprinter:
         """A function that takes in rows by their places among these values."""
         digests = np.array([self._digest(value) for value in values], dtype=np.uint64)
         digests = digests.reshape(-1, 2)
-        # Both halves of a digest in one value that NumPy gathers; nothing is reckoned with it.
-        pairs = digests.view(np.complex128).ravel()
+        # Half of a digest tells the values of a column apart.
+        halves = np.ascontiguousarray(digests[:, 0])
 
         def add(places: NDArray[Any]) -> None:
             counts = np.zeros(len(values), dtype=np.uint64)
             for start in range(0, len(places), _CHUNK):
                 part = places[start : start + _CHUNK]
-                self._sequence.update(pairs.take(part))  # type: ignore[arg-type]
+                self._sequence.update(halves.take(part).data)
                 counts += np.bincount(part, minlength=len(values)).astype(np.uint64)
             # Sums modulo 2**64, which do not depend on the order.
             self._sums += (digests * counts[:, None]).sum(axis=0, dtype=np.uint64)
@@ -463,7 +464,7 @@ class Fingerprinter:
         values = hashlib.blake2b(total, digest_size=16, key=self._key).hexdigest()
         sequence = self._sequence.copy()
         sequence.update(b"%d" % self._rows)
-        return Fingerprint(self._rows, sequence.hexdigest(), values)
+        return Fingerprint(self._rows, sequence.hexdigest()[:32], values)
 
 
 class PairFingerprinter:

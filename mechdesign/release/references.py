@@ -36,15 +36,19 @@ def check_confidence(confidence: Any) -> None:
         )
 
 
-def refuse_other_than(**options: tuple[Any, Any]) -> None:
-    """Raise :class:`InputError` for options of a subset selection that have one value only."""
+def refuse_other_than(
+    what: str = "a subset selection",
+    remedy: str = "estimate all shares; for anything else design with a matrix (md.design)",
+    **options: tuple[Any, Any],
+) -> None:
+    """Raise :class:`InputError` for options that have one value only for reports of this kind."""
     for name, (value, only) in options.items():
         if value is not only and value != only:
             raise InputError(
-                f"{name} for a subset selection",
+                f"{name} for {what}",
                 expected="it left out" if only is None else repr(only),
                 got=quote(value),
-                remedy="estimate all shares; for anything else design with a matrix (md.design)",
+                remedy=remedy,
             )
 
 

@@ -5,7 +5,9 @@ The privatised variable is a symbol; where several columns are privatised, a tup
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +39,6 @@ class Setting:
 
     sample: Sample
     drawn: Drawn
-    mechanism: Mechanism
     column: str
     public: Vector
     terms: list[str]
@@ -151,56 +152,99 @@ def asked_terms(
     return Question(labels, v[:, kept]), (names, chosen)
 
 
-def linear(
-    setting: Setting,
+@dataclass(frozen=True)
+class Covariate:
+    """What the reports of a privatised covariate stand for.
+
+    Attributes
+    ----------
+    names : of its ``F`` columns of the design
+    compared : the symbol that others are compared with, ``None`` where it is a number
+    reports : ``(R,)`` positions
+    weights : ``(M, F)`` whose mean over the mechanism is the columns of the design
+    squares : ``(M, F, F)`` whose mean is the products of these
+    indicators : whether the columns are groups of symbols
+    """
+
+    names: list[str]
+    compared: Label
+    reports: NDArray[np.int64]
+    weights: Vector
+    squares: Vector
+    indicators: bool
+
+    @property
+    def values(self) -> Vector:
+        """``(R, F)`` unbiased columns of the design."""
+        return np.asarray(self.weights[self.reports])
+
+
+def covariate_of(
+    mechanism: Mechanism,
     question: Question,
     named: tuple[list[str], Label],
-    response: Vector,
+    reports: NDArray[np.int64],
     reference: Vector,
-    crossed: Vector | None = None,
-) -> Solved:
-    """Moments corrected by the kernel: Σ w (m − M β) = 0 with unbiased m and M for each report.
+) -> Covariate:
+    """What reports of a covariate stand for, most exactly at a reference distribution.
 
-    Where reports tell the response, too, ``response`` is unbiased for it, ``(R,)``, and
-    ``crossed`` for its products with the columns of the design, ``(R, F)``.
+    Raises :class:`DataError` for reports that do not tell the squares of the columns.
     """
-    names, compared = named
-    kernel, v = setting.mechanism.kernel, question.weights
+    v = question.weights
     size = v.shape[1]
-    a = report_weights(setting.mechanism, question, reference)
     products = Question(
         tuple((i, j) for i in range(size) for j in range(size)),
         (v[:, :, None] * v[:, None, :]).reshape(len(v), -1),
     )
-    if hidden_answers(setting.mechanism, products):
+    if hidden_answers(mechanism, products):
         raise DataError(
             "mechanism",
             expected="one whose reports tell the squares of the feature, too",
             got="one where they do not, however many there are",
             remedy="take the symbols themselves, or design with md.utility.Estimation()",
         )
-    b = least_variance(kernel, products, reference).reshape(-1, size, size)
-    y, c, mass = setting.sample.reports, setting.public, setting.mass
-    z = a[y]
-    of_report = np.bincount(y, mass, len(a))
-    corner = np.tensordot(of_report, b, 1)
+    weights = report_weights(mechanism, question, reference)
+    squares = least_variance(mechanism.kernel, products, reference).reshape(-1, size, size)
+    return Covariate(*named, reports, weights, squares, bool(np.isin(v, (0, 1)).all()))
+
+
+def linear(
+    setting: Setting, covariates: Sequence[Covariate], compared: Label, response: Vector
+) -> Solved:
+    """Moments corrected by the kernels: Σ w (m − M β) = 0 with unbiased m and M for each report.
+
+    Reports of different columns are independent given the secrets, so that products of what they
+    stand for are unbiased for products of these; ``response``, ``(R,)``, may be reported itself.
+    """
+    parts = [each.values for each in covariates]
+    z, c, mass = np.hstack(parts), setting.public, setting.mass
+    names = [name for each in covariates for name in each.names]
+    ends = np.cumsum([0, *(part.shape[1] for part in parts)])
+    places = [slice(start, end) for start, end in pairwise(ends)]
+    corner = (mass[:, None] * z).T @ z
+    for each, place in zip(covariates, places, strict=True):
+        of_report = np.bincount(each.reports, mass, len(each.weights))
+        corner[place, place] = np.tensordot(of_report, each.squares, 1)
     cross = (mass[:, None] * z).T @ c
     plain = (mass[:, None] * c).T @ c
     moments = np.block([[plain, cross.T], [cross, corner]])
-    if crossed is None:
-        crossed = response[:, None] * z
+    crossed = response[:, None] * z
     right = np.concatenate([(mass * response) @ c, mass @ crossed])
     _check_definite(moments, plain, names)
-    _warn_of_rare(setting, z, question, names)
+    if all(each.indicators for each in covariates):
+        _warn_of_rare(setting, z, names)
     beta = np.linalg.solve(moments, right)
     first, rest = beta[: c.shape[1]], beta[c.shape[1] :]
     # The products of public columns are known, so that only those with the secret carry noise.
-    known = c @ first
+    known, told = c @ first, z @ rest
+    predicted = np.empty_like(z)
+    for each, place in zip(covariates, places, strict=True):
+        own = z[:, place]
+        others = told - own @ rest[place]
+        squares = np.einsum("ijk,k->ij", each.squares, rest[place])
+        predicted[:, place] = squares[each.reports] + own * others[:, None]
     scores = np.hstack(
-        [
-            c * (response - known - z @ rest)[:, None],
-            crossed - z * known[:, None] - np.einsum("ijk,k->ij", b, rest)[y],
-        ]
+        [c * (response - known - told)[:, None], crossed - z * known[:, None] - predicted]
     )
     covariance = setting.sandwich(scores, moments)
     order = [0, *range(c.shape[1], len(beta)), *range(1, c.shape[1])]
@@ -227,10 +271,8 @@ def _check_definite(moments: Vector, plain: Vector, names: list[str]) -> None:
         )
 
 
-def _warn_of_rare(setting: Setting, z: Vector, question: Question, names: list[str]) -> None:
+def _warn_of_rare(setting: Setting, z: Vector, names: list[str]) -> None:
     """Warn of symbols that the reports hardly show to occur."""
-    if not np.isin(question.weights, (0, 1)).all():
-        return
     share = setting.mass / setting.mass.sum()
     mean = share @ z
     error = np.sqrt(share @ (z - mean) ** 2 / setting.reports)
@@ -243,9 +285,11 @@ def _warn_of_rare(setting: Setting, z: Vector, question: Question, names: list[s
         )
 
 
-def linear_response(setting: Setting, feature: Asked, reference: Label, best: Vector) -> Solved:
+def linear_response(
+    setting: Setting, mechanism: Mechanism, feature: Asked, reference: Label, best: Vector
+) -> Solved:
     """Least squares for the unbiased numbers that reports stand for."""
-    inputs = setting.mechanism.inputs
+    inputs = mechanism.inputs
     if reference is not None:
         raise InputError(
             "reference",
@@ -255,7 +299,7 @@ def linear_response(setting: Setting, feature: Asked, reference: Label, best: Ve
         )
     if feature is None and all(is_number(label) for label in inputs):
         feature = {label: label for label in inputs}
-    question = None if feature is None else ask(setting.mechanism, feature)
+    question = None if feature is None else ask(mechanism, feature)
     if question is None or question.labels != ("mean",):
         raise InputError(
             "privatised response of a linear regression",
@@ -263,7 +307,7 @@ def linear_response(setting: Setting, feature: Asked, reference: Label, best: Ve
             got="none" if feature is None else "other values",
             remedy="pass feature={'no': 0, 'yes': 1}, or family='logistic'",
         )
-    z = report_weights(setting.mechanism, question, best)[setting.sample.reports, 0]
+    z = report_weights(mechanism, question, best)[setting.sample.reports, 0]
     c, mass = setting.public, setting.mass
     moments = (mass[:, None] * c).T @ c
     beta = np.linalg.solve(moments, (mass * z) @ c)
@@ -277,10 +321,15 @@ def is_number(label: Label) -> bool:
 
 
 def logistic(
-    setting: Setting, feature: Asked, reference: Label, response: str | None, likely: Vector
+    setting: Setting,
+    mechanism: Mechanism,
+    feature: Asked,
+    reference: Label,
+    response: str | None,
+    likely: Vector,
 ) -> Solved:
     """Maximum likelihood over the symbols that may have made each report."""
-    mechanism, sample = setting.mechanism, setting.sample
+    sample = setting.sample
     ask(mechanism)  # groups by a feature are made of symbols here, each of which must be told
     question, (names, compared) = asked_terms(mechanism, feature, reference, setting.column)
     inputs = list(mechanism.inputs)
@@ -299,7 +348,7 @@ def logistic(
     else:
         outcome = binary(sample, response, setting.mass)
         told = Told(question.weights, names, compared, outcome, float(setting.mass @ outcome))
-    return likeliest(setting, mechanism.kernel[None], told, first, likely)
+    return likeliest(setting, [mechanism.kernel.T[sample.reports]], told, first, likely)
 
 
 @dataclass(frozen=True)
@@ -323,30 +372,31 @@ class Told:
 
 
 def likeliest(
-    setting: Setting, kernels: Vector, told: Told | None, first: int, likely: Vector
+    setting: Setting, likelihoods: Sequence[Vector], told: Told | None, first: int, likely: Vector
 ) -> Solved:
     """Maximum likelihood over the symbols that may have made each report.
 
     Parameters
     ----------
-    kernels : ``(1, N, M)``; where the outcome is reported too, ``(2, N, M)``, for either outcome
+    likelihoods : ``(R, N)`` of the reports of each row for each symbol; where the outcome is
+        reported too, two of them, for either outcome
     told : ``None`` where the symbol is the response
     first : the symbol that shares are compared with
     likely : ``(N,)`` shares that the search begins with
     """
-    inputs, reports = list(setting.symbols), setting.sample.reports
+    inputs = list(setting.symbols)
     order = [first, *(i for i in range(len(inputs)) if i != first)]
     c, centre, scale = _standardised(setting.public, setting.mass)
     of_response = [] if told is None else [INTERCEPT, *told.names, *setting.terms[1:]]
     while True:
         values = np.zeros((len(order), 0)) if told is None else told.values[order]
         observed = Latent(
-            np.hstack([kernel[order].T[reports] for kernel in kernels]),
+            np.hstack([each[:, order] for each in likelihoods]),
             c,
-            np.vstack([values] * len(kernels)),
+            np.vstack([values] * len(likelihoods)),
             None if told is None else told.outcome,
             setting.mass * (setting.reports / setting.mass.sum()),
-            len(kernels) == 2,
+            len(likelihoods) == 2,
         )
         others = [f"{setting.column}={inputs[i]}" for i in order[1:]]
         of_secret = [

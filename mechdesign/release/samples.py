@@ -12,17 +12,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, quote
+from ..errors import DataError, InputError, UnknownNameError, quote
 from ..input_tables import MISSING_TEXT, is_missing
-from ..labels import Label, parse_labels, tidy
+from ..labels import Label, listing, parse_labels, tidy
 from ..mechanism import Mechanism
 from .codes import ABSENT, Codebook
 from .counts import check_missing, check_tally, count_columns
+from .receipts import Receipt, check_receipt
 
 Vector = NDArray[np.float64]
 
 # Squares of sums of products of such numbers are floats, neither infinite nor zero.
 _LEAST, _LARGEST = 1e-60, 1e60
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """The distinct rows of some columns of a file.
+
+    Attributes
+    ----------
+    names : of the columns
+    counts : how often each row of their cells occurs
+    receipts : of the file, by column
+    texts : whether numbers are written in digits
+    """
+
+    names: tuple[str, ...]
+    counts: Mapping[tuple[Any, ...], int]
+    receipts: Mapping[str, Receipt]
+    texts: bool = True
+
+    def of(self, names: Sequence[str]) -> dict[tuple[Any, ...], int]:
+        """How often each row of the cells of these columns occurs."""
+        unknown = next((name for name in names if name not in self.names), None)
+        if unknown is not None:
+            raise UnknownNameError("column", unknown, self.names)
+        places = [self.names.index(name) for name in names]
+        found: dict[tuple[Any, ...], int] = {}
+        for row, count in self.counts.items():
+            key = tuple(row[i] for i in places)
+            found[key] = found.get(key, 0) + count
+        return found
 
 
 @dataclass(frozen=True)
@@ -218,3 +249,61 @@ def sample_of(
         {name: [rows[i][k] for i in kept] for k, name in enumerate(names) if k},
         texts,
     )
+
+
+def read_columns(
+    table: Any, kernels: Mapping[str, Mechanism], others: Sequence[str], missing: str
+) -> tuple[Sample, dict[str, NDArray[np.int64]]]:
+    """Distinct rows of a table with the position of the report in each of several columns.
+
+    Parameters
+    ----------
+    table : any table that narwhals reads, or :class:`CountedRows`
+    kernels : what made the reports, by column; receipts of the table must name them
+    others : names of other columns, which the sample has
+    missing : {"error", "drop", "category"}
+
+    Returns
+    -------
+    The sample, whose ``reports`` are the positions of its rows, and the positions by column.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        As :func:`read_sample`.
+    """
+    check_missing(missing, *kernels.values())
+    names = [*kernels, *dict.fromkeys(others)]
+    texts = False
+    if isinstance(table, CountedRows):
+        for name, kernel in kernels.items():
+            if name in table.receipts:
+                check_receipt(table.receipts[name], kernel)
+        counts: Mapping[Any, int] = table.of(names)
+        texts = table.texts
+    else:
+        counts = count_columns(table, names, list(kernels.values()))
+    rows = list(counts) if len(names) > 1 else [(key,) for key in counts]
+    places, blank = {}, np.zeros(len(rows), dtype=bool)
+    for k, (name, kernel) in enumerate(kernels.items()):
+        book = Codebook(kernel.outputs, "outputs of the mechanism", texts=texts)
+        at = {value: book.place(value) for value in dict.fromkeys(row[k] for row in rows)}
+        unseen = [v for v, place in at.items() if place == ABSENT and not book.is_blank(v)]
+        if unseen:
+            where = f"reports in column {quote(name)}"
+            raise book.refuse(where, unseen, "pass the mechanism that made them")
+        places[name] = np.array([at[row[k]] for row in rows], dtype=np.int64)
+        blank |= places[name] == ABSENT
+    repeats = np.fromiter(counts.values(), np.int64, len(rows))
+    if blank.any() and missing != "drop":
+        raise DataError(
+            f"reports in columns {listing(list(kernels))}",
+            expected="no missing reports",
+            got=f"{int(repeats[blank].sum())} rows without one of them",
+            remedy="leave them out with missing='drop' (--missing drop); estimates are then about "
+            "the others",
+        )
+    kept = np.flatnonzero(~blank)
+    beside = {name: [rows[i][k] for i in kept] for k, name in enumerate(names) if k >= len(kernels)}
+    sample = Sample(np.arange(len(kept)), repeats[kept], beside, texts)
+    return sample, {name: part[kept] for name, part in places.items()}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,15 @@ import numpy as np
 
 from ..errors import DataError, InputError, quote
 from ..input_tables import is_missing
+from ..labels import Label
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..schema import Schema
 from ..solve.columns_plan import KernelPlan, product_kernel
+from .codes import Codebook, labels_of_cells
 from .counts import check_missing, count_rows
 from .receipts import Receipt, check_receipt, load_receipt, read_receipts, receipts_of
-from .samples import Sample, named_columns, sample_of
+from .samples import CountedRows, Sample, named_columns, sample_of
 from .several import joined
-from .table_files import count_file, file_receipts
 
 
 @dataclass(frozen=True)
@@ -75,46 +77,12 @@ def one_kernel(
         several = report_columns(mechanism)
     if len(several) == 1:
         return Reports(reports, mechanism, several[0], receipt)
-    counts = _count(reports, several, mechanism_of(mechanism), missing, beside)
-    known = receipts_of(reports).get(joined(several)) if _is_table(reports) else None
+    found = mechanism_of(mechanism)
+    counts = _count(reports, several, found, _parts_of(found, several), missing, beside)
+    known = carried_receipts(reports).get(joined(several))
+    if isinstance(receipt, (str, Path)):
+        receipt = load_receipt(receipt)
     return Reports(counts, mechanism, None, receipt or known)
-
-
-def count_several(
-    path: Any, designed: Any, columns: list[str], *, receipt: Any = None, progress: bool = False
-) -> Reports | None:
-    """Reports in columns of a file, of a plan or of a kernel on tuples; ``None`` for one column.
-
-    Raises :class:`DataError` as :func:`count_file`, :class:`InputError` for other columns.
-    """
-    if isinstance(designed, KernelPlan):
-        names = columns or list(designed.names)
-        made = [designed[name] for name in names]
-        counts = count_file(path, names, made, progress=progress)
-        if len(names) == 1:
-            return Reports(counts, made[0], None, file_receipts(path).get(names[0]))
-        known = _receipts_in(receipt)
-        for name, one in zip(names, made, strict=True):
-            if name in known:
-                check_receipt(known[name], one)
-        told = [name for name in names if name not in {**file_receipts(path), **known}]
-        found = _of_plan(counts, designed, names, None, "drop")
-        return replace(found, note=_unknown(told[0]) if told else "")
-    kernel = kernel_of(designed)
-    if isinstance(kernel, ImplicitKernel) or len(columns) < 2:
-        return None
-    if not all(isinstance(y, tuple) and len(y) == len(columns) for y in kernel.outputs):
-        raise InputError(
-            "columns of reports",
-            expected="one, as the reports of this kernel are no tuples",
-            got=str(len(columns)),
-            remedy="name the column that holds them",
-        )
-    parts = [list(dict.fromkeys(y[i] for y in kernel.outputs)) for i in range(len(columns))]
-    books = [Mechanism([[1 / len(part)] * len(part)], None, part, normalise=True) for part in parts]
-    receipts = file_receipts(path, check=True)
-    counts = count_file(path, columns, books, progress=progress, traced=False)
-    return Reports(counts, designed, None, receipts.get(joined(columns)))
 
 
 def report_columns(designed: Any) -> list[str]:
@@ -137,22 +105,46 @@ def _of_plan(
     missing: str,
     beside: Sequence[str] | None = None,
 ) -> Reports:
-    kernels = [mechanism_of(plan[name]) for name in Schema(tuple(names)).names]
-    note = ""
-    if _is_table(reports):
-        carried = {**receipts_of(reports), **_receipts_in(receipt)}
-        for name, kernel in zip(names, kernels, strict=True):
-            if name in carried:
-                check_receipt(carried[name], kernel)
-            else:
-                note = _unknown(name)
-    else:
-        note = _unknown(joined(names))
-    bins = [None if k.schema is None else k.schema.bins[0] for k in kernels]
-    together = product_kernel(kernels, _combinations(kernels))
+    kernels = kernels_of(plan, names)
+    note = note_of_plan(reports, kernels, receipt)
+    made = list(kernels.values())
+    bins = [None if k.schema is None else k.schema.bins[0] for k in made]
+    together = product_kernel(made, list(product(*(kernel.inputs for kernel in made))))
     together = together.with_schema(Schema(tuple(names), tuple(bins)))
-    reports = _count(reports, names, together, missing, beside)
+    outputs = [kernel.outputs for kernel in made]
+    reports = _count(reports, names, together, outputs, missing, beside)
     return Reports(reports, together, None, None, note)
+
+
+def kernels_of(plan: KernelPlan, names: Sequence[str]) -> dict[str, Mechanism]:
+    """The kernel of each of these columns of a plan.
+
+    Raises :class:`UnknownNameError` for columns that are none of its, :class:`InputError` for one
+    that is named twice.
+    """
+    return {name: mechanism_of(plan[name]) for name in Schema(tuple(names)).names}
+
+
+def note_of_plan(reports: Any, kernels: Mapping[str, Mechanism], receipt: Any) -> str:
+    """What could not be told of where reports of several columns came from, or nothing.
+
+    Raises :class:`DataError` for reports that another kernel made.
+    """
+    carried = {**carried_receipts(reports), **_receipts_in(receipt)}
+    for name, kernel in kernels.items():
+        if name in carried:
+            check_receipt(carried[name], kernel)
+    untold = [name for name in kernels if name not in carried]
+    if not untold:
+        return ""
+    return _unknown(joined(list(kernels)) if len(untold) == len(kernels) else untold[0])
+
+
+def carried_receipts(reports: Any) -> Mapping[str, Receipt]:
+    """The receipts that come with reports, by column; none with counts."""
+    if isinstance(reports, CountedRows):
+        return reports.receipts
+    return receipts_of(reports) if _is_table(reports) else {}
 
 
 def _receipts_in(receipt: Any) -> Mapping[str, Receipt]:
@@ -181,15 +173,21 @@ def _unknown(name: str) -> str:
     )
 
 
-def _combinations(kernels: list[Mechanism]) -> list[Any]:
-    shape = [kernel.shape[0] for kernel in kernels]
-    return [
-        tuple(kernel.inputs[i] for kernel, i in zip(kernels, place, strict=True))
-        for place in np.ndindex(*shape)
-    ]
+def _parts_of(kernel: Mechanism, names: Sequence[str]) -> list[Sequence[Label]]:
+    """What reports in each of several columns may be, where they are parts of tuples."""
+    if not all(isinstance(y, tuple) and len(y) == len(names) for y in kernel.outputs):
+        raise InputError(
+            "columns of reports",
+            expected="one, as the reports of this kernel are no tuples",
+            got=str(len(names)),
+            remedy="name the column that holds them",
+        )
+    return [list(dict.fromkeys(y[i] for y in kernel.outputs)) for i in range(len(names))]
 
 
 def _is_table(reports: Any) -> bool:
+    if isinstance(reports, CountedRows):
+        return True
     return hasattr(reports, "columns") and not isinstance(reports, (np.ndarray, Mapping))
 
 
@@ -197,12 +195,14 @@ def _count(
     reports: Any,
     names: list[str],
     kernel: Mechanism,
+    parts: Sequence[Sequence[Label]],
     missing: str,
     beside: Sequence[str] | None,
 ) -> Any:
     """How often each tuple of reports occurs; rows without one of them by the policy.
 
-    A missing part is no missing report where the kernel has outputs with ``None`` in its place.
+    ``parts`` are the reports of each column, which the cells of a file are read as. A missing part
+    is no missing report where the kernel has outputs with ``None`` in its place.
     """
     check_missing(missing, kernel)
     if isinstance(reports, (Mapping, Sample)):
@@ -214,7 +214,12 @@ def _count(
     outputs = set(kernel.outputs)
     counts: dict[Any, int] = {}
     blank = 0
-    for row, n in count_rows(reports, [*names, *others]).items():
+    texts = isinstance(reports, CountedRows) and reports.texts
+    if isinstance(reports, CountedRows):
+        rows = _labelled(reports.of([*names, *others]), names, parts, texts)
+    else:
+        rows = count_rows(reports, [*names, *others])
+    for row, n in rows.items():
         report = tuple(None if is_missing(part) else part for part in row[:size])
         if None in report and report not in outputs:
             blank += n
@@ -233,4 +238,23 @@ def _count(
         return {report: n for (report,), n in counts.items()}
     if not others:
         counts = {key[0]: n for key, n in counts.items()}
-    return sample_of(counts, [joined(names), *others], kernel, missing)
+    return sample_of(counts, [joined(names), *others], kernel, missing, texts=texts)
+
+
+def _labelled(
+    rows: Mapping[tuple[Any, ...], int],
+    names: Sequence[str],
+    parts: Sequence[Sequence[Label]],
+    texts: bool,
+) -> dict[Any, int]:
+    """The same rows with labels for the cells of the first columns, ``None`` for blank ones."""
+    known = []
+    for i, (name, labels) in enumerate(zip(names, parts, strict=True)):
+        book = Codebook(labels, "outputs of the mechanism", texts=texts)
+        known.append(labels_of_cells(dict.fromkeys(row[i] for row in rows), book, name))
+    found: dict[Any, int] = {}
+    for row, count in rows.items():
+        told = (named[cell] for named, cell in zip(known, row, strict=False))
+        key = (*told, *row[len(known) :])
+        found[key] = found.get(key, 0) + count
+    return found

@@ -1,11 +1,12 @@
 """A regression in which several columns were privatised, each by a kernel of its own.
 
-All reports of a person together are one report of the product kernel on tuples of values, so that
-moments and likelihoods are those of a single privatised variable; each column has its own terms.
+Reports of the columns are drawn independently, so that moments are made of those of each column and
+likelihoods of tuples of values are products: the kernel of all reports together is never formed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -15,16 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..input_tables import is_missing
 from ..labels import Label, listing
 from ..mechanism import Mechanism, mechanism_of
-from ..solve.columns_plan import KernelPlan, product_kernel
+from ..solve.columns_plan import KernelPlan
 from ..utility.questions import Question
-from ._estimate import fit_of, judge_fit
-from ._identifiability import ask, hidden_answers, report_weights
-from .codes import ABSENT, Codebook
-from .counts import count_columns
-from .likelihood import maximise
+from ._estimate import judge_fit
+from ._identifiability import ask, report_weights
+from .likelihood import fit_of, maximise
 from .receipts import Receipt, trace
 from .references import reference_of
 from .regressions import (
@@ -33,15 +31,20 @@ from .regressions import (
     Told,
     asked_terms,
     binary,
+    covariate_of,
     is_number,
     likeliest,
     linear,
     public_design,
 )
-from .samples import Sample
+from .samples import CountedRows, read_columns
+from .several_estimates import carried_receipts
 from .survey import Survey, check_single, drawn_by
 
 Vector = NDArray[np.float64]
+
+# Combinations of values of which a logistic regression has coefficients of their own.
+_MOST_TUPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,10 @@ class Privatised:
         """Names of the others."""
         return [name for name in self.kernels if name != self.response]
 
-    def part(self, name: str, labels: Sequence[Label]) -> NDArray[np.int64]:
-        """Positions of the values of a column in tuples, as inputs of its kernel."""
-        place = list(self.kernels).index(name)
-        row = {label: i for i, label in enumerate(self.kernels[name].inputs)}
-        return np.array([row[label[place]] for label in labels])
+    @property
+    def tuples(self) -> int:
+        """How many combinations of values of the covariates there are."""
+        return math.prod(self.kernels[name].shape[0] for name in self.covariates)
 
 
 def privatised_columns(mechanism: Any, column: Any, response: Any) -> Privatised:
@@ -120,7 +122,7 @@ def solve_several(
     references = _by_column("reference", reference, kernels)
     beside = [] if columns.response else [response]
     others = list(dict.fromkeys([*beside, *covariates, *survey.columns]))
-    sample, places = _read(table, kernels, others, missing)
+    sample, places = read_columns(table, kernels, others, missing)
     n = int(sample.repeats.sum())
     likely, fits, receipts, notes = [], [], {}, []
     for name, kernel in kernels.items():
@@ -129,42 +131,33 @@ def solve_several(
         fits.append(fit_of(kernel.kernel, counts / n, found[0], n, float(gap[0])))
         where = f"reports in column {name!r}"
         judge_fit(fits[-1], misfit, where)
-        receipts[name], note = trace(table, name, columns.designs[name], None, n, where)
+        given = carried_receipts(table).get(name) if isinstance(table, CountedRows) else None
+        carried = None if isinstance(table, CountedRows) else name
+        receipts[name], note = trace(table, carried, columns.designs[name], given, n, where)
         notes.append(note)
         likely.append(found[0])
-    labels = list(product(*(kernel.inputs for kernel in kernels.values())))
-    together = product_kernel(list(kernels.values()), labels)
-    best = [reference_of(columns.designs[name], kernel) for name, kernel in kernels.items()]
     drawn = drawn_by(survey, sample)
     check_single(drawn, strata)
     public, terms = public_design(sample, list(covariates), drawn.weights * sample.repeats)
-    question, names, compared = _terms(columns, labels, features, references)
     setting = Setting(
         sample,
         drawn,
-        together,
         ", ".join(columns.covariates),
         public,
         terms,
         n,
         not survey.asked,
-        tuple(labels),
+        (),
     )
+    asked = {
+        name: asked_terms(kernels[name], features.get(name), references.get(name), name)
+        for name in columns.covariates
+    }
     if family == "linear":
-        truth = _product(best)
-        solved = _linear(setting, columns, question, (names, compared), features, response, truth)
+        solved = _linear(setting, columns, places, asked, features, response)
     else:
-        named = (names, compared)
-        solved = _logistic(setting, columns, question, named, response, likely, references)
+        solved = _logistic(setting, columns, places, asked, response, likely, references)
     return solved, setting, min(fits), receipts, "; ".join(dict.fromkeys(filter(None, notes)))
-
-
-def _product(parts: Sequence[Vector]) -> Vector:
-    """Masses of tuples of which the parts are independent."""
-    found: Vector = np.ones(1)
-    for part in parts:
-        found = np.asarray(np.kron(found, part), dtype=np.float64)
-    return found
 
 
 def _by_column(what: str, given: Any, kernels: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,124 +177,82 @@ def _by_column(what: str, given: Any, kernels: Mapping[str, Any]) -> dict[str, A
     return dict(given)
 
 
-def _read(
-    table: Any, kernels: Mapping[str, Mechanism], others: list[str], missing: str
-) -> tuple[Sample, dict[str, NDArray[np.int64]]]:
-    """Distinct rows with the positions of their reports, together and by column."""
-    names = [*kernels, *others]
-    counts = count_columns(table, names, list(kernels.values()))
-    rows = list(counts)
-    books = {name: Codebook(kernel.outputs, "outputs of the mechanism") for name, kernel in
-             kernels.items()}  # fmt: skip
-    places, blank = {}, np.zeros(len(rows), dtype=bool)
-    for k, (name, book) in enumerate(books.items()):
-        at = {value: book.place(value) for value in dict.fromkeys(row[k] for row in rows)}
-        unseen = [v for v, place in at.items() if place == ABSENT and not is_missing(v)]
-        where = f"reports in column {quote(name)}"
-        if unseen:
-            raise book.refuse(where, unseen, "pass the mechanism that made them")
-        places[name] = np.array([at[row[k]] for row in rows], dtype=np.int64)
-        blank |= places[name] == ABSENT
-    repeats = np.fromiter(counts.values(), np.int64, len(rows))
-    if blank.any() and missing != "drop":
-        raise DataError(
-            f"reports in columns {listing(list(kernels))}",
-            expected="no missing reports",
-            got=f"{int(repeats[blank].sum())} rows without one of them",
-            remedy="leave them out with missing='drop' (--missing drop)",
-        )
-    kept = np.flatnonzero(~blank)
-    places = {name: part[kept] for name, part in places.items()}
-    together = np.zeros(len(kept), dtype=np.int64)
-    for name, kernel in kernels.items():
-        together = together * kernel.shape[1] + places[name]
-    first = len(kernels)
-    beside = {name: [rows[i][first + k] for i in kept] for k, name in enumerate(others)}
-    return Sample(together, repeats[kept], beside), places
-
-
-def _terms(
-    columns: Privatised,
-    labels: Sequence[Label],
-    features: Mapping[str, Any],
-    references: Mapping[str, Any],
-) -> tuple[Question, list[str], Label]:
-    """Columns of the design for each tuple: those of each privatised covariate, side by side.
-
-    Raises :class:`DataError` for values that the reports of their column do not tell apart.
-    """
-    parts, names, compared = [], [], []
-    for name in columns.covariates:
-        kernel = columns.kernels[name]
-        question, (own, chosen) = asked_terms(
-            kernel, features.get(name), references.get(name), name
-        )
-        parts.append(question.weights[columns.part(name, labels)])
-        names += own
-        compared.append(chosen)
-    return Question(tuple(names), np.hstack(parts)), names, tuple(compared)
-
-
 def _linear(
     setting: Setting,
     columns: Privatised,
-    question: Question,
-    named: tuple[list[str], Label],
+    places: Mapping[str, NDArray[np.int64]],
+    asked: Mapping[str, tuple[Question, tuple[list[str], Label]]],
     features: Mapping[str, Any],
     response: str,
-    truth: Vector,
 ) -> Solved:
     """Least squares by corrected moments, of a response in the open or reported itself."""
+    covariates = []
+    for name, (question, named) in asked.items():
+        kernel = columns.kernels[name]
+        best = reference_of(columns.designs[name], kernel)
+        covariates.append(covariate_of(kernel, question, named, places[name], best))
+    compared = tuple(each.compared for each in covariates)
     if columns.response is None:
-        numbers = setting.sample.numbers(response, "response")
-        return linear(setting, question, named, numbers, truth)
+        return linear(setting, covariates, compared, setting.sample.numbers(response, "response"))
     kernel = columns.kernels[response]
     feature = features.get(response)
     if feature is None and all(map(is_number, kernel.inputs)):
         feature = {label: label for label in kernel.inputs}
-    asked = None if feature is None else ask(kernel, feature)
-    if asked is None or asked.labels != ("mean",):
+    number = None if feature is None else ask(kernel, feature)
+    if number is None or number.labels != ("mean",):
         raise InputError(
             "privatised response of a linear regression",
             expected="a number for each symbol",
             got="none" if feature is None else "other values",
             remedy=f"pass feature={{{response!r}: {{'no': 0, 'yes': 1}}}}, or family='logistic'",
         )
-    values = asked.weights[columns.part(response, list(setting.symbols))]
-    both = Question(question.labels, values * question.weights)
-    if hidden_answers(setting.mechanism, both):
-        raise DataError(
-            "mechanisms",
-            expected="ones whose reports tell response and covariates together",
-            got="ones where they do not, however many there are",
-            remedy="design with md.utility.Estimation()",
-        )
-    reports = setting.sample.reports
-    alone = report_weights(setting.mechanism, Question(("mean",), values), truth)[reports, 0]
-    products = report_weights(setting.mechanism, both, truth)[reports]
-    return linear(setting, question, named, alone, truth, products)
+    best = reference_of(columns.designs[response], kernel)
+    alone = report_weights(kernel, number, best)[places[response], 0]
+    return linear(setting, covariates, compared, alone)
+
+
+def _products(parts: Sequence[Vector]) -> Vector:
+    """``(R, N)`` products over combinations of the columns of each part, ``(R, N_i)``."""
+    found: Vector = np.ones((len(parts[0]), 1))
+    for part in parts:
+        found = (found[:, :, None] * part[:, None, :]).reshape(len(part), -1)
+    return found
 
 
 def _logistic(
     setting: Setting,
     columns: Privatised,
-    question: Question,
-    named: tuple[list[str], Label],
+    places: Mapping[str, NDArray[np.int64]],
+    asked: Mapping[str, tuple[Question, tuple[list[str], Label]]],
     response: str,
     likely: Sequence[Vector],
     references: Mapping[str, Any],
 ) -> Solved:
     """Maximum likelihood over tuples; a privatised response is a part of them."""
-    names, compared = named
-    for name in columns.covariates:
-        ask(columns.kernels[name])
-    kernel = setting.mechanism.kernel
+    kernels = [columns.kernels[name] for name in columns.covariates]
+    if columns.tuples > _MOST_TUPLES:
+        raise DataError(
+            "logistic regression on several privatised columns",
+            expected=f"at most {_MOST_TUPLES:,} combinations of their values",
+            got=f"{columns.tuples:,}",
+            remedy="leave out columns, merge values before they are privatised, or pass "
+            "family='linear'",
+        )
+    for each in kernels:
+        ask(each)
+    symbols = tuple(product(*(kernel.inputs for kernel in kernels)))
+    where = np.indices([kernel.shape[0] for kernel in kernels]).reshape(len(kernels), -1)
+    pairs = list(zip(asked.values(), where, strict=True))
+    values = np.hstack([question.weights[row] for (question, _), row in pairs])
+    names = [name for _, (own, _) in asked.values() for name in own]
+    compared = tuple(chosen for _, (_, chosen) in asked.values())
+    chances = _products([columns.kernels[name].kernel.T[places[name]] for name in asked])
+    shares = _products([each[None] for each in likely[: len(kernels)]])[0]
+    setting, first = setting.of(symbols), int(np.argmax(shares))
     if columns.response is None:
         outcome = binary(setting.sample, response, setting.mass)
-        total = float(setting.mass @ outcome)
-        told = Told(question.weights, names, compared, outcome, total)
-        shares = _product(likely)
-        return likeliest(setting, kernel[None], told, int(np.argmax(shares)), shares)
+        told = Told(values, names, compared, outcome, float(setting.mass @ outcome))
+        return likeliest(setting, [chances], told, first, shares)
     inputs = columns.kernels[response].inputs
     if len(inputs) != 2:
         raise DataError(
@@ -324,8 +275,7 @@ def _logistic(
             PrecisionWarning,
         )
     total = min(max(share, 1 / setting.reports), 1 - 1 / setting.reports) * setting.mass.sum()
-    told = Told(question.weights[::2], names, compared, None, float(total))
-    shares = _product(likely[:-1])
-    kernels = np.stack([kernel[end::2] for end in ends])
-    symbols = tuple(label[:-1] for label in setting.symbols[::2])
-    return likeliest(setting.of(symbols), kernels, told, int(np.argmax(shares)), shares)
+    told = Told(values, names, compared, None, float(total))
+    reported = columns.kernels[response].kernel.T[places[response]]
+    both = [chances * reported[:, [end]] for end in ends]
+    return likeliest(setting, both, told, first, shares)

@@ -245,7 +245,7 @@ def _listed(reports: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ManyEstimates:
-    """Shares of all symbols of a subset selection, each with its standard error.
+    """Shares of many symbols, or of combinations of values, each with its standard error.
 
     Attributes
     ----------

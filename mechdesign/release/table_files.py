@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -13,17 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, LeftoverWarning, StorageError, warn
+from ..input_tables import MISSING_TEXT
+from ..labels import parse_labels
 from ..mechanism import mechanism_of
 from ..progress import counter
 from ..subsets import SubsetSelection
 from .adapters import load_arrow
-from .codes import ABSENT, Codebook
+from .codes import Codebook, labels_of_cells
 from .column import find_column
 from .counts import count_rows
 from .csv_files import CSV_ENDINGS, csv_batches, new_csv
 from .input_files import RUN, file_ending, find_inputs, is_csv
 from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
-from .samples import Sample, named_columns, sample_of
+from .samples import CountedRows, Sample, named_columns, sample_of
 from .subset_estimates import SubsetCounts
 
 _ROWS = 1 << 16
@@ -278,12 +280,11 @@ def count_file(
     mechanisms: list[Any],
     *,
     progress: bool = False,
-    traced: bool = True,
 ) -> dict[Any, int]:
     """How often each output (or tuple of outputs) was reported in columns of a file.
 
-    Cells are matched with the outputs by their text; what is missing counts as ``None``. Unless
-    ``traced`` is false, receipts of the columns must name the mechanisms.
+    Cells are matched with the outputs by their text; what is missing counts as ``None``. Receipts
+    of the columns must name the mechanisms.
 
     Raises
     ------
@@ -291,8 +292,7 @@ def count_file(
         For reports that are no outputs, or that another mechanism made by the receipts of the file,
         and for a CSV file that is not the one that its receipt was written for.
     """
-    if traced:
-        _check_receipts(path, columns, mechanisms)
+    _check_receipts(path, columns, mechanisms)
     books = [
         Codebook(mechanism_of(designed).outputs, "outputs of the mechanism", texts=True)
         for designed in mechanisms
@@ -300,7 +300,7 @@ def count_file(
     cells = _count_cells(path, columns, progress=progress)
     whole = [cell if len(columns) > 1 else (cell,) for cell in cells]
     labels = [
-        _labels(dict.fromkeys(row[i] for row in whole), book, columns[i])
+        labels_of_cells(dict.fromkeys(row[i] for row in whole), book, columns[i])
         for i, book in enumerate(books)
     ]
     found: dict[Any, int] = {}
@@ -330,6 +330,21 @@ def sample_file(
     return sample_of(cells, names, mechanism_of(designed), missing, texts=True)
 
 
+def rows_of_file(
+    path: str | Path, columns: Sequence[str], *, progress: bool = False
+) -> CountedRows:
+    """The distinct rows of columns of a file, whatever they hold, with its receipts.
+
+    Raises :class:`DataError` for a file that cannot be read, and for a CSV file that is not the one
+    that its receipt was written for; :class:`UnknownNameError` for columns that it lacks.
+    """
+    names = list(dict.fromkeys(columns))
+    receipts = file_receipts(path, check=True)
+    cells = _count_cells(path, names, progress=progress)
+    rows = cells if len(names) > 1 else {(cell,): count for cell, count in cells.items()}
+    return CountedRows(tuple(names), rows, receipts)
+
+
 def _check_receipts(path: str | Path, columns: list[str], mechanisms: list[Any]) -> None:
     """Refuse reports that another mechanism made by the receipts of their file."""
     receipts = file_receipts(path, check=True)
@@ -351,6 +366,27 @@ def _count_cells(path: str | Path, columns: list[str], *, progress: bool) -> dic
                 advance(batch.num_rows)
 
         return count_rows(counted(), columns)
+
+
+def read_cells(path: str | Path, columns: Sequence[str]) -> list[list[Any]]:
+    """The cells of columns of a file, row by row: texts as labels, what is missing as ``None``.
+
+    Raises :class:`DataError` for files and columns that cannot be read.
+    """
+    found: list[list[Any]] = [[] for _ in columns]
+    with _open_reports(path, list(dict.fromkeys(columns))) as (batches, _):
+        for batch in batches:
+            for cells, name in zip(found, columns, strict=True):
+                cells += batch.column(batch.schema.names.index(name)).to_pylist()
+    return [_parsed(cells) for cells in found]
+
+
+def _parsed(cells: list[Any]) -> list[Any]:
+    """Cells with texts read as labels, all of a column alike."""
+    texts = [cell for cell in dict.fromkeys(cells) if isinstance(cell, str)]
+    texts = [text for text in texts if text.strip().lower() not in MISSING_TEXT]
+    labels = dict(zip(texts, parse_labels(texts), strict=True))
+    return [labels.get(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
 def count_subset_file(
@@ -376,19 +412,4 @@ def count_subset_file(
         for batch in batches:
             found.add(batch.column(0))
             advance(batch.num_rows)
-    return found
-
-
-def _labels(cells: Iterable[Any], book: Codebook, column: str) -> dict[Any, Any]:
-    """The label that each cell names, ``None`` for a blank one."""
-    found, unseen = {}, []
-    for cell in cells:
-        place = book.place(cell)
-        # A label may look like a missing value, such as "none"; only other cells can be blank.
-        found[cell] = None if place == ABSENT else book.labels[place]
-        if place == ABSENT and not book.is_blank(cell):
-            unseen.append(cell)
-    if unseen:
-        remedy = "pass the mechanism that made them"
-        raise book.refuse(f"reports in column {column!r}", unseen, remedy)
     return found

@@ -64,7 +64,7 @@ class Words(ABC):
         return start, words
 
     def claim_leading(self, number: int, bits: int) -> tuple[int, NDArray[Any]]:
-        """As :meth:`claim`, leading bits only, 16 or 32, of words that come :attr:`in_parts`.
+        """As :meth:`claim`, leading bits only, 8, 16 or 32, of words that come :attr:`in_parts`.
 
         The other bits are uniform and independent of these; :meth:`complete` draws them.
         """

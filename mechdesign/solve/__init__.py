@@ -10,6 +10,7 @@ and answers with a :class:`Candidate`; :func:`compile_program` gives it the spar
 linear utility.
 """
 
+from .differences import Differences
 from .linear_program import SparseProgram, compile_program
 from .method import (
     Candidate,
@@ -33,6 +34,7 @@ from .program import (
 __all__ = [
     "Candidate",
     "Cone",
+    "Differences",
     "Duals",
     "EstimationProgram",
     "Handles",

@@ -33,6 +33,7 @@ def sweep(
     jobs: int = 1,
     progress: bool = False,
     subject_to: Any = (),
+    time_limit: float | None = None,
 ) -> list[Any]:
     """One design for each of a path of privacy demands, in the order given.
 
@@ -53,6 +54,8 @@ def sweep(
     subject_to : requirement or list of them, optional
         As in :func:`design`, the same for every point. Where no kernel does what is asked, the
         list holds the :class:`InfeasibleError` that says so, with its proof, in place of a design.
+    time_limit : float, optional
+        Seconds for each point, as in :func:`design`.
 
     Returns
     -------
@@ -91,7 +94,7 @@ def sweep(
     problems: list[Problem] = []
     requirements = as_requirements(subject_to)
     for privacy in privacies:
-        problem = state_problem(prior, utility, privacy, outputs, None, requirements)
+        problem = state_problem(prior, utility, privacy, outputs, time_limit, requirements)
         first = problems[0] if problems else problem
         mine, its = problem.program, first.program
         if isinstance(mine, LinearProgram) and isinstance(its, LinearProgram):

@@ -157,7 +157,9 @@ _HOMES = {
         "find_erratum",
         "find_theorem",
         "known_theorems",
+        "statements",
     ),
+    "papers.statements": ("Statement",),
     "papers.published_conversions": ("conversion",),
     "papers.tightness": ("TightnessReport", "TightnessRow", "tightness_report"),
 }

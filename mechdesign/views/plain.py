@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
     from ..privacy.notion import Check
+    from ..release._estimate_change import ChangeEstimate
     from ..release._estimate_joint import JointEstimate, TableEstimate
     from ..release._estimate_rounds import RoundsEstimate
     from ..release._plan import Plan
@@ -37,7 +38,15 @@ if TYPE_CHECKING:
     from ..solve.choice import Choice
     from ..solve.columns_plan import ColumnsPlan
     from ..subsets import LevelCheck, SubsetSelection
-    from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
+    from ..theory import (
+        Erratum,
+        Implication,
+        Implications,
+        Outcome,
+        Statement,
+        Theorem,
+        TightConversion,
+    )
     from ..theory._composition import Composition
 
 
@@ -174,7 +183,9 @@ def composition_json(found: Composition) -> dict[str, Any]:
     }
 
 
-def many_estimates_json(made: ManyEstimates, kernel: str, top: int | None = None) -> dict[str, Any]:
+def many_estimates_json(
+    made: ManyEstimates, kernel: str | dict[str, str], top: int | None = None
+) -> dict[str, Any]:
     """Estimated shares of many symbols, all of them or the top ones."""
     return {
         "rows": many_estimates_table(made, top).records(),
@@ -241,8 +252,8 @@ def groups_json(made: GroupEstimates, kernel: str) -> dict[str, Any]:
     }
 
 
-def regression_json(made: Regression, kernel: str) -> dict[str, Any]:
-    """Coefficients of a regression with a privatised column."""
+def regression_json(made: Regression, kernel: str | dict[str, str]) -> dict[str, Any]:
+    """Coefficients of a regression with a privatised column, or several."""
     rows = intervals_table(made).records()
     for row, p in zip(rows, made.pvalues, strict=True):
         row["p"] = float(p)
@@ -261,6 +272,24 @@ def regression_json(made: Regression, kernel: str) -> dict[str, Any]:
         "receipt": None if made.receipt is None else made.receipt.to_json(),
         "note": made.note,
         "kernel": kernel,
+    }
+
+
+def change_json(made: ChangeEstimate, kernels: Sequence[str]) -> dict[str, Any]:
+    """The change between two rounds; ``kernels`` are the fingerprints of their kernels."""
+    rows = intervals_table(made).records()
+    for row, apart in zip(rows, made.errors_apart, strict=True):
+        row["error_apart"] = float(apart)
+    return {
+        "rows": rows,
+        "rounds": [
+            estimate_json(one, kernel) for one, kernel in zip(made.rounds, kernels, strict=True)
+        ],
+        "both": made.both,
+        "kept": made.kept,
+        "confidence": made.confidence,
+        "note": made.note,
+        "kernels": list(kernels),
     }
 
 
@@ -371,7 +400,23 @@ def theorem_json(result: Theorem) -> dict[str, Any]:
         "statement": result.statement,
         "conditions": result.conditions,
         "tight": result.tight,
+        "slack": result.slack,
         "source": result.source,
+    }
+
+
+def statement_json(entry: Statement) -> dict[str, Any]:
+    """A numbered statement, and what checks it how far, as plain values."""
+    return {
+        "id": entry.id,
+        "place": entry.place,
+        "source": entry.source,
+        "says": entry.says,
+        "implemented": list(entry.implemented),
+        "checked": list(entry.checked),
+        "errata": list(entry.errata),
+        "status": entry.status,
+        "reason": entry.partly or entry.cannot,
     }
 
 
@@ -397,8 +442,11 @@ def erratum_json(entry: Erratum) -> dict[str, Any]:
         "source": entry.source,
         "place": entry.place,
         "kind": entry.kind,
+        "quotation": entry.quotation,
         "printed": entry.printed,
+        "reading": entry.reading,
         "corrected": entry.corrected,
+        "proof": entry.proof,
         "counterexamples": [str(example) for example in entry.counterexamples()],
         "stands": entry.stands,
     }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import platform
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from ..solve._design import Design
     from ..solve.sensitivity import Binding
     from ..subsets import LevelCheck, SubsetSelection
-    from ..theory import Erratum, Implication, Outcome, Theorem, TightConversion
+    from ..theory import Erratum, Implication, Outcome, Statement, Theorem, TightConversion
 
 #: What a cell can hold. A level is a bound, which a medium may round up but never down by choice; a
 #: chance is a probability, shown as 0 or 1 only where it is that.
@@ -619,6 +620,35 @@ def erratum_table(entries: Iterable[Erratum]) -> Table:
         ["id", "where", "kind", "printed", "corrected"],
         ([e.id, f"{e.source}, {e.place}", e.kind, e.printed, e.corrected] for e in entries),
     )
+
+
+def coverage_table(entries: Iterable[Statement]) -> Table:
+    """Each numbered statement: what implements it, what checks it, and how far."""
+    return _table(
+        "Numbered statements",
+        ["id", "where", "about", "implemented by", "checked by", "how far"],
+        (
+            [
+                e.id,
+                e.place,
+                e.says,
+                ", ".join(e.implemented),
+                ", ".join((*e.checked, *e.errata)),
+                e.status + "".join(f": {why}" for why in (e.partly, e.cannot) if why),
+            ]
+            for e in entries
+        ),
+    )
+
+
+def coverage_totals(entries: Iterable[Statement]) -> Table:
+    """How many numbered statements of each paper are checked, and how far."""
+    counts = Counter((e.source, e.status) for e in entries)
+    heads = ["as printed", "partly", "not checkable"]
+    papers = sorted({source for source, _ in counts})
+    rows = [[paper, *(counts[paper, head] for head in heads)] for paper in papers]
+    whole = [sum(int(row[k]) for row in rows) for k in range(1, 4)]
+    return _table("Totals", ["paper", *heads], [*rows, ["all", *whole]])
 
 
 def implied_table(

@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from ..release.subset_estimates import ManyEstimates
     from ..release.survey import GroupEstimates
     from ..subsets import LevelCheck, SubsetSelection
-    from ..theory import Erratum, Implication, Implications, Outcome, Theorem, TightConversion
+    from ..theory import (
+        Erratum,
+        Implication,
+        Implications,
+        Outcome,
+        Statement,
+        Theorem,
+        TightConversion,
+    )
 
 # More rows than this, and more columns of outputs, are counted and not shown.
 _MOST_ROWS, _MOST_COLUMNS = 30, 10
@@ -270,6 +278,7 @@ def print_theorem(result: Theorem) -> None:
         ("statement", result.statement),
         ("conditions", result.conditions),
         ("tight", "yes: each check holds an instance that attains it" if result.tight else "no"),
+        ("slack", result.slack),
         ("source", result.source or "derived in this project"),
     ):
         if text:
@@ -290,12 +299,26 @@ def print_errata(entries: Iterable[Erratum]) -> None:
     Report().table(tables.erratum_table(entries), titled=False, ruled=True)
 
 
+def print_coverage(entries: Sequence[Statement]) -> None:
+    """What checks each numbered statement of the papers, and how many are checked how far."""
+    out = Report()
+    out.table(tables.coverage_table(entries), titled=False, ruled=True)
+    out.table(tables.coverage_totals(entries))
+    out.line(f"{len(entries)} numbered statements")
+
+
 def print_erratum(entry: Erratum) -> None:
     """One erratum with its counterexamples, computed now."""
     out = Report()
     out.head(f"{entry.id}  {entry.source}, {entry.place} ({entry.kind})")
-    out.line(f"printed     {entry.printed}")
-    out.line(f"corrected   {entry.corrected}")
+    for name, text in (
+        ("quotation", f"“{entry.quotation}”"),
+        ("judged", entry.printed),
+        ("reading", entry.reading),
+        ("corrected", entry.corrected),
+        ("proof", entry.proof),
+    ):
+        out.line(f"{name:<11} {text}")
     for example in entry.counterexamples():
         out.line(f"computed    {example}")
 

@@ -30,7 +30,7 @@ LAYERS = (
     ("requirement", "published"),
     ("subsets",),
     ("solve", "certificate"),
-    ("theory", "noise", "_audit"),
+    ("theory", "noise", "_audit", "evidence"),
     ("channels",),
     ("places",),
     ("stored_duals", "stored_plans", "stored_values"),

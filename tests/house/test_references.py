@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import mechdesign
+from mechdesign.evidence.controls import controls
 from mechdesign.papers.catalogue import errata, known_theorems
 from mechdesign.privacy import NOTIONS
 from mechdesign.solve import choice, closed_form
@@ -74,6 +75,9 @@ def cited():
     for entry in (*known_theorems(), *errata()):
         if entry.source:
             yield entry.id, entry.source
+    for control in controls():
+        for key in control.source:
+            yield control.name, key
     for place, text in docstrings():
         for key in MARK.findall(text):
             yield place, key
@@ -85,6 +89,7 @@ CITED = sorted(set(cited()))
 def test_the_readers_see_citations_of_every_kind():
     """A control: readers that find nothing would pass the tests below."""
     assert ("PML", "GrosseID") in CITED
+    assert ("sparse vector", "Lyu2017") in CITED
     assert ("LDP", "Duchi2013") in CITED
     assert ("BayesGain", "Alvim2012") in CITED
     assert ("HighPrivacyPML", "SaeidianPMC") in CITED

@@ -105,7 +105,7 @@ def test_every_published_conversion_is_a_result():
 
 def test_every_paper_has_results():
     found = Counter(result.id.split("-")[0] for result in RESULTS)
-    assert found == {"ID": 6, "PMC": 43, "PML": 33, "PP": 10, "D": 32}
+    assert found == {"ID": 7, "PMC": 52, "PML": 35, "PP": 21, "D": 32}
 
 
 def test_results_and_errata_are_in_the_file_of_their_paper():
@@ -125,9 +125,11 @@ def test_results_and_errata_are_in_the_file_of_their_paper():
     conversions = {rule.id for rule in RULES.values()}
     for result in RESULTS:
         if result.id not in conversions:
-            assert result.claims.__module__.split(".")[-1] == files[result.id.split("-")[0]]
+            home = result.claims.__module__.split(".")[-1]
+            assert home.startswith(files[result.id.split("-")[0]])
     for entry in catalogue.errata():
-        assert entry.instances.__module__.split(".")[-1] == files[sources[entry.source]]
+        home = f"{files[sources[entry.source]]}_errata"
+        assert entry.instances.__module__.split(".")[-1] == home
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.id)
@@ -139,8 +141,23 @@ def test_every_result_says_what_it_is(result):
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.id)
 def test_every_result_holds(result):
-    outcome = result.check(1, instances=12)
+    outcome = result.check(1, instances=8)
     assert outcome.ok, outcome
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.id)
+def test_two_percent_break_every_result_or_it_says_why_not(result):
+    """A result without a reason for slack fails when its claims are made 2% stronger."""
+    broken = [not result.check(seed, share=0.02, instances=2).ok for seed in range(3)]
+    if result.slack:
+        assert not all(broken), "the reason for slack is no longer one"
+        assert len(result.slack) > 20
+    else:
+        assert all(broken)
+
+
+def test_few_results_have_slack():
+    assert [r.id for r in RESULTS if r.slack] == ["PML-Prop-3.6", "PML-Rem-B.1"]
 
 
 @pytest.mark.parametrize("result", [r for r in RESULTS if r.tight], ids=lambda result: result.id)

@@ -87,7 +87,7 @@ def test_outcomes_of_large_kernels_are_those_of_whole_words(m):
     words = rng.integers(0, 1 << 64, 40_000, dtype=np.uint64)
     split = same(table, rng.integers(0, 2, len(words)), words)
     # As many as leave the outcome open: one of the parts that a bucket is cut into.
-    bits = 16 if table.shift <= 8 else 32
+    bits = 8 if table.shift <= 3 else 16 if table.shift <= 8 else 32
     assert len(split.whole) < len(words) / (1 << (bits - table.shift)) * 2 + 20
 
 

@@ -42,17 +42,17 @@ def table(kind, nulls=True):
 
 
 def naive(values):
-    """The fingerprint of reports as it was defined: a hash of 16 bytes for each row."""
+    """The fingerprint of reports as it is defined: a hash of eight bytes for each row."""
     each = {
-        value: hashlib.blake2b(plain_text(value).encode(), digest_size=16).digest()
+        value: hashlib.blake2b(plain_text(value).encode(), digest_size=16).digest()[:8]
         for value in set(values)
     }
-    joined = hashlib.blake2b(digest_size=16)
+    joined = hashlib.sha256(hashlib.blake2b().digest())
     for value in values:
         digest = each[value]
         joined.update(digest)
     joined.update(b"%d" % len(values))
-    return joined.hexdigest()
+    return joined.hexdigest()[:32]
 
 
 @pytest.mark.parametrize("kind", ["dictionary", "text", "chunks"])

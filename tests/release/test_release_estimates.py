@@ -24,9 +24,15 @@ from mechdesign.errors import (
     UnknownNameError,
     ZeroMassWarning,
 )
-from mechdesign.release._estimate import covariance, fit_of, whole_numbers
+from mechdesign.release._estimate import covariance, whole_numbers
 from mechdesign.release._identifiability import ask, report_weights
-from mechdesign.release.likelihood import expectation_maximisation, gaps, maximise, maximise_pair
+from mechdesign.release.likelihood import (
+    expectation_maximisation,
+    fit_of,
+    gaps,
+    maximise,
+    maximise_pair,
+)
 
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
 

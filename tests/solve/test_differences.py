@@ -254,3 +254,71 @@ def test_a_saved_design_comes_back_with_its_proof(tmp_path):
     assert (again.method, again.certificate.solver) == (found.method, found.certificate.solver)
     assert again.bound == found.bound
     assert again.gap <= 1e-6
+
+
+def square(side):
+    """Cells of a square, their distances, and a turn and a mirror of them as mappings of labels."""
+    labels = [(a, b) for a in range(side) for b in range(side)]
+    turn = {(a, b): (b, side - 1 - a) for a, b in labels}
+    mirror = [(b, a) for a, b in labels]
+    return labels, distances_of(np.array(labels, float)), [turn, mirror]
+
+
+def test_a_symmetry_that_is_given_is_used_and_undone():
+    labels, d, group = square(4)
+    prior, utility, notion = md.Prior.uniform(labels), md.utility.Matrix(-d), md.MetricPrivacy(1, d)
+    program = state_problem(prior, utility, notion).program
+    for symmetry, outputs in ((group, 3), (group[:1], 4), (group[1:], 10), ([], 16), (None, 3)):
+        found = Differences(symmetry=symmetry).solve(program)
+        assert int(found.details["outputs"]) == outputs
+    made = check(prior, -d, notion, d, Differences(symmetry=group))
+    kernel = made.mechanism.kernel
+    turned = [labels.index(group[0][label]) for label in labels]
+    np.testing.assert_allclose(kernel[np.ix_(turned, turned)], kernel, atol=1e-9)
+
+
+def test_a_given_symmetry_of_answers_to_six_questions():
+    """Questions are exchanged and answers flipped; one output of 64 is solved for."""
+    labels = [tuple(i >> k & 1 for k in range(6)) for i in range(64)]
+    d = (np.array(labels)[:, None] != np.array(labels)[None]).sum(axis=2).astype(float)
+    prior, notion = md.Prior.uniform(labels), md.MetricPrivacy(1.0, d)
+    shift = {label: (*label[1:], label[0]) for label in labels}
+    swap = {label: (label[1], label[0], *label[2:]) for label in labels}
+    flip = {label: (1 - label[0], *label[1:]) for label in labels}
+    program = state_problem(prior, md.utility.Matrix(-d), notion).program
+    found = Differences(symmetry=[shift, swap, flip]).solve(program)
+    assert int(found.details["outputs"]) == 1
+    made = md.design(
+        prior, md.utility.Matrix(-d), notion, solver=Differences(symmetry=[shift, swap, flip])
+    )
+    assert made.gap <= 1e-6
+    # Randomised response to each question is optimal.
+    assert -made.value == pytest.approx(6 / (1 + np.e), abs=1e-5)
+
+
+FALSE = {
+    "a mass": (lambda labels, turn: [turn], "prior or utility", {"mass": 1}),
+    "a distance": (lambda labels, turn: [turn], "the bounds", {"stretch": True}),
+    "shorter": (lambda labels, turn: [labels[:-1]], "9 labels in another order, got 8", {}),
+    "twice": (lambda labels, turn: [{labels[0]: labels[1]}], "several", {}),
+    "unknown": (lambda labels, turn: [{"nowhere": labels[1]}], "symbols that have mass", {}),
+    "no list": (lambda labels, turn: turn, "a list of permutations", {}),
+    "number": (lambda labels, turn: [3], "a mapping from labels", {}),
+    "unhashable": (lambda labels, turn: [{labels[0]: [1]}], "symbols that have mass", {}),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_a_false_symmetry_is_refused(name):
+    """The adversary: a group that the problem does not have would average to a worse kernel."""
+    make, match, change = FALSE[name]
+    labels, d, group = square(3)
+    gains, masses = -d.copy(), np.ones(9)
+    if "mass" in change:
+        masses[change["mass"]] = 1.001
+    if "stretch" in change:
+        d[0, 1] = d[1, 0] = 0.9
+    prior = md.Prior.from_counts(masses.tolist(), labels)
+    solver = Differences(symmetry=make(labels, group[0]))
+    with pytest.raises(md.errors.InputError, match=match):
+        md.design(prior, md.utility.Matrix(gains), md.MetricPrivacy(1.0, d), solver=solver)

@@ -128,6 +128,7 @@ def test_questions_of_groups_survive_rounding(level):
 # At most so many
 
 
+@pytest.mark.slow
 def test_a_limit_costs_and_the_gap_says_what():
     best = md.design(HARMONIC, Estimation(), md.LDP(1)).risk
     prior, risks = md.Prior.uniform(7), []
@@ -144,6 +145,60 @@ def test_a_limit_costs_and_the_gap_says_what():
     five = limited(HARMONIC, md.LDP(1), 5)
     response = md.randomised_response(HARMONIC, 1)
     assert best <= five.risk <= Estimation().risk(response, HARMONIC) * (1 + 1e-9)
+
+
+def moved_risk(prior, level, most, rng):
+    """A local optimum over all entries under a bound on the lift, by SciPy, from a random start."""
+    from scipy.optimize import minimize
+
+    p = prior.probabilities
+    n = len(p)
+    centred = np.eye(n) - np.outer(np.ones(n), p)
+    kernel = rng.dirichlet(np.ones(most), size=n)
+    kernel = p @ kernel + 0.3 * (kernel - p @ kernel)
+
+    def risk(flat):
+        k = flat.reshape(n, most)
+        return np.trace(centred @ centred.T @ np.linalg.pinv(k / (p @ k) @ k.T))
+
+    def room(flat):
+        k = flat.reshape(n, most)
+        return (math.exp(level) * (p @ k) - k).ravel()
+
+    rows = {"type": "eq", "fun": lambda flat: flat.reshape(n, most).sum(axis=1) - 1}
+    found = minimize(
+        risk,
+        kernel.ravel(),
+        bounds=[(1e-9, 1)] * (n * most),
+        constraints=[rows, {"type": "ineq", "fun": room}],
+        method="SLSQP",
+        options={"maxiter": 300, "ftol": 1e-11},
+    )
+    kept = room(found.x).min() > -1e-8 and abs(rows["fun"](found.x)).max() < 1e-8
+    return found.fun if kept and found.success else math.inf
+
+
+@pytest.mark.parametrize(("most", "known"), [(4, 2.0995477), (5, 1.9397406), (6, 1.8503121)])
+def test_few_outputs_are_as_good_as_any_kernel_that_is_known(most, known):
+    # Columns of so few outputs are no extreme ones.
+    prior = md.Prior.uniform(4)
+    found = limited(prior, md.PML(1), most)
+    assert found.risk <= known * (1 + 1e-6)
+    rng = np.random.default_rng(most)
+    others = [moved_risk(prior, 1, most, rng) for _ in range(3)]
+    assert found.risk <= min(others) * (1 + 1e-6)
+    assert math.isfinite(min(others))
+    weights = found.mechanism.weights.tolist()
+    quarter, questions = [Fraction(1, 4)] * 4, np.eye(4, dtype=int).tolist()
+    assert float(exact_risk(weights, quarter, questions)) == pytest.approx(found.risk, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_two_outputs_more_than_symbols_lose_little():
+    # Randomised response, next to which other searches end, has 1.6 times the least risk.
+    prior = md.Prior.from_counts({x: 2520 // (x + 1) for x in range(12)})
+    found = limited(prior, md.LDP(1), 14)
+    assert found.gap < 0.08
 
 
 @pytest.mark.parametrize("truth", ["any", [[5, 1, 1, 1, 1], [1, 1, 1, 1, 5]]])
@@ -180,6 +235,44 @@ def test_too_few_outputs_are_refused():
     assert one.certificate.is_optimal
     with pytest.raises(SolverError, match="raise the level"):
         md.design(HARMONIC, Estimation(), md.LDP(0), outputs=5)
+
+
+def test_two_outputs_answer_one_question_as_well_as_any_two_can():
+    # Rows must be related exactly as the answers are: K[x, 1] = a + b f(x), here over all a.
+    prior, answers = md.Prior([0.4, 0.3, 0.2, 0.1]), np.array([1.0, 0.0, 3.0, 2.0])
+    found = limited(prior, md.PML(1), 2, [answers.tolist()])
+    p, least = prior.probabilities, math.inf
+    mean, odds = p @ answers, math.e
+    for a in np.linspace(0, 1, 4001):
+        # max k ≤ e · mean k for both columns, a + b f and 1 − a − b f.
+        ends = [(1 - a) / 3, (odds - 1) * a / (3 - odds * mean) if odds * mean < 3 else math.inf]
+        ends.append(((odds - 1) * (1 - a)) / (odds * mean))
+        b = min(ends)
+        q = a + b * mean
+        if b > 0:
+            least = min(least, q * (1 - q) / b**2)
+    assert found.risk == pytest.approx(least, rel=1e-5)
+    assert found.risk <= least * (1 + 1e-9)
+    weights = found.mechanism.weights
+    steps = (weights[:, 0] - weights[1, 0]).tolist()
+    assert steps == [answer * steps[0] for answer in answers.astype(int).tolist()]
+
+
+@pytest.mark.parametrize("most", [3, 4])
+def test_few_outputs_answer_two_questions(most):
+    prior = md.Prior.from_counts([60, 30, 20, 15, 12])
+    rows = [[1, 0, 3, 2, 0], [0, 1, 0, 0, 1]]
+    best = md.design(prior, Estimation(rows), md.PML(1))
+    found = limited(prior, md.PML(1), most, rows)
+    assert best.risk <= found.risk * (1 + 1e-9) <= 1.5 * best.risk
+    again = from_json(json.loads(json.dumps(to_json(found))))
+    assert again.risk == found.risk
+
+
+def test_digits_that_weights_cannot_keep_are_refused():
+    prior = md.Prior([0.4, 0.3, 0.2, 0.1])
+    with pytest.raises(SolverError, match="round numbers"):
+        md.design(prior, Estimation([[1.5, 0.1, 3, 2]]), md.PML(1), outputs=2)
 
 
 # Labels

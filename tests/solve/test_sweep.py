@@ -86,3 +86,25 @@ def test_points_share_one_array_of_gains(monkeypatch):
     md.sweep(PRIOR, UTILITY, [md.PML(level) for level in LEVELS[:3]])
     assert len(seen) == 3
     assert all(problem.program.gains is seen[0].program.gains for problem in seen)
+
+
+def test_a_time_limit_holds_for_every_point(monkeypatch):
+    from mechdesign.solve import _sweep
+
+    prior = md.Prior([0.5, 0.3, 0.2])
+    limits, real = [], _sweep.run_solver
+
+    def watched(problem, *args, **more):
+        limits.append(problem.program.time_limit)
+        return real(problem, *args, **more)
+
+    monkeypatch.setattr(_sweep, "run_solver", watched)
+    path, goal = [md.PML(1), md.PML(1.1)], md.utility.MutualInformation()
+    md.sweep(prior, goal, path, time_limit=7.5)
+    assert limits == [7.5, 7.5]
+    table = md.compare(prior, goal, [md.PML, md.LDP], [0.5, 1], time_limit=3)
+    assert len(table) == 4
+    assert limits[2:] == [3.0] * 4
+    for run in (md.sweep, md.compare):
+        with pytest.raises(InputError, match="time_limit"):
+            run(prior, goal, [md.PML(1)] if run is md.sweep else [md.PML], time_limit=-1)

@@ -16,16 +16,25 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_INT, _CHAR, _REAL = (ctypes.POINTER(t) for t in (ctypes.c_int, ctypes.c_char, ctypes.c_double))
+_INT, _CHAR = (ctypes.POINTER(t) for t in (ctypes.c_int, ctypes.c_char))
+_SCALAR, _REAL = ctypes.POINTER(ctypes.c_double), ctypes.c_void_p
 _SIGNATURES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "dpotrf": ("cython_lapack", (_CHAR, _INT, _REAL, _INT, _INT)),
-    "dpotri": ("cython_lapack", (_CHAR, _INT, _REAL, _INT, _INT)),
+    "dtrtri": ("cython_lapack", (_CHAR, _CHAR, _INT, _REAL, _INT, _INT)),
+    "dlauum": ("cython_lapack", (_CHAR, _INT, _REAL, _INT, _INT)),
     "dpotrs": ("cython_lapack", (_CHAR, _INT, _INT, _REAL, _INT, _REAL, _INT, _INT)),
     "dtrsm": (
         "cython_blas",
-        (_CHAR, _CHAR, _CHAR, _CHAR, _INT, _INT, _REAL, _REAL, _INT, _REAL, _INT),
+        (_CHAR, _CHAR, _CHAR, _CHAR, _INT, _INT, _SCALAR, _REAL, _INT, _REAL, _INT),
+    ),
+    "dtrmm": (
+        "cython_blas",
+        (_CHAR, _CHAR, _CHAR, _CHAR, _INT, _INT, _SCALAR, _REAL, _INT, _REAL, _INT),
     ),
 }
+
+# Triangles up to this size are inverted by LAPACK, which is slow at it; larger ones in halves.
+_SMALL = 64
 
 
 @cache
@@ -42,40 +51,61 @@ def _routine(name: str) -> Any:
     return ctypes.CFUNCTYPE(None, *arguments)(address)
 
 
+@cache
 def _letter(value: bytes) -> Any:
     return ctypes.byref(ctypes.c_char(value))
 
 
+@cache
 def _int(value: int) -> Any:
     return ctypes.byref(ctypes.c_int(value))
 
 
-def _at(values: Array) -> Any:
-    return values.ctypes.data_as(_REAL)
+_ONE, _MINUS = (ctypes.byref(ctypes.c_double(value)) for value in (1.0, -1.0))
 
 
 def factorise(matrix: Array) -> bool:
     """Cholesky factor over an ``(n, n)`` matrix, in place; whether it is positive definite."""
     failed, n = ctypes.c_int(), _int(len(matrix))
-    _routine("dpotrf")(_letter(b"L"), n, _at(matrix), n, ctypes.byref(failed))
+    _routine("dpotrf")(_letter(b"L"), n, matrix.ctypes.data, n, ctypes.byref(failed))
     return failed.value == 0
 
 
 def invert(factor: Array) -> None:
     """The inverse over a factor, in place; one triangle of it."""
-    failed, n = ctypes.c_int(), _int(len(factor))
-    _routine("dpotri")(_letter(b"L"), n, _at(factor), n, ctypes.byref(failed))
+    failed, n = ctypes.c_int(), len(factor)
+    _invert_triangle(factor.ctypes.data, n, n)
+    _routine("dlauum")(_letter(b"L"), _int(n), factor.ctypes.data, _int(n), ctypes.byref(failed))
+
+
+def _invert_triangle(start: int, size: int, apart: int) -> None:
+    """The inverse over a triangle at an address, its columns so many entries apart."""
+    if size <= _SMALL:
+        failed = ctypes.c_int()
+        _routine("dtrtri")(
+            _letter(b"L"), _letter(b"N"), _int(size), start, _int(apart), ctypes.byref(failed)
+        )
+        return
+    half = size // 2
+    rest, below = start + 8 * half * (apart + 1), start + 8 * half
+    _invert_triangle(start, half, apart)
+    _invert_triangle(rest, size - half, apart)
+    multiply, lower, plain = _routine("dtrmm"), _letter(b"L"), _letter(b"N")
+    shape = _int(size - half), _int(half)
+    for side, by, factor in ((lower, rest, _MINUS), (_letter(b"R"), start, _ONE)):
+        multiply(side, lower, plain, plain, *shape, factor, by, _int(apart), below, _int(apart))
 
 
 def solve(factor: Array, sides: Array) -> None:
     """Solve for each row of ``(k, n)`` right-hand sides, in place."""
     failed, n = ctypes.c_int(), _int(len(factor))
-    count = _int(len(sides))
-    _routine("dpotrs")(_letter(b"L"), n, count, _at(factor), n, _at(sides), n, ctypes.byref(failed))
+    count, at = _int(len(sides)), (factor.ctypes.data, sides.ctypes.data)
+    _routine("dpotrs")(_letter(b"L"), n, count, at[0], n, at[1], n, ctypes.byref(failed))
 
 
 def half_solve(factor: Array, sides: Array) -> None:
     """Each row of ``(k, n)`` right-hand sides times the inverse of the factor alone, in place."""
-    n, count, one = _int(len(factor)), _int(len(sides)), ctypes.byref(ctypes.c_double(1.0))
+    n, count = _int(len(factor)), _int(len(sides))
     letters = (_letter(c) for c in (b"L", b"L", b"N", b"N"))
-    _routine("dtrsm")(*letters, n, count, one, _at(factor), n, _at(sides), n)
+    at = factor.ctypes.data, sides.ctypes.data
+    _routine("dtrsm")(*letters, n, count, _ONE, at[0], n, at[1], n)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +12,10 @@ from ..interior_point.predictor_corrector import one_thread
 from ..method import Candidate, Duals, Method, handles_linear
 from ..program import LinearProgram
 from .dense import Dense
-from .graph import Graph, graph_of
+from .graph import Array, Graph, graph_of
 from .newton import Elimination, GraphOptions, Newton
 from .path import Path, line_order
-from .symmetry import generators, symmetry_of
+from .symmetry import Generator, generators, given, symmetry_of
 
 #: Bytes of the factors that are kept, and arcs times outputs.
 MOST_MEMORY, MOST_ARCS = 4 * 2**30, 2 * 10**8
@@ -22,7 +23,31 @@ DEFAULTS = GraphOptions()
 
 
 class Differences(Method):
-    """Interior point for bounds on pairs of symbols; see :mod:`.newton`."""
+    """Interior point for bounds on pairs of symbols; see :mod:`.newton`.
+
+    Parameters
+    ----------
+    options : heuristics
+    symmetry : list of permutations of the symbols, optional
+        Mappings from labels to labels, where those left out stay, or the labels in another order,
+        that leave prior, utility and bounds alone; with them one output of each orbit is solved
+        for. Left out, they are searched for, where fixing eight symbols tells all others apart; an
+        empty list uses none. The certificate is that of the whole kernel and knows of no symmetry.
+
+    Raises
+    ------
+    InputError
+        While designing, for a permutation that does not leave the problem alone.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> from mechdesign.solve import Differences
+    >>> prior, line = md.Prior([1, 2, 2, 1]), md.MetricPrivacy(1.0, "absolute")
+    >>> mirrored = Differences(symmetry=[[3, 2, 1, 0]])
+    >>> md.design(prior, md.utility.Distance("absolute"), line, solver=mirrored).status
+    'optimal'
+    """
 
     name = "differences"
     # One bound on all ratios has methods of its own.
@@ -34,8 +59,8 @@ class Differences(Method):
     )
     source = "Mehrotra1992"
 
-    def __init__(self, options: GraphOptions = DEFAULTS) -> None:
-        self.options = options
+    def __init__(self, options: GraphOptions = DEFAULTS, symmetry: Any = None) -> None:
+        self.options, self.symmetry = options, symmetry
 
     def condition(self, program: LinearProgram) -> str | None:
         """Applies where every bound compares two symbols, at positive levels."""
@@ -56,7 +81,7 @@ class Differences(Method):
         width = program.gain_range or 1.0
         shift = program.objective.max(axis=1)
         c = (program.objective - shift[:, None]) / width
-        symmetry = symmetry_of(c, generators(c, graph.arcs))
+        symmetry = symmetry_of(c, self._generators(program, c, graph))
         rows, chosen = symmetry.rows, symmetry.outputs
         first = graph.first
         options = self.options
@@ -96,3 +121,8 @@ class Differences(Method):
                 "outputs": str(len(chosen)),
             },
         )
+
+    def _generators(self, program: LinearProgram, c: Array, graph: Graph) -> list[Generator]:
+        if self.symmetry is None:
+            return generators(c, graph.arcs)
+        return given(self.symmetry, program.prior.labels, c, graph.arcs)

@@ -303,7 +303,7 @@ class Newton:
             # While arcs come in, errors rise and fall; nearer the end they only rise where digits
             # are lost.
             since = since + 1 if self.best is not None and error > self.best.gap else 0
-            if since == self.options.patience:
+            if since == self.options.patience or (since and self._is_near()):
                 break
             try:
                 moved = self.step()
@@ -311,7 +311,10 @@ class Newton:
                 break
             if not moved >= _SHORTEST:
                 break
-        return taken, self.best is not None and self.best.gap <= _ACCEPTED
+        return taken, self._is_near()
+
+    def _is_near(self) -> bool:
+        return self.best is not None and self.best.gap <= _ACCEPTED
 
     def error(self) -> float:
         """What the bound of the multipliers leaves open: Σ_x max_y (c + Gᵀz) less the value."""

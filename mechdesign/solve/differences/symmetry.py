@@ -8,12 +8,15 @@ one series of fixed symbols to another is checked entry by entry [McKay2014].
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import InputError, is_iterable, quote
+from ...labels import Label
 from .graph import Arcs, Array, Places, Rows
 
 Colours = NDArray[np.uint64]
@@ -30,6 +33,65 @@ def generators(c: Array, arcs: Arcs) -> list[Generator]:
     """Generators of the group that leaves an objective ``(n, m)`` and all arcs alone."""
     search = _Search(c, arcs)
     return search.run()
+
+
+def given(permutations: Any, labels: Sequence[Label], c: Array, arcs: Arcs) -> list[Generator]:
+    """Generators from permutations of the symbols, each checked against objective and arcs.
+
+    A permutation is a mapping from labels to labels, where those that it leaves out stay, or the
+    labels in another order. Which outputs are exchanged follows from the objective.
+
+    Raises
+    ------
+    InputError
+        For what is no permutation of the labels, and for one that changes the problem.
+    """
+    search = _Search(c, arcs)
+    return [_checked(search, one, labels) for one in _several(permutations)]
+
+
+def _several(permutations: Any) -> list[Any]:
+    several = is_iterable(permutations) and not isinstance(permutations, (str, bytes, Mapping))
+    if not several:
+        raise _no_symmetry("a list of permutations of the symbols", quote(permutations))
+    return list(permutations)
+
+
+def _checked(search: _Search, permutation: Any, labels: Sequence[Label]) -> Generator:
+    place = {label: i for i, label in enumerate(labels)}
+    if isinstance(permutation, Mapping):
+        pairs = list(permutation.items())
+    elif is_iterable(permutation) and not isinstance(permutation, (str, bytes)):
+        images = list(permutation)
+        if len(images) != len(labels):
+            raise _no_symmetry(f"{len(labels)} labels in another order", f"{len(images)} labels")
+        pairs = list(zip(labels, images, strict=True))
+    else:
+        raise _no_symmetry("a mapping from labels to labels, or labels in another order", "another")
+    symbols = np.arange(len(labels))
+    for label, image in pairs:
+        for one in (label, image):
+            if not isinstance(one, Hashable) or one not in place:
+                raise _no_symmetry(
+                    f"symbols that have mass, such as {quote(labels[0])}", quote(one)
+                )
+        symbols[place[label]] = place[image]
+    if len(np.unique(symbols)) != len(symbols):
+        raise _no_symmetry("every symbol as the image of one", "some as the image of several")
+    generator = search.with_outputs(symbols)
+    if isinstance(generator, str):
+        raise InputError(
+            "symmetry",
+            expected="permutations that leave prior, utility and bounds alone",
+            got=f"one that changes {generator}",
+            remedy="leave it out; symmetries that are not given are found",
+        )
+    return generator
+
+
+def _no_symmetry(expected: str, got: str) -> InputError:
+    remedy = "write for example symmetry=[{'a': 'b', 'b': 'a'}]"
+    return InputError("symmetry", expected=expected, got=got, remedy=remedy)
 
 
 class _Search:
@@ -88,9 +150,26 @@ class _Search:
         symbols, outputs = (_matched(a, b) for a, b in pairs)
         if symbols is None or outputs is None:
             return None
+        return None if self.changes(symbols, outputs) else (symbols, outputs)
+
+    def changes(self, symbols: Places, outputs: Places) -> str:
+        """What permutations of symbols and outputs do not leave alone; empty for nothing."""
+        if np.abs(self.levels[np.ix_(symbols, symbols)] - self.levels).max() > _SAME:
+            return "the bounds"
         same = np.abs(self.c[np.ix_(symbols, outputs)] - self.c).max() <= _SAME
-        same &= np.abs(self.levels[np.ix_(symbols, symbols)] - self.levels).max() <= _SAME
-        return (symbols, outputs) if same else None
+        return "" if same else "prior or utility"
+
+    def with_outputs(self, symbols: Places) -> Generator | str:
+        """A permutation of symbols with that of the outputs; or what it does not leave alone."""
+        mixed = _mixed(np.arange(len(symbols), dtype=np.uint64))
+        before, after = (
+            _mixed(self.gains * codes[:, None]).sum(axis=0, dtype=np.uint64)
+            for codes in (mixed, mixed[np.argsort(symbols)])
+        )
+        outputs = _matched(before, after)
+        if outputs is None:
+            return "prior or utility"
+        return self.changes(symbols, outputs) or (symbols, outputs)
 
     def refined(self, fixed: list[int]) -> tuple[Colours, Colours]:
         """Colours of symbols and outputs, with some symbols told apart from all others."""
@@ -180,12 +259,14 @@ class Symmetry:
         n = arcs.symbols
         number = np.full((n + 1, n), -1)
         number[arcs.over, arcs.under] = np.arange(len(arcs))
+        order = np.argsort(outputs, kind="stable")
+        ends = np.searchsorted(outputs[order], np.arange(len(self.outputs) + 1))
         found: list[tuple[Any, ...]] = []
         for y, member in enumerate(self.members.tolist()):
-            own = outputs == member
+            own = order[ends[member] : ends[member + 1]]
             to = np.append(self.images[y], -1)
             u, v = to[arcs.over[places[own]]], to[arcs.under[places[own]]]
-            found.append((number[u, v], np.full(int(own.sum()), y), values[own]))
+            found.append((number[u, v], np.full(len(own), y), values[own]))
         spread, where, what = (np.concatenate(part) for part in zip(*found, strict=True))
         return spread, where, what
 

@@ -2,13 +2,17 @@
 
 The best design without the limit bounds the risk. What it uses is brought down to the number by
 leaving out rare columns and, apart from that, by merging outputs that tell nearly the same; then
-columns that pay most are exchanged for those in use while that helps. Nothing says that no other
-choice of columns is better: the gap to the bound says what that could bring at most.
+columns that pay most are exchanged for those in use while that helps. As so few columns need not be
+extreme ones, all entries are moved at the end, from there and from starts at random. Nothing says
+that no other kernel is better: the gap to the bound says what that could bring at most.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +20,17 @@ from numpy.typing import NDArray
 from ...certificate.repair import repair_kernel
 from ...errors import SolverError
 from ...exact import DENOMINATOR_BITS
+from ...privacy.constraint import Rounding
 from .. import clock
 from ..method import Candidate, Handles, Method
 from ..program import EstimationProgram
 from ..worst_truth_program import WorstTruthProgram
 from .block_designs import symmetric_design
-from .fewer import mixed_masses
+from .descent import descend, risk_of
+from .fewer import is_partial, mixed_masses
 from .generation import Columns
 from .method import MOST_LISTED, OptimalExperiment, kernel_of, listed
+from .told_alone import told_alone
 from .worst_truth import LeastFavourable, mixed_at_worst
 
 Vector = NDArray[np.float64]
@@ -36,8 +43,18 @@ _STEP, _RAREST = 4, 4
 _PAYING, _ROUNDS, _STARTS, _EXCHANGING = 8, 25, 2, 0.15
 # The gap at which mixtures are compared.
 _ROUGH = 1e-5
-# A smaller gain than this share of the risk is none.
+# A smaller gain than this share of the risk is none; mixtures of extreme columns are preferred.
 _GAIN = 1e-7
+_SAME = Fraction(1 - _GAIN)
+# Entries of a kernel that are moved at once, rows of bounds for each column, starts at random, the
+# share of the time limit, and how far starts are from constant kernels and from the bounds.
+_MOVED, _MOST_ROWS, _RANDOM, _MOVING = 900, 1000, 24, 0.25
+_SPREAD, _INSIDE = (0.1, 0.3, 1.0), 0.1
+# Weights of the barrier at first: a small one ends near its start, a large one forgets it.
+_WEIGHTS = (1e-6, 1e-4, 1e-2)
+# What is added to columns that are drawn, so that every symbol has some output.
+_SOME = 1e-6
+_SEED = 16
 
 
 class FewOutputs(Method):
@@ -72,17 +89,130 @@ class FewOutputs(Method):
             if isinstance(relaxed, WorstTruthProgram):
                 one = relaxed.at_mixture(candidate.duals.mixture)
             with threadpool_limits(1):  # threads wait for each other longer than small systems take
-                found = _Search(one, kernel, program.most_outputs).best(deadline)
-            kernel = kernel_of(one, found.columns, found.masses, found.risk)
-            if isinstance(relaxed, WorstTruthProgram):
-                kernel = mixed_at_worst(relaxed, found.columns.deviations, kernel)
-            weights, _ = repair_kernel(kernel, program.cone, keep_rare=True)
-            if program.enclose(weights, DENOMINATOR_BITS) is None:
+                found = [
+                    (risk, place, each)
+                    for place, each in enumerate(_kernels(program, relaxed, one, kernel, deadline))
+                    if (risk := _least(program, each)) is not None
+                ]
+            if not found:
                 raise SolverError(
-                    f"with {program.most_outputs} outputs what is asked hangs on digits that a "
-                    "kernel does not keep; allow more outputs"
+                    f"no kernel of at most {program.most_outputs} outputs was found that answers "
+                    "what is asked; allow more outputs, or ask for round numbers"
                 )
+            kernel = min(found, key=lambda each: (each[0] * (1 if each[1] else _SAME), each[1]))[2]
         return replace(candidate, kernel=kernel, details=details)
+
+
+def _kernels(
+    program: EstimationProgram,
+    relaxed: EstimationProgram,
+    one: EstimationProgram,
+    kernel: Vector,
+    deadline: float,
+) -> Iterator[Vector]:
+    """Kernels of at most so many outputs: mixtures of extreme columns, and moved ones."""
+    most = program.most_outputs
+    assert most is not None
+    chosen = _Search(one, kernel, most).best(deadline)
+    if chosen is not None:
+        mixed = kernel_of(one, chosen.columns, chosen.masses, chosen.risk)
+        if isinstance(relaxed, WorstTruthProgram):
+            mixed = mixed_at_worst(relaxed, chosen.columns.deviations, mixed)
+        yield mixed
+    bounds = _bounds(one, most)
+    if bounds is None:
+        return
+    deadline = clock.now() + _MOVING * program.time_limit
+
+    def in_time() -> bool:
+        return clock.now() <= deadline
+
+    if is_partial(one) or most < len(one.prior):
+        alone = told_alone(one, bounds, most, in_time)
+        if alone is not None:
+            yield alone
+    if most >= len(one.prior):
+        moved = _moved(one, bounds, mixed if chosen is not None else None, kernel, most, in_time)
+        if moved is not None:
+            yield moved
+
+
+def _least(program: EstimationProgram, kernel: Vector) -> Fraction | None:
+    """The risk of the weights that a kernel is kept as; ``None`` where it is infinite."""
+    weights, _ = repair_kernel(kernel, program.cone, keep_rare=True)
+    ends = program.enclose(weights, DENOMINATOR_BITS)
+    return None if ends is None else -ends.low
+
+
+def _bounds(program: EstimationProgram, most: int) -> Vector | None:
+    """Rows a with a·k ≥ 0 for columns; ``None`` where they or the entries are too many to move."""
+    n = len(program.prior)
+    if n * most > _MOVED or program.cone.count > _MOST_ROWS:
+        return None
+    exact = program.cone.inequalities(Rounding.INSIDE)
+    rows = [[float(Fraction(v, max(map(abs, row)))) for v in row] for row in exact]
+    bounds = np.vstack([np.array(rows).reshape(-1, n), np.eye(n)])
+    return None if bounds.sum(axis=1).min() <= 0 else bounds  # else no kernel lies inside
+
+
+def _moved(
+    program: EstimationProgram,
+    bounds: Vector,
+    kernel: Vector | None,
+    many: Vector,
+    most: int,
+    in_time: Callable[[], bool],
+) -> Vector | None:
+    """The best kernel that is found by moving all entries; ``None`` where no start has full rank.
+
+    ``kernel`` is one of the starts, others are of columns of ``many``, which has more of them.
+    """
+    n = len(program.prior)
+    truth, loss = program.survey.masses, program.survey.losses
+    shares = program.prior.probabilities @ many
+    pool, chances = many / shares, shares / shares.sum()
+    rng, best, least = np.random.default_rng(_SEED), None, math.inf
+    for number in range(_RANDOM + 1):
+        if not number:
+            if kernel is None:
+                continue
+            start = _padded(kernel, most)
+        elif number % 2:
+            start = rng.dirichlet(np.full(most, _SPREAD[number // 2 % len(_SPREAD)]), size=n)
+        else:
+            start = pool[:, rng.choice(len(chances), most, p=chances)] + _SOME
+            start = start / start.sum(axis=1, keepdims=True)
+        start = _inside(start, bounds, program.prior.probabilities)
+        if np.linalg.matrix_rank(start) == n:
+            found = descend(start, bounds, truth, loss, in_time, _WEIGHTS[number % 3])
+            risk = risk_of(found, truth, loss)
+            if risk < least:
+                best, least = found, risk
+        if not in_time():
+            break
+    return best
+
+
+def _padded(kernel: Vector, most: int) -> Vector:
+    """A kernel with the likeliest outputs split into two until there are so many, at random."""
+    rng = np.random.default_rng(_SEED)
+    kernel = kernel[:, kernel.any(axis=0)]
+    while kernel.shape[1] < most:
+        place = int(kernel.sum(axis=0).argmax())
+        part = kernel[:, place] * rng.uniform(0.3, 0.7, size=len(kernel))
+        kernel = np.column_stack([kernel, part])
+        kernel[:, place] -= part
+    return kernel
+
+
+def _inside(kernel: Vector, bounds: Vector, prior: Vector) -> Vector:
+    """A kernel on the way from a constant one to a given one, inside of all bounds."""
+    shares = prior @ kernel
+    shares = (1 - _INSIDE) * shares + _INSIDE / len(shares)
+    away = kernel - shares
+    room, change = np.outer(bounds.sum(axis=1), shares), bounds @ away
+    steps = room[change < 0] / -change[change < 0]
+    return np.asarray(shares + (1 - _INSIDE) * min(1.0, float(steps.min(initial=1.0))) * away)
 
 
 def _relaxed(program: EstimationProgram) -> tuple[Method, EstimationProgram]:
@@ -111,23 +241,17 @@ class _Search:
         few = len(prior) <= MOST_LISTED
         self.pool = listed(program) if few else self.start
 
-    def best(self, deadline: float) -> _Choice:
-        """The best choice that is found until the deadline."""
+    def best(self, deadline: float) -> _Choice | None:
+        """The best choice that is found until the deadline; ``None`` where none answers."""
         fewer = max(self.program.survey.fewest_outputs, 2 * self.most // 3)
         starts = [self._dropped(), self._merged(self.most), self._merged(fewer), *self._blocks()]
         found = [choice for choice in starts if choice is not None]
-        if not found:
-            raise SolverError(
-                f"no mixture of at most {self.most} outputs was found that answers what is asked; "
-                "allow more outputs"
-            )
         best = None
         for choice in sorted(found, key=lambda one: one.risk)[:_STARTS]:
             better = self._exchanged(choice, deadline)
             if best is None or better.risk < best.risk:
                 best = better
-        assert best is not None
-        return self._mixed(best.columns, None) or best
+        return best and (self._mixed(best.columns, None) or best)
 
     def _mixed(self, columns: Columns, gap: float | None = _ROUGH) -> _Choice | None:
         """The best mixture of columns; ``None`` where it is no kernel that answers."""

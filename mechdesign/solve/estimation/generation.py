@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from ...errors import SolverError, UntoldError
 from .. import clock
+from ..column_generation.families import LARGEST_RATIO
+from ..column_generation.vertices import near_sides
 from ..program import EstimationProgram
+from .cyclic_designs import cyclic_design
 from .master import UNTOLD, optimal_masses
 from .pricing import QuadraticPricing
 
@@ -38,6 +41,9 @@ _MOST, _KEPT, _MORE = 80, 0.75, 1.1
 # Columns for each symbol above which no more are drawn for a first mixture.
 _MOST_TRIED = 200
 _ROUNDS = 400
+# The gap above which columns of subset selection are mixed in, how exactly their share is found,
+# and the columns of a mixture of which fewer are found in reasonable time.
+_WIDE, _SHARE, _MOST_MIXED = 1e-3, 1e-4, 4000
 # Steps of a master, and seconds of one for each unit of its work, before any has been timed; the
 # columns for each symbol that it has however little time is left, and the share of those in hand
 # with which another round pays.
@@ -72,6 +78,10 @@ class Columns:
 
     def __getitem__(self, places: NDArray[np.bool_]) -> Columns:
         return Columns(self.deviations[places], self.shares[places])
+
+
+#: A risk, and the columns and masses that have it.
+Mixture = tuple[float, Columns, Vector]
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +206,7 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
     if lifts.shape[1] == 0:
         raise UntoldError(UNTOLD)
     gap, loose, rounds, most = math.inf, _LOOSE, 0, float(_MOST * n)
-    best: tuple[float, Columns, Vector] | None = None
+    best: Mixture | None = None
     while True:
         rounds += 1
         columns = Columns.of(lifts, truth)
@@ -241,7 +251,60 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
             lifts = lifts[:, np.sort(best_first[:kept])]
         lifts = _joined(lifts, search.some(new[:, good], _BEST * n, more))
     assert search.bounding is not None
+    if gap > _WIDE:
+        best = min(best, _with_cyclic(program, best), key=lambda each: each[0])
     return Generated(best[1], best[2], best[0], search.bounding, rounds)
+
+
+def _with_cyclic(program: EstimationProgram, found: Mixture) -> Mixture:
+    """The best of a mixture, the subset selection of equal masses, which is a kernel for every
+    prior where ratios alone are bounded, and, where columns are not too many, all between the two.
+    """
+    sides, n = near_sides(program.cone), len(program.prior)
+    if sides is None or sides.shape != "ratio" or sides.ratio > LARGEST_RATIO:
+        return found
+    sizes = np.arange(1, n)
+    spread = sizes * (n - sizes) / (sizes * (sides.ratio - 1) + n) ** 2
+    high = np.arange(n) <= int(spread.argmax())
+    design = cyclic_design(np.where(high, sides.ratio, 1.0))
+    if design is None:
+        return found
+    rows, masses = design
+    shares = rows @ program.prior.probabilities
+    # Every symbol has the same sum of its entries.
+    other, truth = rows / shares[:, None], program.survey.masses
+    masses = masses * shares / (masses @ rows[:, 0])
+    added = Columns.of(other.T, truth)
+    both = [_told(one, m) for one, m in (found[1:], (added, masses))]
+
+    def risk(share: float) -> float:
+        information = (1 - share) * both[0] + share * both[1]
+        try:
+            return float(np.trace(np.linalg.solve(information, program.survey.losses)))
+        except np.linalg.LinAlgError:
+            return math.inf
+
+    if len(masses) + len(found[2]) > _MOST_MIXED:
+        return (risk(1.0), added, masses) if risk(1.0) < found[0] else found
+    low, high_end = 0.0, 1.0  # the risk is convex in the share
+    while high_end - low > _SHARE:
+        third = (high_end - low) / 3
+        if risk(low + third) < risk(high_end - third):
+            high_end -= third
+        else:
+            low += third
+    share = (low + high_end) / 2
+    columns = Columns(
+        np.vstack([found[1].deviations, added.deviations]),
+        np.append(found[1].shares, added.shares),
+    )
+    return risk(share), columns, np.append((1 - share) * found[2], share * masses)
+
+
+def _told(columns: Columns, masses: Vector) -> Vector:
+    """J of a mixture."""
+    lifts = 1 + columns.deviations
+    return np.asarray((lifts.T * (masses / columns.shares)) @ lifts)
 
 
 def _square(inverse: Vector, loss: Vector, truth: Vector) -> Vector:

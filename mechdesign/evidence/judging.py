@@ -1,0 +1,282 @@
+"""From counts to verdicts: limits on every level, p-values, how many reports would tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..labels import Label
+from ..privacy.constraint import Distribution
+from .findings import LevelLimits, SampleFinding, SampleVerdict, evidence_of, shown, shown_p
+from .hypotheses import Asked, Extreme, Pairs, Questions, downward, largest_level, upward
+from .limits import Array, Error, likelihood_limits
+
+# Logarithms of the smallest p-value, and halvings of what is left.
+_LEAST_LOG, _HALVINGS = -690.0, 24
+# How many times as many reports are considered, as a power of two, and steps that refine it.
+_DOUBLINGS, _REFINED = 24, 6
+# Outcomes that are looked at to say how many reports would tell.
+_LOOKED_AT = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Counts of reports, in stages, and what is asked of them.
+
+    The numbers of reports of a stage may depend on those before it, and on nothing in the stage
+    itself, so that the limits of each hold on their own; each stage is given the same error.
+
+    Attributes
+    ----------
+    questions : hypotheses and pairs
+    stages : ``(N, M)`` counts of each stage
+    planned : number of stages that the error is divided between
+    known : number of outcomes where they are all stated, else ``None``
+    is_whole : whether counted outcomes are all that the mechanism tells: stated, not grouped
+    """
+
+    questions: Questions
+    stages: tuple[Array, ...]
+    planned: int
+    known: int | None
+    is_whole: bool
+
+    @property
+    def pooled(self) -> Array:
+        """Counts of all stages together."""
+        found: Array = np.sum(self.stages, axis=0)
+        return found
+
+    def _error(self, alpha: float) -> Error:
+        sides = 2 * len(self.questions.hypotheses) * self.planned
+        return Error(alpha / max(1, sides), self.known)
+
+    def limits(self, alpha: float) -> tuple[Array, Array]:
+        """Limits ``(H, M)`` on all likelihoods that hold together at a total error."""
+        return self._limits(alpha, self.stages, range(len(self.questions.hypotheses)))
+
+    def _limits(
+        self, alpha: float, stages: Sequence[Array], which: Sequence[int]
+    ) -> tuple[Array, Array]:
+        hypotheses = [self.questions.hypotheses[h] for h in which]
+        error = self._error(alpha)
+        found = [
+            likelihood_limits(counts, totals, hypotheses, error)
+            for counts, totals in zip(stages, self._totals, strict=True)
+        ]
+        return np.max([low for low, _ in found], axis=0), np.min([up for _, up in found], axis=0)
+
+    @property
+    def _totals(self) -> list[Array]:
+        return [counts.sum(axis=1) for counts in self.stages]
+
+    def p_value(self, pairs: Pairs, place: Extreme, claimed: float) -> float:
+        """The smallest total error at which a pair breaks a level at an outcome, rounded up."""
+        if place.pair < 0 or claimed == math.inf:
+            return 1.0
+        which = [int(pairs.over[place.pair]), int(pairs.under[place.pair])]
+        one = pairs.part(slice(place.pair, place.pair + 1))
+        column = [counts[:, [place.outcome]] for counts in self.stages]
+
+        def breaks(log: float) -> bool:
+            lower, upper = self._limits(math.exp(log), column, which)
+            ratio = np.array([lower[0, 0] / upper[1, 0]])
+            return downward(float(one.levels(ratio)[0])) > claimed
+
+        if not breaks(0.0):
+            return 1.0
+        low, high = _LEAST_LOG, 0.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if breaks(middle) else (middle, high)
+        return math.exp(high)
+
+    def estimates(self, smoothed: float = 0.0) -> Array:
+        """Frequencies of all hypotheses, ``(H, M)``, with so many reports added to each outcome."""
+        counts = self.pooled
+        totals = np.maximum(counts.sum(axis=1) + 2 * smoothed, 1e-300)
+        hypotheses = self.questions.hypotheses
+        return np.array([found.estimate(counts + smoothed, totals) for found in hypotheses])
+
+    def times(self, factor: float) -> Evidence:
+        """What so many times as many reports with the same frequencies would be, in one stage."""
+        return Evidence(self.questions, (self.pooled * factor,), 1, self.known, self.is_whole)
+
+    def of_outcomes(self, outcomes: NDArray[np.intp]) -> Evidence:
+        """The evidence of some outcomes; all others make one more."""
+        stages = tuple(
+            np.concatenate(
+                [counts[:, outcomes], np.delete(counts, outcomes, axis=1).sum(axis=1)[:, None]],
+                axis=1,
+            )
+            for counts in self.stages
+        )
+        return Evidence(self.questions, stages, self.planned, self.known, self.is_whole)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The largest lower and upper limits of one level of a notion, and where they are.
+
+    ``upper_of_counted`` is about the outcomes that were counted, ``upper`` about all.
+    """
+
+    low: Extreme
+    high: Extreme
+    lower: float
+    upper: float
+    upper_of_counted: float
+
+
+def judge_level(evidence: Evidence, pairs: Pairs, lower: Array, upper: Array) -> Judged:
+    """Limits on one level, from limits on likelihoods."""
+    outcomes = range(lower.shape[1])
+    low = largest_level(pairs, lower, upper, outcomes)
+    high = largest_level(pairs, upper, lower, outcomes)
+    counted = upward(high.level) if len(pairs) else 0.0
+    most = float(pairs.unbounded.max(initial=0.0))
+    whole = counted if evidence.is_whole else max(counted, upward(most) if len(pairs) else 0.0)
+    return Judged(low, high, downward(low.level), whole, counted)
+
+
+def verdict_of(asked: Asked, judged: Sequence[Judged]) -> SampleVerdict:
+    """Violated above a claim, consistent at or below all of them."""
+    claims = list(zip(asked.notion.levels, judged, strict=True))
+    if any(found.lower > claimed for claimed, found in claims):
+        return SampleVerdict.VIOLATED
+    if all(found.upper <= claimed for claimed, found in claims):
+        return SampleVerdict.CONSISTENT
+    return SampleVerdict.CANNOT_TELL
+
+
+def judge(evidence: Evidence, alpha: float) -> list[tuple[Asked, list[Judged], SampleVerdict]]:
+    """Every notion that is asked, at a total error."""
+    lower, upper = evidence.limits(alpha)
+    found = []
+    for asked in evidence.questions.asked:
+        judged = [judge_level(evidence, pairs, lower, upper) for pairs in asked.pairs]
+        found.append((asked, judged, verdict_of(asked, judged)))
+    return found
+
+
+def findings(
+    evidence: Evidence, alpha: float, outputs: Sequence[Label]
+) -> tuple[SampleFinding, ...]:
+    """What the evidence says about every notion, with p-values and reasons."""
+    frequencies = evidence.estimates()
+    made = []
+    for asked, judged, verdict in judge(evidence, alpha):
+        levels = tuple(
+            _level_limits(asked, k, found, frequencies, outputs, evidence.questions.named)
+            for k, found in enumerate(judged)
+        )
+        p_value = min(
+            evidence.p_value(pairs, found.low, claimed)
+            for pairs, found, claimed in zip(asked.pairs, judged, asked.notion.levels, strict=True)
+        )
+        needed = None
+        if verdict is SampleVerdict.CANNOT_TELL:
+            needed = reports_needed(evidence, asked, alpha)
+        reason = _reason(evidence, verdict, levels, p_value, needed)
+        made.append(SampleFinding(asked.notion, verdict, levels, p_value, needed, reason))
+    return tuple(made)
+
+
+def _level_limits(
+    asked: Asked,
+    k: int,
+    found: Judged,
+    frequencies: Array,
+    outputs: Sequence[Label],
+    named: Sequence[Distribution],
+) -> LevelLimits:
+    pairs, notion = asked.pairs[k], asked.notion
+    estimate = largest_level(pairs, frequencies, frequencies, range(len(outputs)))
+    over = under = ""
+    if found.low.pair >= 0:
+        over = named[pairs.above[found.low.pair]].name
+        under = named[pairs.below[found.low.pair]].name
+    return LevelLimits(
+        notion.level_fields[k],
+        notion.levels[k],
+        found.lower,
+        found.upper,
+        found.upper_of_counted,
+        estimate.level,
+        outputs[max(found.low.outcome, 0)],
+        over,
+        under,
+    )
+
+
+def reports_needed(evidence: Evidence, asked: Asked, alpha: float) -> int | None:
+    """About how many reports would settle a notion, if frequencies stayed as they are."""
+    total = float(evidence.pooled.sum())
+    outcomes = evidence.stages[0].shape[1]
+    if outcomes > _LOOKED_AT:
+        evidence = evidence.of_outcomes(_interesting(evidence, asked))
+
+    def settles(factor: float) -> bool:
+        more = evidence.times(factor)
+        lower, upper = more.limits(alpha)
+        judged = [judge_level(more, pairs, lower, upper) for pairs in asked.pairs]
+        return verdict_of(asked, judged) is not SampleVerdict.CANNOT_TELL
+
+    power = next((k for k in range(2, _DOUBLINGS + 1, 2) if settles(2.0**k)), None)
+    if power is None:
+        return None
+    low, high = float(power - 2), float(power)
+    for _ in range(_REFINED):
+        middle = (low + high) / 2
+        low, high = (low, middle) if settles(2.0**middle) else (middle, high)
+    number = total * 2.0**high
+    size = 10 ** max(0, math.floor(math.log10(number)) - 1)
+    return math.ceil(number / size) * size
+
+
+def _interesting(evidence: Evidence, asked: Asked) -> NDArray[np.intp]:
+    """The outcomes at which the smoothed frequencies give the largest levels."""
+    found = evidence.estimates(0.5)
+    top = np.zeros(found.shape[1])
+    for pairs in asked.pairs:
+        for part in pairs.parts(found.shape[1]):
+            top = np.maximum(top, part.levels(found[part.over] / found[part.under]).max(axis=0))
+    return np.sort(np.argsort(-top, kind="stable")[: _LOOKED_AT - 1])
+
+
+def _reason(
+    evidence: Evidence,
+    verdict: SampleVerdict,
+    levels: Sequence[LevelLimits],
+    p_value: float,
+    needed: int | None,
+) -> str:
+    if verdict is SampleVerdict.VIOLATED:
+        worst = max(levels, key=lambda level: level.lower - level.claimed)
+        return (
+            f"the level is at least {shown(worst.lower)} at {evidence_of(worst)} "
+            f"(p-value {shown_p(p_value)})"
+        )
+    if verdict is SampleVerdict.CONSISTENT:
+        return "every upper limit is at or below what is claimed"
+    over = [level for level in levels if level.upper > level.claimed]
+    worst = max(over, key=lambda level: level.upper - level.claimed)
+    text = f"nothing contradicts it, but a level up to {shown(worst.upper)} is not excluded"
+    if worst.upper == math.inf:
+        text = "nothing contradicts it, but no level is excluded"
+    if all(level.upper_of_counted <= level.claimed for level in levels):
+        text = "what was counted is consistent, but "
+        if evidence.known is None:
+            return text + (
+                "outcomes that never occurred may tell anything; state all outcomes with outputs="
+            )
+        return text + "groups of reports do not show what a report tells beyond its group"
+    if needed is not None:
+        return f"{text}; about {needed:,} reports would tell, if frequencies stay as they are"
+    if not evidence.is_whole and all(level.estimate <= level.claimed for level in levels):
+        return f"{text}; samples cannot show it to be kept, as not all outcomes are stated"
+    return f"{text}; no number of reports that is worth trying would tell"

@@ -1,0 +1,184 @@
+"""Plans for several columns on the command line: surveys, regressions and changes, as in Python."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mechdesign as md
+from mechdesign.cli import main
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A plan, two files of its reports in each format, and what they hold."""
+    folder = tmp_path_factory.mktemp("plans")
+    rng, n = np.random.default_rng(4), 1500
+    job, sex = rng.choice(["x", "y", "z"], n, p=[0.5, 0.3, 0.2]), rng.choice(["f", "m"], n)
+    secrets = pd.DataFrame(
+        {
+            "job": job,
+            "sex": sex,
+            "cost": ((job == "y") + 2.0 * (sex == "m") + rng.normal(size=n)).round(3),
+            "sick": np.where(rng.random(n) < 0.3 + 0.3 * (job == "y"), "ill", "well"),
+            "weight": rng.uniform(1, 3, n).round(2),
+            "group": rng.choice(["u", "v"], n),
+            "person": range(n),
+        }
+    )
+    plan = md.plan_columns(secrets, {"job": 1, "sex": 1}, md.LDP(4))
+    md.save(plan, folder / "plan.json")
+    frames = {}
+    for name, seed in (("one", 1), ("two", 2)):
+        secrets.to_csv(folder / "secrets.csv", index=False)
+        secrets.to_parquet(folder / "secrets.parquet")
+        for ending in ("csv", "parquet"):
+            md.privatize_file(
+                folder / f"secrets.{ending}",
+                folder / f"{name}.{ending}",
+                plan,
+                rng=seed,
+                ledger=False,
+            )
+        frames[name] = md.privatize(secrets, plan, rng=seed)
+    return folder, plan, frames
+
+
+def run(capsys, command, folder, *options, name="one.csv"):
+    code = main([command, str(folder / "plan.json"), str(folder / name), *options])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def same(rows, made):
+    assert [row["label"] for row in rows] == [
+        list(label) if isinstance(label, tuple) else label for label in made.labels
+    ]
+    for row, told in zip(rows, made.rows(), strict=True):
+        assert row["estimate"] == pytest.approx(told["estimate"], abs=1e-9)
+        assert row["error"] == pytest.approx(told["error"], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["one.csv", "one.parquet"])
+def test_joint_tables_of_a_survey(place, name, capsys):
+    folder, plan, frames = place
+    options = ["--weights", "weight", "--strata", "group", "--json"]
+    code, out, err = run(capsys, "estimate", folder, *options, name=name)
+    assert (code, "no receipt" in err) == (0, False)
+    made = md.estimate(frames["one"], plan, weights="weight", strata="group")
+    same(json.loads(out)["rows"], made)
+    assert json.loads(out)["strata"] == 2
+
+
+def test_groups_of_a_survey(place, capsys):
+    folder, plan, frames = place
+    options = ["--weights", "weight", "--by-group", "group"]
+    code, out, _ = run(capsys, "estimate", folder, *options, "--json")
+    assert code == 0
+    made = md.estimate(frames["one"], plan, weights="weight", by_group="group")
+    for part, each in zip(json.loads(out)["groups"], made.estimates, strict=True):
+        same(part["rows"], each)
+        assert part["note"] == each.note == ""
+    code, out, _ = run(capsys, "estimate", folder, *options)
+    assert code == 0
+    assert "v minus u" in out
+
+
+@pytest.mark.parametrize("name", ["one.csv", "one.parquet"])
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--response", "cost", "--reference", "job=z"], {"reference": {"job": "z"}}),
+        (["--response", "cost", "--column", "sex", "--covariate", "group"], {"column": ["sex"]}),
+        (
+            ["--response", "sick", "--family", "logistic", "--column", "job"],
+            {"column": ["job"], "family": "logistic"},
+        ),
+        (
+            ["--response", "sex", "--family", "logistic", "--column", "job", "--weights", "weight"],
+            {"column": ["job"], "family": "logistic", "weights": "weight"},
+        ),
+    ],
+    ids=["both", "one", "logistic", "response"],
+)
+def test_regressions_of_plans(place, name, options, named, capsys):
+    folder, plan, frames = place
+    code, out, err = run(capsys, "regress", folder, *options, "--json", name=name)
+    assert (code, err) == (0, "")
+    shown = json.loads(out)
+    named = {"response": options[1], **named}
+    if "group" in options:
+        named["covariates"] = ["group"]
+    made = md.regress(frames["one"], plan, named.pop("column", None), **named)
+    assert [row["label"] for row in shown["rows"]] == list(made.labels)
+    for row, told in zip(shown["rows"], made.rows(), strict=True):
+        assert row["estimate"] == pytest.approx(told["estimate"], rel=1e-4, abs=1e-6)
+        assert row["error"] == pytest.approx(told["error"], rel=1e-4)
+    assert set(shown["kernel"]) <= {"job", "sex"}
+
+
+def test_a_number_of_a_column_of_a_plan(place, capsys):
+    folder, plan, frames = place
+    (folder / "job.json").write_text('{"x": 0, "y": 1, "z": 2}')
+    options = ["--response", "cost", "--feature", f"job={folder / 'job.json'}", "--json"]
+    code, out, _ = run(capsys, "regress", folder, *options)
+    assert code == 0
+    feature = {"job": {"x": 0, "y": 1, "z": 2}}
+    made = md.regress(frames["one"], plan, response="cost", feature=feature)
+    assert [row["label"] for row in json.loads(out)["rows"]] == list(made.labels)
+    assert json.loads(out)["rows"][1]["estimate"] == pytest.approx(made.values[1])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_changes_between_rounds(place, ending, capsys):
+    folder, plan, frames = place
+    second = str(folder / f"two.{ending}")
+    options = [second, "--column", "job", "--person", "person"]
+    code, out, err = run(
+        capsys, "estimate-change", folder, *options, "--json", name=f"one.{ending}"
+    )
+    assert (code, err) == (0, "")
+    shown = json.loads(out)
+    made = md.estimate_change(frames["one"], frames["two"], plan["job"], "job", person="person")
+    same(shown["rows"], made)
+    assert shown["rows"][0]["error_apart"] == pytest.approx(made.errors_apart[0])
+    assert (shown["both"], shown["note"]) == (1500, "")
+    code, out, _ = run(capsys, "estimate-change", folder, *options, name=f"one.{ending}")
+    assert code == 0
+    assert "1500 persons in both rounds" in out
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "fragment"),
+    [
+        ("regress", ["--response", "nothing"], "nothing"),
+        ("regress", ["--response", "cost", "--reference", "x"], "COLUMN="),
+        ("regress", ["--response", "cost", "--reference", "job=q"], "reference"),
+        ("regress", ["--response", "cost", "--column", "job", "--column", "job"], "twice"),
+        ("regress", ["--response", "cost", "--column", "group"], "group"),
+        ("regress", ["--response", "cost", "--truth", "x=1"], "left out for a plan"),
+        ("estimate", ["--weights", "sex"], "other columns"),
+        ("estimate", ["--weights", "nothing"], "nothing"),
+        ("estimate", ["--top", "3"], "--top"),
+        ("estimate-change", ["two.csv", "--column", "job", "--person", "person"], "two.csv"),
+    ],
+)
+def test_what_cannot_be_used_is_answered_in_one_line(place, command, options, fragment, capsys):
+    code, out, err = run(capsys, command, place[0], *options)
+    errors = [line for line in err.splitlines() if line.startswith("error")]
+    assert (code, out, len(errors)) == (2, "", 1)
+    assert fragment in errors[0]
+
+
+def test_a_person_without_a_name_is_refused(place, capsys):
+    folder, _, frames = place
+    holes = frames["two"].astype({"person": "str"})
+    holes.loc[3, "person"] = ""
+    holes.to_csv(folder / "holes.csv", index=False)
+    options = [str(folder / "holes.csv"), "--column", "job", "--person", "person"]
+    code, out, err = run(capsys, "estimate-change", folder, *options)
+    assert (code, out) == (2, "")
+    assert "person" in err

@@ -1,0 +1,129 @@
+"""Joint tables of columns whose reports together are no kernel that fits: products of weights."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mechdesign as md
+from mechdesign.errors import DataError, InputError
+from mechdesign.release.mode_wise import contracted, large_columns
+
+RNG = np.random.default_rng(5)
+
+
+def frame(n, sizes):
+    """Columns that depend on each other."""
+    rng = np.random.default_rng(n)
+    base = rng.integers(0, 1000, n)
+    return pd.DataFrame(
+        {f"c{i}": (base + rng.integers(0, 3, n)) % size for i, size in enumerate(sizes)}
+    )
+
+
+def plan_of(table, level=8.0):
+    priors = {name: md.Prior.uniform(sorted(table[name].unique().tolist())) for name in table}
+    return md.plan_columns(priors, total=md.LDP(level))
+
+
+@pytest.fixture(scope="module")
+def large():
+    table = frame(30_000, (10, 9, 9))
+    return table, plan_of(table)
+
+
+def test_a_contraction_is_the_sum_of_outer_products():
+    places = [RNG.integers(0, m, 40) for m in (3, 4, 2)]
+    weights = [RNG.normal(size=(m, n)) for m, n in ((3, 2), (4, 3), (2, 2))]
+    share = RNG.random(40)
+    expected = sum(
+        s * np.einsum("i,j,k->ijk", *(w[y] for w, y in zip(weights, row, strict=True)))
+        for s, *row in zip(share, *places, strict=True)
+    )
+    np.testing.assert_allclose(contracted(share, places, weights), np.ravel(expected), atol=1e-12)
+
+
+def test_estimates_are_those_of_the_product_kernel(monkeypatch):
+    """The product of all columns fits here, so that both ways can be taken."""
+    table = frame(4000, (3, 2, 2))
+    plan = plan_of(table)
+    reports = md.privatize(table, plan, rng=1)
+    straight = md.estimate(reports, plan)
+    assert large_columns(plan, None) is None
+    monkeypatch.setattr("mechdesign.release.mode_wise.MOST_ENTRIES", 100)
+    many = md.estimate(reports, plan)
+    assert many.labels == straight.labels
+    np.testing.assert_allclose(many.values, straight.values, atol=1e-12)
+    # Variances at the reports themselves, not at the distribution of largest likelihood.
+    np.testing.assert_allclose(many.errors, straight.errors, rtol=0.1)
+    told = md.estimate(reports, plan, target="sample")
+    assert (told.errors < many.errors).all()
+
+
+def test_a_large_table_is_estimated_with_intervals_that_cover(large):
+    table, plan = large
+    assert large_columns(plan, None) == ["c0", "c1", "c2"]
+    made = md.estimate(md.privatize(table, plan, rng=2), plan, target="sample")
+    assert made.reports == len(table)
+    assert made.values.sum() == pytest.approx(1)
+    counts = table.value_counts().to_dict()
+    truth = np.array([counts.get(label, 0) / len(table) for label in made.labels])
+    z = (made.values - truth) / made.errors
+    inside = float((np.abs(z) < 1.96).mean())
+    assert 0.93 < inside < 0.97
+    # A control: errors half as large would not cover.
+    assert (np.abs(z) < 0.98).mean() < 0.75
+
+
+def test_a_cell_is_without_bias_over_repetitions(large):
+    table, plan = large
+    (label, count), *_ = table.value_counts().to_dict().items()
+    found = [md.estimate(md.privatize(table[:3000], plan, rng=seed), plan) for seed in range(12)]
+    values = np.array([each[label] for each in found])
+    truth = float((table[:3000] == np.array(label)).all(axis=1).mean())
+    assert abs(values.mean() - truth) < 4 * values.std(ddof=1) / np.sqrt(len(values))
+    assert count > 0
+
+
+def test_tables_counts_and_fewer_columns_agree(large):
+    table, plan = large
+    reports = md.privatize(table, plan, rng=3)
+    whole = md.estimate(reports, plan)
+    counts = reports.value_counts().to_dict()
+    again = md.estimate(counts, plan)
+    np.testing.assert_allclose(again.values, whole.values, atol=1e-12)
+    assert "no receipt" in again.note
+    assert whole.note == ""
+    # Weights of one column add up to one, so that sums over it are the table of the others.
+    pair = md.estimate(reports, plan, ["c0", "c1"])
+    summed = whole.values.reshape(10, 9, 9).sum(axis=2)
+    np.testing.assert_allclose(summed.ravel(), pair.values, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "fragment"),
+    [
+        ({"method": "likelihood"}, "so many columns"),
+        ({"weights": "c0"}, "weights for so many columns"),
+        ({"feature": {1: 2}}, "feature for so many columns"),
+    ],
+)
+def test_what_a_large_table_has_not_is_refused(large, options, fragment):
+    table, plan = large
+    with pytest.raises(InputError, match=fragment):
+        md.estimate(md.privatize(table[:100], plan, rng=3), plan, **options)
+
+
+def test_reports_that_are_none_of_the_plans_are_refused(large):
+    table, plan = large
+    reports = md.privatize(table[:200], plan, rng=3)
+    with pytest.raises(DataError, match="c1"):
+        md.estimate(reports.assign(c1=77).copy(), plan)
+    with pytest.raises(DataError, match="tuples of 3"):
+        md.estimate({("a", "b"): 20}, plan)
+    raw = dict.fromkeys(product("0", "0", "012345678"), 40)
+    with pytest.raises(DataError, match="whatever the secrets"):
+        md.estimate({**raw, ("0", "0", "0"): 5000}, plan)
