@@ -334,3 +334,10 @@ def test_a_million_rows_take_a_moment():
 def test_a_sample_beside_edges_may_hold_one_number():
     assert md.bins([3, 3], edges=[0, 10]).labels == ("0 to 10",)
     assert md.bins([2.5], edges=[0, 10]).labels == ("[0, 10]",)
+
+
+@pytest.mark.parametrize("edge", [10**400, -(10**400), Fraction(10**400, 3)], ids=["+", "-", "/"])
+def test_an_edge_beyond_floats_is_refused(edge):
+    """Its label would say that it is infinite, and no number of a column lies beyond it."""
+    with pytest.raises(InputError, match=r"1\.8e308"):
+        md.bins(edges=sorted([0, 1, edge]))
