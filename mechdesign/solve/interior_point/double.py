@@ -147,7 +147,7 @@ class DoubleNewton(Newton):
 
         p, point, (m, n) = self.p, self.point, self.c.shape
         self.eliminations += m
-        square, diagonal = p * p, np.zeros(n)
+        diagonal = np.zeros(n)
         self.slope = point.middles / point.scales
         # The steps of the slacks are not in use yet.
         first, second, tilted = self.ds[:3]
@@ -157,17 +157,8 @@ class DoubleNewton(Newton):
             inverse = np.sum(d, axis=0, out=self.inverse[b])
             np.divide(1.0, inverse, out=inverse)
             columns, middles, gammas = self._scale_blocks(d, inverse, b)
-            share = np.multiply(inverse, square, out=d[0])
-            rows = self.row[: len(share)]
-            pivot = share.argmax(axis=1)
-            most = share[rows, pivot]
-            share[rows, pivot] = 0.0
-            rest = share @ self.ones[:n]
-            beta = rest + most
-            share *= (-1 / beta)[:, None]
-            share += 1.0
-            share[rows, pivot] = rest / beta
-            diagonal += np.einsum("yx,yx->x", inverse, share)
+            beta, own = self._covariances(b, d[0])
+            diagonal += own
             v = np.multiply(inverse, p, out=d[0])
             kappa = np.stack([1.0 - columns @ p, -(middles @ p)])
             for w, number in zip((columns, middles), kappa, strict=True):
@@ -186,7 +177,6 @@ class DoubleNewton(Newton):
             np.multiply(first[b], across[:, None], out=second[b])
             np.subtract(columns, second[b], out=second[b])
             second[b] /= self.square[2, b][:, None]
-            self.beta[b], self.pivot[b] = beta, pivot
             self.kappa[:, b] = kappa
         system = dsyrk(1.0, first.T, lower=1)
         system = dsyrk(1.0, second.T, beta=1.0, c=system, lower=1, overwrite_c=1)
@@ -283,12 +273,7 @@ class DoubleNewton(Newton):
             inverse, x, steps = self.inverse[b], self.dk[b], self.ds[:, b]
             first, other = steps[0], self.work[0, : len(x)]
             x -= np.multiply(inverse, change, out=other)
-            np.multiply(inverse, p, out=first)
-            first *= (-self.vf[b] / self.beta[b])[:, None]
-            first += x
-            rows, pivot = self.row[: len(first)], self.pivot[b]
-            first[rows, pivot] = 0.0
-            first[rows, pivot] = -(first @ p) / p[pivot]
+            self._balanced(b, first)
             first += np.multiply(self.r[b], whole[b][:, None], out=other)
             first += np.multiply(self.tilt[b], alone[b][:, None], out=other)
             for i in range(len(sides) - 1, -1, -1):

@@ -67,7 +67,7 @@ class StructuredOptions(Options):
     drop_until: float = 1e-4
     return_from: float = 1e-4
     warm_gap: float = 1e-2
-    warm_entries: int = 250_000
+    warm_entries: int = 30_000
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Newton:
         block: int = 65536,
     ) -> None:
         self.p, self.c, self.targets, self.point, self.options = p, c, targets, point, options
-        self.eliminations, self.block = 0, block
+        self.eliminations, self.block, self.square_masses = 0, block, p * p
         self._residuals()
         self._own_steps = c.size >= options.own_entries
         #: What the rows lacked before the last step, times the ranges of their objectives.
@@ -251,7 +251,7 @@ class Newton:
 
         p, point, cone, (m, n) = self.p, self.point, self.point.cone, self.c.shape
         self.eliminations += m
-        width, square = cone.upper - cone.lower, p * p
+        width = cone.upper - cone.lower
         diagonal = np.zeros(n)
         # The steps of the slacks are not in use yet.
         scaled, tilted = self.ds
@@ -265,23 +265,14 @@ class Newton:
             w = np.multiply(d2, width, out=self.r[b])
             w += cone.lower
             if cone.linked:
-                share = np.multiply(inverse, square, out=d2)
-                rows = self.row[: len(share)]
-                pivot = share.argmax(axis=1)
-                most = share[rows, pivot]
-                share[rows, pivot] = 0.0
-                rest = share @ self.ones[:n]
-                beta = rest + most
-                share *= (-1 / beta)[:, None]
-                share += 1.0
-                share[rows, pivot] = rest / beta
-                diagonal += np.einsum("yx,yx->x", inverse, share)
+                beta, own = self._covariances(b, d2)
+                diagonal += own
                 kappa = 1.0 - w @ p
                 v = np.multiply(inverse, p, out=d1)
                 w += np.multiply(v, (kappa / beta)[:, None], out=d2)
                 gamma += kappa**2 / beta
                 np.multiply(v, (beta**-0.5)[:, None], out=tilted[b])
-                self.beta[b], self.kappa[b], self.pivot[b] = beta, kappa, pivot
+                self.kappa[b] = kappa
             else:
                 diagonal += self.ones[: len(inverse)] @ inverse
             self.gamma[b] = gamma
@@ -293,6 +284,34 @@ class Newton:
             system = dsyrk(-1.0, tilted.T, beta=1.0, c=system, lower=1, overwrite_c=1)
         system[places, places] = diagonal
         self.factor = cholesky(system, self.options.regularisation)
+
+    def _covariances(self, b: slice, share: Array) -> tuple[Array, Array]:
+        """β of every column of a block and the sum of the diagonals of their covariances.
+
+        The symbol with most of β is the pivot: what its entry has left comes from the others.
+        """
+        inverse, rows = self.inverse[b], self.row[: len(share)]
+        np.multiply(inverse, self.square_masses, out=share)
+        pivot = share.argmax(axis=1)
+        most = share[rows, pivot]
+        share[rows, pivot] = 0.0
+        rest = share @ self.ones[: share.shape[1]]
+        beta: Array = rest + most
+        share *= (-1 / beta)[:, None]
+        share += 1.0
+        share[rows, pivot] = rest / beta
+        self.beta[b], self.pivot[b] = beta, pivot
+        diagonal: Array = np.einsum("yx,yx->x", inverse, share)
+        return beta, diagonal
+
+    def _balanced(self, b: slice, step: Array) -> None:
+        """The step of the columns of a block with pᵀΔk = 0, of which the pivot's entry follows."""
+        p, rows, pivot = self.p, self.row[: len(step)], self.pivot[b]
+        np.multiply(self.inverse[b], p, out=step)
+        step *= (-self.vf[b] / self.beta[b])[:, None]
+        step += self.dk[b]
+        step[rows, pivot] = 0.0
+        step[rows, pivot] = -(step @ p) / p[pivot]
 
     def _affine_direction(self) -> None:
         """The step towards products of zero."""
@@ -352,12 +371,7 @@ class Newton:
             other = self.work[0, : len(x)]
             x -= np.multiply(inverse, change, out=other)
             if cone.linked:
-                np.multiply(inverse, p, out=first)
-                first *= (-self.vf[b] / self.beta[b])[:, None]
-                first += x
-                rows, pivot = self.row[: len(first)], self.pivot[b]
-                first[rows, pivot] = 0.0
-                first[rows, pivot] = -(first @ p) / p[pivot]
+                self._balanced(b, first)
                 first += np.multiply(self.r[b], self.dt[b][:, None], out=other)
             else:
                 np.multiply(self.r[b], self.dt[b][:, None], out=first)
