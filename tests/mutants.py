@@ -52,8 +52,8 @@ SURVIVORS = {
     "theory.databases._near: small / max(size - 1, 1) → small * max(size - 1, 1)": "any small mass "
     "elsewhere approaches the supremum",
     "theory.databases._rising: bits - 1 → bits - 2": "the largest weight may be a quarter as well",
-    "theory.leakage.TwoSides.room: np.abs(apart).max() → np.abs(apart).min()": "the equalities that "
-    "are read hold, so that both are zero",
+    "theory.leakage.TwoSides.room: np.abs(apart).max() → np.abs(apart).min()": "the equalities "
+    "that are read hold, so that both are zero",
     "theory.tight._answer: min(attained, upper) → max(attained, upper)": "they differ only where a "
     "witness attains less than the bound, which none does here",
     "theory.tight._level: min(level, listed) → max(level, listed)": "between bounds on lifts and "
