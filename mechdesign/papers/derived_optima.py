@@ -1,4 +1,4 @@
-"""Optima that none of the four papers states, derived in this project: notebook 14 proves them."""
+"""Optima that none of the four papers states, derived in this project: notebook 16 proves them."""
 
 from __future__ import annotations
 
