@@ -19,6 +19,9 @@ from .channels._contraction import Contraction as Contraction
 from .channels._contraction import contraction as contraction
 from .channels._leakage_envelope import LeakageEnvelope as LeakageEnvelope
 from .channels._leakage_envelope import leakage_envelope as leakage_envelope
+from .channels._orders import ChannelOrder as ChannelOrder
+from .channels._orders import less_noisy as less_noisy
+from .channels._orders import more_capable as more_capable
 from .channels._refines import Refinement as Refinement
 from .channels._refines import refines as refines
 from .devices._export import export as export

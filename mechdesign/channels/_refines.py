@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._audit import matched
 from ..errors import KernelError, SolverError
 from ..exact import Verdict, float_at_least, float_at_most
 from ..mechanism import ImplicitKernel, Mechanism, mechanism_of
@@ -169,9 +170,7 @@ def _as_mechanism(item: Any) -> Mechanism:
 
 def known_prior(mechanism: Mechanism, prior: Any) -> Prior:
     """A prior in any form over the inputs of a kernel; raises an error for what is none."""
-    known = prior if isinstance(prior, Prior) else Prior(prior, mechanism.inputs)
-    mechanism.check_prior(known)
-    return known
+    return matched(mechanism, prior)[1]
 
 
 def same_inputs(first: Any, second: Any, prior: Any) -> tuple[Rows, Rows, list[int]]:

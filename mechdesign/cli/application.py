@@ -40,6 +40,7 @@ COMMANDS = (
     "plan",
     "plan-columns",
     "compose",
+    "order",
     "ledger",
     "subset-selection",
     "places",

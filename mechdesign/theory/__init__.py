@@ -69,6 +69,8 @@ _HOMES = {
         "product_of",
         "repeated",
     ),
+    "theory._rates": ("GuessingRate", "guessing_rate"),
+    "theory._people": ("reports_of_people",),
     "theory.conversions": ("Implication", "Implications", "Step", "convert", "implications"),
     "theory.counting_queries": (
         "ThresholdQuery",

@@ -25,11 +25,20 @@ from ..errors import InputError, KernelError, LevelError, UnknownNameError, list
 from ..exact import float_at_least, is_whole
 from ..mechanism import Mechanism, kernel_of, mechanism_of
 from ..prior import Prior
-from ..privacy import LDP, PMC, PML, AverageNotion, LikelihoodBound, PrivacyNotion
+from ..privacy import (
+    LDP,
+    PMC,
+    PML,
+    ApproximateLDP,
+    AverageNotion,
+    LikelihoodBound,
+    PrivacyNotion,
+)
 from ..privacy.notion import as_notions
 from ..privacy.rows import cone_rows
 from ..subsets import SubsetSelection
 from ..subsets._subset_selection import levels_from_ratio
+from ._rates import approximate_level
 from .disclosure import leakage_capacity
 from .leakage import TwoSides, condition, outcome_leakage, quiet_prior
 from .rules import Setting, log_above
@@ -683,6 +692,8 @@ def _sum_bounded(notion: PrivacyNotion, reports: list[_Repeated], prior: Prior) 
     if notion.adds_up:
         each = [(n, notion.check(kernel, prior).achieved[0]) for kernel, n in reports]
         found = min(found, math.fsum(n * level for n, level in each))
+    if isinstance(notion, ApproximateLDP):
+        found = min(found, approximate_level(reports, notion.delta))
     if notion.below_size:
         found = min(found, math.log(len(prior)))
     return found * (1 + _SLACK) + _SLACK

@@ -436,6 +436,8 @@ for _name in (
     "ApproximatePufferfish",
 ):
     CALLS[_name] = (getattr(md, _name), None)
+for _name in ("refines", "less_noisy", "more_capable"):
+    CALLS[_name] = (getattr(md, _name), {"first": FLIP, "second": FLIP})
 for _name in (
     "entry_leakage",
     "conditional_leakage",
