@@ -127,8 +127,8 @@ def test_groups_that_are_learned():
 
     true, broken = [], []
     for seed in range(REPETITIONS):
-        for scale, verdicts in ((1.0, true), (0.5, broken)):
-            inputs, reports = noisy(scale, 1500)
+        for scale, verdicts in ((1.0, true), (0.25, broken)):
+            inputs, reports = noisy(scale, 3000)
             found = md.audit_samples(inputs, reports, md.LDP(1.0), partition="tree", seed=seed)
             verdicts.append(found.verdict)
     assert rate(true, SampleVerdict.VIOLATED) <= 0.05 + ROOM
